@@ -107,6 +107,9 @@ NB_MODULE(_ingot, m) {
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);
   m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
+  m.def("fail_allocation", &runtime::Allocator::fail_at, "number"_a,
+        "For tests: of the blocks of memory that calls ask of the system from now on, this one is not there; "
+        "0: all are. How many were to come before the one asked for last.");
   m.def(
       "with_room",
       [](nb::handle function, const nb::args& arguments) {

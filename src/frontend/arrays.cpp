@@ -909,7 +909,7 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     Call call{.positional = {array}, .keywords = {}, .name = name, .node = node};
     return inline_function(registry_.find(member)->library, call);
   }
-  if (!nb::hasattr(imported("numpy").attr("ndarray"), name.c_str()))
+  if (!has_attribute(imported("numpy").attr("ndarray"), name.c_str()))
     raise(ExceptionKind::AttributeError, "'numpy.ndarray' object has no attribute '" + name + "'");
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");
 }

@@ -102,7 +102,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
 
 Value Evaluator::load_global(const std::string& name, nb::handle e) {
   if (const auto it = frame_->cells.find(name); it != frame_->cells.end()) {
-    const nb::object content = nb::getattr(it->second, "cell_contents", nb::object());
+    const nb::object content = attribute_or(it->second, "cell_contents", nb::object());
     if (!content.is_valid()) {
       guards_.push_back({it->second, {}, {}});
       const auto [kind, message] = absence_of(name);
@@ -116,7 +116,7 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
     return outside(frame_->globals, name, content, name, e);
   }
   const nb::object builtins = imported("builtins");
-  const nb::object found = nb::getattr(builtins, name.c_str(), nb::object());
+  const nb::object found = attribute_or(builtins, name.c_str(), nb::object());
   if (!frame_->of_library || !found.is_valid()) {
     guards_.push_back({frame_->globals, name, {}});
     guards_.push_back({attribute(builtins, "__dict__"), name, found});
@@ -363,11 +363,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {
-      const nb::object of_type = nb::getattr(s->object.type(), name.c_str(), nb::object());
+      const nb::object of_type = attribute_or(s->object.type(), name.c_str(), nb::object());
       if (of_type.is_valid() && Py_IS_TYPE(of_type.ptr(), &PyMethodDescr_Type) &&
           registry_.find(of_type) != nullptr)
         return Method{share(value), name, of_type};
-      const nb::object member = nb::getattr(s->object, name.c_str(), nb::object());
+      const nb::object member = attribute_or(s->object, name.c_str(), nb::object());
       if (!member.is_valid() && PyType_Check(s->object.ptr())) {
         guards_.push_back({s->object, name, {}});
         try {
@@ -631,7 +631,7 @@ void Evaluator::raise_as_called(const Call& call) {
   // A method: the first argument is what it is bound to.
   if (call.positional.empty()) return;
   const nb::object self = stand_in(call.positional[0]);
-  if (!self.is_valid() || !nb::hasattr(self, call.name.c_str())) return;
+  if (!self.is_valid() || !has_attribute(self, call.name.c_str())) return;
   const std::vector<Value> rest(call.positional.begin() + 1, call.positional.end());
   raise_by_type("call", call.name, rest, attribute(self, call.name.c_str()), call.keywords);
 }
@@ -683,7 +683,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
     return {.instances = true};
   // What stands for functions of Python's own says itself what it takes.
   if (builtin.library.is_valid() &&
-      !text_of(nb::getattr(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
+      !text_of(attribute_or(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
   // Methods of Generator and RandomState, and the primitives that they are made of.
   const bool draws = builtin.name == "draw" || builtin.name == "reseed" || builtin.name == "new_stream";

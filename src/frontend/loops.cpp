@@ -236,7 +236,8 @@ bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
     try {
       const nb::object held = imported("numpy").attr(std::string(after->kind.name()).c_str())(known->object);
       if (!held.attr("item")().equal(known->object)) return true;
-    } catch (nb::python_error&) {
+    } catch (nb::python_error& error) {
+      rethrow_lack_of_memory(error);
       return true;
     }
   }

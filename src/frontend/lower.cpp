@@ -77,7 +77,7 @@ std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::ha
     if (frame->consumer == nullptr) locals = &frame->callers_locals;
   }
   std::vector<std::pair<std::string, const Value*>> all;
-  if (!node.is_valid() || nb::hasattr(node, "body")) return all;
+  if (!node.is_valid() || has_attribute(node, "body")) return all;
   std::set<std::string> seen;
   for (const nb::handle part : imported("ast").attr("walk")(node)) {
     if (class_of(part) != "Name") continue;
@@ -128,7 +128,13 @@ std::string Evaluator::words_of(const Value& value) const {
   return with_article(type_name(value));
 }
 
+void rethrow_lack_of_memory(const nb::python_error& error) {
+  // C code that fails without an exception gives a SystemError.
+  if (error.matches(PyExc_MemoryError) || error.matches(PyExc_SystemError)) throw nb::python_error(error);
+}
+
 void Evaluator::raise_host_error(nb::python_error& error) {
+  rethrow_lack_of_memory(error);
   const nb::object value = nb::borrow<nb::object>(error.value());
   error.restore();
   PyErr_Clear();
@@ -391,7 +397,8 @@ void bind_nothing(const nb::object& function, size_t positional,
 bool Evaluator::binds(const nb::object& function, const Call& call) const {
   try {
     bind_nothing(function, call.positional.size(), call.keywords);
-  } catch (nb::python_error&) {
+  } catch (nb::python_error& error) {
+    rethrow_lack_of_memory(error);
     return false;
   }
   return true;

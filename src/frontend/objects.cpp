@@ -43,7 +43,7 @@ bool is_generated(const nb::object& raw) {
   if (!PyFunction_Check(raw.ptr())) return false;
   const std::string module = text_of(raw.attr("__globals__").attr("get")("__name__", nb::str("")));
   const bool is_wrapper = module == "dataclasses" || module == "reprlib";
-  const nb::object function = is_wrapper ? nb::getattr(raw, "__wrapped__", raw) : raw;
+  const nb::object function = is_wrapper ? attribute_or(raw, "__wrapped__", raw) : raw;
   return text_of(function.attr("__code__").attr("co_qualname")).starts_with("__create_fn__.<locals>.");
 }
 
@@ -540,7 +540,7 @@ Value Evaluator::run_generated_init(const Object& made, const nb::object& init, 
 
 Value Evaluator::make_namedtuple(const nb::object& type, Call& call) {
   const nb::object raw = class_attribute(type, "__new__");
-  const nb::object function = raw.is_valid() ? nb::getattr(raw, "__func__", raw) : raw;
+  const nb::object function = raw.is_valid() ? attribute_or(raw, "__func__", raw) : raw;
   const bool is_own = PyFunction_Check(function.ptr()) &&
                       text_of(nb::getattr(function.attr("__globals__").attr("get")("__name__"), "__str__")())
                           .starts_with("namedtuple_");

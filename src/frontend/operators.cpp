@@ -107,7 +107,7 @@ bool is_text(const Value& value) {
 }
 
 nb::object numpy_function(std::string_view name) {
-  return nb::getattr(imported("numpy"), std::string(name).c_str(), nb::none());
+  return attribute_or(imported("numpy"), std::string(name).c_str(), nb::none());
 }
 
 }  // namespace

@@ -180,7 +180,8 @@ Value Evaluator::builtin_isinstance(Call& call) {
   const nb::object own = imported("builtins").attr("issubclass");
   try {
     return Static{own(type, classes)};
-  } catch (nb::python_error&) {
+  } catch (nb::python_error& error) {
+    rethrow_lack_of_memory(error);
     raise(ExceptionKind::TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");
   }
 }

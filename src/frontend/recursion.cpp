@@ -342,7 +342,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   for (Frame* at = frame_; at != nullptr; at = at->caller)
     if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
   const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
-  const bool is_marked = frame_ != nullptr && nb::hasattr(frame.function, kMark);
+  const bool is_marked = frame_ != nullptr && has_attribute(frame.function, kMark);
   if (active.empty() && !is_known && !is_marked) return std::nullopt;
   State key = key_of(passed(arguments).state);
   const bool reports = !handled_.empty() || std::ranges::any_of(handlers_, [](const Catcher* handler) {

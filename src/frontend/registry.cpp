@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "frontend/value.h"
+
 namespace ingot::frontend {
 
 namespace {
@@ -14,13 +16,20 @@ constexpr const char* kHandlerPaths[][34] = {
 #include "frontend/builtins.def"
 };
 
+/// Forgets the exception that is set, if any; throws a lack of memory.
+void forget_error() {
+  if (PyErr_Occurred() == nullptr) return;
+  const nb::python_error error;
+  rethrow_lack_of_memory(error);
+}
+
 /// A module by its name; None where it is not loaded.
 nb::object loaded_module(nb::handle name) {
   PyObject* const modules = PyImport_GetModuleDict();
   if (PyDict_CheckExact(modules) && PyDict_Contains(modules, name.ptr()) == 0) return nb::none();
   nb::object module = nb::steal(PyImport_GetModule(name.ptr()));
   if (module.is_valid()) return module;
-  PyErr_Clear();
+  forget_error();
   return nb::none();
 }
 
@@ -30,8 +39,15 @@ nb::module_ imported(const char* name) {
   const nb::object key = nb::steal(PyUnicode_InternFromString(name));
   nb::object module = nb::steal(key.is_valid() ? PyImport_GetModule(key.ptr()) : nullptr);
   if (module.is_valid() && PyModule_Check(module.ptr())) return nb::borrow<nb::module_>(module);
-  PyErr_Clear();
+  forget_error();
   return nb::module_::import_(name);
+}
+
+nb::object attribute_or(nb::handle object, const char* name, nb::object otherwise) {
+  nb::object found = nb::steal(PyObject_GetAttrString(object.ptr(), name));
+  if (found.is_valid()) return found;
+  forget_error();
+  return otherwise;
 }
 
 Registry::Registry() {
@@ -77,7 +93,7 @@ void Registry::enter(nb::handle module, const Builtin& builtin) const {
   nb::object function = nb::borrow(module);
   for (size_t start = 0; function.is_valid() && start <= path.size();) {
     const size_t end = std::min(path.find('.', start), path.size());
-    function = nb::getattr(function, path.substr(start, end - start).c_str(), nb::object());
+    function = attribute_or(function, path.substr(start, end - start).c_str(), nb::object());
     start = end + 1;
   }
   if (!function.is_valid()) return;
@@ -121,7 +137,7 @@ int Registry::method(const std::string& name) const {
 }
 
 nb::object Registry::member(const std::string& name) const {
-  const nb::object found = nb::getattr(imported("numpy").attr("ndarray"), name.c_str(), nb::object());
+  const nb::object found = attribute_or(imported("numpy").attr("ndarray"), name.c_str(), nb::object());
   return found.is_valid() && find(found) != nullptr ? found : nb::object();
 }
 

@@ -17,6 +17,12 @@ namespace nb = nanobind;
 /// A module of Python's. One that has been imported costs a look-up.
 nb::module_ imported(const char* name);
 
+/// An attribute, or what stands for one that is missing. A lack of memory is thrown, and says nothing of it.
+nb::object attribute_or(nb::handle object, const char* name, nb::object otherwise);
+inline bool has_attribute(nb::handle object, const char* name) {
+  return attribute_or(object, name, {}).is_valid();
+}
+
 /// The host functions that compiled code knows, by identity: what they are called, and what they mean.
 struct Builtin {
   std::string name{};          ///< "sqrt" of "numpy.sqrt"

@@ -24,6 +24,9 @@ using ir::NodeId;
 
 struct Value;
 
+/// Throws it again, where memory for compiling has run out: that says nothing of the program.
+void rethrow_lack_of_memory(const nb::python_error& error);
+
 /// Known now: an immutable host object (number, string, None, dtype, function, module, type...).
 struct Static {
   nb::object object;

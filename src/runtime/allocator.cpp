@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <charconv>
 #include <cstdlib>
@@ -108,6 +109,13 @@ void* map(size_t size) {
 void* get_memory(size_t size) {
   if (size >= kVeryLarge && static_cast<int64_t>(size) > available_memory()) return nullptr;
   return size >= Allocator::kLarge ? map(size) : std::aligned_alloc(Allocator::kAlignment, size);
+}
+
+/// How many blocks the system gives until one is missing; 0: all are there. Read where a block is new alone.
+constinit std::atomic<int64_t> until_missing = 0;
+
+bool is_made_to_fail() {
+  return until_missing.load(std::memory_order_relaxed) > 0 && until_missing.fetch_sub(1) == 1;
 }
 
 void give_memory_back(Block* block) {
@@ -213,6 +221,7 @@ Buffer* Allocator::allocate(int64_t bytes) noexcept {
     }
   }
   if (memory == nullptr) {
+    if (is_made_to_fail()) return nullptr;
     memory = get_memory(size);
     if (memory == nullptr) {
       trim(0);
@@ -270,6 +279,8 @@ Buffer* Allocator::reallocate(Buffer* buffer, int64_t bytes) noexcept {
 Buffer* Allocator::buffer_of(void* data) noexcept {
   return reinterpret_cast<Buffer*>(static_cast<std::byte*>(data) - kHeader);
 }
+
+int64_t Allocator::fail_at(int64_t number) noexcept { return until_missing.exchange(number); }
 
 MemoryUse Allocator::use() noexcept {
   const auto lock = locked_cache();

@@ -44,6 +44,10 @@ class Allocator {
   /// The buffer that `allocate` made, by its data.
   static Buffer* buffer_of(void* data) noexcept;
 
+  /// For tests: of the blocks that are asked of the system from now on, this one, counted from 1, is not
+  /// there; 0: all are. Gives how many were still to come before the one that was to be missing.
+  static int64_t fail_at(int64_t number) noexcept;
+
   static MemoryUse use() noexcept;
   /// From now on at most `bytes` are kept; what is above goes back to the system. Negative numbers are 0.
   static void set_limit(int64_t bytes) noexcept;

@@ -1,0 +1,181 @@
+"""Memory that is missing, at each place where it is asked for: MemoryError, nothing lost, and the next call is right."""
+
+import gc
+import itertools
+
+import ingot
+import numpy as np
+import pytest
+from ingot import _ingot, prange
+from ingot.tour.programs import PROGRAMS
+from support import difference, outcome
+
+_testcapi = pytest.importorskip("_testcapi", reason="this Python comes without its own tests")
+pytestmark = pytest.mark.alone
+
+SHARE = 8
+"""Of so many places one is tried in `make test`."""
+
+
+@pytest.fixture(autouse=True)
+def no_kept_blocks(monkeypatch):
+    """Each buffer is asked of the system."""
+    monkeypatch.setenv("INGOT_TIERS", "quick")
+    before = ingot.memory()["limit"]
+    ingot.set_cache_limit(0)
+    yield
+    _ingot.fail_allocation(0)
+    ingot.set_cache_limit(before)
+
+
+def runs_of(program, compiled):
+    """A function that runs the program with fresh arguments: result or exception, and what it prints."""
+
+    def run():
+        arguments = program.arguments(True)
+        np.random.seed(3)
+        return outcome((lambda *given: program.calls(compiled, given)) if program.calls else compiled, arguments)
+
+    return run
+
+
+def is_same(got, expected):
+    return type(got[1]) is type(expected[1]) and difference(got[0], expected[0]) is None and got[2] == expected[2]
+
+
+def held():
+    gc.collect()
+    return ingot.memory()["in_use"]
+
+
+def places_of(run):
+    """How often a run asks the system for a block."""
+    most = 1 << 40
+    _ingot.fail_allocation(most)
+    run()
+    return most - _ingot.fail_allocation(0)
+
+
+def fail_everywhere(run, share, phase=0):
+    """How often a run ended with MemoryError when one of its blocks was missing."""
+    expected = run()
+    before, failures = held(), 0
+    for place in range(1 + phase % share, places_of(run) + 1, share):
+        _ingot.fail_allocation(place)
+        got = run()
+        assert _ingot.fail_allocation(0) == 0, "the block was not asked for"
+        if isinstance(got[1], MemoryError):
+            failures += 1
+        else:
+            assert is_same(got, expected), (place, got)
+        del got
+        assert held() == before, place
+        assert is_same(run(), expected), place
+    return failures
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("share", [pytest.param(SHARE, id="some"), pytest.param(1, id="all", marks=SLOW)])
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.sampled(6)
+def test_programs_of_the_tour_without_one_block(program, share):
+    fail_everywhere(runs_of(program, program.compiled(program.plain)), share)
+
+
+def temporaries(a, n):
+    rows = []
+    for i in range(n):
+        rows.append(a * i)
+    b = np.concatenate((a, a + 1)) @ np.ones((2 * len(a), 3))
+    try:
+        c = np.sort(a)[::-1] + np.zeros(len(a))
+    except ValueError:
+        c = a
+    return rows, {"b": b, "c": c}, np.linalg.solve(np.eye(3) * 2, b)
+
+
+def in_threads(a, n):
+    b = np.zeros(n)
+    for i in prange(n):
+        c = np.sqrt(a + i)
+        b[i] = np.sort(c)[0] + c.sum()
+    return b
+
+
+@pytest.mark.parametrize(("function", "turns"), [(temporaries, 4), (in_threads, 64)])
+def test_functions_without_one_block(function, turns):
+    compiled, a = ingot.jit(function), np.arange(300.0)
+    assert fail_everywhere(lambda: outcome(compiled, (a, turns)), 1 if function is temporaries else 9) > 3
+
+
+def test_a_handler_sees_the_missing_memory():
+    def guarded(a):
+        try:
+            return a * 2 + np.sort(a), False
+        except MemoryError:
+            return a, True
+
+    compiled, a = ingot.jit(guarded), np.ones(50)
+    run = lambda: compiled(a)  # noqa: E731
+    assert not run()[1]
+    for place in range(1, places_of(run) + 1):
+        _ingot.fail_allocation(place)
+        try:
+            assert run()[1]
+        except MemoryError:  # of the result, which is no longer the function's
+            pass
+        assert not run()[1]
+
+
+def without_one_of_pythons(call, place):
+    """What a call gives that does not get one block of those that it asks of Python."""
+    _testcapi.set_nomemory(place, place + 1)
+    try:
+        return call()
+    finally:
+        _testcapi.remove_mem_hooks()
+
+
+def shown(a, n):
+    total = 0.0
+    b = a * 2
+    for i in range(n):
+        total += (b * i).sum()
+        if total > 1e9:
+            raise ValueError(f"large: {total}")
+    return b, total, [n, {"x": total}]
+
+
+def test_calls_without_one_block_of_pythons():
+    compiled, a = ingot.jit(shown), np.arange(5.0)
+    expected, failures = compiled(a, 4), 0
+    for place in itertools.count():
+        try:
+            got = without_one_of_pythons(lambda: compiled(a, 4), place)
+        except MemoryError:
+            failures += 1
+        else:
+            assert difference(got, expected) is None
+            if place > 40:
+                break
+        assert difference(compiled(a, 4), expected) is None
+    assert failures > 2
+
+
+@pytest.mark.parametrize("step", [pytest.param(211, id="some"), pytest.param(1, id="all", marks=SLOW)])
+def test_compiling_without_one_block_of_pythons(step):
+    a = np.arange(5.0)
+    expected = ingot.jit(shown)(a, 4)
+    failures = 0
+    for place in range(step, 12_000, step):
+        compiled = ingot.jit(shown)
+        try:
+            got = without_one_of_pythons(lambda: compiled(a, 4), place)
+        except (MemoryError, RuntimeError, SystemError):  # nanobind's, of a text; NumPy's, of a ufunc
+            failures += 1
+        else:
+            assert difference(got, expected) is None
+        assert difference(compiled(a, 4), expected) is None
+    assert failures > 5
