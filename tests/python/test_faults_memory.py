@@ -6,7 +6,7 @@ import itertools
 import ingot
 import numpy as np
 import pytest
-from ingot import _ingot, prange
+from ingot import _function, _ingot, prange
 from ingot.tour.programs import PROGRAMS
 from support import difference, outcome
 
@@ -164,18 +164,17 @@ def test_calls_without_one_block_of_pythons():
     assert failures > 2
 
 
-@pytest.mark.parametrize("step", [pytest.param(211, id="some"), pytest.param(1, id="all", marks=SLOW)])
-def test_compiling_without_one_block_of_pythons(step):
-    a = np.arange(5.0)
-    expected = ingot.jit(shown)(a, 4)
-    failures = 0
-    for place in range(step, 12_000, step):
-        compiled = ingot.jit(shown)
-        try:
-            got = without_one_of_pythons(lambda: compiled(a, 4), place)
-        except (MemoryError, RuntimeError, SystemError):  # nanobind's, of a text; NumPy's, of a ufunc
-            failures += 1
-        else:
-            assert difference(got, expected) is None
-        assert difference(compiled(a, 4), expected) is None
-    assert failures > 5
+def test_memory_that_compiling_lacks_says_nothing_of_the_program(monkeypatch):
+    def called(x):
+        return x + 1
+
+    def lacking(*_):
+        raise MemoryError
+
+    compiled = ingot.jit(lambda x: called(x, x))
+    with monkeypatch.context() as now:
+        now.setattr(_function, "without_body", lacking)  # by which the compiler has Python refuse a call
+        with pytest.raises(MemoryError):
+            compiled(1)
+    with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
+        compiled(1)
