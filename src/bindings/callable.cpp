@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/counted.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
@@ -28,7 +29,7 @@ namespace {
 
 /// The description of a list of arguments, for Python.
 struct Arguments {
-  Parameters parameters;  ///< as they were: describing may run code
+  Counted<const Parameters> parameters;  ///< as they were: describing may run code
   std::unique_ptr<Signature> signature = std::make_unique<Signature>();
 
   /// Whether other values are recognised as arguments of this description.
@@ -37,7 +38,7 @@ struct Arguments {
     for (const nb::handle value : values) given.push_back(value.ptr());
     Recogniser recogniser;
     return Recogniser::knows(signature->words()) &&
-           recogniser.recognise(parameters, given, signature->words(), signature->objects());
+           recogniser.recognise(*parameters, given, signature->words(), signature->objects());
   }
 
   static nb::list list_of(std::span<PyObject* const> objects) {
@@ -115,21 +116,23 @@ struct State {
   nb::object function;
   nb::object shown;  ///< what calls it where a profiler looks; invalid: none has yet
   nb::tuple names;
-  Parameters parameters;
+  Counted<const Parameters> parameters;
   Binding binding;
-  std::vector<nb::object> kept;    ///< what the captures point to
-  std::vector<Known> known;        ///< the last used ones first, roughly
-  Operation* operation = nullptr;  ///< what calls are that may wait; `kept` has it
-  bool is_reduction = false;       ///< calls may compute what their first argument waits for
+  std::vector<nb::object> kept;             ///< what the captures point to
+  std::vector<Counted<const Known>> known;  ///< the last used ones first, roughly
+  Operation* operation = nullptr;           ///< what calls are that may wait; `kept` has it
+  bool is_reduction = false;                ///< calls may compute what their first argument waits for
 
   static constexpr size_t kMaxKnown = 64;
   static constexpr size_t kMostTried = 2;  ///< of these, before arguments are described
 
   nb::tuple captures() const;
   nb::tuple demanded() const;
-  Known* find(const Signature& signature);
-  Known& bring_forward(size_t number);
+  Counted<const Known> find(const Signature& signature);
+  void bring_forward(size_t number);
   void forget();
+  template <class Fn>
+  void describe_otherwise(Fn&& change);
   bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
   PyObject* default_of(size_t parameter) const;
   PyObject* rest(PyObject* const* arguments, size_t count, Held& holder) const;
@@ -147,32 +150,44 @@ Object& object_of(PyObject* self) { return *reinterpret_cast<Object*>(self); }
 
 nb::tuple State::captures() const {
   nb::list all;
-  for (const Capture& capture : parameters.captures)
+  for (const Capture& capture : parameters->captures)
     all.append(nb::make_tuple(nb::handle(capture.owner), nb::handle(capture.name)));
   return nb::tuple(all);
 }
 
 nb::tuple State::demanded() const {
   nb::list all;
-  for (size_t i = 0; i < parameters.details.size(); ++i)
-    if (parameters.details[i].is_demanded) all.append(i);
+  for (size_t i = 0; i < parameters->details.size(); ++i)
+    if (parameters->details[i].is_demanded) all.append(i);
   return nb::tuple(all);
 }
 
 /// Everything known. What dies with it may run code, which must not see the half of it.
-void State::forget() { const std::vector<Known> gone = std::exchange(known, {}); }
+void State::forget() { const std::vector<Counted<const Known>> gone = std::exchange(known, {}); }
 
-/// The one of this number, which is looked at earlier from now on.
-Known& State::bring_forward(size_t number) {
-  if (number == 0) return known[0];
-  std::swap(known[number - 1], known[number]);
-  return known[number - 1];
+/// Changes what is described of arguments. Who describes some meanwhile goes on with the old.
+template <class Fn>
+void State::describe_otherwise(Fn&& change) {
+  Parameters changed = *parameters;
+  change(changed);
+  parameters = Counted<const Parameters>::make(std::move(changed));
+  forget();
 }
 
-Known* State::find(const Signature& signature) {
-  for (size_t i = 0; i < known.size(); ++i)
-    if (known[i].is(signature)) return &bring_forward(i);
-  return nullptr;
+/// The one of this number is looked at earlier from now on.
+void State::bring_forward(size_t number) {
+  if (number > 0 && number < known.size()) std::swap(known[number - 1], known[number]);
+}
+
+/// What is known of a description; none: nothing.
+Counted<const Known> State::find(const Signature& signature) {
+  for (size_t i = 0; i < known.size(); ++i) {
+    if (!known[i]->is(signature)) continue;
+    Counted<const Known> found = known[i];
+    bring_forward(i);
+    return found;
+  }
+  return {};
 }
 
 /// The default that the function has now; null: none. Borrowed.
@@ -293,15 +308,17 @@ nb::object choose_quietly(const nb::list& candidates) {
   return {};
 }
 
-/// What is known of arguments; null: nothing.
-Known* look_up(State& state, const Bound& bound, Signature& signature) {
-  if (!signature.describe_quickly(state.parameters, bound.values.data(), bound.values.size())) return nullptr;
+/// What is known of arguments, described by what `parameters` say; none: nothing.
+Counted<const Known> look_up(State& state, const Parameters& parameters, const Bound& bound,
+                             Signature& signature) {
+  if (!signature.describe_quickly(parameters, bound.values.data(), bound.values.size())) return {};
   return state.find(signature);
 }
 
 /// The result of a call whose arguments have been recognised; an invalid object: it needs more.
 nb::object call_known(const Known& known, const Recogniser& recogniser) {
-  const nb::object chosen = choose_quietly(known.candidates());
+  const nb::list candidates = known.candidates();
+  const nb::object chosen = choose_quietly(candidates);
   if (!chosen.is_valid()) return {};
   const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
   if (!specialisation.is_callable(recogniser.leaves())) return {};
@@ -309,14 +326,20 @@ nb::object call_known(const Known& known, const Recogniser& recogniser) {
 }
 
 /// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
-/// an invalid object: it is another call, and has not begun.
+/// an invalid object: it is another call and has not begun, or an exception is set.
 nb::object call_recognised(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
   Bound bound;
   if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
+  // Where code runs meanwhile, what is known may change.
+  const Counted<const Parameters> parameters = state.parameters;
   for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
+    const Counted<const Known> known = state.known[i];
     Recogniser recogniser;
-    if (state.known[i].is(state.parameters, bound.values, recogniser))
-      return call_known(state.bring_forward(i), recogniser);
+    if (known->is(*parameters, bound.values, recogniser)) {
+      state.bring_forward(i);
+      return call_known(*known, recogniser);
+    }
+    if (PyErr_Occurred() != nullptr || !(parameters == state.parameters)) return {};
   }
   return {};
 }
@@ -325,9 +348,10 @@ nb::object call_recognised(State& state, PyObject* const* arguments, size_t coun
 nb::object call_described(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
   Bound bound;
   if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
+  const Counted<const Parameters> parameters = state.parameters;
   Signature signature;
-  Known* const known = look_up(state, bound, signature);
-  if (known == nullptr) return {};
+  const Counted<const Known> known = look_up(state, *parameters, bound, signature);
+  if (!known) return {};
   const nb::list candidates = known->candidates();
   const nb::object chosen = choose(candidates);
   if (!chosen.is_valid()) return {};
@@ -336,7 +360,7 @@ nb::object call_described(State& state, PyObject* const* arguments, size_t count
   if (!specialisation.guards().runs_code()) return specialisation.call(signature.given());
   // Code of the user's has run since the arguments were described.
   Signature again;
-  if (!again.describe_quickly(state.parameters, bound.values.data(), bound.values.size())) return {};
+  if (!again.describe_quickly(*parameters, bound.values.data(), bound.values.size())) return {};
   if (!Known(signature, candidates).is(again)) return {};
   return specialisation.call(again.given());
 }
@@ -439,7 +463,7 @@ void compute_arguments(const State& state, PyObject* const* arguments, size_t co
   for (size_t i = 0; i < count; ++i) {
     if (!is_device_array(arguments[i])) continue;
     compute(arguments[i]);
-    if (!state.parameters.only_reads) compute_readers(*device_array(arguments[i]).memory);
+    if (!state.parameters->only_reads) compute_readers(*device_array(arguments[i]).memory);
   }
 }
 
@@ -528,8 +552,9 @@ nb::object prepared(nb::handle self, const nb::tuple& arguments, const nb::dict&
   if (state->known.empty() ||
       !state->bind(values.data(), arguments.size(), names.size() == 0 ? nullptr : names.ptr(), bound))
     return nb::none();
-  Known* const known = look_up(*state, bound, signature);
-  if (known == nullptr) return nb::none();
+  const Counted<const Parameters> parameters = state->parameters;
+  const Counted<const Known> known = look_up(*state, *parameters, bound, signature);
+  if (!known) return nb::none();
   const nb::list candidates = known->candidates();
   nb::object chosen = choose(candidates);
   if (!chosen.is_valid() || nb::inst_ptr<Specialisation>(chosen)->guards().runs_code()) return nb::none();
@@ -565,9 +590,11 @@ int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
         auto state = std::make_unique<State>();
         state->function = nb::borrow(function);
         state->names = nb::borrow<nb::tuple>(names);
-        state->parameters.names = names;
-        state->parameters.details.resize(count_of(state->names));
-        state->parameters.sees_layout = sees_layout != 0;
+        Parameters parameters;
+        parameters.names = names;
+        parameters.details.resize(count_of(state->names));
+        parameters.sees_layout = sees_layout != 0;
+        state->parameters = Counted<const Parameters>::make(std::move(parameters));
         state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
                           has_rest != 0, has_others != 0, is_own != 0};
         if (object_of(self).state != nullptr) throw nb::type_error("a function is initialised once");
@@ -585,8 +612,8 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(state->names.ptr());
   Py_VISIT(state->shown.ptr());
   for (const nb::object& object : state->kept) Py_VISIT(object.ptr());
-  for (const Known& known : state->known)
-    if (const int stop = known.traverse(visit, arg); stop != 0) return stop;
+  for (const Counted<const Known>& known : state->known)
+    if (const int stop = known->traverse(visit, arg); stop != 0) return stop;
   return 0;
 }
 
@@ -626,9 +653,11 @@ Parameters without_facts(Parameters parameters) {
   return parameters;
 }
 
-std::unique_ptr<Arguments> described(nb::handle self, const nb::list& values, Parameters given_parameters) {
+std::unique_ptr<Arguments> described(nb::handle self, const nb::list& values,
+                                     Counted<const Parameters> given_parameters) {
   auto arguments = std::make_unique<Arguments>();
-  const Parameters& parameters = arguments->parameters = std::move(given_parameters);
+  arguments->parameters = std::move(given_parameters);
+  const Parameters& parameters = *arguments->parameters;
   std::vector<PyObject*> given;
   for (const nb::handle value : values) given.push_back(value.ptr());
   if (given.size() != static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)))
@@ -644,69 +673,75 @@ std::unique_ptr<Arguments> describe(nb::handle self, const nb::list& values) {
 }
 
 std::unique_ptr<Arguments> describe_plainly(nb::handle self, const nb::list& values) {
-  return described(self, values, without_facts(state_of(self).parameters));
+  return described(self, values, Counted<const Parameters>::make(without_facts(*state_of(self).parameters)));
 }
 
 void remember(nb::handle self, const Arguments& arguments, nb::list candidates) {
   State& state = state_of(self);
-  if (!arguments.signature->is_closed() || state.find(*arguments.signature) != nullptr) return;
+  if (!(arguments.parameters == state.parameters)) return;  // calls are described otherwise now
+  if (!arguments.signature->is_closed() || state.find(*arguments.signature)) return;
   for (const nb::handle candidate : candidates)
     if (!nb::isinstance<Specialisation>(candidate)) throw nb::type_error("a candidate is a Specialisation");
-  if (state.known.size() == State::kMaxKnown) state.known.pop_back();
-  state.known.emplace_back(*arguments.signature, std::move(candidates));
+  Counted<const Known> last;  // dies when all is as it should be
+  if (state.known.size() == State::kMaxKnown) {
+    last = std::move(state.known.back());
+    state.known.pop_back();
+  }
+  state.known.push_back(Counted<const Known>::make(*arguments.signature, std::move(candidates)));
 }
 
 template <bool Detail::* kWhich>
 void describe_more(nb::handle self, size_t number) {
-  State& state = state_of(self);
-  state.parameters.details.at(number).*kWhich = true;
-  state.forget();
+  state_of(self).describe_otherwise(
+      [&](Parameters& parameters) { parameters.details.at(number).*kWhich = true; });
 }
 
-void fix(nb::handle self, const nb::tuple& parameters, const nb::tuple& places, const nb::tuple& names) {
+void fix(nb::handle self, const nb::tuple& numbers, const nb::tuple& places, const nb::tuple& names) {
   State& state = state_of(self);
-  for (const nb::handle number : parameters)
-    state.parameters.details.at(nb::cast<size_t>(number)).is_static = true;
-  state.parameters.rest = state.binding.positional;
-  for (const nb::handle place : places) state.parameters.static_places.push_back(nb::cast<size_t>(place));
-  for (const nb::handle name : names) {
-    state.parameters.static_names.push_back(name.ptr());
-    state.kept.push_back(nb::borrow(name));
-  }
+  state.describe_otherwise([&](Parameters& parameters) {
+    for (const nb::handle number : numbers) parameters.details.at(nb::cast<size_t>(number)).is_static = true;
+    parameters.rest = state.binding.positional;
+    for (const nb::handle place : places) parameters.static_places.push_back(nb::cast<size_t>(place));
+    for (const nb::handle name : names) {
+      parameters.static_names.push_back(name.ptr());
+      state.kept.push_back(nb::borrow(name));
+    }
+  });
 }
 
 void open_texts(nb::handle self, const nb::tuple& arguments) {
-  State& state = state_of(self);
-  for (Detail& detail : state.parameters.details) detail.is_opened = false;
-  for (const nb::handle number : arguments)
-    state.parameters.details.at(nb::cast<size_t>(number)).is_opened = true;
-  state.forget();
+  state_of(self).describe_otherwise([&](Parameters& parameters) {
+    for (Detail& detail : parameters.details) detail.is_opened = false;
+    for (const nb::handle number : arguments)
+      parameters.details.at(nb::cast<size_t>(number)).is_opened = true;
+  });
 }
 
 void describe_attributes(nb::handle self, nb::object type, const nb::tuple& names) {
   State& state = state_of(self);
-  auto* const it = reinterpret_cast<PyTypeObject*>(type.ptr());
-  std::vector<Attributes>& all = state.parameters.attributes;
-  auto known = std::find_if(all.begin(), all.end(), [&](const Attributes& a) { return a.type == it; });
-  if (known == all.end()) {
-    all.push_back({it, {}});
-    known = all.end() - 1;
-    state.kept.push_back(std::move(type));
-  }
-  for (const nb::handle each : names) {
-    PyObject* name = nb::borrow(each).release().ptr();
-    PyUnicode_InternInPlace(&name);
-    const nb::object interned = nb::steal(name);
-    if (std::find(known->names.begin(), known->names.end(), name) != known->names.end()) continue;
-    known->names.push_back(name);
-    state.kept.push_back(interned);
-  }
-  state.forget();
+  state.describe_otherwise([&](Parameters& parameters) {
+    auto* const it = reinterpret_cast<PyTypeObject*>(type.ptr());
+    std::vector<Attributes>& all = parameters.attributes;
+    auto known = std::find_if(all.begin(), all.end(), [&](const Attributes& a) { return a.type == it; });
+    if (known == all.end()) {
+      all.push_back({it, {}});
+      known = all.end() - 1;
+      state.kept.push_back(std::move(type));
+    }
+    for (const nb::handle each : names) {
+      PyObject* name = nb::borrow(each).release().ptr();
+      PyUnicode_InternInPlace(&name);
+      const nb::object interned = nb::steal(name);
+      if (std::find(known->names.begin(), known->names.end(), name) != known->names.end()) continue;
+      known->names.push_back(name);
+      state.kept.push_back(interned);
+    }
+  });
 }
 
 nb::dict attributes_of(nb::handle self) {
   nb::dict all;
-  for (const Attributes& each : state_of(self).parameters.attributes) {
+  for (const Attributes& each : state_of(self).parameters->attributes) {
     nb::list names;
     for (PyObject* name : each.names) names.append(nb::handle(name));
     all[nb::handle(reinterpret_cast<PyObject*>(each.type))] = nb::tuple(names);
@@ -716,11 +751,12 @@ nb::dict attributes_of(nb::handle self) {
 
 void capture(nb::handle self, nb::object owner, const nb::str& name) {
   State& state = state_of(self);
-  state.parameters.captures.push_back({owner.ptr(), name.ptr()});
-  state.parameters.details.emplace_back();
-  state.kept.push_back(std::move(owner));
-  state.kept.push_back(name);
-  state.forget();
+  state.describe_otherwise([&](Parameters& parameters) {
+    parameters.captures.push_back({owner.ptr(), name.ptr()});
+    parameters.details.emplace_back();
+    state.kept.push_back(std::move(owner));
+    state.kept.push_back(name);
+  });
 }
 
 template <class Fn>
@@ -820,9 +856,7 @@ void bind_callable(nb::module_& m) {
   add_method(
       type, "_settle_on",
       [](nb::handle self, const DeviceHandle& device) {
-        State& state = state_of(self);
-        state.parameters.device = device.it;
-        state.forget();
+        state_of(self).describe_otherwise([&](Parameters& parameters) { parameters.device = device.it; });
       },
       "From now on all calls run on a device.");
   add_method(
@@ -837,7 +871,10 @@ void bind_callable(nb::module_& m) {
       type, "_reduce_what_waits", [](nb::handle self) { state_of(self).is_reduction = true; },
       "From now on calls are computed together with what their first argument waits for.");
   add_method(
-      type, "_only_reads", [](nb::handle self) { state_of(self).parameters.only_reads = true; },
+      type, "_only_reads",
+      [](nb::handle self) {
+        state_of(self).describe_otherwise([](Parameters& parameters) { parameters.only_reads = true; });
+      },
       "Calls write into no argument.");
   add_method(type, "_capture", &capture,
              "From now on what `owner` holds under `name` is a further argument.");

@@ -111,7 +111,6 @@ bool Recogniser::instance(PyObject* value, uint64_t count) {
       held_.add(held);
       if (!this->value(held, false)) return false;
     } else if (PyErr_Occurred() != nullptr || tag_of(words_[word_++]) != Tag::Absent) {
-      PyErr_Clear();
       return false;
     }
   }
@@ -156,10 +155,7 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
 bool Recogniser::capture(const Capture& capture) {
   if (!PyDict_CheckExact(capture.owner) && !PyCell_Check(capture.owner)) return false;  // code might run
   PyObject* const captured = held(capture.owner, capture.name);
-  if (captured == nullptr) {
-    PyErr_Clear();
-    return false;
-  }
+  if (captured == nullptr) return false;
   held_.add(captured);
   return value(captured, false);
 }

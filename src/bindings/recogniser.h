@@ -15,15 +15,17 @@ namespace ingot::bindings {
 /// Sees whether arguments are of a description that is known, by walking it beside them: what a call costs
 /// that has been made before. Nothing is written but what compiled code gets. It knows numbers, NumPy's
 /// arrays, constants, and slices, tuples, lists, dicts and instances of these; other arguments `Signature`
-/// describes. Runs no
-/// code of anybody's. Wants the GIL, and holds what only containers and captures hold.
+/// describes. Code
+/// may run where `describe_quickly` has some run: a collection of garbage, keys of instances' dicts that
+/// compare themselves. Wants the GIL, and holds what only containers and captures hold.
 class Recogniser {
  public:
   /// Whether a description has no other parts.
   static bool knows(std::span<const uint64_t> words);
 
-  /// Whether `Signature::describe_quickly` would describe the arguments by these words and objects; false
-  /// may also mean that it must see them. Once for each object of the class.
+  /// Whether `Signature::describe_quickly` would describe the arguments by these words and objects, which
+  /// have been described by the same parameters; false may also mean that it must see them, or that an
+  /// exception is set. All outlive this. Once for each object of the class.
   bool recognise(const Parameters& parameters, std::span<PyObject* const> values,
                  std::span<const uint64_t> words, std::span<PyObject* const> objects);
 

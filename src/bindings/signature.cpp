@@ -59,8 +59,8 @@ bool is_function_of_numpy(const PyTypeObject* type) {
 bool is_member_of_enum(PyObject* value) {
   PyTypeObject* const metaclass = Py_TYPE(Py_TYPE(value));
   if (metaclass == &PyType_Type || (metaclass->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return false;
-  const nb::object known = nb::module_::import_("enum").attr("EnumType");
-  return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known.ptr())) != 0;
+  static PyObject* const known = nb::object(nb::module_::import_("enum").attr("EnumType")).release().ptr();
+  return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known)) != 0;
 }
 
 /// A class that a `class` statement has made, not one of an extension's: Python itself takes its instances
@@ -124,8 +124,8 @@ bool is_namedtuple(PyObject* object) {
       type->tp_as_sequence->sq_contains != PyTuple_Type.tp_as_sequence->sq_contains ||
       type->tp_getattro != PyObject_GenericGetAttr)
     return false;
-  const nb::str name("_fields");
-  PyObject* const fields = _PyType_Lookup(type, name.ptr());
+  static PyObject* const name = PyUnicode_InternFromString("_fields");
+  PyObject* const fields = _PyType_Lookup(type, name);
   if (fields == nullptr || !PyTuple_CheckExact(fields) ||
       PyTuple_GET_SIZE(fields) != PyTuple_GET_SIZE(object))
     return false;

@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <memory>
@@ -24,6 +25,7 @@ constexpr size_t kLeast = size_t{2} << 20;
 constexpr size_t kGiven = size_t{64} << 20;
 constexpr int64_t kBetweenLooks = 50'000'000;  ///< nanoseconds
 constexpr int64_t kBriefly = 1'000'000;
+constexpr double kLongestHold = 6.0;  ///< seconds that a fork can keep the compiler from beginning
 
 /// Part of the closed list of process-wide state; the GIL's holder reads and changes it.
 int under_way = 0;
@@ -133,11 +135,13 @@ void wait_for(sem_t& semaphore, int64_t nanoseconds = kBetweenLooks) {
   sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
 }
 
-/// Waits, without the GIL, as long as something holds, or so many times briefly.
-void wait_while(bool (*still)(), int64_t looks = INT64_MAX) {
+/// Waits, without the GIL, as long as something holds, but no longer than this.
+void wait_while(bool (*still)(), double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
   sem_t never;
   sem_init(&never, 0, 0);
-  for (; still() && looks > 0; --looks) wait_for(never, kBriefly);
+  while (still() && Clock::now() < end) wait_for(never, kBriefly);
   sem_destroy(&never);
 }
 
@@ -178,7 +182,8 @@ PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t 
     is_held = false;
   });
   (void)is_told;
-  if (own == 0 && !holds) wait_while([] { return is_held; });
+  // Not for ever: the thread that forks may wait for what this one has.
+  if (own == 0 && !holds) wait_while([] { return is_held; }, kLongestHold);
   if (is_at_the_end && !is_main_thread()) {
     Gil gil;
     gil.release();
@@ -203,7 +208,7 @@ void finish_calls_with_room() {
 
 void hold_calls_with_room(double seconds) {
   is_held = holds = true;
-  wait_while([] { return under_way > own; }, static_cast<int64_t>(seconds * 1e9) / kBriefly);
+  wait_while([] { return under_way > own; }, seconds);
   if (under_way > own) is_held = holds = false;
 }
 

@@ -206,8 +206,10 @@ void UfuncLoop::run_in_python(const Operands& operands) {
 
 int UfuncLoop::traverse(visitproc visit, void* arg) const {
   Py_VISIT(element_.ptr());
-  for (const Variant* variant = first_.load(); variant != nullptr; variant = variant->next)
+  for (const Variant* variant = first_.load(); variant != nullptr; variant = variant->next) {
     Py_VISIT(variant->specialisation.ptr());
+    Py_VISIT(variant->loaded.ptr());
+  }
   return 0;
 }
 

@@ -621,3 +621,107 @@ def test_numbers_that_become_arguments_stay_direct(direct):
     del space["factor"]
     with pytest.raises(NameError):
         f(2.0)
+
+
+class Held:
+    def __init__(self, x):
+        self.x = x
+
+
+class Key:
+    """A key of an instance's dict that is asked whether it is the attribute `x`, and does something then."""
+
+    does = None
+
+    def __hash__(self):
+        return hash("x")
+
+    def __eq__(self, other):
+        does, Key.does = Key.does, None
+        if does is not None:
+            does()
+        return False
+
+
+def with_a_key(x):
+    held = Held.__new__(Held)
+    held.__dict__[Key()] = None
+    held.x = x
+    return held
+
+
+def test_calls_amid_the_look_at_arguments():
+    """What is known of a function changes while its arguments are compared with it."""
+    f = ingot.jit(lambda a: a.x + 1)
+    for _ in range(6):
+        assert (f(Held(2)), f(with_a_key(1.5))) == (3, 2.5)
+
+    def others():
+        for _ in range(3):
+            assert f(Held(2)) == 3
+
+    def forget():
+        f._demand(0)
+        others()
+
+    for does in (others, forget) * 10:
+        f(with_a_key(1.5))
+        argument = with_a_key(1.5)
+        Key.does = does
+        assert f(argument) == 2.5
+        assert Key.does is None, "the key was not asked"
+
+
+def test_calls_amid_a_collection():
+    f = ingot.jit(lambda a, b, c: a.x + b.x + c.x)
+    made = []
+    wrong = []
+
+    def call(x):
+        made.append([Held(x) for _ in range(3)])
+        return f(*made[-1])
+
+    class Last:
+        def __del__(self):
+            if call(2) != 6:
+                wrong.append(2)
+
+    before = gc.get_threshold()
+    for _ in range(5):
+        call(1.5), call(2)
+    try:
+        for k in range(300):
+            gc.set_threshold(1 + k % 10)
+            last = Last()
+            last.itself = last
+            del last
+            if call(1.5) != 4.5:
+                wrong.append(1.5)
+    finally:
+        gc.set_threshold(*before)
+    assert not wrong
+
+
+def test_what_the_look_at_arguments_raises_is_raised():
+    f = ingot.jit(lambda a: a.x + 1)
+    argument = with_a_key(1.5)
+    assert [f(argument) for _ in range(3)] == [2.5] * 3
+
+    def interrupt():
+        raise KeyboardInterrupt
+
+    Key.does = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        f(argument)
+    assert f(argument) == 2.5
+
+
+def test_descriptions_of_other_times_are_not_remembered():
+    """What was described before the function had one more argument, which it captures, is none of its arguments now."""
+    f = ingot.jit(lambda a: a + 1.0)
+    for _ in range(20):
+        arguments = f._describe([1.0])
+        assert f(1.0) == 2.0
+        f._capture({"n": 1}, "n")
+        f._remember(arguments, list(f.specialisations))
+        assert [f(x) for x in (1.0, 2.0)] == [2.0, 3.0]
