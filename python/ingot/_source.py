@@ -3,6 +3,7 @@
 import __future__
 
 import ast
+import contextlib
 import inspect
 import linecache
 import os
@@ -107,7 +108,7 @@ def _alone(file: str, source: str, function: types.FunctionType) -> Any:
             # Calls of what a module imports have code of their own.
             modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), types.ModuleType)]
             text = (f"import {', '.join(modules)}" if modules else "") + "\n" * (first - 1) + block
-            tree = ast.parse(text, file)
+            tree = _tree(text, file)
             future = code.co_flags & __future__.annotations.compiler_flag
             compiled = compile(text, file, "exec", flags=future, dont_inherit=True)
             own = [c for c in compiled.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name]
@@ -120,6 +121,14 @@ def _alone(file: str, source: str, function: types.FunctionType) -> Any:
     return known[0] if known is not None and _same_code(known[1], code) else None
 
 
+def _tree(text: str, file: str) -> ast.Module:
+    """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for no reason of its own."""
+    for _ in range(4):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text, file)
+    return ast.parse(text, file)
+
+
 _Parsed = tuple[dict[_Key, list[ast.AST]], dict[_Key, list[types.CodeType]]]
 _trees: dict[str, tuple[str, _Parsed]] = {}
 
@@ -127,7 +136,7 @@ _trees: dict[str, tuple[str, _Parsed]] = {}
 def _parsed(file: str, source: str) -> _Parsed:
     known = _trees.get(file)
     if known is None or known[0] != source:
-        tree = ast.parse(source, file)
+        tree = _tree(source, file)
         codes = _codes_by_place(_codes(compile(source, file, "exec", dont_inherit=True)))
         known = _trees[file] = (source, (_functions(tree), codes))
     return known[1]
@@ -142,7 +151,7 @@ def _rewritten(file: str, source: str, function: types.FunctionType) -> dict[_Ke
     key = f"{file}@pytest"
     known = _trees.get(key)
     if known is None or known[0] != source:
-        tree = ast.parse(source, file)
+        tree = _tree(source, file)
         rewrite_asserts(tree, source.encode(), file)
         codes = _codes_by_place(_codes(compile(tree, file, "exec", dont_inherit=True)))
         known = _trees[key] = (source, ({}, codes))

@@ -57,6 +57,7 @@ def _compilers() -> dict[str, Compiler]:
     if os.environ.get(EVERY_KIND):
         compilers["scalar"] = _as({"INGOT_VECTORS": "scalar"})
         compilers["avx2"] = _as({"INGOT_VECTORS": "avx2"})
+        compilers["quick"] = _as({"INGOT_TIERS": "quick"})
         compilers["threads"] = _as({"INGOT_THREADS": "always", "INGOT_STREAMS": "always"})
     return compilers
 

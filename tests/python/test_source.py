@@ -1,5 +1,6 @@
 """Functions whose text stands in no file: found in the program's own text, or rebuilt from their bytecode."""
 
+import ast
 import os
 import pty
 import random
@@ -181,3 +182,16 @@ def test_sample_of_the_standard_library():
     codes = judge["functions"]([Path(random.__file__).parent], every=150)
     good, failed = judge["judge"](codes)
     assert good >= 0.95 * len(codes), failed
+
+
+def test_trees_are_made_again_where_python_fails(monkeypatch):
+    failures = iter([SystemError("AST constructor recursion depth mismatch (before=24, after=38)")] * 2)
+    parse = ast.parse
+
+    def failing(*arguments, **keywords):
+        for error in failures:
+            raise error
+        return parse(*arguments, **keywords)
+
+    monkeypatch.setattr(ast, "parse", failing)
+    assert _source._tree("x = 1", "<test>").body[0].value.value == 1
