@@ -21,7 +21,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("build/fuzz"), help="folder for shrunk programs")
     parser.add_argument("--shrink-seconds", type=float, default=20.0, help="for each program that differs; 0: none")
     parser.add_argument("--per-kind", type=int, default=3, help="programs of one kind of difference that are shrunk")
-    parser.add_argument("--every-kind", action="store_true", help="also scalar code, AVX2, and loops shared among threads")
+    parser.add_argument("--every-kind", action="store_true", help="also scalar code, AVX2, quick code, and loops shared among threads")
     parser.add_argument("--device", metavar="KIND", help="on a device of this kind, as `emulated`, instead of the host")
     parser.add_argument("--odd", action="store_true", help="odd argument lists for the programs of the tour instead")
     parser.add_argument("--derivatives", action="store_true", help="programs whose derivatives are judged instead")
