@@ -317,7 +317,7 @@ Counted<const Known> look_up(State& state, const Parameters& parameters, const B
 
 /// The result of a call whose arguments have been recognised; an invalid object: it needs more.
 nb::object call_known(const Known& known, const Recogniser& recogniser) {
-  const nb::list candidates = known.candidates();
+  const nb::list& candidates = known.candidates();
   const nb::object chosen = choose_quietly(candidates);
   if (!chosen.is_valid()) return {};
   const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
