@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
+#include <optional>
 
 #include "base/dtype.h"
 #include "bindings/inline_vector.h"
@@ -117,9 +117,8 @@ struct Laid {
   return true;
 }
 
-/// The word of an array, without its alias set; 0, which is none of an array's with elements, where the bytes
-/// of its elements have no number: compiled code relies on it, and `zeros((2**62, 0), "i1").view("f8")` has
-/// none.
+/// The word of an array, without its alias set; false where the bytes of its elements have no number:
+/// compiled code relies on it, and `zeros((2**62, 0), "i1").view("f8")` has none.
 [[gnu::always_inline]] inline bool word_of_array(const Laid& laid, bool sees_layout, bool is_measured,
                                                  uint64_t& word) {
   uint64_t orders = 0;

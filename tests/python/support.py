@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import ctypes
+import importlib.util
 import inspect
 import io
 import os
@@ -26,11 +27,28 @@ needs_lanes = pytest.mark.skipif(os.environ.get("INGOT_VECTORS") == "scalar", re
 """Of a test of what only code with lanes does."""
 
 
+LEVELS = {2: "sse", 3: "avx2", 4: "avx512"}
+"""Levels of x86-64, and the kinds of code that their CPUs run."""
+
+
+def has_vectors(kind):
+    """Whether this CPU runs a kind of code."""
+    flags = open("/proc/cpuinfo").read().split()
+    return all(flag in flags for flag in KINDS[kind])
+
+
 def need_vectors(kind):
     """Skips a test of a kind of code that this CPU does not run."""
-    flags = open("/proc/cpuinfo").read().split()
-    if any(flag not in flags for flag in KINDS[kind]):
+    if not has_vectors(kind):
         pytest.skip(f"this CPU has no {kind}")
+
+
+def module_of(path, name=None):
+    """The module of a file, under its stem, or another name."""
+    spec = importlib.util.spec_from_file_location(name or path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 LISTENS = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"

@@ -1,7 +1,6 @@
 """`python -m ingot build`: libraries for C, C++ and Fortran, beside the functions as `ingot.jit` compiles them, bit for bit."""
 
 import ctypes
-import importlib.util
 import keyword
 import os
 import re
@@ -18,6 +17,7 @@ import ingot
 from ingot.__main__ import main
 from ingot._ahead import linking, names
 from ingot._ahead.c_types import DTYPES
+from support import LEVELS, has_vectors, module_of, need_vectors
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "ahead_of_time"
@@ -140,13 +140,6 @@ def built(*arguments) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def module_of(path: Path):
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 class Array(ctypes.Structure):
     """An array of up to four axes, whose lengths come first, then strides."""
 
@@ -215,16 +208,11 @@ def cases_folder(cases_file):
     return folder
 
 
-def is_level_here(level: int) -> bool:
-    return level < 4 or "avx512f" in Path("/proc/cpuinfo").read_text()
-
-
 @pytest.fixture(scope="module", params=[2, 3, 4])
 def cases(cases_folder, request):
     """The library with the code of each level of CPUs, by a copy of it for each, as a library chooses one once."""
     level = request.param
-    if not is_level_here(level):
-        pytest.skip("this CPU has no AVX-512")
+    need_vectors(LEVELS[level])
     copy = shutil.copy(cases_folder / "lib" / "libcases.so", cases_folder / f"level_{level}.so")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INGOT_CPU_LEVEL", str(level))
@@ -279,11 +267,9 @@ def expected():
 @pytest.mark.parametrize("level", ["", "2", "3", "4"])
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
 def test_programs_in_three_languages_at_all_levels(programs, expected, language, level):
-    if language == "fortran" and shutil.which("gfortran") is None:
-        pytest.skip("gfortran is not installed")
     environment = {**os.environ, "INGOT_CPU_LEVEL": level}
     done = subprocess.run([programs / f"in_{language}"], capture_output=True, text=True, timeout=60, env=environment)
-    if not is_level_here(int(level or 2)):
+    if not has_vectors(LEVELS[int(level or 2)]):
         assert done.returncode != 0
     else:
         assert (done.stdout, done.stderr, done.returncode) == (expected, "", 0)
@@ -607,8 +593,6 @@ def test_names_may_be_any(words, tmp_path):
 
 
 def test_headers_hold_in_fortran(words, cases_folder, tmp_path):
-    if shutil.which("gfortran") is None:
-        pytest.skip("gfortran is not installed")
     for source in (cases_folder / "include" / "cases.f90", words / "include" / "words.f90"):
         subprocess.run(["gfortran", "-std=f2018", "-Wall", "-fsyntax-only", source], check=True, timeout=60, cwd=tmp_path)
 

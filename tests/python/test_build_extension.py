@@ -1,7 +1,6 @@
 """`python -m ingot build --kind extension`: modules, beside the functions as `ingot.jit` compiles them: same values, same objects."""
 
 import gc
-import importlib.util
 import inspect
 import os
 import re
@@ -25,6 +24,7 @@ from ingot._export import Export
 from ingot._function import Function
 from ingot._signature import Signature, Type
 from ingot.tour.programs import PROGRAMS
+from support import LEVELS, module_of, need_vectors
 
 pytestmark = pytest.mark.skipif(not linking.RUNTIME.exists(), reason="builds with sanitizers have no runtime for libraries")
 
@@ -123,13 +123,6 @@ def energy(field):
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 
 
-def loaded(path: Path, name: str):
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     file = tmp_path_factory.mktemp("extension") / "cases.py"
@@ -139,7 +132,7 @@ def source(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def plain(source):
-    return loaded(source, "cases")
+    return module_of(source, "cases")
 
 
 @pytest.fixture(scope="module")
@@ -156,13 +149,12 @@ def built(source):
 def module(built, request):
     """The module with the code of each level of CPUs, by a copy of its file for each, as it chooses one once."""
     level = request.param
-    if level == 4 and "avx512f" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("this CPU has no AVX-512")
+    need_vectors(LEVELS[level])
     folder = built / str(level)
     folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("INGOT_CPU_LEVEL", str(level))
-        it = loaded(Path(shutil.copy(built / f"cases{SUFFIX}", folder)), "cases")
+        it = module_of(Path(shutil.copy(built / f"cases{SUFFIX}", folder)), "cases")
         assert it.cpu_level() == level
     return it
 
@@ -387,13 +379,12 @@ def outcome(function, arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [2, 3, 4])
 def test_programs_of_the_tour(tour, level, monkeypatch):
-    if level == 4 and "avx512f" not in Path("/proc/cpuinfo").read_text():
-        pytest.skip("this CPU has no AVX-512")
+    need_vectors(LEVELS[level])
     file, programs = tour
     folder = file.parent / str(level)
     folder.mkdir()
     monkeypatch.setenv("INGOT_CPU_LEVEL", str(level))
-    it = loaded(Path(shutil.copy(file, folder)), "tour")
+    it = module_of(Path(shutil.copy(file, folder)), "tour")
     assert it.cpu_level() == level
     for program, export in programs:
         given, other = program.arguments(True), program.arguments(True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._signature import Type
 from . import c_source, linking
 from .errors import BuildError
 from .files import put
@@ -125,9 +126,14 @@ def _names(function: Compiled) -> tuple[str, ...]:
 def _defaults(function: Compiled) -> list[Any]:
     """Those that are numbers of the parameters' types, else None: such arguments have to be given."""
     types = function.export.signature.parameters
-    given = [None] * len(types) + list(function.export.function.__defaults__ or ())
-    converted = [NotImplemented if t.ndim is not None else t.convert(d) for t, d in zip(types, given[len(given) - len(types) :])]
-    return [None if number is NotImplemented else number for number in converted]
+    given = function.export.function.__defaults__ or ()
+    return [None] * (len(types) - len(given)) + [_number(t, d) for t, d in zip(types[len(types) - len(given) :], given)]
+
+
+def _number(type_: Type, default: Any) -> Any:
+    """A default as a number of the type; None where it is none, or the type is an array's."""
+    converted = type_.convert(default) if type_.ndim is None else NotImplemented
+    return None if converted is NotImplemented else converted
 
 
 def _method(number: int, function: Compiled) -> str:
