@@ -73,7 +73,7 @@ def _launches_of(specialisation: Any, stages: dict[str, Any], leaves: list[Any],
     if device is not None and device.kind == "gpu" and found.code == device.code:
 
         def ask(kernel: str, threads: int, dynamic: int) -> tuple[int, int, int, int]:
-            return _ingot.kernel_needs(device._handle, kernels, kernel, threads, dynamic)
+            return specialisation.needs_of(kernels, kernel, threads, dynamic)
 
     _launches.add_needs(found, kernels, ask)
     return found

@@ -173,6 +173,12 @@ class Specialisation(_ingot.Specialisation):
         limit = self._loading.max_registers
         return _ingot.load_options(words, limit) if words or limit else None
 
+    def needs_of(self, kernels: str, kernel: str, threads: int, dynamic: int) -> tuple[int, int, int, int]:
+        """What the device's driver says of a kernel in the text `kernels`, launched with blocks of so many threads and so many
+        bytes of memory of their own: registers, local and shared bytes, blocks that a processor holds."""
+        options = self.load_options or _ingot.load_options([], 0)
+        return _ingot.kernel_needs(self.device._handle, kernels, kernel, threads, dynamic, options)
+
     @property
     def multiplies_by_library(self) -> bool:
         """Whether products of matrices are a library's of the device. It is opened where there are any."""

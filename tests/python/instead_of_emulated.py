@@ -1,5 +1,6 @@
 """A plugin of pytest's: `-p instead_of_emulated` has tests that ask for the software device get the device that
-INGOT_TEST_DEVICE names; those that speak of the software device by its name, or start processes, are skipped.
+INGOT_TEST_DEVICE names; those that speak of the software device by its name, start processes, or are marked `scheduled`, are
+skipped.
 """
 
 import inspect
@@ -20,5 +21,5 @@ def pytest_collection_modifyitems(items):
     if KIND == "emulated":
         return
     for item in items:
-        if NAMES.search(inspect.getsource(item.function)):
-            item.add_marker(pytest.mark.skip(reason="speaks of the software device by its name"))
+        if NAMES.search(inspect.getsource(item.function)) or item.get_closest_marker("scheduled"):
+            item.add_marker(pytest.mark.skip(reason="is of the software device alone"))

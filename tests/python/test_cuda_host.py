@@ -100,6 +100,7 @@ def test_detect_prints_the_devices(capsys):
     assert capsys.readouterr().out == f"emulated:0: {DEVICE.name}, compute capability 9.0, 4 GiB\n"
 
 
+@pytest.mark.scheduled  # nobody else takes memory
 def test_memory_info_counts_what_is_kept_as_free():
     ingot.release_memory(DEVICE)
     before = cuda.current_context().get_memory_info()
@@ -252,6 +253,7 @@ def test_pinned_arrays_are_numpys():
     assert z.tolist() == [3, 3, 3]
 
 
+@pytest.mark.scheduled
 def test_pinned_memory_is_read_late():
     stream, x, a = late_copy()
     x[:] = -1
@@ -264,6 +266,7 @@ def test_pinned_memory_is_read_late():
     assert (b.copy_to_host() == -2).all()
 
 
+@pytest.mark.scheduled
 def test_pinned_memory_is_written_late():
     stream, x = cuda.stream(), cuda.pinned_array(10)
     a = cuda.to_device(np.arange(10.0))
@@ -298,6 +301,7 @@ def test_pinned_memory_that_is_deleted_is_waited_for():
     np.testing.assert_array_equal(a.copy_to_host(), np.arange(100))
 
 
+@pytest.mark.scheduled
 def test_arrays_are_pinned_for_a_time():
     x, y, none = np.arange(100.0), np.zeros(50), np.zeros(0)
     stream = cuda.stream()
@@ -372,6 +376,7 @@ def test_managed_arrays_larger_than_the_device_are_refused():
 # Streams.
 
 
+@pytest.mark.scheduled
 def test_streams_of_greater_priority_go_first():
     low, high = cuda.stream(), cuda.stream(priority=2)
     assert (low.priority, high.priority, cuda.stream(priority=-3).priority) == (0, 2, 0)
@@ -410,6 +415,7 @@ def test_a_stream_is_a_queue():
     cuda.current_context().synchronize()
 
 
+@pytest.mark.scheduled
 def test_whether_a_stream_is_done_is_asked():
     stream, x, a = late_copy()
     y = cuda.pinned_array_like(x)
@@ -463,6 +469,7 @@ def test_a_stream_is_waited_for_at_the_end_of_a_block():
     np.testing.assert_array_equal(y, x)
 
 
+@pytest.mark.scheduled
 def test_functions_and_kernels_run_in_the_stream():
     stream, x, a = late_copy()
     x[:] = 7  # read when the stream runs

@@ -167,6 +167,17 @@ def test_arrays_on_a_device_need_no_device():
     assert ingot.jit(chain).explain(x, x, device="sm_75").launches.code == "sm_75"
 
 
+def test_the_driver_of_a_gpu_says_what_kernels_need(monkeypatch):
+    """The software device takes a GPU's part."""
+    x = ingot.device_put(np.ones(1000), "emulated")
+    monkeypatch.setattr(ingot._devices.Device, "kind", "gpu")
+    asked = []
+    of_driver = ingot._specialisation.Specialisation.needs_of
+    monkeypatch.setattr(ingot._specialisation.Specialisation, "needs_of", lambda *a: asked.append(a[2:]) or of_driver(*a))
+    (launch,) = ingot.jit(chain).explain(x, x).launches.launches
+    assert asked == [(launch.kernel, launch.block[0], 0)] and launch.resident_blocks > 0
+
+
 @pytest.mark.parametrize("code", CODES)
 def test_code_for_gpus_that_are_not_there(code):
     text = ingot.jit(chain).explain(np.ones(1000), np.ones(1000), device=code)

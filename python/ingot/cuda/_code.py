@@ -45,10 +45,6 @@ def _stages(specialisation: Any) -> dict[str, Any]:
     return specialisation.stages
 
 
-def _options(specialisation: Any) -> Any:
-    return specialisation.load_options or _ingot.load_options([], 0)
-
-
 def _tool(name: str) -> str:
     """A program of the toolkit."""
     folders = [os.environ[variable] for variable in ("CUDA_HOME", "CUDA_PATH") if variable in os.environ]
@@ -64,7 +60,8 @@ def _machine_code(specialisation: Any) -> str:
         raise RuntimeError(f"the driver of {specialisation.device} does not show its machine code")
     tool = _tool("nvdisasm")
     find_toolkit()
-    cubin = _ingot.cubin(_stages(specialisation)["kernels"], _options(specialisation), specialisation.device.capability)
+    options = specialisation.load_options or _ingot.load_options([], 0)
+    cubin = _ingot.cubin(_stages(specialisation)["kernels"], options, specialisation.device.capability)
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
@@ -126,7 +123,7 @@ class Inspected:
         specialisation = self._chosen(signature)
         text = _stages(specialisation)["kernels"]
         (name,) = re.findall(r"\.entry\s+(\w+)\s*\(", text)
-        return _ingot.kernel_needs(specialisation.device._handle, text, name, threads, operator.index(dynsmemsize), _options(specialisation))
+        return specialisation.needs_of(text, name, threads, operator.index(dynsmemsize))
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
         """The registers of a thread."""

@@ -1,12 +1,14 @@
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <span>
+#include <string_view>
 #include <thread>
 
 #include "support.h"
 
 // What holds on each device that there is: the software device, also behind HIP's functions, those of OpenCL,
-// and GPUs where a driver is installed.
+// and GPUs where a driver is installed. Where INGOT_TEST_DEVICE names a kind, on devices of this kind alone.
 
 namespace ingot::devices {
 namespace {
@@ -18,11 +20,17 @@ constexpr const char* kAll[] = {"emulated", "gpu", "opencl", "amd"};
 constexpr const char* kLasting[] = {"emulated", "gpu", "amd"};
 constexpr const char* kRefusing[] = {"emulated", "opencl"};
 
+bool is_asked_for(std::string_view kind) {
+  const char* const only = std::getenv("INGOT_TEST_DEVICE");
+  return only == nullptr || kind == only;
+}
+
 template <class F>
 void for_each_device(F&& f, std::span<const char* const> kinds = kAll) {
-  open_hip_stand_ins();
+  if (is_asked_for("amd")) open_hip_stand_ins();
   for (const char* const kind : kinds)
-    for (Device* const device : devices(kind)) f(*device);
+    if (is_asked_for(kind))
+      for (Device* const device : devices(kind)) f(*device);
 }
 
 Words values_of(Device& device, Address address, size_t count) {
@@ -237,10 +245,11 @@ void fail_each() {
 
 TEST(EachDeviceDeathTest, AFaultStaysUntilAReset) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(fail_each(), ::testing::ExitedWithCode(0), "emulated 0 has failed");
+  EXPECT_EXIT(fail_each(), ::testing::ExitedWithCode(0), " 0 has failed");
 }
 
 TEST(EachDeviceTest, OpenClTellsWhyCodeCannotBeLoaded) {
+  if (!is_asked_for("opencl")) GTEST_SKIP() << "other devices are asked for";
   ASSERT_FALSE(devices("opencl").empty()) << why_none("opencl");
   Device& device = *devices("opencl")[0];
   try {
