@@ -12,7 +12,7 @@ import pytest
 # Tests say what is compiled when; those of the cache and of tiers say what they want.
 os.environ.setdefault("INGOT_CACHE", "off")
 os.environ.setdefault("INGOT_TIERS", "off")
-# PoCL writes files anew that another process has mapped, which then ends with SIGBUS.
+# Workers that compile for OpenCL at once have caches of their own.
 own = f"ingot-pocl-{os.getuid()}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 os.environ.setdefault("POCL_CACHE_DIR", os.path.join(tempfile.gettempdir(), own))
 

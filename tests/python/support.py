@@ -23,6 +23,14 @@ KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("a
 """Kinds of code (INGOT_VECTORS), and what a CPU must have for each."""
 
 
+def windows(x, shape, strides):
+    """A writable view of an array's memory with another shape and strides, all of it inside."""
+    view = np.lib.stride_tricks.as_strided(x, shape, strides)
+    (low, high), (first, last) = map(np.lib.array_utils.byte_bounds, (x, view))
+    assert low <= first and last <= high, "the view reaches beyond the array: writes would go anywhere"
+    return view
+
+
 needs_lanes = pytest.mark.skipif(os.environ.get("INGOT_VECTORS") == "scalar", reason="the code has no lanes")
 """Of a test of what only code with lanes does."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from support import check, jitted
+from support import check, jitted, windows
 
 LENGTHS = [0, 1, 2, 7, 2047, 2049, 5000, 140_001]
 
@@ -187,8 +187,8 @@ def one_more(x):
 @pytest.mark.parametrize("function", [jitted(one_more), jitted(one_more, "interpreted"), one_more])
 def test_places_that_are_one(function):
     memory = numbers(30)
-    function(np.lib.stride_tricks.as_strided(memory, (10, 4), (16, 8)))
-    x = np.lib.stride_tricks.as_strided(numbers(30), (10, 4), (16, 8))
+    function(windows(memory, (10, 4), (16, 8)))
+    x = windows(numbers(30), (10, 4), (16, 8))
     expected = numbers(30)
     for row, values in enumerate(x[:-1] + 1):
         expected[2 * row + 2 : 2 * row + 6] = values

@@ -4,9 +4,7 @@ import linecache
 
 import numpy as np
 import pytest
-from support import MODES, jitted
-
-windows = np.lib.stride_tricks.as_strided
+from support import MODES, jitted, windows
 
 
 def spread(x, shape):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from ingot import prange
 from ingot.tour import programs as tour
-from support import interrupt, start
+from support import interrupt, start, windows
 
 COUNTS = (1, 2, 3, 7, 16)
 LARGE = 300_007
@@ -218,7 +218,7 @@ def test_elements_that_stand_twice_are_written_in_order():
 
     ingot.set_num_threads(4)
     for shape, strides in (((LARGE,), (0,)), ((1000, 300), (0, 8)), ((1000, 300), (8, 8)), ((1000, 300), (16, 24))):
-        given = [np.lib.stride_tricks.as_strided(np.zeros(12_000), shape, strides) for _ in range(2)]
+        given = [windows(np.zeros(12_000), shape, strides) for _ in range(2)]
         function = fill if len(shape) == 1 else fill_rows
         for x, f in zip(given, (function, ingot.jit(function))):
             f(x)
