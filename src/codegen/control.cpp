@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "codegen/body.h"
 #include "codegen/loops.h"
@@ -39,13 +40,10 @@ Body::Poll Body::poll_of(std::span<const RegionId> regions) const {
   return depth == 0 ? Poll::Strip : depth == 1 ? Poll::Sometimes : Poll::Always;
 }
 
-std::optional<int64_t> Body::limit_of(NodeId id) const {
-  if (source_.is_constant(id)) return source_.constant(id).as<int64_t>();
-  const ir::Op op = source_.op(id);
-  if (op != ir::Op::minimum && op != ir::Op::bitwise_and && op != ir::Op::select) return std::nullopt;
-  const size_t first = op == ir::Op::select ? 1 : 0;
-  const auto a = limit_of(source_.operand(id, first));
-  const auto b = limit_of(source_.operand(id, first + 1));
+namespace {
+
+/// What a number that an op gives of two others does not exceed, of what these do not.
+std::optional<int64_t> joined_limit(ir::Op op, std::optional<int64_t> a, std::optional<int64_t> b) {
   if (op == ir::Op::select) return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
   // With a number that is not negative, `and` gives one that is no greater.
   const auto usable = [&](const std::optional<int64_t>& limit) {
@@ -53,6 +51,23 @@ std::optional<int64_t> Body::limit_of(NodeId id) const {
   };
   if (usable(a) && usable(b)) return std::min(*a, *b);
   return usable(a) ? a : usable(b) ? b : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int64_t> Body::limit_of(NodeId id) const {
+  std::unordered_map<uint32_t, std::optional<int64_t>> known;  // operands are shared: paths are many more
+  const auto limit = [&](const auto& self, NodeId node) -> std::optional<int64_t> {
+    if (source_.is_constant(node)) return source_.constant(node).template as<int64_t>();
+    const ir::Op op = source_.op(node);
+    if (op != ir::Op::minimum && op != ir::Op::bitwise_and && op != ir::Op::select) return std::nullopt;
+    if (const auto found = known.find(node.index); found != known.end()) return found->second;
+    const size_t first = op == ir::Op::select ? 1 : 0;
+    const auto a = self(self, source_.operand(node, first));
+    const auto b = self(self, source_.operand(node, first + 1));
+    return known[node.index] = joined_limit(op, a, b);
+  };
+  return limit(limit, id);
 }
 
 /// How often a counted loop polls.

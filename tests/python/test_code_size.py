@@ -107,3 +107,20 @@ def test_functions_of_more_than_a_thousand_branches_are_right(tmp_path, monkeypa
     check(many, 7, 1)
     check(many, -2, 5)
     check(many, 2**63 - 1, 2**62)
+
+
+def mixed(key, count):
+    """Two arrays whose lengths the compiler does not see to be equal, each of which becomes part of the other 24 times."""
+    x = np.zeros(count, np.uint64) + key[0]
+    y = np.arange(count).astype(np.uint64) + key[1]
+    for turn in range(24):
+        x = x + y
+        y = (y << np.uint64(13) | y >> np.uint64(51)) ^ x
+        x = x + key[turn % 2]
+    return x, y
+
+
+def test_lengths_that_hang_on_many_others_are_looked_at_once():
+    """Compiling took 10 times as long for each 4 turns."""
+    with np.errstate(over="ignore"):
+        check(mixed, np.array([3, 2**63 + 5], np.uint64), 1000)
