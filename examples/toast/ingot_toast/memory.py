@@ -1,0 +1,389 @@
+"""Arrays that may have a copy on a device, and the memory they take there.
+
+A `Buffer` is an array with a copy on the host and perhaps one on a device; it knows which of them are valid. A `Memory`
+makes, fills and frees the copies of one device, within a limit, and counts what it moves. What a device is, two small
+backends say: one of `ingot`'s devices, or a part of the host's memory that behaves like one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+import ingot
+import numpy as np
+
+Key = tuple[str, str]
+"""Kind and name of an object, such as ("detdata", "signal")."""
+
+
+class Backend(Protocol):
+    """What a memory needs of a device."""
+
+    name: str
+    capacity: int
+
+    def block(self, nbytes: int) -> Any: ...
+    def put(self, host: np.ndarray, array: Any) -> None: ...
+    def get(self, array: Any, host: np.ndarray) -> None: ...
+    def release(self) -> None: ...
+
+
+class DeviceBackend:
+    """A device of `ingot`: "gpu", "gpu:1", "emulated" (the device in software), "opencl"."""
+
+    def __init__(self, device: str | ingot.Device) -> None:
+        self.device = ingot.device(device)
+        self.name, self.capacity = str(self.device), self.device.memory
+
+    def block(self, nbytes: int) -> Any:
+        with self.device:
+            return ingot.cuda.device_array(nbytes, np.uint8)
+
+    def put(self, host: np.ndarray, array: Any) -> None:
+        array.copy_to_device(host)
+
+    def get(self, array: Any, host: np.ndarray) -> None:
+        array.copy_to_host(host)
+
+    def release(self) -> None:
+        ingot.release_memory(self.device)
+
+
+class HostBackend:
+    """A part of the host's memory that is used as a device's is: copies are apart from the host's arrays."""
+
+    def __init__(self, capacity: int | None = None) -> None:
+        self.name, self.capacity = "host", capacity or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+    def block(self, nbytes: int) -> np.ndarray:
+        return np.empty(nbytes, np.uint8)
+
+    def put(self, host: np.ndarray, array: np.ndarray) -> None:
+        array[...] = host
+
+    def get(self, array: np.ndarray, host: np.ndarray) -> None:
+        host[...] = array
+
+    def release(self) -> None:
+        pass
+
+
+def size_class(nbytes: int) -> int:
+    """The size of the block for so many bytes: of the next power of two some eighths, and at least 256."""
+    step = max(256, 1 << max(nbytes - 1, 1).bit_length() - 4)
+    return max(256, -(-nbytes // step) * step)
+
+
+class Pool:
+    """Blocks of a device's memory, which are kept when they are freed, for the next ones of their size.
+
+    `limit` is a number of bytes (int) or a share of the device (float, up to 1.0): with a share each, several processes
+    use one device. In use and cached blocks together stay within it.
+    """
+
+    def __init__(self, backend: Backend, limit: int | float | None = None) -> None:
+        if isinstance(limit, float) and not 0 < limit <= 1 or limit is not None and limit < 0:
+            raise ValueError(f"the limit is a number of bytes or a share between 0.0 and 1.0, not {limit}")
+        self.backend = backend
+        self.limit = backend.capacity if limit is None else int(limit * backend.capacity) if isinstance(limit, float) else limit
+        self.in_use = self.peak = self.cached = self.allocations = self.reuses = 0
+        self._kept: dict[int, list[Any]] = defaultdict(list)
+
+    @property
+    def free_bytes(self) -> int:
+        """What could be allocated once the cached blocks are released."""
+        return self.limit - self.in_use
+
+    def allocate(self, nbytes: int) -> Any:
+        """A block of at least so many bytes (uint8); MemoryError where the limit or the device has no room."""
+        size = size_class(nbytes)
+        if self._kept[size]:
+            block = self._kept[size].pop()
+            self.cached -= size
+            self.reuses += 1
+        else:
+            if self.in_use + self.cached + size > self.limit:
+                self.release()
+            if size > self.free_bytes:
+                raise MemoryError(f"{size} bytes are wanted, {max(self.free_bytes, 0)} of {self.limit} are free")
+            try:
+                block = self.backend.block(size)
+            except MemoryError:
+                self.release()
+                block = self.backend.block(size)
+            self.allocations += 1
+        self.in_use += size
+        self.peak = max(self.peak, self.in_use)
+        return block
+
+    def free(self, block: Any) -> None:
+        """Keeps a block for the next one of its size."""
+        self._kept[block.nbytes].append(block)
+        self.in_use -= block.nbytes
+        self.cached += block.nbytes
+
+    def release(self) -> int:
+        """Gives the cached blocks back to the device: how many bytes."""
+        released, self.cached = self.cached, 0
+        self._kept.clear()
+        self.backend.release()
+        return released
+
+    def statistics(self) -> dict[str, int]:
+        """Bytes in use, their peak, cached, the limit; blocks that the device gave and that were used again."""
+        return {name: getattr(self, name) for name in ("in_use", "peak", "cached", "limit", "allocations", "reuses")}
+
+
+@dataclass
+class Traffic:
+    """What was moved of one object: copies, bytes, seconds."""
+
+    uploads: int = 0
+    downloads: int = 0
+    bytes_up: int = 0
+    bytes_down: int = 0
+    zeroed: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the running operator is, and what it may touch; None for keys: everything."""
+
+    memory: Memory | None = None
+    operator: str = ""
+    reads: frozenset[Key] | None = None
+    writes: frozenset[Key] | None = None
+
+    @contextlib.contextmanager
+    def entered(self) -> Iterator[None]:
+        token = _place.set(self)
+        try:
+            yield
+        finally:
+            _place.reset(token)
+
+
+_place: contextvars.ContextVar[Place] = contextvars.ContextVar("place", default=Place())
+
+
+def here() -> Place:
+    """The place of the running operator; the host, outside of operators."""
+    return _place.get()
+
+
+class Buffer:
+    """An array with a copy on the host and perhaps one on a device.
+
+    A new one holds zeros, and takes memory where it is first used. `shape` and `dtype` are those on the host.
+    """
+
+    def __init__(self, shape: Sequence[int] | int = (), dtype: Any = np.float64, *, values: Any = None) -> None:
+        host = None if values is None else np.ascontiguousarray(values)
+        self.shape = tuple(np.zeros(shape, "V0").shape) if host is None else host.shape
+        self.dtype = np.dtype(dtype) if host is None else host.dtype
+        self.key: Key = ("", "")
+        self.memory: Memory | None = None
+        self.host_valid, self.device_valid, self.lost = host is not None, False, ""
+        self._host, self._block, self._device = host, None, None
+        self._runs: list[tuple[int, int]] | None = None
+
+    def __repr__(self) -> str:
+        places = [name for name, valid in (("host", self.host_valid), (str(self.memory), self.device_valid)) if valid]
+        return f"<{type(self).__name__} {self.label} {self.dtype}{self.shape}, valid on {' and '.join(places) or 'neither'}>"
+
+    @property
+    def label(self) -> str:
+        return ".".join(self.key)
+
+    @property
+    def nbytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+    @property
+    def data(self) -> Any:
+        """The array, where the running operator is: NumPy's on the host, an `ingot.Array` on a device.
+
+        An operator gets read-only what it does not provide. Outside of operators it is the host's array, which may be
+        written into: a copy on a device is out of date from then on.
+        """
+        place = here()
+        writes = place.writes is None or self.key in place.writes
+        if not writes and place.reads is not None and self.key not in place.reads:
+            raise KeyError(f"{place.operator} uses {self.label}, which is neither in its requires() nor in its provides()")
+        array = self.to_host() if place.memory is None else self.to_device(place.memory)
+        if writes:
+            self.host_valid, self.device_valid = place.memory is None, place.memory is not None
+            return array
+        shown = array[...]
+        shown.setflags(write=False)
+        return shown
+
+    def to_host(self) -> np.ndarray:
+        """The host's array, brought up to date; what is on a device stays valid: only for reading."""
+        if not self.host_valid:
+            if self.lost:
+                raise RuntimeError(f"{self.label} has no valid copy: {self.lost}")
+            if self._host is None:
+                self._host = np.zeros(self.shape, self.dtype)
+            if self.device_valid:
+                assert self.memory is not None
+                self.memory.download(self)
+            self.host_valid = True
+        return self._host  # type: ignore[return-value]
+
+    def to_device(self, memory: Memory, detectors: Sequence[str] | None = None) -> Any:
+        """The array on a device, brought up to date."""
+        memory.stage(self, detectors)
+        return self._device
+
+    def rows_on_device(self, detectors: Sequence[str] | None) -> list[tuple[int, int]] | None:
+        """The runs of rows that a copy for these detectors has; None: it has all that the host has."""
+        return None
+
+    def device_shape(self, detectors: Sequence[str] | None) -> tuple[int, ...]:
+        runs = self.rows_on_device(detectors)
+        return self.shape if runs is None else (sum(stop - start for start, stop in runs), *self.shape[1:])
+
+    def device_bytes(self, detectors: Sequence[str] | None) -> int:
+        return int(np.prod(self.device_shape(detectors), dtype=np.int64)) * self.dtype.itemsize
+
+
+def buffers_of(item: Any) -> list[Buffer]:
+    """The arrays of an object that can be on a device: itself, those that its `buffers()` names, or none."""
+    return [item] if isinstance(item, Buffer) else list(item.buffers()) if hasattr(item, "buffers") else []
+
+
+@dataclass(eq=False)
+class Memory:
+    """The copies on one device: made, filled, brought back and freed, within a limit, and counted.
+
+    `where` is a device of `ingot` ("gpu", "emulated", ...), "host", or a backend; `limit` that of its `Pool`.
+    """
+
+    where: Any
+    limit: int | float | None = None
+    needed: set[int] = field(default_factory=set)
+    """The `id`s of what the running operator needs: it is not dropped."""
+
+    def __post_init__(self) -> None:
+        named = isinstance(self.where, (str, ingot.Device))
+        self.backend: Backend = (HostBackend() if self.where == "host" else DeviceBackend(self.where)) if named else self.where
+        self.pool = Pool(self.backend, self.limit)
+        self.traffic: dict[str, Traffic] = defaultdict(Traffic)
+        self.staged: dict[int, Buffer] = {}
+
+    def __str__(self) -> str:
+        return self.backend.name
+
+    def create(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
+        """Makes room for a copy, whose elements are not yet valid; of detector data, for the rows of `detectors`."""
+        if buffer.memory is not None:
+            buffer.memory.free(buffer)
+        block = self._room(buffer, buffer.device_bytes(detectors))
+        shape = buffer.device_shape(detectors)
+        flat = block[: buffer.device_bytes(detectors)].view(buffer.dtype)
+        buffer._block, buffer._device, buffer.memory = block, flat.reshape(shape), self
+        buffer._runs = buffer.rows_on_device(detectors)
+        self.staged[id(buffer)] = buffer
+
+    def upload(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
+        """Copies an object to the device."""
+        host = buffer.to_host()
+        if not self.holds(buffer, detectors):
+            self.create(buffer, detectors)
+        with self._counted(buffer) as traffic:
+            traffic.uploads += 1
+            traffic.bytes_up += self._copy(self.backend.put, host, buffer)
+        buffer.device_valid = True
+
+    def download(self, buffer: Buffer) -> None:
+        """Copies an object back to the host."""
+        if not buffer.device_valid:
+            raise RuntimeError(f"{buffer.label} has no valid copy on {self}")
+        if buffer._host is None:
+            buffer._host = np.zeros(buffer.shape, buffer.dtype)
+        with self._counted(buffer) as traffic:
+            traffic.downloads += 1
+            traffic.bytes_down += self._copy(lambda host, array: self.backend.get(array, host), buffer._host, buffer)
+        buffer.host_valid = True
+
+    def zero(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
+        """Makes an object on the device zero; the host's copy is out of date then."""
+        if not self.holds(buffer, detectors):
+            self.create(buffer, detectors)
+        with self._counted(buffer) as traffic:
+            traffic.zeroed += buffer._device.nbytes
+            buffer._block.view(np.int64)[...] = 0
+        buffer.host_valid, buffer.device_valid = False, True
+
+    def free(self, buffer: Buffer, why: str = "it was freed on the device") -> None:
+        """Frees the copy. If it was the only valid one, the object cannot be read any more."""
+        if buffer.memory is not self:
+            return
+        if buffer.device_valid and not buffer.host_valid:
+            buffer.lost = why
+        self.staged.pop(id(buffer), None)
+        self.pool.free(buffer._block)
+        buffer._block = buffer._device = buffer.memory = None
+        buffer.device_valid = False
+
+    def holds(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> bool:
+        """Whether there is a copy for these detectors, valid or not."""
+        return buffer.memory is self and (detectors is None or buffer._runs == buffer.rows_on_device(detectors))
+
+    def stage(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
+        """Makes the copy on the device valid: by a copy of the host's, or zero where there is none yet."""
+        if buffer.device_valid and self.holds(buffer, detectors):
+            self.staged[id(buffer)] = self.staged.pop(id(buffer))  # the one used last
+            return
+        if buffer.device_valid and not buffer.host_valid:
+            buffer.to_host()
+        if buffer.host_valid or buffer.lost:
+            self.upload(buffer, detectors)
+        else:
+            self.zero(buffer, detectors)
+
+    def statistics(self) -> dict[str, Any]:
+        """The pool's numbers, and for each key what was moved (`Traffic`)."""
+        return {**self.pool.statistics(), "keys": dict(self.traffic)}
+
+    def total(self, name: str) -> int:
+        """The sum over all keys of one number of `Traffic`, as "bytes_up"."""
+        return sum(getattr(traffic, name) for traffic in self.traffic.values())
+
+    def _copy(self, move: Any, host: np.ndarray, buffer: Buffer) -> int:
+        runs = buffer._runs
+        at = 0
+        for start, stop in runs or ():
+            move(host[start:stop], buffer._device[at : at + stop - start])
+            at += stop - start
+        if runs is None:
+            move(host, buffer._device)
+        return buffer._device.nbytes
+
+    @contextlib.contextmanager
+    def _counted(self, buffer: Buffer) -> Iterator[Traffic]:
+        traffic, start = self.traffic[buffer.label], perf_counter()
+        yield traffic
+        traffic.seconds += perf_counter() - start
+
+    def _room(self, buffer: Buffer, nbytes: int) -> Any:
+        """A block. Where there is no room, cached blocks are released, then copies dropped that the host has, too."""
+        droppable = [b for b in self.staged.values() if id(b) not in self.needed and (b.host_valid or not b.device_valid)]
+        while True:
+            try:
+                return self.pool.allocate(nbytes)
+            except MemoryError:
+                if not droppable:
+                    free = max(self.pool.free_bytes, 0)
+                    what = f"{buffer.label} needs {size_class(nbytes)} bytes on {self}"
+                    raise MemoryError(f"{what}: of the limit of {self.pool.limit} bytes {free} are free, so much would fit") from None
+                self.free(droppable.pop(0))

@@ -1,0 +1,147 @@
+"""Operators: the steps of a workflow, with options that are checked, and the keys that they require and provide."""
+
+from __future__ import annotations
+
+import functools
+import types
+import typing
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import timing
+from .data import KINDS, Data
+from .memory import Buffer, Key, Place, here
+
+Keys = dict[str, list[str]]
+"""Names of objects in the kinds `global`, `meta`, `detdata`, `shared`, `intervals`."""
+
+
+def keys_of(given: Keys) -> list[Key]:
+    """The pairs of kind and name, each once."""
+    for kind in given:
+        if kind not in KINDS:
+            raise ValueError(f"the kinds of keys are {', '.join(KINDS)}, not {kind!r}")
+    return list(dict.fromkeys((kind, name) for kind, names in given.items() for name in names))
+
+
+@functools.cache
+def traits_of(cls: type) -> dict[str, Any]:
+    """The options of an operator: its annotated attributes, with their types."""
+    hints = typing.get_type_hints(cls)
+    return {name: hint for name, hint in hints.items() if not name.startswith("_") and typing.get_origin(hint) is not ClassVar}
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Whether a value is of an annotated type; ints are floats, and NumPy's numbers are numbers, but a bool is no int."""
+    origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in parts)
+    if origin is typing.Literal:
+        return any(value == part and type(value) is type(part) for part in parts)
+    if origin is tuple and isinstance(value, tuple):
+        inner = [parts[0]] * len(value) if parts[1:] == (...,) else parts
+        return len(inner) == len(value) and all(map(fits, value, inner))
+    if origin is list:
+        return isinstance(value, list) and all(fits(item, parts[0]) for item in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(key, parts[0]) and fits(item, parts[1]) for key, item in value.items())
+    if hint in (int, float):
+        numbers = (int, np.integer) if hint is int else (int, float, np.integer, np.floating)
+        return isinstance(value, numbers) and not isinstance(value, bool)
+    return value is None if hint in (None, type(None)) else isinstance(value, origin or hint)
+
+
+class Operator:
+    """A step that works on `Data`.
+
+    A subclass has annotated attributes with defaults, its options ("traits"), and
+
+    - `requires()` and `provides()`: the names of the objects that it reads, and that it makes or changes; what it changes
+      in place stands in both;
+    - `supports_accel()`: whether it works on arrays of a device as well, as one does that gives them to compiled functions;
+    - `_exec(data, detectors)`: the work, for these detectors; called any number of times;
+    - `_create(data, detectors)`, if it makes objects: makes them, zero, before `_exec`;
+    - `_finalize(data)`, if something is to be done once at the end, on the host.
+
+    In `_exec`, `.data` of an object is an array where the operator runs, read-only if it is not provided.
+    """
+
+    name: str = ""
+
+    def __init__(self, **options: Any) -> None:
+        for name, value in options.items():
+            setattr(self, name, value)
+        self.name = self.name or type(self).__name__
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_"):
+            traits = traits_of(type(self))
+            own = type(self).__name__
+            if name not in traits:
+                raise AttributeError(f"{own} has no option {name!r}; it has {', '.join(sorted(traits))}")
+            if not fits(value, traits[name]):
+                hint = traits[name]
+                raise TypeError(f"{own}.{name} is {hint.__name__ if isinstance(hint, type) else hint}, not {value!r} ({type(value).__name__})")
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in traits_of(type(self)))})"
+
+    def requires(self) -> Keys:
+        """The keys that must be there before."""
+        return {}
+
+    def provides(self) -> Keys:
+        """The keys that are made or changed."""
+        return {}
+
+    def supports_accel(self) -> bool:
+        """Whether arrays may be on a device."""
+        return False
+
+    def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
+        """Works on these detectors (all, if None); KeyError if something required is not there."""
+        self._check(data)
+        self._create(data, detectors)
+        self._run(data, detectors, here().memory)
+
+    def finalize(self, data: Data) -> Any:
+        """Ends the work of all `exec` so far."""
+        with Place(operator=self.name).entered():
+            return self._finalize(data)
+
+    def apply(self, data: Data, detectors: Sequence[str] | None = None) -> Any:
+        """`exec`, then `finalize`, whose result it gives."""
+        self.exec(data, detectors)
+        return self.finalize(data)
+
+    def missing(self, data: Data) -> list[Key]:
+        """The required keys that some observation lacks."""
+        return [(kind, name) for kind, name in keys_of(self.requires()) if any(name not in store for store in data.stores(kind))]
+
+    def buffers(self, data: Data, keys: Iterable[Key] | None = None) -> list[Buffer]:
+        """The arrays of the keys that it requires or provides, or of some keys."""
+        wanted = keys_of(self.requires()) + keys_of(self.provides()) if keys is None else keys
+        return list({id(b): b for kind, name in wanted for b in data.buffers(kind, name)}.values())
+
+    def _check(self, data: Data) -> None:
+        if missing := self.missing(data):
+            raise KeyError(f"{self.name} requires {', '.join(f'{kind} {name!r}' for kind, name in missing)}, which some observation lacks")
+
+    def _run(self, data: Data, detectors: Sequence[str] | None, memory: Any) -> None:
+        reads, writes = frozenset(keys_of(self.requires())), frozenset(keys_of(self.provides()))
+        with Place(memory, self.name, reads, writes).entered(), timing.region(self.name):
+            self._exec(data, detectors)
+
+    def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
+        pass
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        raise NotImplementedError(f"{type(self).__name__} has no _exec")
+
+    def _finalize(self, data: Data) -> Any:
+        return None
