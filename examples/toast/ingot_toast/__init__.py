@@ -1,3 +1,24 @@
-"""Kernels and pipelines of TOAST as ordinary Python, compiled by Ingot."""
+"""Time-ordered data of telescopes, on Ingot: see README.md."""
+
+from .comm import Comm
+from .data import Data, DetData, Intervals, Observation, PixelDistribution, PixelMap
+from .memory import Buffer, HostBackend, Memory
+from .operator import KernelOperator, Operator
+from .pipeline import Pipeline
 
 __version__ = "0.1.0"
+__all__ = [
+    "Buffer",
+    "Comm",
+    "Data",
+    "DetData",
+    "HostBackend",
+    "Intervals",
+    "KernelOperator",
+    "Memory",
+    "Observation",
+    "Operator",
+    "Pipeline",
+    "PixelDistribution",
+    "PixelMap",
+]

@@ -15,12 +15,13 @@ class Comm:
 
     def __init__(self, world: Any = None, group_size: int | None = None) -> None:
         self.world = world
-        self.rank, self.size = (0, 1) if world is None else (world.Get_rank(), world.Get_size())
+        self.rank: int = 0 if world is None else world.Get_rank()
+        self.size: int = 1 if world is None else world.Get_size()
         self.group_size = self.size if group_size is None else group_size
         if self.group_size < 1 or self.size % self.group_size:
             raise ValueError(f"groups of {self.group_size} processes cannot be made of {self.size}: take a divisor")
         self.n_groups = self.size // self.group_size
-        self.group, self.group_rank = divmod(self.rank, self.group_size)
+        self.group, self.group_rank = self.rank // self.group_size, self.rank % self.group_size
         self.group_comm = None if world is None else world.Split(self.group, self.group_rank)
 
     @classmethod

@@ -149,7 +149,10 @@ class SharedStore(Store):
 
 
 class Intervals:
-    """Sorted, disjoint runs of samples `first <= s < last`: `data` is a record array (V,) of `INTERVAL`."""
+    """Sorted, disjoint runs of samples `first <= s < last`: `data` is a record array (V,) of `INTERVAL`.
+
+    Kernels are given `columns`, its int64 columns (V,) "first" and "last".
+    """
 
     def __init__(self, first: Any, last: Any, times: np.ndarray | None = None) -> None:
         self.data = np.zeros(len(first), INTERVAL).view(np.recarray)
@@ -159,6 +162,7 @@ class Intervals:
             raise ValueError("intervals are sorted and disjoint, first <= last")
         if times is not None and len(runs):
             runs["start"], runs["stop"] = times[runs["first"]], times[np.maximum(runs["last"] - 1, runs["first"])]
+        self.columns = {name: np.array(runs[name]) for name in ("first", "last")}
 
     def __len__(self) -> int:
         return len(self.data)

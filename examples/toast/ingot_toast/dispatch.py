@@ -12,14 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import inspect
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from . import timing
-
-ON_DEVICES = {"ingot"}
-"""The implementations that take arrays on a device."""
 
 _kernels: dict[str, dict[str, Callable]] = {}
 _whole: dict[str | None, str | None] = {None: None}
@@ -29,14 +27,14 @@ _part: contextvars.ContextVar[dict[str | None, str]] = contextvars.ContextVar("i
 def register(kernel: str, implementation: str, function: Callable) -> None:
     """Adds an implementation of a kernel; a second one of the same name is a ValueError.
 
-    With one of `ingot.jit` comes "python": the function below it, which Python runs.
+    With "ingot", a compiled function, comes "python": the function below the decorator, which Python runs.
     """
     found = _kernels.setdefault(kernel, {})
     if implementation in found:
         raise ValueError(f"the kernel {kernel!r} has an implementation {implementation!r} already")
     found[implementation] = function
-    if hasattr(function, "__ingot_function__"):
-        register(kernel, "python", function.__ingot_function__)
+    if implementation == "ingot":
+        register(kernel, "python", inspect.unwrap(function))
 
 
 def kernels() -> dict[str, list[str]]:
@@ -45,15 +43,16 @@ def kernels() -> dict[str, list[str]]:
 
 
 def use(implementation: str | None = None, **by_kernel: str | None) -> None:
-    """Chooses for the whole code, or for kernels; None takes a choice back."""
-    _whole.update(_checked(implementation, by_kernel) if by_kernel else _checked(implementation, {}) or {None: None})
-    _whole.update({kernel: None for kernel, name in by_kernel.items() if name is None})
+    """Chooses for the whole code, or for kernels of it; None takes a choice back."""
+    choices = _checked(implementation, by_kernel)
+    _whole.update(choices if by_kernel else {None: implementation})
 
 
 @contextlib.contextmanager
 def using(implementation: str | None = None, **by_kernel: str) -> Iterator[None]:
     """Chooses for what runs inside."""
-    token = _part.set({**_part.get(), **_checked(implementation, by_kernel)})
+    choices = {kernel: name for kernel, name in _checked(implementation, by_kernel).items() if name is not None}
+    token = _part.set({**_part.get(), **choices})
     try:
         yield
     finally:
@@ -61,26 +60,32 @@ def using(implementation: str | None = None, **by_kernel: str) -> Iterator[None]
 
 
 def chosen(kernel: str) -> str:
-    """The implementation of a kernel that runs now."""
-    part = _part.get()
-    order = (part.get(kernel), _whole.get(kernel), part.get(None), _whole[None], os.environ.get("INGOT_TOAST_IMPLEMENTATION"))
-    name = next((name for name in order if name), "ingot")
-    if name not in _kernels.get(kernel, {}):
-        raise KeyError(f"the kernel {kernel!r} has no implementation {name!r}, only {', '.join(_kernels.get(kernel, {})) or 'none'}")
-    return name
+    """The name of the implementation of a kernel that runs now."""
+    part, whole = _part.get(), os.environ.get("INGOT_TOAST_IMPLEMENTATION") or "ingot"
+    return part.get(kernel) or _whole.get(kernel) or part.get(None) or _whole[None] or whole
 
 
 def call(kernel: str, *args: Any) -> Any:
     """Runs a kernel, timed in a row that names its implementation."""
-    implementation = chosen(kernel)
-    with timing.region(kernel, implementation):
-        return _kernels[kernel][implementation](*args)
+    name = chosen(kernel)
+    function = implementation(kernel, name)
+    with timing.region(kernel, name):
+        return function(*args)
 
 
-def _checked(implementation: str | None, by_kernel: dict[str, Any]) -> dict[str | None, str]:
+def implementation(kernel: str, name: str) -> Callable:
+    """An implementation of a kernel; KeyError if it has none of that name."""
+    found = _kernels.get(kernel, {})
+    if name not in found:
+        raise KeyError(f"the kernel {kernel!r} has no implementation {name!r}, only {', '.join(found) or 'none'}")
+    return found[name]
+
+
+def _checked(everywhere: str | None, by_kernel: Mapping[str, str | None]) -> dict[str | None, str | None]:
+    if everywhere is not None and all(everywhere not in found for found in _kernels.values()):
+        raise KeyError(f"no kernel has an implementation {everywhere!r}")
     for kernel, name in by_kernel.items():
-        if kernel not in _kernels or name is not None and name not in _kernels[kernel]:
-            raise KeyError(f"there is no implementation {name!r} of a kernel {kernel!r}")
-    if implementation is not None and all(implementation not in found for found in _kernels.values()):
-        raise KeyError(f"no kernel has an implementation {implementation!r}")
-    return {**({} if implementation is None else {None: implementation}), **{k: n for k, n in by_kernel.items() if n is not None}}
+        if name is not None:
+            implementation(kernel, name)
+    choices: dict[str | None, str | None] = dict(by_kernel.items())
+    return choices if everywhere is None else {**choices, None: everywhere}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,6 +20,8 @@ from typing import Any, Protocol
 import ingot
 import numpy as np
 
+from . import timing
+
 Key = tuple[str, str]
 """Kind and name of an object, such as ("detdata", "signal")."""
 
@@ -28,15 +31,20 @@ class Backend(Protocol):
 
     name: str
     capacity: int
+    implementations: frozenset[str] | None
+    """The implementations of kernels that take its arrays; None: all."""
 
     def block(self, nbytes: int) -> Any: ...
     def put(self, host: np.ndarray, array: Any) -> None: ...
     def get(self, array: Any, host: np.ndarray) -> None: ...
+    def moved(self) -> tuple[int, int]: ...
     def release(self) -> None: ...
 
 
 class DeviceBackend:
     """A device of `ingot`: "gpu", "gpu:1", "emulated" (the device in software), "opencl"."""
+
+    implementations: frozenset[str] | None = frozenset(["ingot"])
 
     def __init__(self, device: str | ingot.Device) -> None:
         self.device = ingot.device(device)
@@ -52,6 +60,11 @@ class DeviceBackend:
     def get(self, array: Any, host: np.ndarray) -> None:
         array.copy_to_host(host)
 
+    def moved(self) -> tuple[int, int]:
+        """All bytes that were copied to the device and back so far."""
+        counts = ingot.memory(self.device)
+        return counts["to_device"], counts["to_host"]
+
     def release(self) -> None:
         ingot.release_memory(self.device)
 
@@ -59,17 +72,25 @@ class DeviceBackend:
 class HostBackend:
     """A part of the host's memory that is used as a device's is: copies are apart from the host's arrays."""
 
+    implementations: frozenset[str] | None = None
+
     def __init__(self, capacity: int | None = None) -> None:
         self.name, self.capacity = "host", capacity or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self.up = self.down = 0
 
     def block(self, nbytes: int) -> np.ndarray:
         return np.empty(nbytes, np.uint8)
 
     def put(self, host: np.ndarray, array: np.ndarray) -> None:
         array[...] = host
+        self.up += host.nbytes
 
     def get(self, array: np.ndarray, host: np.ndarray) -> None:
         host[...] = array
+        self.down += host.nbytes
+
+    def moved(self) -> tuple[int, int]:
+        return self.up, self.down
 
     def release(self) -> None:
         pass
@@ -77,8 +98,8 @@ class HostBackend:
 
 def size_class(nbytes: int) -> int:
     """The size of the block for so many bytes: of the next power of two some eighths, and at least 256."""
-    step = max(256, 1 << max(nbytes - 1, 1).bit_length() - 4)
-    return max(256, -(-nbytes // step) * step)
+    step = max(256, 1 << max((nbytes - 1).bit_length() - 4, 0))
+    return max(step, -(-nbytes // step) * step)
 
 
 class Pool:
@@ -192,7 +213,9 @@ class Buffer:
         self.key: Key = ("", "")
         self.memory: Memory | None = None
         self.host_valid, self.device_valid, self.lost = host is not None, False, ""
-        self._host, self._block, self._device = host, None, None
+        self._host = host
+        self._block: Any = None
+        self._device: Any = None
         self._runs: list[tuple[int, int]] | None = None
 
     def __repr__(self) -> str:
@@ -274,11 +297,13 @@ class Memory:
     """The `id`s of what the running operator needs: it is not dropped."""
 
     def __post_init__(self) -> None:
-        named = isinstance(self.where, (str, ingot.Device))
-        self.backend: Backend = (HostBackend() if self.where == "host" else DeviceBackend(self.where)) if named else self.where
+        self.backend: Backend = self.where
+        if isinstance(self.where, (str, ingot.Device)):
+            self.backend = HostBackend() if self.where == "host" else DeviceBackend(self.where)
         self.pool = Pool(self.backend, self.limit)
         self.traffic: dict[str, Traffic] = defaultdict(Traffic)
         self.staged: dict[int, Buffer] = {}
+        self._before = self.backend.moved()
 
     def __str__(self) -> str:
         return self.backend.name
@@ -299,9 +324,11 @@ class Memory:
         host = buffer.to_host()
         if not self.holds(buffer, detectors):
             self.create(buffer, detectors)
-        with self._counted(buffer) as traffic:
+        with self._counted(buffer, "upload") as (traffic, row):
+            moved = self._copy(self.backend.put, host, buffer)
             traffic.uploads += 1
-            traffic.bytes_up += self._copy(self.backend.put, host, buffer)
+            traffic.bytes_up += moved
+            row.bytes_up += moved
         buffer.device_valid = True
 
     def download(self, buffer: Buffer) -> None:
@@ -310,16 +337,18 @@ class Memory:
             raise RuntimeError(f"{buffer.label} has no valid copy on {self}")
         if buffer._host is None:
             buffer._host = np.zeros(buffer.shape, buffer.dtype)
-        with self._counted(buffer) as traffic:
+        with self._counted(buffer, "download") as (traffic, row):
+            moved = self._copy(lambda host, array: self.backend.get(array, host), buffer._host, buffer)
             traffic.downloads += 1
-            traffic.bytes_down += self._copy(lambda host, array: self.backend.get(array, host), buffer._host, buffer)
+            traffic.bytes_down += moved
+            row.bytes_down += moved
         buffer.host_valid = True
 
     def zero(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
         """Makes an object on the device zero; the host's copy is out of date then."""
         if not self.holds(buffer, detectors):
             self.create(buffer, detectors)
-        with self._counted(buffer) as traffic:
+        with self._counted(buffer, "zero") as (traffic, _):
             traffic.zeroed += buffer._device.nbytes
             buffer._block.view(np.int64)[...] = 0
         buffer.host_valid, buffer.device_valid = False, True
@@ -352,8 +381,13 @@ class Memory:
             self.zero(buffer, detectors)
 
     def statistics(self) -> dict[str, Any]:
-        """The pool's numbers, and for each key what was moved (`Traffic`)."""
-        return {**self.pool.statistics(), "keys": dict(self.traffic)}
+        """The pool's numbers, for each key what was moved (`Traffic`), and the bytes that calls moved themselves, up and down.
+
+        The latter are small arguments that stay on the host: index tables, intervals, numbers of detectors.
+        """
+        up, down = (now - before for now, before in zip(self.backend.moved(), self._before))
+        apart = up - self.total("bytes_up"), down - self.total("bytes_down")
+        return {**self.pool.statistics(), "keys": dict(self.traffic), "apart": apart}
 
     def total(self, name: str) -> int:
         """The sum over all keys of one number of `Traffic`, as "bytes_up"."""
@@ -370,9 +404,10 @@ class Memory:
         return buffer._device.nbytes
 
     @contextlib.contextmanager
-    def _counted(self, buffer: Buffer) -> Iterator[Traffic]:
+    def _counted(self, buffer: Buffer, what: str) -> Iterator[tuple[Traffic, timing.Row]]:
         traffic, start = self.traffic[buffer.label], perf_counter()
-        yield traffic
+        with timing.region(what) as row:
+            yield traffic, row
         traffic.seconds += perf_counter() - start
 
     def _room(self, buffer: Buffer, nbytes: int) -> Any:
@@ -387,3 +422,10 @@ class Memory:
                     what = f"{buffer.label} needs {size_class(nbytes)} bytes on {self}"
                     raise MemoryError(f"{what}: of the limit of {self.pool.limit} bytes {free} are free, so much would fit") from None
                 self.free(droppable.pop(0))
+
+
+@functools.cache
+def default_memory() -> Memory | None:
+    """The memory of the first GPU, which pipelines use where none is named; None where there is no GPU."""
+    device = ingot.devices()[0]
+    return None if device.kind == "cpu" else Memory(device)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from . import timing
-from .data import KINDS, Data
+from . import dispatch, timing
+from .data import KINDS, Data, Observation
 from .memory import Buffer, Key, Place, here
 
 Keys = dict[str, list[str]]
@@ -26,11 +27,15 @@ def keys_of(given: Keys) -> list[Key]:
     return list(dict.fromkeys((kind, name) for kind, names in given.items() for name in names))
 
 
-@functools.cache
+_traits: dict[type, dict[str, Any]] = {}
+
+
 def traits_of(cls: type) -> dict[str, Any]:
     """The options of an operator: its annotated attributes, with their types."""
-    hints = typing.get_type_hints(cls)
-    return {name: hint for name, hint in hints.items() if not name.startswith("_") and typing.get_origin(hint) is not ClassVar}
+    if cls not in _traits:
+        hints = typing.get_type_hints(cls)
+        _traits[cls] = {name: hint for name, hint in hints.items() if not name.startswith("_") and typing.get_origin(hint) is not ClassVar}
+    return _traits[cls]
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -103,6 +108,10 @@ class Operator:
         """Whether arrays may be on a device."""
         return False
 
+    def kernels(self) -> list[str]:
+        """The registered kernels that it calls."""
+        return []
+
     def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
         """Works on these detectors (all, if None); KeyError if something required is not there."""
         self._check(data)
@@ -145,3 +154,107 @@ class Operator:
 
     def _finalize(self, data: Data) -> Any:
         return None
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What a kernel is given, for an observation and some of its detectors; the functions below make them."""
+
+    kind: str
+    value: Any
+
+    def of(self, ob: Observation, detectors: Sequence[str]) -> Any:
+        """The argument where the running operator is."""
+        if self.kind == "rows":
+            return NO_ROWS if self.value is None else ob.detdata[self.value].data
+        if self.kind == "table":
+            return np.full(len(detectors), -1, np.int32) if self.value is None else ob.detdata[self.value].indices(detectors)
+        if self.kind == "shared":
+            return self.value if isinstance(self.value, np.ndarray) else ob.shared[self.value].data
+        if self.kind == "intervals":
+            return ob.intervals[self.value].columns
+        return self.value.data if isinstance(self.value, Buffer) else self.value
+
+
+NO_ROWS = np.zeros((1, 0), np.uint8)
+
+
+def rows(name: str | None) -> Argument:
+    """The array (rows, S[, k]) of detector data; without a name one that stands for no flags."""
+    return Argument("rows", name)
+
+
+def table(name: str | None) -> Argument:
+    """The rows of the detectors there, int32 (D,); without a name -1."""
+    return Argument("table", name)
+
+
+def shared(name: str | None, dtype: Any = np.uint8) -> Argument:
+    """A shared array (S[, k]); without a name an empty one of that dtype, which stands for no flags or no angles."""
+    return Argument("shared", np.zeros(0, dtype) if name is None else name)
+
+
+def each(values: Any) -> Argument:
+    """An array with a value for each detector of the call, (D[, k])."""
+    return Argument("each", np.ascontiguousarray(values))
+
+
+def intervals(name: str | None) -> Argument:
+    """A list of intervals, by its columns: a dict with "first" and "last", int64 (V,)."""
+    return Argument("intervals", name)
+
+
+def whole(buffer: Buffer) -> Argument:
+    """An array as it is, such as a map."""
+    return Argument("whole", buffer)
+
+
+class KernelOperator(Operator):
+    """An operator that calls one kernel for each observation.
+
+    A subclass says which kernel, by its name in the registry or as a compiled function, and what it is given: arguments
+    made by `rows`, `table`, `shared`, `each`, `intervals`, `whole`, and plain numbers. Pipelines fuse it with others if it
+    is `samplewise`.
+    """
+
+    kernel: ClassVar[str | Callable]
+    samplewise: ClassVar[bool] = False
+    """Whether each sample of each detector is treated for itself (but for sums into whole arrays): then it can be fused."""
+    view: str | None = None
+    """The intervals that it works on; None: all samples."""
+    det_mask: int = 0
+    """Detectors with these flags are left out."""
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        """What the kernel is given, in its order."""
+        raise NotImplementedError(f"{type(self).__name__} has no arguments()")
+
+    def supports_accel(self) -> bool:
+        return True
+
+    def kernels(self) -> list[str]:
+        return [self.kernel] if isinstance(self.kernel, str) else []
+
+    def calls(self, data: Data, detectors: Sequence[str] | None) -> Iterable[tuple[Observation, list[str], list[Any]]]:
+        """The observations with detectors in use, these, and the kernel's arguments."""
+        for ob in data.obs:
+            if chosen := ob.select(detectors, self.det_mask):
+                yield ob, chosen, self.arguments(data, ob, chosen)
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        for ob, chosen, arguments in self.calls(data, detectors):
+            values = [a.of(ob, chosen) if isinstance(a, Argument) else a for a in arguments]
+            if names := self.kernels():
+                dispatch.call(names[0], *values)
+            else:
+                self._own_kernel()(*values)
+
+    def _own_kernel(self) -> Callable:
+        kernel = type(self).kernel
+        assert callable(kernel)
+        return kernel
+
+    def plain_kernel(self) -> Callable:
+        """The Python function of its kernel, below `ingot.jit`."""
+        names = self.kernels()
+        return inspect.unwrap(dispatch.implementation(names[0], "ingot") if names else self._own_kernel())

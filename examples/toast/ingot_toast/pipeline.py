@@ -1,0 +1,302 @@
+"""Operators one after the other, over sets of detectors, on the host or a device."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from . import dispatch, timing
+from .data import Data
+from .fusion import Fused, groups
+from .memory import Buffer, Key, Memory, Place, default_memory, size_class
+from .operator import KernelOperator, Keys, Operator, keys_of, traits_of
+
+
+class Pipeline(Operator):
+    """Runs operators in their order.
+
+    On a device, what they require is copied there once, what they make stays there from one to the next, and what is to
+    survive is copied back once, by `finalize`: keys of `keep`, keys that were there before, and those that no later
+    operator requires. The others are intermediates and end with the pipeline, also on the host. A set of detectors that
+    the device has no room for is halved.
+    """
+
+    operators: list[Operator] = []
+    detector_sets: Literal["ALL", "SINGLE"] | list[list[str]] = "ALL"
+    """"ALL": each operator has all detectors in a call; "SINGLE": the detectors one by one; or lists of detectors."""
+    memory: Memory | str | None = None
+    """The device; None: the first GPU, where there is one."""
+    device: bool | dict[str, bool] | None = None
+    """Whether to use it, or, by its name, whether an operator does; None: if an operator can."""
+    hybrid: bool = True
+    """Whether some operators may run on the host when others use the device."""
+    keep: list[str] = []
+    staging: bool = True
+    """False: each operator has everything copied to the device and back for itself (to see what staging gives)."""
+    implementation: str | dict[str, str] | None = None
+    """The implementation of all kernels, or of some."""
+
+    def __init__(self, operators: Sequence[Operator] = (), **options: Any) -> None:
+        super().__init__(operators=list(operators), **options)
+        masks = {op.name: op.det_mask for op in self.steps() if hasattr(op, "det_mask")}
+        if len(set(masks.values())) > 1:
+            raise ValueError(f"the operators of a pipeline leave out the same detectors, but their det_mask differs: {masks}")
+        if isinstance(self.device, dict) and (unknown := set(self.device) - {op.name for op in self.steps()}):
+            raise ValueError(f"`device` names {', '.join(sorted(unknown))}, which is no operator of the pipeline")
+        if isinstance(self.memory, str):
+            self.memory = Memory(self.memory)
+        self._existing: set[Key] | None = None
+        self._touched: dict[int, Buffer] = {}
+
+    def steps(self) -> list[Operator]:
+        """The operators, those of pipelines without options of their own among them."""
+        plain = [isinstance(op, Pipeline) and op.is_plain for op in self.operators]
+        return [step for op, inner in zip(self.operators, plain) for step in (op.steps() if inner else [op])]  # type: ignore[attr-defined]
+
+    @property
+    def is_plain(self) -> bool:
+        own = (self.detector_sets, self.memory, self.device, self.hybrid, self.keep, self.staging, self.implementation)
+        return own == ("ALL", None, None, True, [], True, None)
+
+    def compile(self) -> Pipeline:
+        """A pipeline of the same options, in which neighbours are one function each where that is possible.
+
+        What these only hand on to each other is never stored. The results differ by the order of sums alone.
+        """
+        operators: list[Operator] = []
+        for group in groups(self.steps()):
+            kernels = [op for op in group if isinstance(op, KernelOperator)]
+            later = {name for op in self.steps()[self.steps().index(group[-1]) + 1 :] for _, name in keys_of(op.requires())}
+            operators += [Fused(kernels, keep=[*self.keep, *sorted(later)])] if len(group) > 1 else group
+        options = {name: getattr(self, name) for name in traits_of(Pipeline) if name not in ("operators", "name")}
+        return Pipeline(operators, **options, name=f"{self.name} (fused)")
+
+    # Keys.
+
+    def requires(self) -> Keys:
+        """What an operator requires and no earlier one provides."""
+        made: set[Key] = set()
+        wanted: dict[str, list[str]] = {}
+        for op in self.steps():
+            for kind, name in keys_of(op.requires()):
+                if (kind, name) not in made and name not in wanted.setdefault(kind, []):
+                    wanted[kind].append(name)
+            made.update(keys_of(op.provides()))
+        return wanted
+
+    def provides(self) -> Keys:
+        """What survives of what the operators provide."""
+        found: dict[str, list[str]] = {}
+        kept = set(keys_of(self.requires()))
+        for kind, name in self._provided():
+            if (kind, name) in kept or not self._is_consumed((kind, name)):
+                found.setdefault(kind, []).append(name)
+        return found
+
+    def _provided(self) -> list[Key]:
+        return list(dict.fromkeys(key for op in self.steps() for key in keys_of(op.provides())))
+
+    def _is_consumed(self, key: Key) -> bool:
+        """Whether an operator requires a key after the last one that provides it, and it is not to be kept."""
+        made = [i for i, op in enumerate(self.steps()) if key in keys_of(op.provides())]
+        return key[1] not in self.keep and self._last_use(key) > made[-1]
+
+    def _last_use(self, key: Key) -> int:
+        return max((i for i, op in enumerate(self.steps()) if key in keys_of(op.requires())), default=-1)
+
+    def _intermediates(self) -> set[Key]:
+        """The keys that end with the pipeline."""
+        assert self._existing is not None
+        return {key for key in self._provided() if key not in self._existing and self._is_consumed(key)}
+
+    # Where operators run.
+
+    def supports_accel(self) -> bool:
+        able = [op.supports_accel() for op in self.steps()]
+        return any(able) if self.hybrid else bool(able) and all(able)
+
+    def _device(self) -> Memory | None:
+        """The memory of the device that is used."""
+        memory = self.memory if isinstance(self.memory, Memory) else default_memory()
+        if self.device is True and memory is None:
+            raise RuntimeError("there is no GPU: give the pipeline the memory of a device")
+        forced = self.device is True or isinstance(self.device, dict) and any(self.device.values())
+        return memory if self.device is not False and (forced or self.supports_accel()) else None
+
+    def _runs_there(self, op: Operator, memory: Memory | None) -> bool:
+        """Whether an operator runs on the device."""
+        if memory is None or not op.supports_accel() or isinstance(op, Pipeline):
+            return False
+        takes = memory.backend.implementations
+        if takes is not None and any(dispatch.chosen(kernel) not in takes for kernel in op.kernels()):
+            return False
+        return self.device.get(op.name, True) if isinstance(self.device, dict) else True
+
+    @contextlib.contextmanager
+    def _chosen_implementation(self) -> Iterator[None]:
+        given = self.implementation
+        with dispatch.using(**given) if isinstance(given, dict) else dispatch.using(given):
+            yield
+
+    # Running.
+
+    def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
+        """Runs the operators on these detectors (all, if None)."""
+        self._check(data)
+        if self._existing is None:
+            self._existing = {key for key in self._provided() if any(key[1] in store for store in data.stores(key[0]))}
+        with self._chosen_implementation(), Place(operator=self.name).entered(), timing.region(self.name):
+            memory = self._device()
+            try:
+                sets = self._sets(data, detectors)
+                self._plan_rows(data, [d for part in sets for d in part])
+                for part in sets:
+                    self._run_set(data, part, memory, is_only=len(sets) == 1)
+            except BaseException:
+                self._leave_after_error(data)
+                raise
+
+    def _sets(self, data: Data, detectors: Sequence[str] | None) -> list[list[str]]:
+        chosen = data.detectors(detectors)
+        if self.detector_sets == "ALL":
+            return [chosen]
+        sets = [[d] for d in chosen] if self.detector_sets == "SINGLE" else self.detector_sets
+        return [part for part in ([d for d in given if d in set(chosen)] for given in sets) if part]
+
+    def _plan_rows(self, data: Data, detectors: list[str]) -> None:
+        """New detector data that survives gets rows for all sets at once."""
+        for kind, name in set(self._provided()) - self._intermediates() if detectors else ():
+            for ob in data.obs if kind == "detdata" else ():
+                ob.detdata.planned[name] = detectors
+
+    def _run_set(self, data: Data, detectors: list[str], memory: Memory | None, is_only: bool) -> None:
+        steps = self.steps()
+        if memory is not None and self.staging:
+            for op in steps:
+                if not op.missing(data):
+                    op._create(data, detectors)
+            need, what = self._need(data, detectors, memory)
+            if need > memory.pool.limit:
+                self._end_set(data, free=True)
+                if len(detectors) < 2:
+                    length = max((ob.n_samples for ob in data.obs), default=0) * memory.pool.limit // need
+                    limit = f"of the limit of {memory.pool.limit} bytes on {memory}: about {length} samples would fit"
+                    raise MemoryError(f"{what}, {need} bytes for {' '.join(detectors)} at once, {limit}")
+                middle = len(detectors) // 2
+                for half in (detectors[:middle], detectors[middle:]):
+                    self._run_set(data, half, memory, is_only=False)
+                return
+        for place, op in enumerate(steps):
+            op._check(data)
+            op._create(data, detectors)
+            there = memory if self._runs_there(op, memory) else None
+            self._stage(data, op, detectors, there)
+            if isinstance(op, Pipeline):
+                op.exec(data, detectors)
+            else:
+                op._run(data, detectors, there)
+            if not self.staging:
+                self._give_back(op.buffers(data))
+            for kind, name in self._intermediates():
+                if kind == "detdata" and self._last_use((kind, name)) == place:
+                    self._drop(data, kind, name)
+        self._end_set(data, free=not is_only)
+
+    def _stage(self, data: Data, op: Operator, detectors: list[str], memory: Memory | None) -> None:
+        """Brings what an operator needs to where it runs."""
+        buffers = op.buffers(data)
+        if memory is None:
+            for buffer in op.buffers(data, keys_of(op.requires())):
+                buffer.to_host()
+            return
+        memory.needed = {id(buffer) for buffer in buffers}
+        try:
+            for buffer in buffers:
+                if not self.staging:
+                    buffer.to_host()
+                if buffer.memory is not memory:
+                    self._touched[id(buffer)] = buffer
+                memory.stage(buffer, detectors)
+        finally:
+            memory.needed = set()
+
+    def _need(self, data: Data, detectors: list[str], memory: Memory) -> tuple[int, str]:
+        """The most bytes of the device that are needed at once, and what needs them."""
+        steps, most, what = self.steps(), 0, ""
+        alive = {id(b): b for b in memory.staged.values() if b.device_valid and not b.host_valid}
+        for place, op in enumerate(steps):
+            made = {id(b): b for b in op.buffers(data, keys_of(op.provides()))}
+            if self._runs_there(op, memory):
+                now = {**alive, **{id(b): b for b in op.buffers(data)}}
+                sizes: Counter[str] = Counter()
+                for buffer in now.values():
+                    sizes[buffer.label] += size_class(buffer.device_bytes(detectors))
+                if sizes.total() > most:
+                    most, what = sizes.total(), f"{op.name} needs {', '.join(f'{label} ({size} bytes)' for label, size in sizes.items())}"
+                alive.update(made)
+            else:
+                for buffer in op.buffers(data):
+                    alive.pop(id(buffer), None)
+            for kind, name in self._intermediates():
+                if kind == "detdata" and self._last_use((kind, name)) == place:
+                    for buffer in data.buffers(kind, name):
+                        alive.pop(id(buffer), None)
+        return most, what
+
+    # Ends.
+
+    def _end_set(self, data: Data, free: bool) -> None:
+        """Ends the intermediates of a set of detectors; with `free`, detector data leaves the device."""
+        for kind, name in self._intermediates():
+            if kind == "detdata":
+                self._drop(data, kind, name)
+        if free:
+            self._give_back([buffer for buffer in self._touched.values() if buffer.key[0] == "detdata"])
+
+    def _give_back(self, buffers: Sequence[Buffer]) -> None:
+        """Copies back what is valid on the device alone, and frees the copies that the pipeline made."""
+        for buffer in buffers:
+            if self._touched.pop(id(buffer), None) is not None and buffer.memory is not None:
+                if not buffer.host_valid and buffer.device_valid:
+                    buffer.to_host()
+                buffer.memory.free(buffer)
+
+    def _drop(self, data: Data, kind: str, name: str) -> None:
+        for buffer in data.buffers(kind, name):
+            self._touched.pop(id(buffer), None)
+        data.remove(kind, name)
+
+    def _finalize(self, data: Data) -> Any:
+        """Ends the operators; gives the result of the last one."""
+        result = None
+        try:
+            for op in self.steps():
+                result = op.finalize(data)
+            for kind, name in self._intermediates() if self._existing is not None else ():
+                self._drop(data, kind, name)
+            self._give_back(list(self._touched.values()))
+        except BaseException:
+            self._leave_after_error(data)
+            raise
+        self._forget(data)
+        return result
+
+    def _leave_after_error(self, data: Data) -> None:
+        """Frees everything; what was there before is brought back as it is, what is new is removed."""
+        for kind, name in self._provided():
+            if (kind, name) not in (self._existing or ()):
+                self._drop(data, kind, name)
+        for buffer in list(self._touched.values()):
+            try:
+                self._give_back([buffer])
+            except Exception as error:
+                assert buffer.memory is not None
+                buffer.memory.free(buffer, f"{self.name} failed, and then the copy back: {error}")
+        self._forget(data)
+
+    def _forget(self, data: Data) -> None:
+        self._existing, self._touched = None, {}
+        for ob in data.obs:
+            ob.detdata.planned.clear()

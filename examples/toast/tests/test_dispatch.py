@@ -1,0 +1,160 @@
+"""Each kernel runs in the implementation that is chosen, which its row of times says, and all give the same."""
+
+import numpy as np
+import numpy_kernels
+import problem
+import pytest
+from ingot_toast import Data, HostBackend, Memory, Pipeline, PixelMap, dispatch, timing
+from ingot_toast.operators import KERNELS, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap, StokesWeights
+
+for name in KERNELS:
+    if "numpy" not in dispatch.kernels()[name]:
+        dispatch.register(name, "numpy", getattr(numpy_kernels, name))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_chosen(monkeypatch):
+    monkeypatch.delenv("INGOT_TOAST_IMPLEMENTATION", raising=False)
+    timing.rows.clear()
+    yield
+    dispatch.use(None)
+    dispatch.use(**{name: None for name in KERNELS})
+
+
+def ran():
+    """The implementations that ran, of each kernel."""
+    found = {}
+    for row in timing.rows.values():
+        if row.implementation and row.calls:
+            found.setdefault(row.path.split("|")[-1], set()).add(row.implementation)
+    return found
+
+
+def everything():
+    """An operator for each kernel."""
+    return [
+        *problem.binning("scan"),
+        StokesWeights(view="scan", mode="I", weights="weights_I"),
+        ScanMap(view="scan", map="sky", subtract=True, scale=0.5),
+        NoiseWeight(view="scan"),
+        OffsetAdd(),
+        OffsetProject(),
+        OffsetPrecond(),
+    ]
+
+
+def data_with_amplitudes() -> Data:
+    data, rng = problem.make(), np.random.default_rng(8)
+    data["sky"] = PixelMap.of_sky(data["pixel_dist"], rng.standard_normal((12 * problem.NSIDE**2, 3)))
+    data["offsets"] = OffsetLayout(data, 7, "scan")
+    count = data["offsets"].n_amp
+    data["amplitudes"], data["offset_variance"] = rng.standard_normal(count), rng.uniform(1, 2, count)
+    data["amplitude_flags"] = (rng.uniform(size=count) < 0.2).astype(np.uint8)
+    return data
+
+
+def results(data):
+    """All that operators wrote."""
+    found = {name: data[name].data for name in ("zmap", "amplitudes", "preconditioned", "hit_submaps")}
+    for ob in data.obs:
+        found.update({f"{ob.name} {name}": item.data for name, item in ob.detdata.items()})
+    return found
+
+
+KEPT = ["quats", "pixels", "weights", "weights_I"]
+
+
+@pytest.fixture(scope="module")
+def wanted():
+    data = data_with_amplitudes()
+    Pipeline(everything(), device=False, keep=KEPT, implementation="numpy").apply(data)
+    return results(data)
+
+
+def assert_same(got, wanted):
+    assert got.keys() == wanted.keys()
+    for key, value in wanted.items():
+        np.testing.assert_allclose(got[key], value, rtol=1e-11, atol=1e-11, err_msg=key)
+
+
+@pytest.mark.parametrize("implementation", ["ingot", "python", "numpy"])
+@pytest.mark.parametrize("how", ["whole", "environment", "pipeline"])
+def test_each_kernel_runs_in_each_implementation(implementation, how, wanted, monkeypatch):
+    if how == "whole":
+        dispatch.use(implementation)
+    if how == "environment":
+        monkeypatch.setenv("INGOT_TOAST_IMPLEMENTATION", implementation)
+    timing.rows.clear()
+    data = data_with_amplitudes()
+    Pipeline(everything(), device=False, keep=KEPT, implementation=implementation if how == "pipeline" else None).apply(data)
+    assert ran() == {name: {implementation} for name in KERNELS}
+    assert_same(results(data), wanted)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_one_kernel_is_chosen(name, wanted):
+    dispatch.use(**{name: "numpy"})
+    data = data_with_amplitudes()
+    Pipeline(everything(), device=False, keep=KEPT).apply(data)
+    assert ran() == {kernel: {"numpy" if kernel == name else "ingot"} for kernel in KERNELS}
+    assert_same(results(data), wanted)
+
+
+def test_the_narrowest_choice_wins(monkeypatch):
+    def now():
+        return dispatch.chosen("scan_map"), dispatch.chosen("noise_weight")
+
+    assert now() == ("ingot", "ingot")
+    monkeypatch.setenv("INGOT_TOAST_IMPLEMENTATION", "numpy")
+    assert now() == ("numpy", "numpy")
+    dispatch.use("python")
+    assert now() == ("python", "python")
+    with dispatch.using("ingot"):
+        assert now() == ("ingot", "ingot")
+        dispatch.use(scan_map="numpy")
+        assert now() == ("numpy", "ingot")
+        with dispatch.using(scan_map="python", noise_weight="numpy"):
+            assert now() == ("python", "numpy")
+            with dispatch.using("ingot"):
+                assert now() == ("python", "numpy")
+        assert now() == ("numpy", "ingot")
+    dispatch.use(scan_map=None)
+    assert now() == ("python", "python")
+    dispatch.use(None)
+    assert now() == ("numpy", "numpy")
+
+
+def test_a_pipeline_chooses_by_kernel(wanted):
+    data = data_with_amplitudes()
+    Pipeline(everything(), device=False, keep=KEPT, implementation={"pixels_healpix": "python"}).apply(data)
+    assert {name for name, how in ran().items() if how == {"python"}} == {"pixels_healpix"}
+    assert_same(results(data), wanted)
+
+
+def test_names_that_are_wrong_are_refused():
+    with pytest.raises(ValueError, match="'scan_map' has an implementation 'ingot' already"):
+        dispatch.register("scan_map", "ingot", print)
+    with pytest.raises(KeyError, match="'scan_map' has no implementation 'fortran', only ingot, python, numpy"):
+        dispatch.use(scan_map="fortran")
+    with pytest.raises(KeyError, match="no kernel has an implementation 'fortran'"):
+        dispatch.use("fortran")
+    with pytest.raises(KeyError, match="'scan' has no implementation 'ingot'"), dispatch.using(scan="ingot"):
+        pass
+    assert dispatch.chosen("scan_map") == "ingot"
+
+
+def test_a_name_in_the_environment_that_is_wrong_is_an_error_where_a_kernel_is_called(monkeypatch):
+    monkeypatch.setenv("INGOT_TOAST_IMPLEMENTATION", "fortran")
+    with pytest.raises(KeyError, match="'noise_weight' has no implementation 'fortran'"):
+        NoiseWeight().apply(problem.make())
+
+
+def test_implementations_that_take_no_arrays_of_a_device_run_on_the_host(wanted):
+    """On the emulated device only compiled code runs; a device that is host memory takes all."""
+    for where, moved in ((Memory("emulated"), True), (Memory(HostBackend()), False)):
+        timing.rows.clear()
+        data = data_with_amplitudes()
+        Pipeline(everything(), memory=where, keep=KEPT, implementation={"pixels_healpix": "numpy"}).apply(data)
+        assert ran()["pixels_healpix"] == {"numpy"} and ran()["scan_map"] == {"ingot"}
+        assert_same(results(data), wanted)
+        assert (where.traffic["detdata.pixels"].bytes_up > 0) == moved
