@@ -16,10 +16,9 @@ from typing import Any
 import ingot
 import numpy as np
 
-from . import timing
+from . import dispatch, timing
 from .data import Data, Observation
-from .memory import Key
-from .operator import Argument, KernelOperator, Keys, Operator, keys_of
+from .operator import Argument, KernelOperator, Keys, Operator, as_keys, handed_on, keys_of, provided, required
 
 log = logging.getLogger(__name__)
 SAMPLES, DETECTORS = 512, 8
@@ -85,38 +84,21 @@ class Fused(Operator):
     operators: list[KernelOperator] = []
     keep: list[str] = []
 
-    def __init__(self, operators: Sequence[KernelOperator], **options: Any) -> None:
+    def __init__(self, operators: Sequence[Any], **options: Any) -> None:
         options.setdefault("name", "+".join(op.name for op in operators))
         super().__init__(operators=list(operators), **options)
         self._kept: dict[str, tuple[tuple[int, ...], str]] | None = None
 
     def _handed_on(self) -> list[str]:
-        """Detector data that one operator makes and a later one requires."""
-        names: dict[str, None] = {}
-        made: set[Key] = set()
-        for op in self.operators:
-            names.update({name: None for kind, name in keys_of(op.requires()) if kind == "detdata" and (kind, name) in made})
-            made.update(set(keys_of(op.provides())) - set(keys_of(op.requires())))
-        return [name for name in names if name not in self.keep and name not in self.requires().get("detdata", [])]
-
-    def _without(self, keys: list[Key], left_out: Sequence[str]) -> Keys:
-        found: dict[str, list[str]] = {}
-        for kind, name in keys:
-            if kind != "detdata" or name not in left_out:
-                found.setdefault(kind, []).append(name)
-        return found
+        """The detector data that the operators make for each other alone."""
+        return [name for kind, name in handed_on(self.operators, self.keep) if kind == "detdata"]
 
     def requires(self) -> Keys:
-        made: set[Key] = set()
-        wanted: list[Key] = []
-        for op in self.operators:
-            wanted += [key for key in keys_of(op.requires()) if key not in made]
-            made.update(keys_of(op.provides()))
-        return self._without(list(dict.fromkeys(wanted)), [])
+        return required(self.operators)
 
     def provides(self) -> Keys:
-        keys = list(dict.fromkeys(key for op in self.operators for key in keys_of(op.provides())))
-        return self._without(keys, self._handed_on() if self._kept is None else list(self._kept))
+        left_out = self._handed_on() if self._kept is None else self._kept
+        return as_keys((kind, name) for kind, name in provided(self.operators) if kind != "detdata" or name not in left_out)
 
     def supports_accel(self) -> bool:
         return all(op.supports_accel() for op in self.operators)
@@ -139,6 +121,8 @@ class Fused(Operator):
         kind, value = argument.kind, argument.value
         if kind in ("rows", "table") and value in names:
             return ("kept" if kind == "rows" else "own table", names.index(value)), None
+        if kind == "intervals" and value != self.operators[0].view:
+            raise ValueError(f"{self.name} works on the intervals {self.operators[0].view!r}, but a kernel is given {value!r}")
         is_placeholder = kind == "rows" and value is None or kind == "shared" and not isinstance(value, str)
         return ("whole" if is_placeholder else kind, 0), None if kind == "intervals" else argument.of(ob, detectors)
 
@@ -160,11 +144,11 @@ class Fused(Operator):
         return [op.finalize(data) for op in self.operators][-1]
 
 
-def groups(operators: Sequence[Operator]) -> list[list[Operator]]:
-    """Operators in groups that can be fused; the log says why a group ends."""
+def groups(operators: Sequence[Operator], device: dict[str, bool]) -> list[list[Operator]]:
+    """Operators in groups that can be fused; the log says why a group ends. Those that `device` names stay alone."""
     found: list[list[Operator]] = []
     for op in operators:
-        why = _why_not(found[-1], op) if found else ""
+        why = _why_not(found[-1], op, device) if found else ""
         if why:
             log.info("%s is not fused with %s: %s", op.name, found[-1][-1].name, why)
         if why or not found:
@@ -173,17 +157,19 @@ def groups(operators: Sequence[Operator]) -> list[list[Operator]]:
     return found
 
 
-def _why_not(group: Sequence[Operator], op: Operator) -> str:
+def _why_not(group: Sequence[Operator], op: Operator, device: dict[str, bool]) -> str:
     """Why an operator cannot come into a group; empty if it can."""
     for one in (group[-1], op):
         if not isinstance(one, KernelOperator):
             return f"{one.name} is no operator of a kernel"
         if not one.samplewise:
             return f"{one.name} does not treat each sample for itself"
-    assert isinstance(op, KernelOperator)
+        if one.name in device:
+            return f"the pipeline says where {one.name} runs"
+        if other := [name for name in map(dispatch.chosen, one.kernels()) if name != "ingot"]:
+            return f"{one.name} runs as {other[0]!r}"
     for one in group:
-        assert isinstance(one, KernelOperator)
-        if (one.view, one.det_mask) != (op.view, op.det_mask):
+        if any(getattr(one, name) != getattr(op, name) for name in ("view", "det_mask")):
             return f"{one.name} works on other intervals or detectors"
         for first, then in ((one, op), (op, one)):
             for kind, name in set(keys_of(first.provides())) & {*keys_of(then.requires()), *keys_of(then.provides())}:

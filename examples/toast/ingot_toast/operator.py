@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -25,6 +25,14 @@ def keys_of(given: Keys) -> list[Key]:
         if kind not in KINDS:
             raise ValueError(f"the kinds of keys are {', '.join(KINDS)}, not {kind!r}")
     return list(dict.fromkeys((kind, name) for kind, names in given.items() for name in names))
+
+
+def as_keys(pairs: Iterable[Key]) -> Keys:
+    """The reverse of `keys_of`."""
+    found: Keys = {}
+    for kind, name in dict.fromkeys(pairs):
+        found.setdefault(kind, []).append(name)
+    return found
 
 
 _traits: dict[type, dict[str, Any]] = {}
@@ -156,6 +164,33 @@ class Operator:
         return None
 
 
+def required(operators: Sequence[Operator]) -> Keys:
+    """What an operator requires and no earlier one provides."""
+    made: set[Key] = set()
+    found: list[Key] = []
+    for op in operators:
+        found += [key for key in keys_of(op.requires()) if key not in made]
+        made.update(keys_of(op.provides()))
+    return as_keys(found)
+
+
+def provided(operators: Sequence[Operator]) -> list[Key]:
+    """What the operators provide."""
+    return list(dict.fromkeys(key for op in operators for key in keys_of(op.provides())))
+
+
+def last_use(operators: Sequence[Operator], key: Key) -> int:
+    """The place of the last operator that requires a key, or -1."""
+    return max((place for place, op in enumerate(operators) if key in keys_of(op.requires())), default=-1)
+
+
+def handed_on(operators: Sequence[Operator], keep: Sequence[str]) -> list[Key]:
+    """The keys that operators make for later ones alone: one requires them after the last one that provides them."""
+    before = keys_of(required(operators))
+    made = {key: place for place, op in enumerate(operators) for key in keys_of(op.provides())}
+    return [key for key, place in made.items() if key not in before and key[1] not in keep and last_use(operators, key) > place]
+
+
 @dataclass(frozen=True)
 class Argument:
     """What a kernel is given, for an observation and some of its detectors; the functions below make them."""
@@ -224,6 +259,17 @@ class KernelOperator(Operator):
     """The intervals that it works on; None: all samples."""
     det_mask: int = 0
     """Detectors with these flags are left out."""
+
+    def keys(self, given: Mapping[str, Sequence[str | None]]) -> Keys:
+        """Keys, with those of the intervals that it works on; None among the names is left out."""
+        return {kind: [name for name in names if name is not None] for kind, names in {**given, "intervals": [self.view]}.items()}
+
+    def ensure(
+        self, data: Data, detectors: Sequence[str] | None, name: str, shape: Sequence[int] = (), dtype: Any = np.float64, units: str = "K"
+    ) -> None:
+        """Makes detector data with a row for each detector in use, where it is not there."""
+        for ob in data.obs:
+            ob.detdata.ensure(name, shape, dtype, units, ob.select(detectors, self.det_mask))
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         """What the kernel is given, in its order."""

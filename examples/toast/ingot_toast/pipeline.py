@@ -11,7 +11,9 @@ from . import dispatch, timing
 from .data import Data
 from .fusion import Fused, groups
 from .memory import Buffer, Key, Memory, Place, default_memory, size_class
-from .operator import KernelOperator, Keys, Operator, keys_of, traits_of
+from .operator import Keys, Operator, as_keys, handed_on, keys_of, last_use, provided, required
+
+OPTIONS = ("detector_sets", "memory", "device", "hybrid", "keep", "staging", "implementation")
 
 
 class Pipeline(Operator):
@@ -57,8 +59,8 @@ class Pipeline(Operator):
 
     @property
     def is_plain(self) -> bool:
-        own = (self.detector_sets, self.memory, self.device, self.hybrid, self.keep, self.staging, self.implementation)
-        return own == ("ALL", None, None, True, [], True, None)
+        """Whether all options have their defaults."""
+        return all(getattr(self, name) == getattr(Pipeline, name) for name in OPTIONS)
 
     def compile(self) -> Pipeline:
         """A pipeline of the same options, in which neighbours are one function each where that is possible.
@@ -66,50 +68,28 @@ class Pipeline(Operator):
         What these only hand on to each other is never stored. The results differ by the order of sums alone.
         """
         operators: list[Operator] = []
-        for group in groups(self.steps()):
-            kernels = [op for op in group if isinstance(op, KernelOperator)]
-            later = {name for op in self.steps()[self.steps().index(group[-1]) + 1 :] for _, name in keys_of(op.requires())}
-            operators += [Fused(kernels, keep=[*self.keep, *sorted(later)])] if len(group) > 1 else group
-        options = {name: getattr(self, name) for name in traits_of(Pipeline) if name not in ("operators", "name")}
-        return Pipeline(operators, **options, name=f"{self.name} (fused)")
+        steps, place = self.steps(), 0
+        with self._chosen_implementation():
+            for group in groups(steps, self.device if isinstance(self.device, dict) else {}):
+                place += len(group)
+                later = [name for op in steps[place:] for _, name in keys_of(op.requires())]
+                operators += [Fused(group, keep=[*self.keep, *later])] if len(group) > 1 else group
+        return Pipeline(operators, name=f"{self.name} (fused)", **{name: getattr(self, name) for name in OPTIONS})
 
     # Keys.
 
     def requires(self) -> Keys:
         """What an operator requires and no earlier one provides."""
-        made: set[Key] = set()
-        wanted: dict[str, list[str]] = {}
-        for op in self.steps():
-            for kind, name in keys_of(op.requires()):
-                if (kind, name) not in made and name not in wanted.setdefault(kind, []):
-                    wanted[kind].append(name)
-            made.update(keys_of(op.provides()))
-        return wanted
+        return required(self.steps())
 
     def provides(self) -> Keys:
         """What survives of what the operators provide."""
-        found: dict[str, list[str]] = {}
-        kept = set(keys_of(self.requires()))
-        for kind, name in self._provided():
-            if (kind, name) in kept or not self._is_consumed((kind, name)):
-                found.setdefault(kind, []).append(name)
-        return found
+        steps = self.steps()
+        return as_keys(key for key in provided(steps) if key not in handed_on(steps, self.keep))
 
-    def _provided(self) -> list[Key]:
-        return list(dict.fromkeys(key for op in self.steps() for key in keys_of(op.provides())))
-
-    def _is_consumed(self, key: Key) -> bool:
-        """Whether an operator requires a key after the last one that provides it, and it is not to be kept."""
-        made = [i for i, op in enumerate(self.steps()) if key in keys_of(op.provides())]
-        return key[1] not in self.keep and self._last_use(key) > made[-1]
-
-    def _last_use(self, key: Key) -> int:
-        return max((i for i, op in enumerate(self.steps()) if key in keys_of(op.requires())), default=-1)
-
-    def _intermediates(self) -> set[Key]:
+    def _intermediates(self) -> list[Key]:
         """The keys that end with the pipeline."""
-        assert self._existing is not None
-        return {key for key in self._provided() if key not in self._existing and self._is_consumed(key)}
+        return [key for key in handed_on(self.steps(), self.keep) if key not in (self._existing or ())]
 
     # Where operators run.
 
@@ -146,7 +126,7 @@ class Pipeline(Operator):
         """Runs the operators on these detectors (all, if None)."""
         self._check(data)
         if self._existing is None:
-            self._existing = {key for key in self._provided() if any(key[1] in store for store in data.stores(key[0]))}
+            self._existing = {key for key in provided(self.steps()) if any(key[1] in store for store in data.stores(key[0]))}
         with self._chosen_implementation(), Place(operator=self.name).entered(), timing.region(self.name):
             memory = self._device()
             try:
@@ -167,7 +147,7 @@ class Pipeline(Operator):
 
     def _plan_rows(self, data: Data, detectors: list[str]) -> None:
         """New detector data that survives gets rows for all sets at once."""
-        for kind, name in set(self._provided()) - self._intermediates() if detectors else ():
+        for kind, name in set(provided(self.steps())) - set(self._intermediates()):
             for ob in data.obs if kind == "detdata" else ():
                 ob.detdata.planned[name] = detectors
 
@@ -200,7 +180,7 @@ class Pipeline(Operator):
             if not self.staging:
                 self._give_back(op.buffers(data))
             for kind, name in self._intermediates():
-                if kind == "detdata" and self._last_use((kind, name)) == place:
+                if kind == "detdata" and last_use(steps, (kind, name)) == place:
                     self._drop(data, kind, name)
         self._end_set(data, free=not is_only)
 
@@ -240,7 +220,7 @@ class Pipeline(Operator):
                 for buffer in op.buffers(data):
                     alive.pop(id(buffer), None)
             for kind, name in self._intermediates():
-                if kind == "detdata" and self._last_use((kind, name)) == place:
+                if kind == "detdata" and last_use(steps, (kind, name)) == place:
                     for buffer in data.buffers(kind, name):
                         alive.pop(id(buffer), None)
         return most, what
@@ -274,7 +254,7 @@ class Pipeline(Operator):
         try:
             for op in self.steps():
                 result = op.finalize(data)
-            for kind, name in self._intermediates() if self._existing is not None else ():
+            for kind, name in self._intermediates():
                 self._drop(data, kind, name)
             self._give_back(list(self._touched.values()))
         except BaseException:
@@ -285,7 +265,7 @@ class Pipeline(Operator):
 
     def _leave_after_error(self, data: Data) -> None:
         """Frees everything; what was there before is brought back as it is, what is new is removed."""
-        for kind, name in self._provided():
+        for kind, name in provided(self.steps()):
             if (kind, name) not in (self._existing or ()):
                 self._drop(data, kind, name)
         for buffer in list(self._touched.values()):

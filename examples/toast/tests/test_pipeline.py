@@ -500,16 +500,17 @@ class Clip(KernelOperator):
 
     kernel = clip
     samplewise = True
+    signal: str = "signal"
     limit: float = 0.5
 
     def requires(self):
-        return {"detdata": ["signal"]}
+        return {"detdata": [self.signal]}
 
     provides = requires
 
     def arguments(self, data, ob, detectors):
         limits = each([self.limit * (1 + ob.detectors.index(d)) for d in detectors])
-        return [table("signal"), rows("signal"), intervals(self.view), limits]
+        return [table(self.signal), rows(self.signal), intervals(self.view), limits]
 
 
 class Columns(Clip):
@@ -551,6 +552,40 @@ def test_what_cannot_be_fused_splits_the_pipeline_with_a_word(caplog):
     caplog.clear()
     stages(problem.binning())
     assert not caplog.messages
+
+
+def test_operators_that_are_to_run_elsewhere_stay_alone(caplog, wanted, memory):
+    caplog.set_level(logging.INFO, "ingot_toast.fusion")
+    made = Pipeline(longer(), memory=memory, device={"StokesWeights": False}).compile()
+    assert [op.name for op in made.steps()] == ["PointingDetector+PixelsHealpix", "StokesWeights", "BuildNoiseWeighted+ScanMap+NoiseWeight"]
+    assert "StokesWeights is not fused with PixelsHealpix: the pipeline says where StokesWeights runs" in caplog.messages
+    data = data_with_sky()
+    made.apply(data)
+    assert_same(everything(data), wanted)
+    made = Pipeline(longer(), device=False, implementation={"pixels_healpix": "python"}).compile()
+    assert [op.name for op in made.steps()][:2] == ["PointingDetector", "PixelsHealpix"]
+    assert "PixelsHealpix is not fused with PointingDetector: PixelsHealpix runs as 'python'" in caplog.messages
+    data = data_with_sky()
+    made.apply(data)
+    assert_same(everything(data), wanted)
+
+
+def test_intervals_beside_those_of_the_view_are_refused_where_operators_are_one():
+    class Other(Clip):
+        def arguments(self, data, ob, detectors):
+            return [*super().arguments(data, ob, detectors)[:2], intervals("scan"), each(np.ones(len(detectors)))]
+
+    with pytest.raises(ValueError, match="Clip\\+Other works on the intervals None, but a kernel is given 'scan'"):
+        ran([Clip(), Other()], device=False, compiled=True)
+
+
+def test_what_is_changed_in_place_at_last_survives_fused():
+    operators = [ScanMap(signal="seen", map="sky", zero=True), Clip(signal="seen", limit=0.1)]
+    for compiled in (False, True):
+        data = data_with_sky()
+        Pipeline(problem.binning()[:3], keep=["pixels", "weights"], device=False).apply(data)
+        found = ran(operators, data, device=False, compiled=compiled)
+        assert 0 < np.abs(found["ob0 detdata seen"]).max() <= 0.4
 
 
 def test_split_pipelines_give_the_same(memory):

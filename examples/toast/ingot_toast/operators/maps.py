@@ -32,15 +32,14 @@ class ScanMap(KernelOperator):
     multiply: bool = False
 
     def requires(self) -> Keys:
-        keys = [*([] if self.zero else [self.signal]), self.pixels, self.weights]
-        return {"global": [self.pixel_dist, self.map], "detdata": keys, "intervals": [] if self.view is None else [self.view]}
+        detdata = [None if self.zero else self.signal, self.pixels, self.weights]
+        return self.keys({"global": [self.pixel_dist, self.map], "detdata": detdata})
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        for ob in data.obs:
-            ob.detdata.ensure(self.signal, detectors=ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.signal)
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         sky, distribution = data[self.map], data[self.pixel_dist]
@@ -61,8 +60,7 @@ class NoiseWeight(KernelOperator):
     noise: str | None = "noise"
 
     def requires(self) -> Keys:
-        meta = [] if self.noise is None else [self.noise]
-        return {"meta": meta, "detdata": [self.signal], "intervals": [] if self.view is None else [self.view]}
+        return self.keys({"meta": [self.noise], "detdata": [self.signal]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
@@ -88,12 +86,10 @@ class BuildNoiseWeighted(KernelOperator):
     shared_flag_mask: int = 15
 
     def requires(self) -> Keys:
-        flags, shared_flags, noise = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags, self.noise))
-        detdata = [self.signal, *flags, self.pixels, self.weights]
-        return {
-            "meta": noise, "shared": shared_flags, "detdata": detdata, "global": [self.pixel_dist],
-            "intervals": [] if self.view is None else [self.view],
-        }  # fmt: skip
+        detdata = [self.signal, self.det_flags, self.pixels, self.weights]
+        return self.keys(
+            {"global": [self.pixel_dist], "meta": [self.noise], "shared": [self.shared_flags], "detdata": detdata}
+        )
 
     def provides(self) -> Keys:
         return {"global": [self.zmap]}

@@ -31,15 +31,13 @@ class PointingDetector(KernelOperator):
     shared_flag_mask: int = 1
 
     def requires(self) -> Keys:
-        flags = [] if self.shared_flags is None else [self.shared_flags]
-        return {"meta": [self.focalplane], "shared": [self.boresight, *flags], "intervals": [] if self.view is None else [self.view]}
+        return self.keys({"meta": [self.focalplane], "shared": [self.boresight, self.shared_flags]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.quats]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        for ob in data.obs:
-            ob.detdata.ensure(self.quats, (4,), np.float64, "1", ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.quats, (4,), units="1")
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         plane = column(ob, self.focalplane, "quats", detectors)
@@ -67,8 +65,7 @@ class PixelsHealpix(KernelOperator):
     shared_flag_mask: int = 1
 
     def requires(self) -> Keys:
-        flags = [] if self.shared_flags is None else [self.shared_flags]
-        return {"detdata": [self.quats], "shared": flags, "intervals": [] if self.view is None else [self.view]}
+        return self.keys({"detdata": [self.quats], "shared": [self.shared_flags]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.pixels], "global": [self.hit_submaps]}
@@ -80,8 +77,7 @@ class PixelsHealpix(KernelOperator):
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         if self.hit_submaps not in data:
             data[self.hit_submaps] = Buffer(12 * self.nside**2 // self.n_pix_submap, np.uint8)
-        for ob in data.obs:
-            ob.detdata.ensure(self.pixels, (), np.int64, "1", ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.pixels, (), np.int64, "1")
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         flags = [shared(self.shared_flags), self.shared_flag_mask]
@@ -108,10 +104,9 @@ class StokesWeights(KernelOperator):
     IAU: bool = False
 
     def requires(self) -> Keys:
-        keys = {"meta": [self.focalplane], "intervals": [] if self.view is None else [self.view]}
         if self.mode == "I":
-            return keys
-        return {**keys, "detdata": [self.quats], "shared": [] if self.hwp is None else [self.hwp]}
+            return self.keys({"meta": [self.focalplane]})
+        return self.keys({"meta": [self.focalplane], "detdata": [self.quats], "shared": [self.hwp]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.weights]}
@@ -120,9 +115,7 @@ class StokesWeights(KernelOperator):
         return [f"stokes_weights_{self.mode}"]
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        for ob in data.obs:
-            shape = () if self.mode == "I" else (3,)
-            ob.detdata.ensure(self.weights, shape, np.float64, "1", ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.weights, () if self.mode == "I" else (3,), units="1")
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         epsilon, gamma, cal = (each(column(ob, self.focalplane, name, detectors)) for name in ("epsilon", "angles", "cal"))
