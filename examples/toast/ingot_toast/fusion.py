@@ -18,20 +18,22 @@ import numpy as np
 
 from . import dispatch, timing
 from .data import Data, Observation
+from .memory import HostBackend, here
 from .operator import Argument, KernelOperator, Keys, Operator, as_keys, handed_on, keys_of, provided, required
 
 log = logging.getLogger(__name__)
-SAMPLES, DETECTORS = 512, 8
-"""The size of a block: what it keeps is to stay in the cache."""
 Part = tuple[str, int]
 """How an argument of a block is made - "rows", "table", "shared", "each", "intervals", "whole", "kept" - and of which temporary."""
 
 
 @functools.cache
-def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], kept: tuple[tuple[tuple[int, ...], str], ...]) -> Callable:
+def fused(
+    kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], kept: tuple[tuple[tuple[int, ...], str], ...], size: tuple[int, int]
+) -> Callable:
     """The function of some kernels: `plans` says how the arguments of each are made, `kept` has shape and dtype of a
-    sample of each temporary.
+    sample of each temporary, `size` the samples and detectors of a block.
     """
+    most_samples, most_detectors = size
     sizes = tuple(math.prod(shape) for shape, _ in kept)
 
     def part(how: Part, value: Any, block: tuple[int, int], some: tuple[int, int], span: dict, room: Any, own_rows: Any) -> Any:
@@ -63,15 +65,15 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
     steps = functools.reduce(lambda rest, number: step(number, rest), reversed(range(len(kernels))), lambda *block: None)
 
     def run(n_detectors: int, first: np.ndarray, last: np.ndarray, arguments: tuple) -> None:
-        room = tuple([np.empty(DETECTORS * SAMPLES * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
-        own_rows = np.arange(DETECTORS)
+        room = tuple([np.empty(most_detectors * most_samples * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
+        own_rows = np.arange(most_detectors)
         span = {"first": np.zeros(1, np.int64), "last": np.zeros(1, np.int64)}
         for v in range(len(first)):
-            for start in range(first[v], last[v], SAMPLES):
-                block = (start, min(SAMPLES, last[v] - start))
+            for start in range(first[v], last[v], most_samples):
+                block = (start, min(most_samples, last[v] - start))
                 span["last"][0] = block[1]
-                for d in range(0, n_detectors, DETECTORS):
-                    some = (d, min(DETECTORS, n_detectors - d))
+                for d in range(0, n_detectors, most_detectors):
+                    some = (d, min(most_detectors, n_detectors - d))
                     steps(arguments, block, some, span, room, own_rows)
 
     run.__name__ = run.__qualname__ = "_".join(kernel.__name__ for kernel in kernels)
@@ -128,7 +130,8 @@ class Fused(Operator):
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         assert self._kept is not None
-        kernels = tuple(op.plain_kernel() for op in self.operators)
+        kernels, memory = tuple(op.plain_kernel() for op in self.operators), here().memory
+        size = (HostBackend if memory is None else memory.backend).block_of_fused
         for ob in data.obs:
             chosen = ob.select(detectors, self.operators[0].det_mask)
             if not chosen:
@@ -138,7 +141,7 @@ class Fused(Operator):
             values = tuple(tuple(value for _, value in arguments) for arguments in made)
             spans = ob.intervals[self.operators[0].view].columns
             with timing.region("+".join(kernel.__name__ for kernel in kernels), "fused"):
-                fused(kernels, plans, tuple(self._kept.values()))(len(chosen), spans["first"], spans["last"], values)
+                fused(kernels, plans, tuple(self._kept.values()), size)(len(chosen), spans["first"], spans["last"], values)
 
     def _finalize(self, data: Data) -> Any:
         return [op.finalize(data) for op in self.operators][-1]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import math
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 import ingot
 import numpy as np
@@ -26,25 +27,45 @@ Key = tuple[str, str]
 """Kind and name of an object, such as ("detdata", "signal")."""
 
 
-class Backend(Protocol):
-    """What a memory needs of a device."""
+class HostBackend:
+    """A part of the host's memory that is used as a device's is: copies are apart from the host's arrays."""
 
-    name: str
-    capacity: int
-    implementations: frozenset[str] | None
+    implementations: frozenset[str] | None = None
     """The implementations of kernels that take its arrays; None: all."""
+    block_of_fused = (512, 8)
+    """Samples and detectors that fused operators work on at once: on a CPU they stay in its cache."""
 
-    def block(self, nbytes: int) -> Any: ...
-    def put(self, host: np.ndarray, array: Any) -> None: ...
-    def get(self, array: Any, host: np.ndarray) -> None: ...
-    def moved(self) -> tuple[int, int]: ...
-    def release(self) -> None: ...
+    def __init__(self, capacity: int | None = None) -> None:
+        self.name, self.capacity = "host", capacity or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        self.up = self.down = 0
+
+    def block(self, nbytes: int) -> Any:
+        """Memory for so many bytes, as an array uint8; MemoryError where there is none."""
+        return np.empty(nbytes, np.uint8)
+
+    def put(self, host: np.ndarray, array: Any) -> None:
+        """Copies from the host."""
+        array[...] = host
+        self.up += host.nbytes
+
+    def get(self, array: Any, host: np.ndarray) -> None:
+        """Copies to the host."""
+        host[...] = array
+        self.down += host.nbytes
+
+    def moved(self) -> tuple[int, int]:
+        """All bytes that were copied to the device and back so far, by whom ever."""
+        return self.up, self.down
+
+    def release(self) -> None:
+        """Gives back memory that nobody uses."""
 
 
-class DeviceBackend:
+class DeviceBackend(HostBackend):
     """A device of `ingot`: "gpu", "gpu:1", "emulated" (the device in software), "opencl"."""
 
-    implementations: frozenset[str] | None = frozenset(["ingot"])
+    implementations = frozenset(["ingot"])
+    block_of_fused = (1 << 16, 64)
 
     def __init__(self, device: str | ingot.Device) -> None:
         self.device = ingot.device(device)
@@ -61,39 +82,11 @@ class DeviceBackend:
         array.copy_to_host(host)
 
     def moved(self) -> tuple[int, int]:
-        """All bytes that were copied to the device and back so far."""
         counts = ingot.memory(self.device)
         return counts["to_device"], counts["to_host"]
 
     def release(self) -> None:
         ingot.release_memory(self.device)
-
-
-class HostBackend:
-    """A part of the host's memory that is used as a device's is: copies are apart from the host's arrays."""
-
-    implementations: frozenset[str] | None = None
-
-    def __init__(self, capacity: int | None = None) -> None:
-        self.name, self.capacity = "host", capacity or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        self.up = self.down = 0
-
-    def block(self, nbytes: int) -> np.ndarray:
-        return np.empty(nbytes, np.uint8)
-
-    def put(self, host: np.ndarray, array: np.ndarray) -> None:
-        array[...] = host
-        self.up += host.nbytes
-
-    def get(self, array: np.ndarray, host: np.ndarray) -> None:
-        host[...] = array
-        self.down += host.nbytes
-
-    def moved(self) -> tuple[int, int]:
-        return self.up, self.down
-
-    def release(self) -> None:
-        pass
 
 
 def size_class(nbytes: int) -> int:
@@ -109,7 +102,7 @@ class Pool:
     use one device. In use and cached blocks together stay within it.
     """
 
-    def __init__(self, backend: Backend, limit: int | float | None = None) -> None:
+    def __init__(self, backend: HostBackend, limit: int | float | None = None) -> None:
         if isinstance(limit, float) and not 0 < limit <= 1 or limit is not None and limit < 0:
             raise ValueError(f"the limit is a number of bytes or a share between 0.0 and 1.0, not {limit}")
         self.backend = backend
@@ -208,7 +201,8 @@ class Buffer:
 
     def __init__(self, shape: Sequence[int] | int = (), dtype: Any = np.float64, *, values: Any = None) -> None:
         host = None if values is None else np.ascontiguousarray(values)
-        self.shape = tuple(np.zeros(shape, "V0").shape) if host is None else host.shape
+        given = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.shape: tuple[int, ...] = given if host is None else host.shape
         self.dtype = np.dtype(dtype) if host is None else host.dtype
         self.key: Key = ("", "")
         self.memory: Memory | None = None
@@ -228,7 +222,7 @@ class Buffer:
 
     @property
     def nbytes(self) -> int:
-        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.shape) * self.dtype.itemsize
 
     @property
     def data(self) -> Any:
@@ -241,7 +235,9 @@ class Buffer:
         writes = place.writes is None or self.key in place.writes
         if not writes and place.reads is not None and self.key not in place.reads:
             raise KeyError(f"{place.operator} uses {self.label}, which is neither in its requires() nor in its provides()")
-        array = self.to_host() if place.memory is None else self.to_device(place.memory)
+        if place.memory is not None:
+            place.memory.stage(self)
+        array = self.to_host() if place.memory is None else self._device
         if writes:
             self.host_valid, self.device_valid = place.memory is None, place.memory is not None
             return array
@@ -262,11 +258,6 @@ class Buffer:
             self.host_valid = True
         return self._host  # type: ignore[return-value]
 
-    def to_device(self, memory: Memory, detectors: Sequence[str] | None = None) -> Any:
-        """The array on a device, brought up to date."""
-        memory.stage(self, detectors)
-        return self._device
-
     def rows_on_device(self, detectors: Sequence[str] | None) -> list[tuple[int, int]] | None:
         """The runs of rows that a copy for these detectors has; None: it has all that the host has."""
         return None
@@ -276,7 +267,7 @@ class Buffer:
         return self.shape if runs is None else (sum(stop - start for start, stop in runs), *self.shape[1:])
 
     def device_bytes(self, detectors: Sequence[str] | None) -> int:
-        return int(np.prod(self.device_shape(detectors), dtype=np.int64)) * self.dtype.itemsize
+        return math.prod(self.device_shape(detectors)) * self.dtype.itemsize
 
 
 def buffers_of(item: Any) -> list[Buffer]:
@@ -297,7 +288,7 @@ class Memory:
     """The `id`s of what the running operator needs: it is not dropped."""
 
     def __post_init__(self) -> None:
-        self.backend: Backend = self.where
+        self.backend: HostBackend = self.where
         if isinstance(self.where, (str, ingot.Device)):
             self.backend = HostBackend() if self.where == "host" else DeviceBackend(self.where)
         self.pool = Pool(self.backend, self.limit)
@@ -313,9 +304,8 @@ class Memory:
         if buffer.memory is not None:
             buffer.memory.free(buffer)
         block = self._room(buffer, buffer.device_bytes(detectors))
-        shape = buffer.device_shape(detectors)
         flat = block[: buffer.device_bytes(detectors)].view(buffer.dtype)
-        buffer._block, buffer._device, buffer.memory = block, flat.reshape(shape), self
+        buffer._block, buffer._device, buffer.memory = block, flat.reshape(buffer.device_shape(detectors)), self
         buffer._runs = buffer.rows_on_device(detectors)
         self.staged[id(buffer)] = buffer
 

@@ -6,7 +6,7 @@ import ingot
 import numpy as np
 import problem
 import pytest
-from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap, fusion
+from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap
 from ingot_toast.memory import DeviceBackend, here, size_class
 from ingot_toast.operator import each, intervals, rows, table
 from ingot_toast.operators import BuildNoiseWeighted, NoiseWeight, PixelsHealpix, PointingDetector, ScanMap, StokesWeights
@@ -463,13 +463,8 @@ def test_fused_in_blocks(monkeypatch):
     """Blocks end amid intervals and amid the detectors."""
     options = {"lengths": (300, 41), "detectors": list("abcdefg")}
     wanted = ran(longer(), data_with_sky(**options), device=False)
-    monkeypatch.setattr(fusion, "SAMPLES", 32)
-    monkeypatch.setattr(fusion, "DETECTORS", 3)
-    fusion.fused.cache_clear()
-    try:
-        assert_same(ran(longer(), data_with_sky(**options), device=False, compiled=True), wanted)
-    finally:
-        fusion.fused.cache_clear()
+    monkeypatch.setattr(HostBackend, "block_of_fused", (32, 3))
+    assert_same(ran(longer(), data_with_sky(**options), device=False, compiled=True), wanted)
 
 
 def test_fused_keeps_what_is_kept():
