@@ -22,7 +22,7 @@ class Pipeline(Operator):
     On a device, what they require is copied there once, what they make stays there from one to the next, and what is to
     survive is copied back once, by `finalize`: keys of `keep`, keys that were there before, and those that no later
     operator requires. The others are intermediates and end with the pipeline, also on the host. A set of detectors that
-    the device has no room for is halved.
+    the device has no room for is halved: operators may be called with any part of the detectors.
     """
 
     operators: list[Operator] = []
@@ -47,6 +47,9 @@ class Pipeline(Operator):
             raise ValueError(f"the operators of a pipeline leave out the same detectors, but their det_mask differs: {masks}")
         if isinstance(self.device, dict) and (unknown := set(self.device) - {op.name for op in self.steps()}):
             raise ValueError(f"`device` names {', '.join(sorted(unknown))}, which is no operator of the pipeline")
+        sets: Any = self.detector_sets if isinstance(self.detector_sets, list) else []
+        if twice := [detector for detector, count in Counter(d for part in sets for d in part).items() if count > 1]:
+            raise ValueError(f"each detector is in one set, but {', '.join(twice)}")
         if isinstance(self.memory, str):
             self.memory = Memory(self.memory)
         self._existing: set[Key] | None = None
@@ -252,8 +255,9 @@ class Pipeline(Operator):
         """Ends the operators; gives the result of the last one."""
         result = None
         try:
-            for op in self.steps():
-                result = op.finalize(data)
+            with self._chosen_implementation():
+                for op in self.steps():
+                    result = op.finalize(data)
             for kind, name in self._intermediates():
                 self._drop(data, kind, name)
             self._give_back(list(self._touched.values()))

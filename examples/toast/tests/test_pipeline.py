@@ -6,7 +6,7 @@ import ingot
 import numpy as np
 import problem
 import pytest
-from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap
+from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap, dispatch
 from ingot_toast.memory import DeviceBackend, here, size_class
 from ingot_toast.operator import each, intervals, rows, table
 from ingot_toast.operators import BuildNoiseWeighted, NoiseWeight, PixelsHealpix, PointingDetector, ScanMap, StokesWeights
@@ -324,6 +324,8 @@ def test_wrong_pipelines_are_refused(memory):
         Pipeline([PointingDetector(det_mask=1), NoiseWeight()])
     with pytest.raises(ValueError, match="`device` names Pixels, which is no operator of the pipeline"):
         Pipeline(problem.binning(), device={"Pixels": False})
+    with pytest.raises(ValueError, match="each detector is in one set, but b"):
+        Pipeline([], detector_sets=[["a", "b"], ["b", "c"]])
     with pytest.raises(TypeError, match=r"Pipeline.detector_sets is .*, not 'EACH'"):
         Pipeline([], detector_sets="EACH")
     with pytest.raises(KeyError, match="Pipeline requires global 'sky', which some observation lacks"):
@@ -349,6 +351,20 @@ def test_keys_of_a_pipeline():
         "detdata": ["signal", "flags"], "global": ["pixel_dist"],
     }  # fmt: skip
     assert pipeline.provides() == {"detdata": ["quats"], "global": ["hit_submaps", "zmap"]}
+
+
+class Ends(Operator):
+    def _exec(self, data, detectors):
+        pass
+
+    def _finalize(self, data):
+        return dispatch.chosen("scan_map"), here().memory, data["zmap"].data.sum()
+
+
+def test_the_end_is_on_the_host_in_the_implementation_of_the_pipeline(memory):
+    pipeline = Pipeline([*problem.binning("scan"), Ends()], memory=memory, implementation={"scan_map": "python"})
+    implementation, where, total = pipeline.apply(problem.make())
+    assert implementation == "python" and where is None and total != 0
 
 
 # What is out of date is not read.
