@@ -23,58 +23,47 @@ from .operator import Argument, KernelOperator, Keys, Operator, as_keys, handed_
 
 log = logging.getLogger(__name__)
 Part = tuple[str, int]
-"""How an argument of a block is made - "rows", "table", "shared", "each", "intervals", "whole", "kept" - and of which temporary."""
+"""How an argument of a block is made: "rows", "shared", "intervals" and "kept" (with the number of the temporary) are parts
+of arrays or temporaries; all else is as it is."""
 
 
 @functools.cache
-def fused(
-    kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], kept: tuple[tuple[tuple[int, ...], str], ...], size: tuple[int, int]
-) -> Callable:
+def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], kept: tuple[tuple[tuple[int, ...], str], ...]) -> Callable:
     """The function of some kernels: `plans` says how the arguments of each are made, `kept` has shape and dtype of a
-    sample of each temporary, `size` the samples and detectors of a block.
+    sample of each temporary.
     """
-    most_samples, most_detectors = size
     sizes = tuple(math.prod(shape) for shape, _ in kept)
 
-    def part(how: Part, value: Any, block: tuple[int, int], some: tuple[int, int], span: dict, room: Any, own_rows: Any) -> Any:
+    def part(how: Part, value: Any, detectors: int, start: int, samples: int, room: Any) -> Any:
         kind, number = how
-        (start, samples), (first, detectors) = block, some
         if kind == "rows":
             return value[:, start : start + samples]
         if kind == "shared":
             return value[start : start + samples]
-        if kind in ("table", "each"):
-            return value[first : first + detectors]
         if kind == "intervals":
-            return span
+            return {"first": np.array([0]), "last": np.array([samples])}
         if kind == "kept":
             shape = (detectors, samples, *kept[number][0])
             return room[number][: detectors * samples * sizes[number]].reshape(shape)
-        return own_rows[:detectors] if kind == "own table" else value
+        return value
 
     def step(number: int, rest: Callable) -> Callable:
         """Calls a kernel for a block, then the rest."""
         kernel, plan = kernels[number], plans[number]
 
-        def call(arguments: tuple, block: Any, some: Any, span: dict, room: Any, own_rows: Any) -> None:
-            kernel(*[part(how, value, block, some, span, room, own_rows) for how, value in zip(plan, arguments[number])])
-            rest(arguments, block, some, span, room, own_rows)
+        def call(arguments: tuple, *block: Any) -> None:
+            kernel(*[part(how, value, *block) for how, value in zip(plan, arguments[number])])
+            rest(arguments, *block)
 
         return call
 
     steps = functools.reduce(lambda rest, number: step(number, rest), reversed(range(len(kernels))), lambda *block: None)
 
-    def run(n_detectors: int, first: np.ndarray, last: np.ndarray, arguments: tuple) -> None:
-        room = tuple([np.empty(most_detectors * most_samples * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
-        own_rows = np.arange(most_detectors)
-        span = {"first": np.zeros(1, np.int64), "last": np.zeros(1, np.int64)}
+    def run(detectors: int, most: int, first: np.ndarray, last: np.ndarray, arguments: tuple) -> None:
+        room = tuple([np.empty(detectors * most * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
         for v in range(len(first)):
-            for start in range(first[v], last[v], most_samples):
-                block = (start, min(most_samples, last[v] - start))
-                span["last"][0] = block[1]
-                for d in range(0, n_detectors, most_detectors):
-                    some = (d, min(most_detectors, n_detectors - d))
-                    steps(arguments, block, some, span, room, own_rows)
+            for start in range(first[v], last[v], most):
+                steps(arguments, detectors, start, min(most, last[v] - start), room)
 
     run.__name__ = run.__qualname__ = "_".join(kernel.__name__ for kernel in kernels)
     return ingot.jit(run)
@@ -117,31 +106,30 @@ class Fused(Operator):
     def _plan(self, argument: Any, ob: Observation, detectors: list[str]) -> tuple[Part, Any]:
         """How an argument of a block is made, and of what."""
         assert self._kept is not None
-        names = list(self._kept)
+        names, own = list(self._kept), self.operators[0].view
         if not isinstance(argument, Argument):
             return ("whole", 0), argument
         kind, value = argument.kind, argument.value
         if kind in ("rows", "table") and value in names:
-            return ("kept" if kind == "rows" else "own table", names.index(value)), None
-        if kind == "intervals" and value != self.operators[0].view:
-            raise ValueError(f"{self.name} works on the intervals {self.operators[0].view!r}, but a kernel is given {value!r}")
-        is_placeholder = kind == "rows" and value is None or kind == "shared" and not isinstance(value, str)
-        return ("whole" if is_placeholder else kind, 0), None if kind == "intervals" else argument.of(ob, detectors)
+            return ("kept", names.index(value)) if kind == "rows" else ("whole", 0), np.arange(len(detectors), dtype=np.int32)
+        if kind == "intervals" and value != own:
+            raise ValueError(f"{self.name} works on the intervals {own!r}, but a kernel is given {value!r}")
+        is_cut = kind == "intervals" or kind in ("rows", "shared") and isinstance(value, str)
+        return (kind if is_cut else "whole", 0), None if kind == "intervals" else argument.of(ob, detectors)
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         assert self._kept is not None
         kernels, memory = tuple(op.plain_kernel() for op in self.operators), here().memory
-        size = (HostBackend if memory is None else memory.backend).block_of_fused
+        most_samples, most_detectors = (HostBackend if memory is None else memory.backend).block_of_fused
         for ob in data.obs:
-            chosen = ob.select(detectors, self.operators[0].det_mask)
-            if not chosen:
-                continue
-            made = [[self._plan(a, ob, chosen) for a in op.arguments(data, ob, chosen)] for op in self.operators]
-            plans = tuple(tuple(how for how, _ in arguments) for arguments in made)
-            values = tuple(tuple(value for _, value in arguments) for arguments in made)
-            spans = ob.intervals[self.operators[0].view].columns
-            with timing.region("+".join(kernel.__name__ for kernel in kernels), "fused"):
-                fused(kernels, plans, tuple(self._kept.values()), size)(len(chosen), spans["first"], spans["last"], values)
+            spans, chosen = ob.intervals[self.operators[0].view].columns, ob.select(detectors, self.operators[0].det_mask)
+            most = min(most_samples, int(max(spans["last"] - spans["first"], default=0)))
+            for start in range(0, len(chosen), most_detectors):
+                some = chosen[start : start + most_detectors]
+                made = [[self._plan(a, ob, some) for a in op.arguments(data, ob, some)] for op in self.operators]
+                plans, values = (tuple(tuple(pair[i] for pair in arguments) for arguments in made) for i in (0, 1))
+                with timing.region("+".join(kernel.__name__ for kernel in kernels), "fused"):
+                    fused(kernels, plans, tuple(self._kept.values()))(len(some), most, spans["first"], spans["last"], values)
 
     def _finalize(self, data: Data) -> Any:
         return [op.finalize(data) for op in self.operators][-1]

@@ -32,7 +32,7 @@ class HostBackend:
 
     implementations: frozenset[str] | None = None
     """The implementations of kernels that take its arrays; None: all."""
-    block_of_fused = (512, 8)
+    block_of_fused = (1024, 8)
     """Samples and detectors that fused operators work on at once: on a CPU they stay in its cache."""
 
     def __init__(self, capacity: int | None = None) -> None:
