@@ -23,8 +23,8 @@ from .operator import Argument, KernelOperator, Keys, Operator, as_keys, handed_
 
 log = logging.getLogger(__name__)
 Part = tuple[str, int]
-"""How an argument of a block is made: "rows", "shared", "intervals" and "kept" (with the number of the temporary) are parts
-of arrays or temporaries; all else is as it is."""
+"""How an argument of a block is made: "rows", "shared", "intervals" and "kept" are parts of arrays or temporaries, all else is
+whole. The number is that of the temporary; of arrays it is the length of a short last axis, so that it is known when compiling."""
 
 
 @functools.cache
@@ -36,6 +36,8 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
 
     def part(how: Part, value: Any, detectors: int, start: int, samples: int, room: Any) -> Any:
         kind, number = how
+        if kind != "kept" and number:
+            value = value.reshape(*value.shape[:-1], number)
         if kind == "rows":
             return value[:, start : start + samples]
         if kind == "shared":
@@ -63,7 +65,7 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
         room = tuple([np.empty(detectors * most * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
         for v in range(len(first)):
             for start in range(first[v], last[v], most):
-                steps(arguments, detectors, start, min(most, last[v] - start), room)
+                steps(arguments, detectors, start, min(most, max(last[v] - start, 0)), room)
 
     run.__name__ = run.__qualname__ = "_".join(kernel.__name__ for kernel in kernels)
     return ingot.jit(run)
@@ -115,17 +117,20 @@ class Fused(Operator):
         if kind == "intervals" and value != own:
             raise ValueError(f"{self.name} works on the intervals {own!r}, but a kernel is given {value!r}")
         is_cut = kind == "intervals" or kind in ("rows", "shared") and isinstance(value, str)
-        return (kind if is_cut else "whole", 0), None if kind == "intervals" else argument.of(ob, detectors)
+        found = None if kind == "intervals" else argument.of(ob, detectors)
+        short = found.shape[-1] if np.ndim(found) > 1 and found.shape[-1] <= 16 else 0
+        return (kind if is_cut else "whole", short), found
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         assert self._kept is not None
         kernels, memory = tuple(op.plain_kernel() for op in self.operators), here().memory
-        most_samples, most_detectors = (HostBackend if memory is None else memory.backend).block_of_fused
+        most_detectors, most_samples = (HostBackend if memory is None else memory.backend).block_of_fused
         for ob in data.obs:
             spans, chosen = ob.intervals[self.operators[0].view].columns, ob.select(detectors, self.operators[0].det_mask)
-            most = min(most_samples, int(max(spans["last"] - spans["first"], default=0)))
+            longest = int(max(spans["last"] - spans["first"], default=0))
             for start in range(0, len(chosen), most_detectors):
                 some = chosen[start : start + most_detectors]
+                most = max(1, min(longest, most_samples // len(some)))
                 made = [[self._plan(a, ob, some) for a in op.arguments(data, ob, some)] for op in self.operators]
                 plans, values = (tuple(tuple(pair[i] for pair in arguments) for arguments in made) for i in (0, 1))
                 with timing.region("+".join(kernel.__name__ for kernel in kernels), "fused"):

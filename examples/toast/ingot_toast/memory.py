@@ -32,8 +32,8 @@ class HostBackend:
 
     implementations: frozenset[str] | None = None
     """The implementations of kernels that take its arrays; None: all."""
-    block_of_fused = (1024, 8)
-    """Samples and detectors that fused operators work on at once: on a CPU they stay in its cache."""
+    block_of_fused = (64, 1 << 14)
+    """Detectors that fused operators work on at once, and the samples of all of them: on a CPU they stay in its cache."""
 
     def __init__(self, capacity: int | None = None) -> None:
         self.name, self.capacity = "host", capacity or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -65,7 +65,7 @@ class DeviceBackend(HostBackend):
     """A device of `ingot`: "gpu", "gpu:1", "emulated" (the device in software), "opencl"."""
 
     implementations = frozenset(["ingot"])
-    block_of_fused = (1 << 16, 64)
+    block_of_fused = (64, 1 << 22)
 
     def __init__(self, device: str | ingot.Device) -> None:
         self.device = ingot.device(device)

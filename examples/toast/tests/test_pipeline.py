@@ -479,7 +479,7 @@ def test_fused_in_blocks(monkeypatch):
     """Blocks end amid intervals and amid the detectors."""
     options = {"lengths": (300, 41), "detectors": list("abcdefg")}
     wanted = ran(longer(), data_with_sky(**options), device=False)
-    monkeypatch.setattr(HostBackend, "block_of_fused", (32, 3))
+    monkeypatch.setattr(HostBackend, "block_of_fused", (3, 96))
     assert_same(ran(longer(), data_with_sky(**options), device=False, compiled=True), wanted)
 
 
