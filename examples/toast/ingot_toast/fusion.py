@@ -19,7 +19,7 @@ import numpy as np
 from . import dispatch, timing
 from .data import Data, Observation
 from .memory import HostBackend, here
-from .operator import Argument, KernelOperator, Keys, Operator, as_keys, handed_on, keys_of, provided, required
+from .operator import Argument, Flow, KernelOperator, Keys, Operator, as_keys, keys_of
 
 log = logging.getLogger(__name__)
 Part = tuple[str, int]
@@ -84,14 +84,14 @@ class Fused(Operator):
 
     def _handed_on(self) -> list[str]:
         """The detector data that the operators make for each other alone."""
-        return [name for kind, name in handed_on(self.operators, self.keep) if kind == "detdata"]
+        return [name for kind, name in Flow(self.operators, self.keep).handed_on if kind == "detdata"]
 
     def requires(self) -> Keys:
-        return required(self.operators)
+        return Flow(self.operators).required
 
     def provides(self) -> Keys:
         left_out = self._handed_on() if self._kept is None else self._kept
-        return as_keys((kind, name) for kind, name in provided(self.operators) if kind != "detdata" or name not in left_out)
+        return as_keys((kind, name) for kind, name in Flow(self.operators).provided if kind != "detdata" or name not in left_out)
 
     def supports_accel(self) -> bool:
         return all(op.supports_accel() for op in self.operators)
@@ -117,7 +117,7 @@ class Fused(Operator):
         if kind == "intervals" and value != own:
             raise ValueError(f"{self.name} works on the intervals {own!r}, but a kernel is given {value!r}")
         is_cut = kind == "intervals" or kind in ("rows", "shared") and isinstance(value, str)
-        found = None if kind == "intervals" else argument.of(ob, detectors)
+        found: Any = None if kind == "intervals" else argument.of(ob, detectors)
         short = found.shape[-1] if np.ndim(found) > 1 and found.shape[-1] <= 16 else 0
         return (kind if is_cut else "whole", short), found
 

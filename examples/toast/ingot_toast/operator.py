@@ -164,31 +164,26 @@ class Operator:
         return None
 
 
-def required(operators: Sequence[Operator]) -> Keys:
-    """What an operator requires and no earlier one provides."""
-    made: set[Key] = set()
-    found: list[Key] = []
-    for op in operators:
-        found += [key for key in keys_of(op.requires()) if key not in made]
-        made.update(keys_of(op.provides()))
-    return as_keys(found)
+class Flow:
+    """What goes through operators that run one after the other.
 
+    `required` are the keys that one requires and no earlier one provides, `provided` all that they provide. `handed_on` has
+    what they make for each other alone - one requires it after the last one that provides it, and it is not in `keep` -,
+    with the place of the last operator that requires it.
+    """
 
-def provided(operators: Sequence[Operator]) -> list[Key]:
-    """What the operators provide."""
-    return list(dict.fromkeys(key for op in operators for key in keys_of(op.provides())))
-
-
-def last_use(operators: Sequence[Operator], key: Key) -> int:
-    """The place of the last operator that requires a key, or -1."""
-    return max((place for place, op in enumerate(operators) if key in keys_of(op.requires())), default=-1)
-
-
-def handed_on(operators: Sequence[Operator], keep: Sequence[str]) -> list[Key]:
-    """The keys that operators make for later ones alone: one requires them after the last one that provides them."""
-    before = keys_of(required(operators))
-    made = {key: place for place, op in enumerate(operators) for key in keys_of(op.provides())}
-    return [key for key, place in made.items() if key not in before and key[1] not in keep and last_use(operators, key) > place]
+    def __init__(self, operators: Sequence[Operator], keep: Sequence[str] = ()) -> None:
+        reads, writes = ([keys_of(getattr(op, name)()) for op in operators] for name in ("requires", "provides"))
+        made: dict[Key, int] = {}
+        used: dict[Key, int] = {}
+        required: list[Key] = []
+        for place, (read, written) in enumerate(zip(reads, writes)):
+            required += [key for key in read if key not in made]
+            used.update(dict.fromkeys(read, place))
+            made.update(dict.fromkeys(written, place))
+        self.required, self.provided = as_keys(required), list(made)
+        before = set(required)
+        self.handed_on = {k: used[k] for k, at in made.items() if used.get(k, -1) > at and k not in before and k[1] not in keep}
 
 
 @dataclass(frozen=True)

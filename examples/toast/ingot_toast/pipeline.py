@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from . import dispatch, timing
 from .data import Data
 from .fusion import Fused, groups
 from .memory import Buffer, Key, Memory, Place, default_memory, size_class
-from .operator import Keys, Operator, as_keys, handed_on, keys_of, last_use, provided, required
+from .operator import Flow, Keys, Operator, as_keys, keys_of
 
 OPTIONS = ("detector_sets", "memory", "device", "hybrid", "keep", "staging", "implementation")
 
@@ -52,8 +52,10 @@ class Pipeline(Operator):
             raise ValueError(f"each detector is in one set, but {', '.join(twice)}")
         if isinstance(self.memory, str):
             self.memory = Memory(self.memory)
-        self._existing: set[Key] | None = None
         self._touched: dict[int, Buffer] = {}
+        self._made: list[Key] = []
+        self._ending: dict[Key, int] = {}
+        self._is_running = False
 
     def steps(self) -> list[Operator]:
         """The operators, those of pipelines without options of their own among them."""
@@ -83,16 +85,19 @@ class Pipeline(Operator):
 
     def requires(self) -> Keys:
         """What an operator requires and no earlier one provides."""
-        return required(self.steps())
+        return Flow(self.steps()).required
 
     def provides(self) -> Keys:
         """What survives of what the operators provide."""
-        steps = self.steps()
-        return as_keys(key for key in provided(steps) if key not in handed_on(steps, self.keep))
+        flow = Flow(self.steps(), self.keep)
+        return as_keys(key for key in flow.provided if key not in flow.handed_on)
 
-    def _intermediates(self) -> list[Key]:
-        """The keys that end with the pipeline."""
-        return [key for key in handed_on(self.steps(), self.keep) if key not in (self._existing or ())]
+    def _begin(self, data: Data) -> None:
+        """Looks which keys are new (`_made`), and which of them end with the pipeline (`_ending`), with their last use."""
+        flow = Flow(self.steps(), self.keep)
+        self._made = [key for key in flow.provided if not any(key[1] in store for store in data.stores(key[0]))]
+        self._ending = {key: place for key, place in flow.handed_on.items() if key in self._made}
+        self._is_running = True
 
     # Where operators run.
 
@@ -128,8 +133,8 @@ class Pipeline(Operator):
     def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
         """Runs the operators on these detectors (all, if None)."""
         self._check(data)
-        if self._existing is None:
-            self._existing = {key for key in provided(self.steps()) if any(key[1] in store for store in data.stores(key[0]))}
+        if not self._is_running:
+            self._begin(data)
         with self._chosen_implementation(), Place(operator=self.name).entered(), timing.region(self.name):
             memory = self._device()
             try:
@@ -150,9 +155,8 @@ class Pipeline(Operator):
 
     def _plan_rows(self, data: Data, detectors: list[str]) -> None:
         """New detector data that survives gets rows for all sets at once."""
-        for kind, name in set(provided(self.steps())) - set(self._intermediates()):
-            for ob in data.obs if kind == "detdata" else ():
-                ob.detdata.planned[name] = detectors
+        for ob in data.obs:
+            ob.detdata.planned.update({name: detectors for kind, name in set(self._made) - set(self._ending) if kind == "detdata"})
 
     def _run_set(self, data: Data, detectors: list[str], memory: Memory | None, is_only: bool) -> None:
         steps = self.steps()
@@ -182,9 +186,7 @@ class Pipeline(Operator):
                 op._run(data, detectors, there)
             if not self.staging:
                 self._give_back(op.buffers(data))
-            for kind, name in self._intermediates():
-                if kind == "detdata" and last_use(steps, (kind, name)) == place:
-                    self._drop(data, kind, name)
+            self._drop(data, [key for key, last in self._ending.items() if last == place and key[0] == "detdata"])
         self._end_set(data, free=not is_only)
 
     def _stage(self, data: Data, op: Operator, detectors: list[str], memory: Memory | None) -> None:
@@ -222,19 +224,16 @@ class Pipeline(Operator):
             else:
                 for buffer in op.buffers(data):
                     alive.pop(id(buffer), None)
-            for kind, name in self._intermediates():
-                if kind == "detdata" and last_use(steps, (kind, name)) == place:
-                    for buffer in data.buffers(kind, name):
-                        alive.pop(id(buffer), None)
+            for kind, name in (key for key, last in self._ending.items() if last == place and key[0] == "detdata"):
+                for buffer in data.buffers(kind, name):
+                    alive.pop(id(buffer), None)
         return most, what
 
     # Ends.
 
     def _end_set(self, data: Data, free: bool) -> None:
         """Ends the intermediates of a set of detectors; with `free`, detector data leaves the device."""
-        for kind, name in self._intermediates():
-            if kind == "detdata":
-                self._drop(data, kind, name)
+        self._drop(data, [key for key in self._ending if key[0] == "detdata"])
         if free:
             self._give_back([buffer for buffer in self._touched.values() if buffer.key[0] == "detdata"])
 
@@ -246,10 +245,11 @@ class Pipeline(Operator):
                     buffer.to_host()
                 buffer.memory.free(buffer)
 
-    def _drop(self, data: Data, kind: str, name: str) -> None:
-        for buffer in data.buffers(kind, name):
-            self._touched.pop(id(buffer), None)
-        data.remove(kind, name)
+    def _drop(self, data: Data, keys: Iterable[Key]) -> None:
+        for kind, name in keys:
+            for buffer in data.buffers(kind, name):
+                self._touched.pop(id(buffer), None)
+            data.remove(kind, name)
 
     def _finalize(self, data: Data) -> Any:
         """Ends the operators; gives the result of the last one."""
@@ -258,8 +258,7 @@ class Pipeline(Operator):
             with self._chosen_implementation():
                 for op in self.steps():
                     result = op.finalize(data)
-            for kind, name in self._intermediates():
-                self._drop(data, kind, name)
+            self._drop(data, self._ending)
             self._give_back(list(self._touched.values()))
         except BaseException:
             self._leave_after_error(data)
@@ -269,9 +268,7 @@ class Pipeline(Operator):
 
     def _leave_after_error(self, data: Data) -> None:
         """Frees everything; what was there before is brought back as it is, what is new is removed."""
-        for kind, name in provided(self.steps()):
-            if (kind, name) not in (self._existing or ()):
-                self._drop(data, kind, name)
+        self._drop(data, self._made)
         for buffer in list(self._touched.values()):
             try:
                 self._give_back([buffer])
@@ -281,6 +278,6 @@ class Pipeline(Operator):
         self._forget(data)
 
     def _forget(self, data: Data) -> None:
-        self._existing, self._touched = None, {}
+        self._made, self._ending, self._is_running = [], {}, False
         for ob in data.obs:
             ob.detdata.planned.clear()

@@ -628,7 +628,7 @@ def test_size_classes_are_what_is_planned_with(memory):
     pipeline = Pipeline(operators, memory=memory)
     for op in operators:
         op._create(data, None)
-    pipeline._existing = set()
+    pipeline._begin(larger()[0])
     need, what = pipeline._need(data, data.detectors(), memory)
     assert what.startswith("StokesWeights needs") and f"detdata.weights ({size_class(16 * 64 * 24) + size_class(15 * 40 * 24)} bytes)" in what
     fresh, operators = larger()
