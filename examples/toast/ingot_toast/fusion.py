@@ -45,8 +45,10 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
         if kind == "intervals":
             return {"first": np.array([0]), "last": np.array([samples])}
         if kind == "kept":
-            shape = (detectors, samples, *kept[number][0])
-            return room[number][: detectors * samples * sizes[number]].reshape(shape)
+            shape, flat = kept[number][0], room[number][: detectors * samples * sizes[number]]
+            if len(shape) == 1:  # component by component: samples lie side by side, as lanes want them
+                return flat.reshape(*shape, detectors, samples).transpose(1, 2, 0)
+            return flat.reshape(detectors, samples, *shape)
         return value
 
     def step(number: int, rest: Callable) -> Callable:

@@ -249,7 +249,9 @@ class KernelOperator(Operator):
 
     kernel: ClassVar[str | Callable]
     samplewise: ClassVar[bool] = False
-    """Whether each sample of each detector is treated for itself (but for sums into whole arrays): then it can be fused."""
+    """Whether each sample of each detector is treated for itself (but for sums into whole arrays): then it can be fused.
+    Its arrays are parts of larger ones then, with any strides: what is written into is indexed, not reshaped.
+    """
     view: str | None = None
     """The intervals that it works on; None: all samples."""
     det_mask: int = 0
