@@ -1,0 +1,178 @@
+"""Noise of pixels: hits, inverse covariances of I, Q and U, their inverses and condition numbers.
+
+A symmetric matrix of three rows stands as its six numbers II, IQ, IU, QQ, QU, UU. Maps are (submaps, pixels, numbers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ingot
+import numpy as np
+
+from .data import Data, Observation, PixelMap
+from .kernels import check_equal, check_rows, kernel, local_row, spans
+from .mpi import exchange
+from .operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
+from .operators.maps import of_detectors
+
+
+@kernel
+def accumulate_covariance(
+    global2local, hits, invcov, pixel_index, pixels, weight_index, weights, flag_index, det_flags, det_weights,
+    det_flag_mask, intervals, shared_flags, shared_flag_mask,
+):  # fmt: skip
+    """Adds what the samples say of each pixel: to hits, int64 (n_local, n_pix_submap, 1), and invcov, float64 (..., 6), 1/K².
+
+    The other arguments are those of `build_noise_weighted`, with det_weights, float64 (detectors,), 1/K².
+    Raises IndexError for a pixel of a submap that is not local.
+    """
+    n_samples, n_pix_submap = pixels.shape[1], hits.shape[1]
+    first, last = spans(intervals, n_samples)
+    check_rows(pixel_index, pixels, len(det_weights))
+    check_rows(weight_index, weights, len(det_weights))
+    check_equal(weights.shape[1:], (n_samples, 3))
+    has_shared_flags, has_flags = len(shared_flags) == n_samples, det_flags.shape[1] == n_samples
+    if has_flags:
+        check_rows(flag_index, det_flags, len(det_weights))
+    for d in range(len(det_weights)):
+        for v in range(len(first)):
+            for s in range(first[v], last[v]):
+                pixel = pixels[pixel_index[d], s]
+                bad = has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0
+                bad_for_all = has_shared_flags and shared_flags[s] & shared_flag_mask != 0
+                if pixel >= 0 and not bad and not bad_for_all:
+                    submap = pixel // n_pix_submap
+                    local, column = local_row(global2local, submap), pixel - submap * n_pix_submap
+                    i, q, u = weights[weight_index[d], s]
+                    hits[local, column, 0] += 1
+                    invcov[local, column, 0] += det_weights[d] * i * i
+                    invcov[local, column, 1] += det_weights[d] * i * q
+                    invcov[local, column, 2] += det_weights[d] * i * u
+                    invcov[local, column, 3] += det_weights[d] * q * q
+                    invcov[local, column, 4] += det_weights[d] * q * u
+                    invcov[local, column, 5] += det_weights[d] * u * u
+
+
+def turned(p, q, pq, pr, qr):
+    """One of Jacobi's turns, of two axes with p, q and pq: the entries afterwards; pq becomes 0."""
+    if pq == 0.0:
+        return p, q, pr, qr
+    t = 2 * pq / (q - p + np.copysign(np.hypot(q - p, 2 * pq), q - p))
+    c = 1.0 / np.sqrt(t * t + 1.0)
+    s = t * c
+    return p - t * pq, q + t * pq, c * pr - s * qr, s * pr + c * qr
+
+
+def eigenvalues(m):
+    """The three eigenvalues of a symmetric matrix, by Jacobi's method."""
+    a, ab, ac, b, bc, c = m[0], m[1], m[2], m[3], m[4], m[5]
+    for _ in range(8):
+        if ab == 0.0 and ac == 0.0 and bc == 0.0:
+            break
+        a, b, ac, bc = turned(a, b, ab, ac, bc)
+        a, c, ab, bc = turned(a, c, ac, 0.0, bc)
+        b, c, ab, ac = turned(b, c, bc, ab, 0.0)
+        bc = 0.0
+    return a, b, c
+
+
+def inverted(m):
+    """The inverse of a positive definite matrix, by its LDLᵀ decomposition."""
+    l1, l2 = m[1] / m[0], m[2] / m[0]
+    d1 = m[3] - l1 * m[1]
+    l3 = (m[4] - l1 * m[2]) / d1
+    d2 = m[5] - l2 * m[2] - l3 * l3 * d1
+    uu = 1.0 / d2
+    qu = -l3 * uu
+    qq = 1.0 / d1 - l3 * qu
+    iu = -l1 * qu - l2 * uu
+    iq = -l1 * qq - l2 * qu
+    return 1.0 / m[0] - l1 * iq - l2 * iu, iq, iu, qq, qu, uu
+
+
+@ingot.jit
+def invert_covariance(invcov, threshold):
+    """Covariances, float64 like invcov (K²), and rcond, float64 (..., 1): smallest / largest eigenvalue.
+
+    Pixels of which rcond is below the threshold have rcond 0 and covariance 0: they are cut.
+    """
+    cov, rcond = np.zeros_like(invcov), np.zeros((*invcov.shape[:2], 1))
+    for i in range(invcov.shape[0]):
+        for j in range(invcov.shape[1]):
+            values = eigenvalues(invcov[i, j])
+            if max(values) > 0.0 and min(values) / max(values) >= threshold:
+                rcond[i, j, 0] = min(values) / max(values)
+                cov[i, j] = inverted(invcov[i, j])
+    return cov, rcond
+
+
+@ingot.jit
+def apply_covariance(cov, zmap):
+    """Covariance times noise-weighted map, pixel by pixel: float64 (..., 3), kelvin."""
+    z0, z1, z2 = zmap[..., 0], zmap[..., 1], zmap[..., 2]
+    return np.stack(
+        (
+            cov[..., 0] * z0 + cov[..., 1] * z1 + cov[..., 2] * z2,
+            cov[..., 1] * z0 + cov[..., 3] * z1 + cov[..., 4] * z2,
+            cov[..., 2] * z0 + cov[..., 4] * z1 + cov[..., 5] * z2,
+        ),
+        axis=-1,
+    )
+
+
+class Covariance(KernelOperator):
+    """Hits, inverse covariance (1/K²), covariance (K²) and rcond of all pixels that this process keeps, of all processes' samples.
+
+    Pixels of which rcond is below `threshold` are cut: covariance and rcond are 0.
+    """
+
+    kernel = accumulate_covariance
+    view: str | None = None
+    pixel_dist: str = "pixel_dist"
+    pixels: str = "pixels"
+    weights: str = "weights"
+    noise: str = "noise"
+    det_flags: str | None = None
+    det_flag_mask: int = 7
+    shared_flags: str | None = "flags"
+    shared_flag_mask: int = 15
+    threshold: float = 1e-3
+    hits: str = "hits"
+    inverse: str = "inverse_covariance"
+    covariance: str = "covariance"
+    rcond: str = "rcond"
+
+    def requires(self) -> Keys:
+        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
+        return {
+            "meta": [self.noise], "shared": shared_flags, "detdata": [self.pixels, self.weights, *det_flags],
+            "global": [self.pixel_dist], "intervals": [] if self.view is None else [self.view],
+        }  # fmt: skip
+
+    def provides(self) -> Keys:
+        return {"global": [self.hits, self.inverse, self.covariance, self.rcond]}
+
+    def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
+        if self.hits not in data:
+            data[self.hits] = PixelMap(data[self.pixel_dist], 1, np.int64, "1")
+            data[self.inverse] = PixelMap(data[self.pixel_dist], 6, units="1/K2")
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        maps = [whole(data[self.pixel_dist].global2local), whole(data[self.hits]), whole(data[self.inverse])]
+        samples = [table(self.pixels), rows(self.pixels), table(self.weights), rows(self.weights)]
+        flags = [table(self.det_flags), rows(self.det_flags)]
+        noise = each(of_detectors(ob, self.noise, detectors))
+        masks = [self.det_flag_mask, intervals(self.view), shared(self.shared_flags), self.shared_flag_mask]
+        return [*maps, *samples, *flags, noise, *masks]
+
+    def _finalize(self, data: Data) -> None:
+        between = exchange(data, self.pixel_dist)
+        inverse = between.collect(data[self.inverse].to_host())
+        cov, rcond = invert_covariance(inverse, self.threshold)
+        between.owned[self.covariance] = cov
+        data[self.hits] = between.map(between.collect(data[self.hits].to_host()), "1")
+        data[self.inverse] = between.map(inverse, "1/K2")
+        data[self.covariance] = between.map(cov, "K2")
+        data[self.rcond] = between.map(rcond, "1")

@@ -1,0 +1,321 @@
+"""Maps: binned ones, and destriped ones, of which slow noise is taken out as offsets of short steps.
+
+The offsets a of data d solve  Mᵀ N⁻¹ Z M a = Mᵀ N⁻¹ Z d  with  Z = 1 - P B: M adds a step's offset to its samples, P scans a
+map, B bins one. Conjugate gradients need M, its transpose, P and B, which are pipelines of kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ingot
+import numpy as np
+
+from .covariance import apply_covariance
+from .data import Data, Observation
+from .kernels import check_equal, check_rows, kernel, local_row, spans
+from .mpi import exchange, total
+from .operator import KernelOperator, Keys, Operator, intervals, rows, shared, table, whole
+from .operators import BuildNoiseWeighted, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap
+from .pipeline import Pipeline
+
+
+@kernel
+def copy_samples(source, source_index, target, target_index, intervals):
+    """target = source in the intervals: float64 (rows, samples)."""
+    first, last = spans(intervals, target.shape[1])
+    check_rows(source_index, source, len(target_index))
+    check_rows(target_index, target, len(source_index))
+    check_equal(source.shape[1], target.shape[1])
+    for v in range(len(first)):
+        for d in range(len(target_index)):
+            for s in range(first[v], last[v]):
+                target[target_index[d], s] = source[source_index[d], s]
+
+
+@kernel
+def fill_samples(target, target_index, value, intervals):
+    """target = value in the intervals: float64 (rows, samples)."""
+    first, last = spans(intervals, target.shape[1])
+    check_rows(target_index, target, len(target_index))
+    for v in range(len(first)):
+        for d in range(len(target_index)):
+            for s in range(first[v], last[v]):
+                target[target_index[d], s] = value
+
+
+@kernel
+def flag_for_solver(
+    global2local, rcond, pixels, pixel_index, det_flags, flag_index, det_flag_mask, shared_flags, shared_flag_mask,
+    solver_flags, solver_index, intervals,
+):  # fmt: skip
+    """solver_flags = 1 where flags are bad, the pixel is -1 or cut (rcond 0), else 0: uint8 (rows, samples).
+
+    rcond: float64 (n_local, n_pix_submap, 1); the other arguments are those of `build_noise_weighted`.
+    """
+    n_samples, n_pix_submap = pixels.shape[1], rcond.shape[1]
+    first, last = spans(intervals, n_samples)
+    check_rows(pixel_index, pixels, len(solver_index))
+    check_rows(solver_index, solver_flags, len(pixel_index))
+    check_equal(solver_flags.shape[1], n_samples)
+    has_shared_flags, has_flags = len(shared_flags) == n_samples, det_flags.shape[1] == n_samples
+    if has_flags:
+        check_rows(flag_index, det_flags, len(pixel_index))
+    for v in range(len(first)):
+        for d in range(len(pixel_index)):
+            for s in range(first[v], last[v]):
+                pixel = pixels[pixel_index[d], s]
+                bad = pixel < 0
+                if has_shared_flags and shared_flags[s] & shared_flag_mask != 0:
+                    bad = True
+                if has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0:
+                    bad = True
+                if not bad:
+                    submap = pixel // n_pix_submap
+                    bad = rcond[local_row(global2local, submap), pixel - submap * n_pix_submap, 0] == 0.0
+                solver_flags[solver_index[d], s] = bad
+
+
+@ingot.jit
+def offset_variance(good, length, weight):
+    """The variances (K²) of steps of which so many of `length` samples are good: float64 (n,); 0 for half of them or fewer."""
+    return np.where(good > 0.5 * length, 1.0 / (weight * np.maximum(good, 1.0)), 0.0)
+
+
+@ingot.jit
+def dot(a, b):
+    """The scalar product of two vectors, in an order that hangs on their length alone."""
+    return np.sum(a * b)
+
+
+@ingot.jit
+def add_scaled(a, factor, b):
+    """a + factor b, vectors of one length."""
+    return a + factor * b
+
+
+class Samples(KernelOperator):
+    """What works on samples of the detectors from `source` to `signal`: both in detdata, float64."""
+
+    signal: str = "template"
+    view: str | None = None
+
+    def provides(self) -> Keys:
+        return {"detdata": [self.signal]}
+
+    def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
+        for ob in data.obs:
+            ob.detdata.ensure(self.signal, detectors=ob.select(detectors, self.det_mask))
+
+
+class CopySignal(Samples):
+    """`signal` becomes a copy of `source`."""
+
+    kernel = copy_samples
+    source: str = "signal"
+
+    def requires(self) -> Keys:
+        return {"detdata": [self.source], "intervals": [] if self.view is None else [self.view]}
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        return [rows(self.source), table(self.source), rows(self.signal), table(self.signal), intervals(self.view)]
+
+
+class FillSignal(Samples):
+    """`signal` becomes `value`."""
+
+    kernel = fill_samples
+    value: float = 0.0
+
+    def requires(self) -> Keys:
+        return {"intervals": [] if self.view is None else [self.view]}
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        return [rows(self.signal), table(self.signal), float(self.value), intervals(self.view)]
+
+
+class FlagForSolver(KernelOperator):
+    """`solver_flags` uint8 (D, S): 1 for samples that the destriping leaves out, those of cut pixels among them."""
+
+    kernel = flag_for_solver
+    view: str | None = None
+    pixel_dist: str = "pixel_dist"
+    rcond: str = "rcond"
+    pixels: str = "pixels"
+    det_flags: str | None = None
+    det_flag_mask: int = 7
+    shared_flags: str | None = "flags"
+    shared_flag_mask: int = 15
+    solver_flags: str = "solver_flags"
+
+    def requires(self) -> Keys:
+        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
+        return {
+            "global": [self.pixel_dist, self.rcond], "detdata": [self.pixels, *det_flags], "shared": shared_flags,
+            "intervals": [] if self.view is None else [self.view],
+        }  # fmt: skip
+
+    def provides(self) -> Keys:
+        return {"detdata": [self.solver_flags]}
+
+    def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
+        for ob in data.obs:
+            ob.detdata.ensure(self.solver_flags, (), np.uint8, "1", ob.select(detectors, self.det_mask))
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        seen = [whole(data[self.pixel_dist].global2local), whole(data[self.rcond]), rows(self.pixels), table(self.pixels)]
+        flags = [rows(self.det_flags), table(self.det_flags), self.det_flag_mask, shared(self.shared_flags), self.shared_flag_mask]
+        return [*seen, *flags, rows(self.solver_flags), table(self.solver_flags), intervals(self.view)]
+
+
+class BinMap(Operator):
+    """The binned map of a signal, kelvin: covariance times the noise-weighted map that the operators `build` accumulate.
+
+    `build` makes `zmap` of this process's samples; the map has those of all.
+    """
+
+    build: Operator = BuildNoiseWeighted()
+    zmap: str = "zmap"
+    covariance: str = "covariance"
+    pixel_dist: str = "pixel_dist"
+    map: str = "map"
+
+    def requires(self) -> Keys:
+        keys = self.build.requires()
+        return {**keys, "global": [*keys.get("global", []), self.covariance]}
+
+    def provides(self) -> Keys:
+        return {"global": [self.map]}
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        self.build.exec(data, detectors)
+
+    def _finalize(self, data: Data) -> None:
+        self.build.finalize(data)
+        between = exchange(data, self.pixel_dist)
+        zmap = between.collect(data[self.zmap].to_host())
+        del data[self.zmap]
+        data[self.map] = between.map(apply_covariance(between.owned[self.covariance], zmap), "K")
+
+
+def conjugate_gradients(
+    apply: Callable[[np.ndarray], np.ndarray], precondition: Callable[[np.ndarray], np.ndarray], rhs: np.ndarray,
+    inner: Callable[[np.ndarray, np.ndarray], float], tolerance: float, max_steps: int, state: dict[str, Any] | None = None,
+    watch: Callable[[dict[str, Any]], None] = lambda state: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Solves apply(x) = rhs, of a symmetric matrix, from 0 on, until |rhs - apply(x)|² < tolerance |rhs|².
+
+    `inner` is the scalar product. The state after each step, which `watch` is shown and from which the solver goes on when it
+    is given: step, the vectors x, residual and direction, and the numbers rz and squares (|residual|² of all steps, the first one
+    |rhs|²).
+    """
+    if state is None:
+        z = precondition(rhs)
+        state = {"step": 0, "x": np.zeros_like(rhs), "residual": rhs, "direction": z, "rz": inner(rhs, z), "squares": [inner(rhs, rhs)]}
+    while state["step"] < max_steps and state["squares"][-1] >= tolerance * state["squares"][0] and state["squares"][-1] > 0.0:
+        x, residual, direction, rz = (state[name] for name in ("x", "residual", "direction", "rz"))
+        product = apply(direction)
+        factor = rz / inner(direction, product)
+        x, residual = add_scaled(x, factor, direction), add_scaled(residual, -factor, product)
+        z = precondition(residual)
+        following = inner(residual, z)
+        state = {
+            "step": state["step"] + 1, "x": x, "residual": residual, "direction": add_scaled(z, following / rz, direction),
+            "rz": following, "squares": [*state["squares"], inner(residual, residual)],
+        }  # fmt: skip
+        watch(state)
+    return state
+
+
+class Destripe(Operator):
+    """Takes offsets of steps of `step_length` samples out of `signal`; `finalize` gives the state of the solver.
+
+    The amplitudes stay as global `amplitudes` float64 (n_amp,), in the order of `OffsetLayout`, with `amplitude_flags`:
+    steps of which half of the samples or fewer are good have none. `pointing` are operators that make pixels and weights anew each
+    time they are needed, where they are not stored; `options` are those of all pipelines.
+    """
+
+    step_length: int = 1000
+    signal: str = "signal"
+    noise: str = "noise"
+    pixel_dist: str = "pixel_dist"
+    covariance: str = "covariance"
+    solver_flags: str = "solver_flags"
+    tolerance: float = 1e-12
+    max_steps: int = 100
+    pointing: list[Operator] = []
+    options: dict[str, Any] = {}
+    watch: Any = None
+    """Is shown the state of the solver after each step."""
+    state: dict[str, Any] | None = None
+    """From which state the solver goes on."""
+
+    def requires(self) -> Keys:
+        return {"global": [self.pixel_dist, self.covariance], "detdata": [self.signal, self.solver_flags], "meta": [self.noise]}
+
+    def provides(self) -> Keys:
+        own = ["residual", "preconditioned", "projected", "offset_variance"]
+        return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *own]}
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        self._prepare(data, detectors)
+        rhs = self._projected(data, detectors, CopySignal(source=self.signal))
+
+        def apply(direction: np.ndarray) -> np.ndarray:
+            data["amplitudes"].data[:] = direction
+            return self._projected(data, detectors, FillSignal(), OffsetAdd(signal="template"))
+
+        def precondition(residual: np.ndarray) -> np.ndarray:
+            data["residual"] = residual
+            OffsetPrecond(amplitudes="residual").apply(data)
+            return data["preconditioned"].data.copy()
+
+        def inner(a: np.ndarray, b: np.ndarray) -> float:
+            return float(total(data.comm, dot(a, b)))
+
+        watch = self.watch or (lambda state: None)
+        found = conjugate_gradients(apply, precondition, rhs, inner, self.tolerance, self.max_steps, self.state, watch)
+        data["solver"] = found
+        data["amplitudes"] = -found["x"]
+        Pipeline([OffsetAdd(signal=self.signal)], **self.options).apply(data, detectors)
+        data["amplitudes"] = found["x"]
+        for name in ("residual", "preconditioned", "projected"):
+            if name in data:
+                del data[name]
+        data.remove("detdata", "template")
+
+    def _finalize(self, data: Data) -> dict[str, Any]:
+        return data["solver"]
+
+    def _prepare(self, data: Data, detectors: Sequence[str] | None) -> None:
+        """Layout, flags and variances of the amplitudes, from how many samples of each step are good."""
+        layout = OffsetLayout(data, self.step_length, detectors=detectors)
+        data["offsets"] = layout
+        data["amplitude_flags"] = np.zeros(layout.n_amp, np.uint8)
+        data["amplitudes"] = np.zeros(layout.n_amp)
+        data["projected"] = np.zeros(layout.n_amp)
+        Pipeline([FillSignal(value=1.0), self._project()], **self.options).apply(data, detectors)
+        length, weight = np.zeros(layout.n_amp), np.ones(layout.n_amp)
+        for ob in data.obs:
+            steps = np.minimum(self.step_length, ob.n_samples - self.step_length * np.arange(layout.steps[ob.name].sum()))
+            for detector in ob.select(detectors):
+                own = slice(layout.start[ob.name, detector], layout.start[ob.name, detector] + len(steps))
+                length[own], weight[own] = steps, ob.meta[self.noise][detector]
+        data["offset_variance"] = offset_variance(data["projected"].data, length, weight)
+        data["amplitude_flags"] = (data["offset_variance"].data == 0.0).astype(np.uint8)
+
+    def _project(self) -> OffsetProject:
+        return OffsetProject(signal="template", amplitudes="projected", det_flags=self.solver_flags, det_flag_mask=1)
+
+    def _projected(self, data: Data, detectors: Sequence[str] | None, *source: Operator) -> np.ndarray:
+        """Mᵀ N⁻¹ Z of what `source` makes of "template"."""
+        flags: dict[str, Any] = {"det_flags": self.solver_flags, "det_flag_mask": 1, "shared_flags": None}
+        accumulate = BuildNoiseWeighted(signal="template", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
+        stored = not self.pointing
+        build = Pipeline([*source, *self.pointing, accumulate], keep=["template"] if stored else [], **self.options)
+        BinMap(build=build, covariance=self.covariance, pixel_dist=self.pixel_dist, map="template_map").apply(data, detectors)
+        data["projected"] = np.zeros(data["offsets"].n_amp)
+        back = [ScanMap(map="template_map", signal="template", subtract=True), NoiseWeight(signal="template", noise=self.noise)]
+        Pipeline([*([] if stored else [*source, *self.pointing]), *back, self._project()], **self.options).apply(data, detectors)
+        return data["projected"].data.copy()

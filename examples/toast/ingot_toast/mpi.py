@@ -1,0 +1,138 @@
+"""Sums over processes: of maps, of which each process has its own submaps, and of numbers.
+
+Each submap that some process hits has one owner. A sum sends all local copies to the owners, which add them in the order of
+ranks, do with the totals what is to be done, and send them back. With one process all of this is nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .comm import Comm, evenly
+from .data import Data, PixelDistribution, PixelMap
+
+
+class Exchange:
+    """The submaps of a distribution among its processes: who owns which, and who has copies.
+
+    `submaps` are the numbers of those that this process owns, `owned` holds maps on them by name, (submaps, pixels, numbers).
+    """
+
+    def __init__(self, distribution: PixelDistribution, comm: Comm) -> None:
+        self.distribution, self.world = distribution, comm.world if comm.size > 1 else None
+        self.owned: dict[str, np.ndarray] = {}
+        self.submaps = distribution.submaps
+        if self.world is None:
+            return
+        kept = self.world.allgather(distribution.submaps)
+        hit = np.unique(np.concatenate(kept))
+        shares = [hit[part.start : part.stop] for part in evenly(len(hit), comm.size)]
+        self.submaps = shares[comm.rank]
+        owner = np.zeros(distribution.n_submap, np.int64)
+        for rank, share in enumerate(shares):
+            owner[share] = rank
+        owners = owner[distribution.submaps]  # local submaps are sorted, and so are the shares: those of an owner stand together
+        self.to_owners = [int(np.count_nonzero(owners == rank)) for rank in range(comm.size)]
+        copies = [share[owner[share] == comm.rank] for share in kept]
+        self.from_ranks = [len(share) for share in copies]
+        self.copies = np.searchsorted(self.submaps, np.concatenate(copies))  # rows of `submaps` that the others' copies are of
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        """The totals on the owned submaps of what all processes have: (local submaps, pixels, numbers) -> (owned, ...)."""
+        if self.world is None:
+            return values
+        received = self._move(values, self.to_owners, self.from_ranks)
+        total = np.zeros((len(self.submaps), *values.shape[1:]), values.dtype)
+        for row, part in zip(self.copies, received):
+            total[row] += part
+        return total
+
+    def spread(self, totals: np.ndarray) -> np.ndarray:
+        """The owners' totals on all local submaps."""
+        if self.world is None:
+            return totals
+        return self._move(totals[self.copies], self.from_ranks, self.to_owners)
+
+    def map(self, totals: np.ndarray, units: str) -> PixelMap:
+        """The owners' totals as a map on the local submaps."""
+        values = self.spread(totals)
+        return PixelMap(self.distribution, values.shape[2], values.dtype, units, values)
+
+    def sky(self, local: np.ndarray) -> np.ndarray | None:
+        """The whole sky (n_pix, numbers) of a map that is equal wherever it is kept, on rank 0; None on others."""
+        own = self.distribution
+        parts = [(own.submaps, local)] if self.world is None else self.world.gather((own.submaps, local))
+        if parts is None:
+            return None
+        whole = np.zeros((own.n_submap, own.n_pix_submap, local.shape[2]), local.dtype)
+        for submaps, values in parts:
+            whole[submaps] = values
+        return whole.reshape(-1, local.shape[2])[: own.n_pix]
+
+    def _move(self, values: np.ndarray, sent: list[int], received: list[int]) -> np.ndarray:
+        from mpi4py import MPI
+
+        kind = MPI._typedict[values.dtype.char].Create_contiguous(values[:1].size or int(np.prod(values.shape[1:]))).Commit()
+        result = np.empty((sum(received), *values.shape[1:]), values.dtype)
+        self.world.Alltoallv([np.ascontiguousarray(values), sent, kind], [result, received, kind])
+        kind.Free()
+        return result
+
+
+class DenseExchange(Exchange):
+    """The same sums by Allreduce, in pieces of all submaps of the sky; each process owns what it keeps."""
+
+    piece = 64  # submaps
+
+    def __init__(self, distribution: PixelDistribution, comm: Comm) -> None:
+        self.distribution, self.world = distribution, comm.world if comm.size > 1 else None
+        self.owned, self.submaps = {}, distribution.submaps
+
+    def collect(self, values: np.ndarray) -> np.ndarray:
+        if self.world is None:
+            return values
+        from mpi4py import MPI
+
+        total, own = np.empty_like(values), self.distribution
+        for start in range(0, own.n_submap, self.piece):
+            buffer = np.zeros((min(self.piece, own.n_submap - start), *values.shape[1:]), values.dtype)
+            here = slice(*np.searchsorted(own.submaps, (start, start + len(buffer))))
+            buffer[own.submaps[here] - start] = values[here]
+            self.world.Allreduce(MPI.IN_PLACE, buffer)
+            total[here] = buffer[own.submaps[here] - start]
+        return total
+
+    def spread(self, totals: np.ndarray) -> np.ndarray:
+        return totals
+
+
+def exchange(data: Data, pixel_dist: str = "pixel_dist") -> Exchange:
+    """The exchange of a distribution, made when it is first asked for: by all processes together."""
+    distribution = data[pixel_dist]
+    name = f"{pixel_dist}_exchange"
+    if name not in data or data[name].distribution is not distribution:
+        data[name] = Exchange(distribution, data.comm)
+    return data[name]
+
+
+def total(comm: Comm, value: Any) -> Any:
+    """The sum over all processes of a number, or of an array."""
+    return value if comm.size == 1 else comm.world.allreduce(value)
+
+
+def abort_on_errors() -> None:
+    """From now on an exception that nobody catches ends all processes, once its traceback is printed."""
+    import sys
+
+    from mpi4py import MPI
+
+    show = sys.excepthook
+
+    def hook(kind: Any, value: Any, traceback: Any) -> None:
+        show(kind, value, traceback)
+        sys.stderr.flush()
+        MPI.COMM_WORLD.Abort(1)
+
+    sys.excepthook = hook

@@ -1,0 +1,160 @@
+"""Noise of detectors: streams of 1/f noise made by FFT, and estimates of what noise a stream has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ingot
+import numpy as np
+
+from .data import Data
+from .operator import Keys, Operator
+from .random import random_normals
+
+
+def noise_density(frequencies, net, f_knee, f_min, alpha):
+    """The spectral density P, K² s, that noise has at `frequencies` (Hz), and 0 at 0; white for f_knee = f_min = 0."""
+    f = frequencies**alpha
+    density = net**2 * (f + f_knee**alpha) / (f + f_min**alpha)
+    return np.where(frequencies > 0.0, density, 0.0)
+
+
+@ingot.jit
+def noise_stream(key, first, count, rate, net, f_knee, f_min, alpha):
+    """`count` samples of noise, float64 (count,), kelvin, of mean 0.
+
+    key: uint64 (2,), as `noise_key` gives it; first: number of the first sample in the mission, which is where the random
+    numbers begin. Frequencies in Hz, `net` in K sqrt(s).
+    """
+    n = 2
+    while n <= 2 * count:
+        n *= 2
+    normals = random_normals(key, np.array([0, 2 * first], np.uint64), n)
+    frequencies = np.arange(n // 2 + 1) * (rate / n)
+    amplitudes = np.sqrt(noise_density(frequencies, net, f_knee, f_min, alpha) * rate * n / 2)
+    waves = np.zeros(n // 2 + 1, np.complex128)
+    waves.real[:] = amplitudes * normals[: n // 2 + 1]
+    waves.imag[1:-1] = amplitudes[1:-1] * normals[: n // 2 : -1]
+    skipped = (n - count) // 2
+    stream = np.fft.irfft(waves, n)[skipped : skipped + count]
+    return stream - np.mean(stream)
+
+
+def noise_key(detector, session, realization=0, telescope=0, component=0):
+    """The key of a detector's stream in one session (an observation): uint64 (2,)."""
+    return np.array([(realization << 32) + (telescope << 16) + component, (session << 32) + detector], np.uint64)
+
+
+@ingot.jit
+def periodogram(stream, rate):
+    """Frequencies (Hz) above 0 and the spectral density (K² s) at each, of a stream in kelvin."""
+    count = len(stream)
+    waves = np.fft.rfft(stream)[1:]
+    return np.arange(1, count // 2 + 1) * (rate / count), (waves.real**2 + waves.imag**2) / (rate * count)
+
+
+@ingot.jit
+def octaves(frequencies, density):
+    """Means in octaves: the lowest one begins with the first frequency; frequencies and densities."""
+    number = np.floor(np.log2(frequencies / frequencies[0])).astype(np.int64)
+    count = np.bincount(number)
+    return np.bincount(number, frequencies) / count, np.bincount(number, density) / count
+
+
+@ingot.jit
+def noise_estimate(stream, good, rate, lags):
+    """Frequencies (Hz) and spectral density (K² s) of the noise in the good samples of a stream; lags + 1 of each.
+
+    The covariance of samples up to `lags` apart is a mean over the pairs that are both good, so gaps do no harm; its cosine
+    transform under a Hann window is the density. good: bool, as long as the stream.
+    """
+    n = 2
+    while n < len(stream) + lags + 1:
+        n *= 2
+    weight = good.astype(np.float64)
+    mean = np.sum(np.where(good, stream, 0.0)) / max(np.sum(weight), 1.0)
+    known = np.where(good, stream - mean, 0.0)
+    waves, windows = np.fft.rfft(known, n), np.fft.rfft(weight, n)
+    products = np.fft.irfft(waves.real**2 + waves.imag**2, n)[: lags + 1]
+    pairs = np.fft.irfft(windows.real**2 + windows.imag**2, n)[: lags + 1]
+    covariance = products / np.maximum(np.rint(pairs), 1.0) * (0.5 + 0.5 * np.cos(np.pi * np.arange(lags + 1) / lags))
+    density = np.fft.rfft(np.concatenate((covariance, covariance[-2:0:-1]))).real / rate
+    return np.arange(lags + 1) * (rate / (2 * lags)), density
+
+
+@ingot.jit
+def noise_figures(frequencies, density):
+    """NET (K sqrt(s)) and f_knee (Hz, for alpha = 1) of a density: the straight line in 1/f of the smallest relative error."""
+    f, p = frequencies[1:], density[1:]
+    weights = 1.0 / p**2
+    u = 1.0 / f
+    s0, s1, s2 = np.sum(weights), np.sum(weights * u), np.sum(weights * u * u)
+    t0, t1 = np.sum(weights * p), np.sum(weights * u * p)
+    determinant = s0 * s2 - s1 * s1
+    white, slope = (t0 * s2 - t1 * s1) / determinant, (t1 * s0 - t0 * s1) / determinant
+    return np.sqrt(white), slope / white
+
+
+class SimulateNoise(Operator):
+    """Adds noise to the signal of each detector: a stream of its own in each observation, whatever process makes it.
+
+    `meta` has the focal plane with the detectors' noise, the rate (Hz), and of the whole observation, of which a process may
+    have a part, the first sample and how many there are ("whole", a range).
+    """
+
+    signal: str = "signal"
+    focalplane: str = "focalplane"
+    realization: int = 0
+    telescope: int = 0
+    component: int = 0
+    white: bool = False
+
+    def requires(self) -> Keys:
+        return {"meta": [self.focalplane, "first", "rate", "whole"], "detdata": [self.signal]}
+
+    def provides(self) -> Keys:
+        return {"detdata": [self.signal]}
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        for ob in data.obs:
+            plane, whole, skipped = ob.meta[self.focalplane], ob.meta["whole"], ob.meta["first"] - ob.meta["whole"].start
+            shape = (plane.net, 0.0, 0.0, plane.alpha) if self.white else (plane.net, plane.f_knee, plane.f_min, plane.alpha)
+            signal, chosen = ob.detdata[self.signal], ob.select(detectors)
+            rows = signal.data
+            for detector, row in zip(chosen, signal.indices(chosen)):
+                key = noise_key(plane.names.index(detector), ob.uid, self.realization, self.telescope, self.component)
+                stream = noise_stream(key, whole.start, len(whole), ob.meta["rate"], *shape)
+                rows[row] += stream[skipped : skipped + ob.n_samples]
+
+
+class EstimateNoise(Operator):
+    """NET and f_knee of each detector from its good samples, into the dict `noise_estimate` of `meta`, by `noise_estimate`."""
+
+    signal: str = "signal"
+    det_flags: str | None = None
+    det_flag_mask: int = 7
+    shared_flags: str | None = "flags"
+    shared_flag_mask: int = 15
+    lags: int = 4096
+    estimate: str = "noise_estimate"
+
+    def requires(self) -> Keys:
+        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
+        return {"meta": ["rate"], "detdata": [self.signal, *det_flags], "shared": shared_flags}
+
+    def provides(self) -> Keys:
+        return {"meta": [self.estimate]}
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        for ob in data.obs:
+            found = ob.meta.setdefault(self.estimate, {})
+            for detector in ob.select(detectors):
+                good = np.ones(ob.n_samples, np.bool_)
+                if self.shared_flags is not None:
+                    good &= ob.shared[self.shared_flags].data & self.shared_flag_mask == 0
+                if self.det_flags is not None:
+                    good &= ob.detdata[self.det_flags][detector] & self.det_flag_mask == 0
+                lags = min(self.lags, ob.n_samples // 4)
+                frequencies, density = noise_estimate(ob.detdata[self.signal][detector], good, ob.meta["rate"], lags)
+                net, f_knee = noise_figures(frequencies, density)
+                found[detector] = {"net": float(net), "f_knee": float(f_knee), "frequencies": frequencies, "density": density}
