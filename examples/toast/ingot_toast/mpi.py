@@ -6,12 +6,16 @@ ranks, do with the totals what is to be done, and send them back. With one proce
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from typing import Any
 
+import ingot
 import numpy as np
 
 from .comm import Comm, evenly
 from .data import Data, PixelDistribution, PixelMap
+from .operator import Keys, Operator
 
 
 class Exchange:
@@ -108,10 +112,37 @@ class DenseExchange(Exchange):
         return totals
 
 
+class DistributePixels(Operator):
+    """`finalize` makes the distribution of the submaps that this process hits, and who owns which, by all processes together.
+
+    Maps are summed between owners of submaps, or with `allreduce` by Allreduce.
+    """
+
+    n_pix: int = 49152
+    pixels: str = "pixels"
+    hit_submaps: str = "hit_submaps"
+    pixel_dist: str = "pixel_dist"
+    allreduce: bool = False
+
+    def requires(self) -> Keys:
+        return {"detdata": [self.pixels], "global": [self.hit_submaps]}
+
+    def supports_accel(self) -> bool:
+        return True
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        pass
+
+    def _finalize(self, data: Data) -> None:
+        hit = data[self.hit_submaps].to_host()
+        distribution = PixelDistribution(self.n_pix, -(-self.n_pix // len(hit)), np.flatnonzero(hit))
+        data[self.pixel_dist] = distribution
+        data[f"{self.pixel_dist}_exchange"] = (DenseExchange if self.allreduce else Exchange)(distribution, data.comm)
+
+
 def exchange(data: Data, pixel_dist: str = "pixel_dist") -> Exchange:
-    """The exchange of a distribution, made when it is first asked for: by all processes together."""
-    distribution = data[pixel_dist]
-    name = f"{pixel_dist}_exchange"
+    """The exchange of a distribution; where none was made, all processes make one together."""
+    distribution, name = data[pixel_dist], f"{pixel_dist}_exchange"
     if name not in data or data[name].distribution is not distribution:
         data[name] = Exchange(distribution, data.comm)
     return data[name]
@@ -122,17 +153,33 @@ def total(comm: Comm, value: Any) -> Any:
     return value if comm.size == 1 else comm.world.allreduce(value)
 
 
+def share_of_device(comm: Comm, kind: str) -> tuple[ingot.Device, float]:
+    """The device of a kind ("gpu"; "gpu:1" is just that one) that this process uses, and its share of the memory.
+
+    The processes of a node have the devices in consecutive blocks.
+    """
+    devices = [ingot.device(kind)] if ":" in kind else ingot.devices(kind) or [ingot.device(kind)]
+    place, count = 0, 1
+    if comm.size > 1:
+        from mpi4py import MPI
+
+        node = comm.world.Split_type(MPI.COMM_TYPE_SHARED)
+        place, count = node.Get_rank(), node.Get_size()
+        node.Free()
+    number = place * len(devices) // count
+    sharing = sum(other * len(devices) // count == number for other in range(count))
+    return devices[number], 1.0 / sharing
+
+
 def abort_on_errors() -> None:
     """From now on an exception that nobody catches ends all processes, once its traceback is printed."""
-    import sys
-
     from mpi4py import MPI
 
     show = sys.excepthook
 
-    def hook(kind: Any, value: Any, traceback: Any) -> None:
+    def end(kind: Any, value: Any, traceback: Any) -> None:
         show(kind, value, traceback)
         sys.stderr.flush()
         MPI.COMM_WORLD.Abort(1)
 
-    sys.excepthook = hook
+    sys.excepthook = end

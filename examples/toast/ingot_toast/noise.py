@@ -14,7 +14,7 @@ from .random import random_normals
 
 def noise_density(frequencies, net, f_knee, f_min, alpha):
     """The spectral density P, K² s, that noise has at `frequencies` (Hz), and 0 at 0; white for f_knee = f_min = 0."""
-    f = frequencies**alpha
+    f = np.where(frequencies > 0.0, frequencies, 1.0) ** alpha
     density = net**2 * (f + f_knee**alpha) / (f + f_min**alpha)
     return np.where(frequencies > 0.0, density, 0.0)
 

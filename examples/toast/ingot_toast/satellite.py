@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import math
 import os
 import sys
 from dataclasses import asdict, dataclass
@@ -18,7 +20,7 @@ from .covariance import Covariance
 from .data import Data, Observation
 from .destripe import BinMap, Destripe, FlagForSolver
 from .focalplane import hexagon
-from .mpi import exchange, total
+from .mpi import DistributePixels, exchange, total
 from .noise import SimulateNoise
 from .operators import BuildNoiseWeighted, PixelsHealpix, PointingDetector, ScanMap, StokesWeights
 from .pipeline import Pipeline
@@ -78,47 +80,55 @@ def distribute(size: Size, comm: Comm, detector_ranks: int | None = None) -> Dat
     return data
 
 
-@dataclass
 class Workflow:
-    """The steps of the workflow on the data of one process."""
+    """The workflow on the data of one process; each step is a method.
 
-    size: Size
-    data: Data
-    noise: str = "1/f"
-    """Or "white", or "none"."""
-    options: dict[str, Any] | None = None
-    """Of all pipelines: `memory`, `device`, ..."""
+    `noise` is "1/f", "white" or "none"; `options` are those of all pipelines: `memory`, `device`, ...; with `allreduce` maps are
+    summed by Allreduce, else between owners of submaps; `detector_ranks` of the processes of a group are along the detectors.
+    """
+
+    def __init__(
+        self, size: str, comm: Comm | None = None, noise: str = "1/f", options: dict[str, Any] | None = None, allreduce: bool = False,
+        detector_ranks: int | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.size, self.noise, self.allreduce = size, SIZES[size], noise, allreduce
+        self.options = {**({} if self.size.stored else {"detector_sets": "SINGLE"}), **(options or {})}
+        self.data = distribute(self.size, comm or Comm(), detector_ranks)
 
     def pipeline(self, *operators: Any, **options: Any) -> Pipeline:
-        sets = {} if self.size.stored else {"detector_sets": "SINGLE"}
-        return Pipeline(operators, **{**sets, **(self.options or {}), **options})
+        return Pipeline(operators, **self.options, **options)
 
-    def pixels(self, **options: Any) -> list[Any]:
-        quats = PointingDetector()
-        return [quats, PixelsHealpix(nside=self.size.nside, nside_submap=self.size.nside_submap, **options)]
+    def pixels(self) -> list[Any]:
+        return [PointingDetector(), PixelsHealpix(nside=self.size.nside, nside_submap=self.size.nside_submap)]
 
-    def pointing(self) -> list[Any]:
+    def pointing(self, weights: bool = True) -> list[Any]:
         """What makes pixels and weights where they are not stored."""
-        return [] if self.size.stored else [*self.pixels(), StokesWeights()]
+        return [] if self.size.stored else [*self.pixels(), *([StokesWeights()] if weights else [])]
 
-    def simulate(self) -> None:
-        """Scan, sky and noise: `signal`, and where pointing is stored `pixels` and `weights`."""
+    def simulate(self, checkpoint: Checkpoint | None = None) -> None:
+        """Scan, sky and noise: `signal`, and where pointing is stored `pixels` and `weights`. A checkpoint has the signal."""
         data = self.data
         SimulateScan().apply(data)
         keep = ["pixels", "weights"] if self.size.stored else []
-        self.pipeline(*self.pixels(create_dist="pixel_dist"), StokesWeights(), keep=keep).apply(data)
-        if not self.size.stored:
-            data.remove("detdata", "pixels")
-            data.remove("detdata", "weights")
+        more = [StokesWeights()] if self.size.stored else []
+        distribute = DistributePixels(n_pix=12 * self.size.nside**2, allreduce=self.allreduce)
+        self.pipeline(*self.pixels(), *more, distribute, keep=keep).apply(data)
         SimulateSky().apply(data)
+        written = checkpoint and checkpoint.load("signal")
+        if written:
+            for ob in data.obs:
+                ob.detdata["signal"] = written[ob.name]
+            return
         self.pipeline(*self.pointing(), ScanMap(map="sky", zero=True), keep=["sky"]).apply(data)
         if self.noise != "none":
             SimulateNoise(white=self.noise == "white").apply(data)
+        if checkpoint is not None:
+            checkpoint.save("signal", 0, {ob.name: ob.detdata["signal"].data for ob in data.obs})
 
     def weigh(self) -> None:
         """Hits, covariance and what the solver leaves out."""
         self.pipeline(*self.pointing(), Covariance()).apply(self.data)
-        self.pipeline(*self.pointing(), FlagForSolver()).apply(self.data)
+        self.pipeline(*self.pointing(weights=False), FlagForSolver()).apply(self.data)
 
     def bin(self, name: str) -> None:
         """The binned map of the signal as it is."""
@@ -127,22 +137,263 @@ class Workflow:
 
     def destripe(self, **options: Any) -> dict[str, Any]:
         """Takes the offsets out of the signal; the state of the solver."""
-        sets = {} if self.size.stored else {"detector_sets": "SINGLE"}
         step = round(self.size.step * self.size.rate)
-        pipelines = {**sets, **(self.options or {})}
-        return Destripe(step_length=step, pointing=self.pointing(), options=pipelines, **options).apply(self.data)
+        return Destripe(step_length=step, pointing=self.pointing(), options=self.options, **options).apply(self.data)
 
 
 def figures(data: Data, name: str) -> dict[str, Any]:
-    """How far a map is from the sky in good pixels: rms of I, Q, U (µK), the hit-weighted mean of I taken out, and chi2."""
-    own = exchange(data)
-    skies = [own.sky(data[key].data) for key in (name, "sky", "hits", "inverse_covariance", "rcond")]
-    if skies[0] is None:
+    """How far a map is from the sky in good pixels, on rank 0; an empty dict on others.
+
+    rms: of I, Q, U in µK, once the hit-weighted mean of I is taken out; chi2: per number, by the inverse covariance; worst: the
+    largest error, K.
+    """
+    whole = {key: exchange(data).sky(data[key].data) for key in (name, "sky", "hits", "inverse_covariance", "rcond")}
+    if whole[name] is None:
         return {}
-    seen, sky, hits, inverse, rcond = skies
-    good = rcond[:, 0] > 0.0
-    error, hits, m = (seen - sky)[good], hits[good, 0], inverse[good]
+    good = whole["rcond"][:, 0] > 0.0
+    error, hits, m = (whole[name] - whole["sky"])[good], whole["hits"][good, 0], whole["inverse_covariance"][good]
     error[:, 0] -= np.sum(hits * error[:, 0]) / np.sum(hits)
     i, q, u = error.T
     squares = m[:, 0] * i * i + m[:, 3] * q * q + m[:, 5] * u * u + 2 * (m[:, 1] * i * q + m[:, 2] * i * u + m[:, 4] * q * u)
-    return {"rms": (1e6 * np.std(error, axis=0)).tolist(), "chi2": float(np.sum(squares) / (3 * len(error))), "worst": float(np.abs(error).max())}
+    rms = 1e6 * np.std(error, axis=0)
+    return {"rms": rms.tolist(), "chi2": float(np.sum(squares) / (3 * len(error))), "worst": float(np.abs(error).max())}
+
+
+REFERENCE = {
+    ("tiny", "1/f"): ((70_000, 1352, 1253, 840, 142), 72, (31.262, 231.019, 198.869, 1.59132), (36.793, 231.130, 200.395, 1.98840)),
+    ("small", "white"): (
+        (4_900_000, 22_996, 21_026, 5040, 148), 50, (38.279, 234.288, 227.039, 0.99825), (39.039, 234.174, 230.152, 1.04170),
+    ),
+    ("small", "1/f"): (
+        (4_900_000, 22_996, 21_026, 5040, 148), 49, (41.272, 251.253, 242.999, 1.20981), (40.818, 239.831, 236.136, 1.13938),
+    ),
+}  # fmt: skip
+"""What compiled TOAST made of the same samples: hits, pixels hit and good, amplitudes and flagged ones; steps; rms (µK) and chi2."""
+
+
+def validate(size: str, noise: str, found: dict[str, Any]) -> list[str]:
+    """What differs from the reference figures, if there are some: none of the counts, no digit of the binned map's, the
+    destriped one's by one of the fourth digit, the steps by 2."""
+    if (size, noise) not in REFERENCE:
+        return []
+    counts, steps, binned, destriped = REFERENCE[size, noise]
+    names = ("hits", "pixels_hit", "pixels_good", "amplitudes", "amplitudes_flagged")
+    wrong = [f"{name}: {found[name]}, not {want}" for name, want in zip(names, counts) if found[name] != want]
+    if abs(found["steps"] - steps) > 2:
+        wrong.append(f"steps: {found['steps']}, not {steps} ± 2")
+    for name, wanted in (("binned", binned), ("destriped", destriped)):
+        for label, got, want, digits in zip("IQUχ", (*found[name]["rms"], found[name]["chi2"]), wanted, (3, 3, 3, 5)):
+            unit = 10.0 ** -digits if name == "binned" else 10.0 ** (math.floor(math.log10(want)) - 3)
+            if not abs(got - want) <= (0.5000001 if name == "binned" else 1.0) * unit:
+                wrong.append(f"{name} {label}: {got:.{digits}f}, not {want:.{digits}f}")
+    return wrong
+
+
+class Progress:
+    """One line on a terminal: what is being done and how much of it is; nothing where there is no terminal."""
+
+    def __init__(self, shown: bool) -> None:
+        self.shown, self.width = shown and sys.stderr.isatty(), 0
+
+    def show(self, what: str, share: float) -> None:
+        filled = round(30 * min(max(share, 0.0), 1.0))
+        self.write(f"{what:28} [{'#' * filled}{'.' * (30 - filled)}] {100 * share:3.0f} %")
+
+    def write(self, line: str, end: str = "") -> None:
+        if self.shown:
+            sys.stderr.write(f"\r{line:{self.width}}{end}")
+            sys.stderr.flush()
+            self.width = len(line)
+
+
+class Checkpoint:
+    """A folder from which an interrupted run goes on: the simulated signal, and the solver's state after some of its steps.
+
+    Each process has files of its own. What is written is valid at once, or not at all: a small file names the step that all
+    processes have written.
+    """
+
+    def __init__(self, folder: Path, comm: Comm, settings: dict[str, Any], every: int = 10) -> None:
+        self.folder, self.comm, self.every = folder, comm, every
+        if comm.rank == 0:
+            folder.mkdir(parents=True, exist_ok=True)
+            written = folder / "settings.json"
+            if not written.exists():
+                self._replace(written, json.dumps(settings).encode())
+        self._together()
+        found = json.loads((folder / "settings.json").read_text())
+        if found != settings:
+            raise ValueError(f"the checkpoint in {folder} is of another run: {found}, not {settings}")
+
+    def save(self, stage: str, step: int, arrays: dict[str, Any]) -> None:
+        """Writes what this process has; valid when all have written theirs."""
+        self._replace(self._file(stage, step), arrays)
+        self._together()
+        last = self.last(stage)
+        self._together()
+        if self.comm.rank == 0:
+            self._replace(self.folder / f"{stage}.json", json.dumps({"step": step}).encode())
+        self._together()
+        if last is not None and last != step:
+            self._file(stage, last).unlink(missing_ok=True)
+
+    def last(self, stage: str) -> int | None:
+        """The last step that all processes have written."""
+        written = self.folder / f"{stage}.json"
+        return json.loads(written.read_text())["step"] if written.exists() else None
+
+    def load(self, stage: str) -> dict[str, np.ndarray] | None:
+        """What this process wrote at the last step, or None."""
+        step = self.last(stage)
+        if step is None:
+            return None
+        with np.load(self._file(stage, step)) as arrays:
+            return dict(arrays)
+
+    def _file(self, stage: str, step: int) -> Path:
+        return self.folder / f"{stage}-{step}-{self.comm.rank}.npz"
+
+    def _replace(self, path: Path, content: bytes | dict[str, Any]) -> None:
+        part = path.with_name(path.name + ".part")
+        with open(part, "wb") as file:
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                np.savez(file, **content)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+
+    def _together(self) -> None:
+        if self.comm.size > 1:
+            self.comm.world.Barrier()
+
+
+def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress | None = None) -> dict[str, Any]:
+    """Runs the whole workflow; the figures, on rank 0."""
+    progress, seconds, start = progress or Progress(False), {}, perf_counter()
+    data, comm = work.data, work.data.comm
+
+    def watch(state: dict[str, Any]) -> None:
+        left = np.log(max(state["squares"][-1] / state["squares"][0], 1e-300)) / np.log(Destripe.tolerance)
+        progress.show(f"destriping, step {state['step']}", left)
+        if checkpoint is not None and state["step"] % checkpoint.every == 0:
+            checkpoint.save("solver", state["step"], state)
+
+    def stage(label: str, share: float, step: Any, *args: Any, **options: Any) -> Any:
+        progress.show(label, share)
+        begin = perf_counter()
+        result = step(*args, **options)
+        seconds[label] = perf_counter() - begin
+        return result
+
+    stage("simulating", 0.0, work.simulate, checkpoint)
+    stage("weighing pixels", 0.3, work.weigh)
+    stage("binning", 0.6, work.bin, "binned")
+    state = None if checkpoint is None else checkpoint.load("solver")
+    found = stage("destriping", 0.0, work.destripe, watch=watch, state=state and solver_state(state))
+    stage("binning again", 1.0, work.bin, "destriped")
+    hits, rcond = (exchange(data).sky(data[key].data) for key in ("hits", "rcond"))
+    counts = total(comm, np.array([len(found["x"]), int(data["amplitude_flags"].data.sum())]))
+    result = {"binned": figures(data, "binned"), "destriped": figures(data, "destriped")}
+    progress.write("", "\r")
+    if comm.rank:
+        return {}
+    seen = {"hits": int(hits.sum()), "pixels_hit": int((hits > 0).sum()), "pixels_good": int((rcond > 0).sum())}
+    seen.update(amplitudes=int(counts[0]), amplitudes_flagged=int(counts[1]), steps=int(found["step"]))
+    seconds["all"] = perf_counter() - start
+    return {"size": work.name, "noise": work.noise, "processes": comm.size, **seen, **result, "seconds": seconds}
+
+
+def solver_state(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The state of `conjugate_gradients` as it was before it was written."""
+    state: dict[str, Any] = {name: arrays[name] for name in ("x", "residual", "direction")}
+    return {**state, "step": int(arrays["step"]), "rz": float(arrays["rz"]), "squares": arrays["squares"].tolist()}
+
+
+def amplitudes(data: Data) -> list[tuple[int, int, int, np.ndarray]] | None:
+    """Detector, observation, first sample there and amplitudes (K) of all processes, in this order; on rank 0."""
+    layout, values, own = data["offsets"], data["amplitudes"].data, []
+    for ob in data.obs:
+        for detector in ob.detectors:
+            start = layout.start[ob.name, detector]
+            number = ob.meta["focalplane"].names.index(detector)
+            own.append((number, ob.uid, ob.meta["first"], values[start : start + int(layout.steps[ob.name].sum())]))
+    parts = [own] if data.comm.size == 1 else data.comm.world.gather(own)
+    return None if parts is None else sorted((item for part in parts for item in part), key=lambda item: item[:3])
+
+
+MAPS = {
+    "hits": "1", "inverse_covariance": "1/K2", "covariance": "K2", "rcond": "1", "sky": "K", "binned": "K", "destriped": "K",
+}  # fmt: skip
+
+
+def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.ndarray] | None:
+    """Maps as maps.npz (and maps.h5 where h5py is there), amplitudes, figures, times and counters; the maps, on rank 0.
+
+    All maps are whole skies in nested order, (pixels, numbers).
+    """
+    data = work.data
+    maps = {name: exchange(data).sky(data[name].data) for name in MAPS}
+    offsets, rows = amplitudes(data), timings(data.comm)
+    if offsets is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / "maps.npz", **maps)
+    places = np.array([item[:3] for item in offsets], np.int64)
+    lengths = np.array([len(item[3]) for item in offsets], np.int64)
+    np.savez(folder / "amplitudes.npz", places=places, lengths=lengths, values=np.concatenate([item[3] for item in offsets]))
+    write_hdf5(maps, found, folder / "maps.h5")
+    (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
+    with open(folder / "timing.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(TIMES)
+        table.writerows(rows)
+    memory = work.options.get("memory")
+    counters = {} if memory is None else {**memory.statistics(), "keys": {k: asdict(t) for k, t in memory.traffic.items()}}
+    (folder / "counters.json").write_text(json.dumps(counters, indent=1) + "\n")
+    return maps
+
+
+def write_hdf5(maps: dict[str, np.ndarray], found: dict[str, Any], path: Path) -> None:
+    """The maps with units, and the figures as an attribute, where h5py is there."""
+    try:
+        import h5py
+    except ImportError:
+        return
+    with h5py.File(path, "w") as file:
+        file.attrs["summary"] = json.dumps(found)
+        for name, values in maps.items():
+            file.create_dataset(name, data=values).attrs["units"] = MAPS[name]
+
+
+TIMES = (
+    "path", "implementation", "processes", "calls min", "calls max", "seconds min", "seconds max", "seconds mean", "seconds median",
+    "bytes up", "bytes down",
+)  # fmt: skip
+
+
+def timings(comm: Comm) -> list[list[Any]]:
+    """The rows of `timing` of all processes, on rank 0: in the order in which they were first met."""
+    parts = [timing.rows] if comm.size == 1 else comm.world.gather(timing.rows)
+    table = []
+    for key in dict.fromkeys(key for part in parts or [] for key in part):
+        rows = [part[key] for part in parts if key in part]
+        calls, seconds = [row.calls for row in rows], [row.seconds for row in rows]
+        spent = [min(seconds), max(seconds), float(np.mean(seconds)), float(np.median(seconds))]
+        moved = [sum(row.bytes_up for row in rows), sum(row.bytes_down for row in rows)]
+        table.append([*key, len(rows), min(calls), max(calls), *spent, *moved])
+    return table
+
+
+def report(found: dict[str, Any]) -> str:
+    """The figures of a run as lines for a terminal."""
+    lines = [f"{found['size']}, {found['noise']} noise, {found['processes']} processes"]
+    lines.append(f"hits {found['hits']}, pixels {found['pixels_hit']} hit, {found['pixels_good']} good")
+    lines.append(f"amplitudes {found['amplitudes']}, {found['amplitudes_flagged']} flagged; {found['steps']} steps")
+    for name in ("binned", "destriped"):
+        i, q, u = found[name]["rms"]
+        chi2, worst = found[name]["chi2"], found[name]["worst"]
+        lines.append(f"{name:10} rms I {i:.3f}, Q {q:.3f}, U {u:.3f} µK; chi2 {chi2:.5f}; worst {worst:.3g} K")
+    lines += [f"{label:16} {seconds:9.3f} s" for label, seconds in found["seconds"].items()]
+    return "\n".join(lines)

@@ -1,0 +1,81 @@
+"""python -m ingot_toast satellite | sweep: the satellite's workflow, and how it scales with processes and threads."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import ingot
+
+from . import mpi, pictures, satellite
+from .comm import Comm
+from .memory import Memory
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m ingot_toast", description=__doc__)
+    commands = made.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("satellite", help="simulate a satellite's samples, make maps of them, compare these with the sky")
+    one.add_argument("--size", choices=list(satellite.SIZES), default="tiny")
+    one.add_argument("--noise", choices=["1/f", "white", "none"], default="1/f")
+    one.add_argument("--device", default="cpu", help='"cpu", or a device of Ingot: "gpu", "emulated", "opencl"')
+    one.add_argument("--limit", type=float, help="the share of the device's memory that may be used, up to 1")
+    one.add_argument("--threads", type=int, help="of each process")
+    one.add_argument("--mpi", action="store_true", help="run as one of the processes that mpiexec has started")
+    one.add_argument("--group-size", type=int, help="processes that share an observation; all, without it")
+    one.add_argument("--detector-ranks", type=int, help="processes of a group along the detectors; the others are along the samples")
+    one.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
+    one.add_argument("--out", type=Path, help="folder for maps, pictures, times and counters")
+    one.add_argument("--checkpoint", type=Path, help="folder to go on from where the run was interrupted")
+    one.add_argument("--every", type=int, default=10, help="steps of the solver between checkpoints")
+    many = commands.add_parser("sweep", help="processes x threads at a fixed number of cores: times, memory, Amdahl's bound")
+    many.add_argument("--size", choices=list(satellite.SIZES), default="small")
+    many.add_argument("--device", nargs="*", default=["cpu"])
+    many.add_argument("--cores", type=int, help="all of this process, without it")
+    many.add_argument("--out", type=Path, help="folder for the table and the times of each run")
+    return made
+
+
+def options_of(arguments: argparse.Namespace, comm: Comm) -> dict[str, Any]:
+    """What all pipelines are given: the device, with this process's share of it."""
+    if arguments.device == "cpu":
+        return {"device": False}
+    device, share = mpi.share_of_device(comm, arguments.device)
+    return {"memory": Memory(device, arguments.limit or share), "device": True}
+
+
+def run_satellite(arguments: argparse.Namespace) -> int:
+    if arguments.mpi:
+        mpi.abort_on_errors()
+    comm = Comm.of_mpi(arguments.group_size) if arguments.mpi else Comm()
+    if arguments.threads:
+        ingot.set_num_threads(arguments.threads)
+    checkpoint = None
+    if arguments.checkpoint:
+        chosen = {name: getattr(arguments, name) for name in ("size", "noise", "device", "group_size", "detector_ranks", "allreduce")}
+        checkpoint = satellite.Checkpoint(arguments.checkpoint, comm, {**chosen, "processes": comm.size}, arguments.every)
+    work = satellite.Workflow(
+        arguments.size, comm, arguments.noise, options_of(arguments, comm), arguments.allreduce, arguments.detector_ranks
+    )
+    found = satellite.run(work, checkpoint, satellite.Progress(comm.rank == 0))
+    maps = satellite.write(work, found, arguments.out) if arguments.out else None
+    if comm.rank:
+        return 0
+    print(satellite.report(found))
+    if maps is not None:
+        pictures.draw(maps, work.data, arguments.out)
+    wrong = satellite.validate(arguments.size, arguments.noise, found)
+    for line in wrong:
+        print(f"differs from the reference: {line}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def main(words: list[str] | None = None) -> int:
+    arguments = parser().parse_args(words)
+    return run_satellite(arguments) if arguments.command == "satellite" else mpi.sweep(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

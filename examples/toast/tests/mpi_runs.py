@@ -1,0 +1,30 @@
+"""Run by mpiexec: maps of one problem, by all ways to share it that this number of processes has, into a folder for each."""
+
+import sys
+from pathlib import Path
+
+from ingot_toast import Comm, destripe, mpi, satellite
+from mpi4py import MPI
+
+SIZE = satellite.Size(1, 2, 3_000, 10.0, 16)
+
+RUNS = {
+    1: {"whole": (1, {})},
+    2: {"detectors": (2, {}), "detectors_again": (2, {}), "observations": (1, {})},
+    4: {"detectors": (4, {}), "grid": (4, {"detector_ranks": 2}), "groups": (2, {"detector_ranks": 1}), "dense": (4, {"allreduce": True})},
+}
+
+
+def main(folder):
+    mpi.abort_on_errors()
+    destripe.Destripe.tolerance = 1e-6  # half the steps
+    world = MPI.COMM_WORLD
+    satellite.SIZES["pair"] = SIZE
+    for name, (group_size, options) in RUNS[world.Get_size()].items():
+        work = satellite.Workflow("pair", Comm(world, group_size), **options)
+        found = satellite.run(work)
+        satellite.write(work, found, folder / f"{world.Get_size()}-{name}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,144 @@
+"""Binning and destriping, beside the map-maker of TOAST and beside equations that are solved densely."""
+
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ingot_toast import Data, Observation, PixelDistribution, PixelMap, destripe
+from ingot_toast.covariance import Covariance
+from ingot_toast.operators import BuildNoiseWeighted, PixelsHealpix, PointingDetector, StokesWeights
+from ingot_toast.pipeline import Pipeline
+
+ORACLE = np.load(Path(__file__).parent / "oracle" / "workflow.npz")
+NAMES = [f"d{n}" for n in range(6)]
+FLAGS = {"det_flags": "flags"}
+
+
+@pytest.fixture
+def data():
+    """The oracle's samples, with pixels, weights, covariance and what the solver leaves out."""
+    ob = Observation("one", NAMES, 6000)
+    plane = {"quats": ORACLE["focalplane"], "epsilon": np.zeros(6), "cal": np.ones(6), "angles": np.zeros(6)}
+    ob.meta.update(focalplane=types.SimpleNamespace(names=NAMES, **plane), noise=dict.fromkeys(NAMES, float(ORACLE["detector_weight"])))
+    ob.shared["boresight"], ob.shared["flags"] = ORACLE["boresight"], ORACLE["shared_flags"]
+    ob.detdata["flags"], ob.detdata["signal"] = ORACLE["det_flags"].copy(), ORACLE["signal"].copy()
+    made = Data([ob])
+    pixels = PixelsHealpix(nside=16, nside_submap=int(ORACLE["nside_submap"]), create_dist="pixel_dist")
+    Pipeline([PointingDetector(), pixels, StokesWeights()], keep=["pixels", "weights"]).apply(made)
+    Covariance(threshold=float(ORACLE["rcond_threshold"]), **FLAGS).apply(made)
+    destripe.FlagForSolver(**FLAGS).apply(made)
+    return made
+
+
+def binned(data):
+    destripe.BinMap(build=BuildNoiseWeighted(**FLAGS)).apply(data)
+    return data["map"].sky()
+
+
+def off(got, want, hits=None):
+    """The largest difference over the largest number; with hits up to a constant in I."""
+    error = got - want
+    if hits is not None:
+        seen = hits > 0
+        error = error.copy()
+        error[seen, 0] -= np.sum((error[:, 0] * hits)[seen]) / np.sum(hits)
+    return np.abs(error).max() / np.abs(want).max()
+
+
+def test_hits_covariances_and_binned_map_are_the_oracles(data):
+    np.testing.assert_array_equal(data["hits"].sky()[:, 0], ORACLE["out_hits"])
+    assert off(data["inverse_covariance"].sky(), ORACLE["out_invcov"]) < 1e-12
+    assert off(data["covariance"].sky(), ORACLE["out_cov"]) < 1e-12
+    np.testing.assert_allclose(data["rcond"].sky()[:, 0], ORACLE["out_rcond"], atol=1e-12)
+    assert off(binned(data), ORACLE["out_map_binned"]) < 1e-12
+
+
+def test_the_signal_alone_gives_the_sky_back(data):
+    data.obs[0].detdata["signal"] = ORACLE["signal_clean"].copy()
+    good = ORACLE["out_rcond"] > 0
+    assert off(binned(data)[good], ORACLE["sky"][good]) < 1e-12
+
+
+def test_amplitudes_and_destriped_map_are_the_oracles_once_solved(data):
+    state = destripe.Destripe(step_length=100, tolerance=1e-24, max_steps=300).apply(data)
+    assert 150 < state["step"] < 200
+    flags, got, want = ORACLE["out_amplitude_flags"], data["amplitudes"].data, ORACLE["out_amplitudes"]
+    np.testing.assert_array_equal(data["amplitude_flags"].data, flags)
+    assert (got[flags != 0] == 0).all()
+    error = (got - want)[flags == 0]
+    assert np.abs(error - error.mean()).max() < 1e-9 * np.abs(want).max()
+    good = np.where(ORACLE["out_rcond"] > 0, ORACLE["out_hits"], 0)
+    assert off(binned(data), ORACLE["out_map_destriped"], good) < 1e-9
+
+
+def test_offsets_alone_are_found(data):
+    ob, step = data.obs[0], np.arange(6000) // 100
+    detector = np.arange(6)[:, None]
+    Pipeline([], name="nothing").apply(data)
+    flagged = ORACLE["out_amplitude_flags"].reshape(6, 60)[:, step] != 0
+    ob.detdata["signal"] = ORACLE["signal_clean"] + np.where(flagged, 0.0, 1e-3 * np.sin(1 + 0.7 * step + 3.1 * detector))
+    destripe.Destripe(step_length=100).apply(data)
+    good = np.where(ORACLE["out_rcond"] > 0, ORACLE["out_hits"], 0)
+    error = binned(data)[good > 0] - ORACLE["sky"][good > 0]
+    error[:, 0] -= np.average(error[:, 0], weights=good[good > 0])
+    assert np.abs(error).max() < 2e-6
+
+
+def test_recomputed_pointing_gives_the_same_bits(data):
+    first = destripe.Destripe(step_length=100, max_steps=5).apply(data)
+    signal, again = data.obs[0].detdata["signal"].data.copy(), data
+    again.obs[0].detdata["signal"] = ORACLE["signal"].copy()
+    for name in ("pixels", "weights"):
+        again.remove("detdata", name)
+    pointing = [PointingDetector(), PixelsHealpix(nside=16, nside_submap=4), StokesWeights()]
+    options = {"detector_sets": "SINGLE"}
+    second = destripe.Destripe(step_length=100, max_steps=5, pointing=pointing, options=options).apply(again)
+    np.testing.assert_array_equal(first["x"], second["x"])
+    np.testing.assert_array_equal(signal, again.obs[0].detdata["signal"].data)
+    assert {"pixels", "weights", "quats", "template"}.isdisjoint(again.obs[0].detdata)
+
+
+def test_conjugate_gradients_solve_and_go_on_from_any_step():
+    rng = np.random.default_rng(4)
+    a = rng.standard_normal((30, 30))
+    matrix, rhs = a @ a.T + np.eye(30), rng.standard_normal(30)
+    diagonal = 1 / np.diag(matrix)
+    states = []
+    solve = dict(inner=destripe.dot, tolerance=1e-20, max_steps=200)
+    found = destripe.conjugate_gradients(lambda x: matrix @ x, lambda r: diagonal * r, rhs, watch=states.append, **solve)
+    np.testing.assert_allclose(found["x"], np.linalg.solve(matrix, rhs), rtol=1e-8)
+    assert found["step"] == len(states) == len(found["squares"]) - 1 and found["squares"][-1] < 1e-20 * found["squares"][0]
+    for step in (1, 7):
+        again = destripe.conjugate_gradients(lambda x: matrix @ x, lambda r: diagonal * r, rhs, state=states[step], **solve)
+        np.testing.assert_array_equal(again["x"], found["x"])
+        assert again["squares"] == found["squares"]
+
+
+def test_nothing_is_solved_where_there_is_nothing():
+    found = destripe.conjugate_gradients(None, lambda r: r, np.zeros(3), destripe.dot, 1e-12, 100)
+    assert found["step"] == 0 and (found["x"] == 0).all()
+
+
+def test_variances_of_steps_hang_on_how_many_samples_are_good():
+    good, length = np.array([0.0, 50, 51, 100, 20, 21]), np.array([100.0, 100, 100, 100, 40, 40])
+    want = [0, 0, 1 / (51 * 4.0), 1 / (100 * 4.0), 0, 1 / (21 * 4.0)]
+    np.testing.assert_array_equal(destripe.offset_variance(good, length, np.full(6, 4.0)), want)
+
+
+def test_what_the_solver_leaves_out():
+    ob = Observation("one", ["a"], 7)
+    ob.detdata["pixels"] = np.array([[0, 5, -1, 0, 0, 5, 1]])
+    ob.detdata["flags"] = np.array([[0, 0, 0, 1, 8, 0, 0]], np.uint8)
+    ob.shared["flags"] = np.array([0, 0, 0, 0, 0, 8, 0], np.uint8)
+    data = Data([ob])
+    data["pixel_dist"] = PixelDistribution(8, 4)
+    rcond = np.zeros((2, 4, 1))
+    rcond[0, 0], rcond[1, 1] = 0.5, 0.1
+    data["rcond"] = PixelMap(data["pixel_dist"], values=rcond)
+    destripe.FlagForSolver(**FLAGS).apply(data)
+    np.testing.assert_array_equal(ob.detdata["solver_flags"].data, [[0, 0, 1, 1, 0, 1, 1]])
+    data["pixel_dist"] = PixelDistribution(8, 4, [0])
+    data["rcond"] = PixelMap(data["pixel_dist"], values=rcond[:1])
+    with pytest.raises(IndexError):
+        destripe.FlagForSolver(**FLAGS).apply(data)

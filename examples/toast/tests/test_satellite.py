@@ -1,0 +1,204 @@
+"""The workflow: reference figures, threads, checkpoints, what is written, the command."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import ingot
+import numpy as np
+import pytest
+from ingot_toast import Comm, satellite
+
+FOLDER = Path(__file__).resolve().parents[1]
+
+
+def environment():
+    package = Path(ingot.__file__).resolve().parents[1]
+    found = os.environ.get("PYTHONPATH", str(package))
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([found, str(FOLDER)])}
+
+
+def command(*words):
+    words = [sys.executable, "-m", "ingot_toast", *map(str, words)]
+    return subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    """A whole run, and what it found."""
+    work = satellite.Workflow("tiny")
+    return work, satellite.run(work)
+
+
+def bits(work):
+    maps = [work.data[name].data for name in satellite.MAPS]
+    return [array.tobytes() for array in (*maps, work.data["amplitudes"].data, work.data.obs[0].detdata["signal"].data)]
+
+
+def test_tiny_has_the_reference_figures(tiny):
+    assert satellite.validate("tiny", "1/f", tiny[1]) == []
+    assert tiny[1]["steps"] == 72
+
+
+def test_a_figure_that_differs_is_found(tiny):
+    found = json.loads(json.dumps(tiny[1]))
+    found["hits"] += 1
+    found["binned"]["rms"][1] += 0.001
+    found["destriped"]["chi2"] *= 1.001
+    wrong = satellite.validate("tiny", "1/f", found)
+    assert [line.split(":")[0] for line in wrong] == ["hits", "binned Q", "destriped χ"]
+    assert satellite.validate("tiny", "white", found) == []
+
+
+def test_the_binned_map_of_the_signal_alone_is_the_sky():
+    work = satellite.Workflow("tiny", noise="none")
+    work.simulate()
+    work.weigh()
+    work.bin("binned")
+    good = work.data["rcond"].data[..., 0] > 0
+    seen, sky = work.data["binned"].data[good], work.data["sky"].data[good]
+    assert len(seen) == 1253 and np.abs(seen - sky).max() < 1e-12 * np.abs(sky).max()
+
+
+def test_offsets_alone_are_taken_out():
+    work = satellite.Workflow("tiny", noise="none")
+    work.simulate()
+    work.weigh()
+    signal = work.data.obs[0].detdata["signal"]
+    pure = signal.data.copy()
+    work.destripe(max_steps=1)  # for the flags of the amplitudes
+    flagged = work.data["amplitude_flags"].data.reshape(14, 60)
+    offsets = np.where(flagged, 0.0, 1e-3 * np.sin(1 + 0.7 * np.arange(60) + 3.1 * np.arange(14)[:, None]))
+    signal.data[:] = pure + np.repeat(offsets, 100, axis=1)
+    work.bin("binned")
+    work.destripe()
+    work.bin("destriped")
+    assert satellite.figures(work.data, "binned")["worst"] > 1e-3
+    assert satellite.figures(work.data, "destriped")["worst"] < 1e-6
+
+
+def test_threads_change_no_bit(tiny):
+    before = ingot.get_num_threads()
+    try:
+        ingot.set_num_threads(3 if before == 1 else 1)
+        work = satellite.Workflow("tiny")
+        satellite.run(work)
+    finally:
+        ingot.set_num_threads(before)
+    assert bits(work) == bits(tiny[0])
+
+
+def test_pointing_that_is_not_stored_gives_the_same_bits(monkeypatch):
+    works = [satellite.Workflow("tiny")]
+    monkeypatch.setitem(satellite.SIZES, "tiny", satellite.Size(1, 1, 6_000, 10.0, 16, stored=False))
+    works.append(satellite.Workflow("tiny"))
+    for work in works:
+        work.simulate()
+        work.weigh()
+        work.bin("binned")
+        work.destripe(max_steps=2)
+        work.bin("destriped")
+    assert bits(works[0]) == bits(works[1])
+    assert set(works[1].data.obs[0].detdata) == {"signal", "solver_flags"}
+
+
+class Interrupted(Exception):
+    pass
+
+
+def test_an_interrupted_run_goes_on_with_the_same_bits(tiny, tmp_path, monkeypatch):
+    settings = {"size": "tiny"}
+    save = satellite.Checkpoint.save
+
+    def interrupted(self, stage, step, arrays):
+        save(self, stage, step, arrays)
+        if step == 30:
+            raise Interrupted
+
+    monkeypatch.setattr(satellite.Checkpoint, "save", interrupted)
+    with pytest.raises(Interrupted):
+        satellite.run(satellite.Workflow("tiny"), satellite.Checkpoint(tmp_path, Comm(), settings))
+    monkeypatch.setattr(satellite.Checkpoint, "save", save)
+    kept = ["settings.json", "signal-0-0.npz", "signal.json", "solver-30-0.npz", "solver.json"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == kept
+    (tmp_path / "solver-40-0.npz.part").write_bytes(b"half of it")
+    steps = []
+    monkeypatch.setattr(satellite.Checkpoint, "save", lambda self, stage, step, arrays: steps.append((stage, step)))
+    work = satellite.Workflow("tiny")
+    satellite.run(work, satellite.Checkpoint(tmp_path, Comm(), settings))
+    assert steps == [("solver", 40), ("solver", 50), ("solver", 60), ("solver", 70)]
+    assert bits(work) == bits(tiny[0])
+    with pytest.raises(ValueError, match="another run"):
+        satellite.Checkpoint(tmp_path, Comm(), {"size": "small"})
+
+
+def test_a_run_that_is_killed_goes_on(tmp_path):
+    words = ["satellite", "--size", "tiny", "--checkpoint", tmp_path / "kept", "--every", "3"]
+    killed = subprocess.Popen([sys.executable, "-m", "ingot_toast", *map(str, words)], env=environment(), stdout=subprocess.DEVNULL)
+    while not (tmp_path / "kept" / "solver.json").exists() and killed.poll() is None:
+        time.sleep(0.005)
+    killed.send_signal(signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    again = command(*words, "--out", tmp_path / "again")
+    whole = command(*words[:3], "--out", tmp_path / "whole")
+    assert again.returncode == whole.returncode == 0, again.stderr + whole.stderr
+    for name in ("maps.npz", "amplitudes.npz"):
+        first, second = (np.load(tmp_path / run / name) for run in ("again", "whole"))
+        assert sorted(first.files) == sorted(second.files)
+        for key in first.files:
+            assert first[key].tobytes() == second[key].tobytes(), key
+
+
+def test_what_is_written(tiny, tmp_path):
+    work, found = tiny
+    maps = satellite.write(work, found, tmp_path)
+    assert {name: values.shape for name, values in maps.items()} == {
+        "hits": (3072, 1), "inverse_covariance": (3072, 6), "covariance": (3072, 6), "rcond": (3072, 1),
+        "sky": (3072, 3), "binned": (3072, 3), "destriped": (3072, 3),
+    }  # fmt: skip
+    with np.load(tmp_path / "maps.npz") as written:
+        assert all(written[name].tobytes() == values.tobytes() for name, values in maps.items())
+    with np.load(tmp_path / "amplitudes.npz") as written:
+        np.testing.assert_array_equal(written["places"], [(d, 0, 0) for d in range(14)])
+        assert written["values"].tobytes() == work.data["amplitudes"].data.tobytes() and set(written["lengths"]) == {60}
+    assert json.loads((tmp_path / "summary.json").read_text())["steps"] == 72
+    with open(tmp_path / "timing.csv", newline="") as file:
+        table = list(csv.DictReader(file))
+    rows = {row["path"]: row for row in table}
+    assert rows["Destripe|BinMap|Pipeline|BuildNoiseWeighted|build_noise_weighted"]["implementation"] == "ingot"
+    assert all(float(row["seconds min"]) <= float(row["seconds median"]) <= float(row["seconds max"]) for row in table)
+
+
+def test_sizes_and_their_shares_are_those_of_the_specification():
+    assert [size.detectors for size in satellite.SIZES.values()] == [14, 14, 74, 254]
+    assert [size.nside_submap for size in satellite.SIZES.values()] == [4, 16, 16, 16]
+    totals = [size.detectors * size.observations * size.samples for size in satellite.SIZES.values()]
+    assert totals == [84_000, 5_040_000, 53_280_000, 548_640_000]
+
+
+def test_progress_is_shown_on_terminals_alone(capsys, monkeypatch):
+    satellite.Progress(True).show("binning", 0.5)
+    assert capsys.readouterr() == ("", "")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    satellite.Progress(True).show("binning", 0.5)
+    assert "binning" in (line := capsys.readouterr().err) and "#" * 15 + "." * 15 in line and "50 %" in line
+    satellite.Progress(False).show("binning", 0.5)
+    assert capsys.readouterr().err == ""
+
+
+def test_the_command_prints_figures_and_refuses_what_it_does_not_know():
+    done = command("satellite", "--size", "tiny", "--noise", "white", "--threads", "1")
+    assert done.returncode == 0 and "hits 70000, pixels 1352 hit, 1253 good" in done.stdout, done.stderr
+    assert command("satellite", "--size", "huge").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["test_geometry.py", "test_noise.py", "test_filters.py", "test_covariance.py"])
+def test_the_functions_are_right_undecorated(name):
+    words = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", Path(__file__).parent / name]
+    done = subprocess.run(words, env={**environment(), "INGOT_DISABLE": "1"}, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout
