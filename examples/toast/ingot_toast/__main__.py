@@ -27,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--group-size", type=int, help="processes that share an observation; all, without it")
     one.add_argument("--detector-ranks", type=int, help="processes of a group along the detectors; the others are along the samples")
     one.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
+    one.add_argument("--fused", action="store_true", help="make one function of the operators of a pipeline where they can be")
     one.add_argument("--out", type=Path, help="folder for maps, pictures, times and counters")
     one.add_argument("--checkpoint", type=Path, help="folder to go on from where the run was interrupted")
     one.add_argument("--every", type=int, default=10, help="steps of the solver between checkpoints")
@@ -54,11 +55,13 @@ def run_satellite(arguments: argparse.Namespace) -> int:
         ingot.set_num_threads(arguments.threads)
     checkpoint = None
     if arguments.checkpoint:
-        chosen = {name: getattr(arguments, name) for name in ("size", "noise", "device", "group_size", "detector_ranks", "allreduce")}
+        names = "size", "noise", "device", "group_size", "detector_ranks", "allreduce", "fused"
+        chosen = {name: getattr(arguments, name) for name in names}
         checkpoint = satellite.Checkpoint(arguments.checkpoint, comm, {**chosen, "processes": comm.size}, arguments.every)
     work = satellite.Workflow(
-        arguments.size, comm, arguments.noise, options_of(arguments, comm), arguments.allreduce, arguments.detector_ranks
-    )
+        arguments.size, comm, arguments.noise, options_of(arguments, comm), arguments.allreduce, arguments.detector_ranks,
+        arguments.fused,
+    )  # fmt: skip
     found = satellite.run(work, checkpoint, satellite.Progress(comm.rank == 0))
     maps = satellite.write(work, found, arguments.out) if arguments.out else None
     if comm.rank:
@@ -74,7 +77,10 @@ def run_satellite(arguments: argparse.Namespace) -> int:
 
 def main(words: list[str] | None = None) -> int:
     arguments = parser().parse_args(words)
-    return run_satellite(arguments) if arguments.command == "satellite" else mpi.sweep(arguments)
+    if arguments.command == "satellite":
+        return run_satellite(arguments)
+    print(mpi.sweep(arguments.size, arguments.device, arguments.cores, arguments.out))
+    return 0
 
 
 if __name__ == "__main__":

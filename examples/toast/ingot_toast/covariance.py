@@ -11,6 +11,7 @@ from typing import Any
 import ingot
 import numpy as np
 
+from . import dispatch
 from .data import Data, Observation, PixelMap
 from .kernels import check_equal, check_rows, kernel, local_row, spans
 from .mpi import exchange
@@ -122,14 +123,16 @@ def apply_covariance(cov, zmap):
     )
 
 
+dispatch.register("accumulate_covariance", "ingot", accumulate_covariance)
+
+
 class Covariance(KernelOperator):
     """Hits, inverse covariance (1/K²), covariance (K²) and rcond of all pixels that this process keeps, of all processes' samples.
 
     Pixels of which rcond is below `threshold` are cut: covariance and rcond are 0.
     """
 
-    kernel = accumulate_covariance
-    view: str | None = None
+    kernel, samplewise = "accumulate_covariance", True
     pixel_dist: str = "pixel_dist"
     pixels: str = "pixels"
     weights: str = "weights"

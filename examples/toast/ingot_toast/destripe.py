@@ -6,12 +6,14 @@ map, B bins one. Conjugate gradients need M, its transpose, P and B, which are p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ingot
 import numpy as np
 
+from . import dispatch
 from .covariance import apply_covariance
 from .data import Data, Observation
 from .kernels import check_equal, check_rows, kernel, local_row, spans
@@ -95,11 +97,14 @@ def add_scaled(a, factor, b):
     return a + factor * b
 
 
+for function in (copy_samples, fill_samples, flag_for_solver):
+    dispatch.register(function.__name__, "ingot", function)
+
+
 class Samples(KernelOperator):
     """What works on samples of the detectors from `source` to `signal`: both in detdata, float64."""
 
     signal: str = "template"
-    view: str | None = None
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
@@ -112,7 +117,7 @@ class Samples(KernelOperator):
 class CopySignal(Samples):
     """`signal` becomes a copy of `source`."""
 
-    kernel = copy_samples
+    kernel, samplewise = "copy_samples", True
     source: str = "signal"
 
     def requires(self) -> Keys:
@@ -125,7 +130,7 @@ class CopySignal(Samples):
 class FillSignal(Samples):
     """`signal` becomes `value`."""
 
-    kernel = fill_samples
+    kernel, samplewise = "fill_samples", True
     value: float = 0.0
 
     def requires(self) -> Keys:
@@ -138,8 +143,7 @@ class FillSignal(Samples):
 class FlagForSolver(KernelOperator):
     """`solver_flags` uint8 (D, S): 1 for samples that the destriping leaves out, those of cut pixels among them."""
 
-    kernel = flag_for_solver
-    view: str | None = None
+    kernel, samplewise = "flag_for_solver", True
     pixel_dist: str = "pixel_dist"
     rcond: str = "rcond"
     pixels: str = "pixels"
@@ -199,6 +203,25 @@ class BinMap(Operator):
         data[self.map] = between.map(apply_covariance(between.owned[self.covariance], zmap), "K")
 
 
+@contextlib.contextmanager
+def staged(data: Data, options: dict[str, Any], names: Sequence[str]) -> Iterator[None]:
+    """Keeps detector data on the device of pipelines with these options, as far as there is room, from one to the next."""
+    memory, held = options.get("memory"), []
+    if memory is not None and options.get("device") is not False:
+        with contextlib.suppress(MemoryError):
+            for buffer in (buffer for name in names for buffer in data.buffers("detdata", name)):
+                if buffer.memory is None:
+                    memory.stage(buffer)
+                    held.append(buffer)
+    try:
+        yield
+    finally:
+        for buffer in held:
+            if buffer.memory is not None:
+                buffer.to_host()
+                buffer.memory.free(buffer)
+
+
 def conjugate_gradients(
     apply: Callable[[np.ndarray], np.ndarray], precondition: Callable[[np.ndarray], np.ndarray], rhs: np.ndarray,
     inner: Callable[[np.ndarray, np.ndarray], float], tolerance: float, max_steps: int, state: dict[str, Any] | None = None,
@@ -246,6 +269,8 @@ class Destripe(Operator):
     max_steps: int = 100
     pointing: list[Operator] = []
     options: dict[str, Any] = {}
+    fused: bool = False
+    """Whether what can be one function is one."""
     watch: Any = None
     """Is shown the state of the solver after each step."""
     state: dict[str, Any] | None = None
@@ -259,6 +284,15 @@ class Destripe(Operator):
         return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *own]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        names = ["template", self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
+        if not self.pointing:
+            for ob in data.obs:
+                ob.detdata.ensure("template", detectors=ob.select(detectors))
+        with staged(data, self.options, names):
+            self._solve(data, detectors)
+            data.remove("detdata", "template")
+
+    def _solve(self, data: Data, detectors: Sequence[str] | None) -> None:
         self._prepare(data, detectors)
         rhs = self._projected(data, detectors, CopySignal(source=self.signal))
 
@@ -278,12 +312,11 @@ class Destripe(Operator):
         found = conjugate_gradients(apply, precondition, rhs, inner, self.tolerance, self.max_steps, self.state, watch)
         data["solver"] = found
         data["amplitudes"] = -found["x"]
-        Pipeline([OffsetAdd(signal=self.signal)], **self.options).apply(data, detectors)
+        self._pipeline(OffsetAdd(signal=self.signal)).apply(data, detectors)
         data["amplitudes"] = found["x"]
         for name in ("residual", "preconditioned", "projected"):
             if name in data:
                 del data[name]
-        data.remove("detdata", "template")
 
     def _finalize(self, data: Data) -> dict[str, Any]:
         return data["solver"]
@@ -295,7 +328,7 @@ class Destripe(Operator):
         data["amplitude_flags"] = np.zeros(layout.n_amp, np.uint8)
         data["amplitudes"] = np.zeros(layout.n_amp)
         data["projected"] = np.zeros(layout.n_amp)
-        Pipeline([FillSignal(value=1.0), self._project()], **self.options).apply(data, detectors)
+        self._pipeline(FillSignal(value=1.0), self._project()).apply(data, detectors)
         length, weight = np.zeros(layout.n_amp), np.ones(layout.n_amp)
         for ob in data.obs:
             steps = np.minimum(self.step_length, ob.n_samples - self.step_length * np.arange(layout.steps[ob.name].sum()))
@@ -305,6 +338,10 @@ class Destripe(Operator):
         data["offset_variance"] = offset_variance(data["projected"].data, length, weight)
         data["amplitude_flags"] = (data["offset_variance"].data == 0.0).astype(np.uint8)
 
+    def _pipeline(self, *operators: Operator, keep: Sequence[str] = ()) -> Pipeline:
+        made = Pipeline(operators, keep=list(keep), **self.options)
+        return made.compile() if self.fused else made
+
     def _project(self) -> OffsetProject:
         return OffsetProject(signal="template", amplitudes="projected", det_flags=self.solver_flags, det_flag_mask=1)
 
@@ -313,9 +350,9 @@ class Destripe(Operator):
         flags: dict[str, Any] = {"det_flags": self.solver_flags, "det_flag_mask": 1, "shared_flags": None}
         accumulate = BuildNoiseWeighted(signal="template", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
         stored = not self.pointing
-        build = Pipeline([*source, *self.pointing, accumulate], keep=["template"] if stored else [], **self.options)
+        build = self._pipeline(*source, *self.pointing, accumulate, keep=["template"] if stored else [])
         BinMap(build=build, covariance=self.covariance, pixel_dist=self.pixel_dist, map="template_map").apply(data, detectors)
         data["projected"] = np.zeros(data["offsets"].n_amp)
         back = [ScanMap(map="template_map", signal="template", subtract=True), NoiseWeight(signal="template", noise=self.noise)]
-        Pipeline([*([] if stored else [*source, *self.pointing]), *back, self._project()], **self.options).apply(data, detectors)
+        self._pipeline(*([] if stored else [*source, *self.pointing]), *back, self._project()).apply(data, detectors)
         return data["projected"].data.copy()

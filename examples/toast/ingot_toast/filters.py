@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import dispatch
 from .data import Data, Observation
 from .kernels import check_rows, kernel, spans
 from .operator import KernelOperator, Keys, intervals, rows, shared, table
@@ -48,11 +49,13 @@ def filter_polynomials(
                 before, current, norm_before = current, following, norm
 
 
+dispatch.register("filter_polynomials", "ingot", filter_polynomials)
+
+
 class FilterPolynomials(KernelOperator):
     """Takes the polynomial of degree `order` that fits best out of each detector's signal in each interval of `view`."""
 
-    kernel = filter_polynomials
-    view: str | None = None
+    kernel = "filter_polynomials"
     order: int = 1
     signal: str = "signal"
     det_flags: str | None = None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import ingot
 import numpy as np
 
+from . import dispatch
 from .data import Data
 from .operator import Keys, Operator
 from .random import random_normals
@@ -43,6 +44,13 @@ def noise_stream(key, first, count, rate, net, f_knee, f_min, alpha):
 def noise_key(detector, session, realization=0, telescope=0, component=0):
     """The key of a detector's stream in one session (an observation): uint64 (2,)."""
     return np.array([(realization << 32) + (telescope << 16) + component, (session << 32) + detector], np.uint64)
+
+
+@ingot.jit
+def add_noise(signal, row, key, whole_first, whole_count, first, rate, net, f_knee, f_min, alpha):
+    """Adds to signal[row], float64 (rows, samples), which begins with the sample `first`, its part of a whole stream."""
+    stream = noise_stream(key, whole_first, whole_count, rate, net, f_knee, f_min, alpha)
+    signal[row] += stream[first - whole_first : first - whole_first + signal.shape[1]]
 
 
 @ingot.jit
@@ -95,6 +103,9 @@ def noise_figures(frequencies, density):
     return np.sqrt(white), slope / white
 
 
+dispatch.register("add_noise", "ingot", add_noise)
+
+
 class SimulateNoise(Operator):
     """Adds noise to the signal of each detector: a stream of its own in each observation, whatever process makes it.
 
@@ -115,16 +126,22 @@ class SimulateNoise(Operator):
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
+    def supports_accel(self) -> bool:
+        return True
+
+    def kernels(self) -> list[str]:
+        return ["add_noise"]
+
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         for ob in data.obs:
-            plane, whole, skipped = ob.meta[self.focalplane], ob.meta["whole"], ob.meta["first"] - ob.meta["whole"].start
+            plane, whole = ob.meta[self.focalplane], ob.meta["whole"]
             shape = (plane.net, 0.0, 0.0, plane.alpha) if self.white else (plane.net, plane.f_knee, plane.f_min, plane.alpha)
             signal, chosen = ob.detdata[self.signal], ob.select(detectors)
             rows = signal.data
             for detector, row in zip(chosen, signal.indices(chosen)):
                 key = noise_key(plane.names.index(detector), ob.uid, self.realization, self.telescope, self.component)
-                stream = noise_stream(key, whole.start, len(whole), ob.meta["rate"], *shape)
-                rows[row] += stream[skipped : skipped + ob.n_samples]
+                samples = whole.start, len(whole), ob.meta["first"], ob.meta["rate"]
+                dispatch.call("add_noise", rows, int(row), key, *samples, *shape)
 
 
 class EstimateNoise(Operator):

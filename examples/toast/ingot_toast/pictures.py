@@ -58,6 +58,8 @@ def draw(maps: dict[str, np.ndarray], data: Data, folder: Path) -> list[Path]:
 def _panel(axes: Any, values: np.ndarray, seen: np.ndarray, title: str, unit: str, spread: float | None = None) -> None:
     picture = np.where(seen >= 0, values[seen], np.nan)
     limits = {} if spread is None else {"vmin": -spread, "vmax": spread}
+    around = np.linspace(0, 2 * np.pi, 400)
+    axes.plot(2 * np.cos(around), np.sin(around), color="0.6", linewidth=0.8)
     image = axes.imshow(picture, cmap="viridis" if spread is None else "RdBu_r", extent=(-2, 2, -1, 1), **limits)
     axes.set_title(title)
     axes.set_axis_off()
@@ -70,6 +72,11 @@ def _save(pyplot: Any, figure: Any, path: Path) -> Path:
     return path
 
 
+def _spread(values: np.ndarray) -> float:
+    """Within which nineteen of twenty values are: pixels seen from few sides would make all others pale."""
+    return float(np.percentile(np.abs(values), 95))
+
+
 def _masked(values: np.ndarray, good: np.ndarray) -> np.ndarray:
     return np.where(good, values, np.nan)
 
@@ -78,8 +85,8 @@ def _skies(pyplot: Any, maps: dict[str, np.ndarray], name: str, seen: np.ndarray
     figure, axes = pyplot.subplots(1, 3, figsize=(18, 4))
     for k, component in enumerate("IQU"):
         values = 1e6 * maps[name][:, k]
-        spread = 3 * np.std(values[good])
-        _panel(axes[k], values if name == "sky" else _masked(values, good), seen, f"{name}, {component}", "µK", spread)
+        shown = values if name == "sky" else _masked(values, good)
+        _panel(axes[k], shown, seen, f"{name}, {component}", "µK", _spread(values[good]))
     return _save(pyplot, figure, folder / f"{name}.png")
 
 
@@ -88,9 +95,9 @@ def _residuals(pyplot: Any, maps: dict[str, np.ndarray], seen: np.ndarray, good:
     for row, name in enumerate(("binned", "destriped")):
         for k, component in enumerate("IQU"):
             error = 1e6 * (maps[name] - maps["sky"])[:, k]
-            spread = 3 * np.std(error[good])
-            title = f"{name} - sky, {component}: {np.std(error[good]):.1f} µK"
-            _panel(axes[row, k], _masked(error - np.mean(error[good]), good), seen, title, "µK", spread)
+            error -= np.mean(error[good])
+            title = f"{name} - sky, {component}: rms {np.std(error[good]):.1f} µK"
+            _panel(axes[row, k], _masked(error, good), seen, title, "µK", _spread(error[good]))
     return _save(pyplot, figure, folder / "residuals.png")
 
 

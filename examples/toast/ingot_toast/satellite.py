@@ -6,19 +6,21 @@ import csv
 import json
 import math
 import os
+import resource
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import ingot
 import numpy as np
 
 from . import timing
 from .comm import Comm, blocks, detectors_of_ranks, evenly, grid
 from .covariance import Covariance
 from .data import Data, Observation
-from .destripe import BinMap, Destripe, FlagForSolver
+from .destripe import BinMap, Destripe, FlagForSolver, staged
 from .focalplane import hexagon
 from .mpi import DistributePixels, exchange, total
 from .noise import SimulateNoise
@@ -84,19 +86,21 @@ class Workflow:
     """The workflow on the data of one process; each step is a method.
 
     `noise` is "1/f", "white" or "none"; `options` are those of all pipelines: `memory`, `device`, ...; with `allreduce` maps are
-    summed by Allreduce, else between owners of submaps; `detector_ranks` of the processes of a group are along the detectors.
+    summed by Allreduce, else between owners of submaps; `detector_ranks` of the processes of a group are along the detectors;
+    with `fused` operators of a pipeline are one function where they can be.
     """
 
     def __init__(
         self, size: str, comm: Comm | None = None, noise: str = "1/f", options: dict[str, Any] | None = None, allreduce: bool = False,
-        detector_ranks: int | None = None,
+        detector_ranks: int | None = None, fused: bool = False,
     ) -> None:  # fmt: skip
-        self.name, self.size, self.noise, self.allreduce = size, SIZES[size], noise, allreduce
+        self.name, self.size, self.noise, self.allreduce, self.fused = size, SIZES[size], noise, allreduce, fused
         self.options = {**({} if self.size.stored else {"detector_sets": "SINGLE"}), **(options or {})}
         self.data = distribute(self.size, comm or Comm(), detector_ranks)
 
     def pipeline(self, *operators: Any, **options: Any) -> Pipeline:
-        return Pipeline(operators, **self.options, **options)
+        made = Pipeline(operators, **self.options, **options)
+        return made.compile() if self.fused else made
 
     def pixels(self) -> list[Any]:
         return [PointingDetector(), PixelsHealpix(nside=self.size.nside, nside_submap=self.size.nside_submap)]
@@ -121,7 +125,7 @@ class Workflow:
             return
         self.pipeline(*self.pointing(), ScanMap(map="sky", zero=True), keep=["sky"]).apply(data)
         if self.noise != "none":
-            SimulateNoise(white=self.noise == "white").apply(data)
+            self.pipeline(SimulateNoise(white=self.noise == "white")).apply(data)
         if checkpoint is not None:
             checkpoint.save("signal", 0, {ob.name: ob.detdata["signal"].data for ob in data.obs})
 
@@ -138,7 +142,8 @@ class Workflow:
     def destripe(self, **options: Any) -> dict[str, Any]:
         """Takes the offsets out of the signal; the state of the solver."""
         step = round(self.size.step * self.size.rate)
-        return Destripe(step_length=step, pointing=self.pointing(), options=self.options, **options).apply(self.data)
+        own = {"pointing": self.pointing(), "options": self.options, "fused": self.fused}
+        return Destripe(step_length=step, **own, **options).apply(self.data)
 
 
 def figures(data: Data, name: str) -> dict[str, Any]:
@@ -148,7 +153,7 @@ def figures(data: Data, name: str) -> dict[str, Any]:
     largest error, K.
     """
     whole = {key: exchange(data).sky(data[key].data) for key in (name, "sky", "hits", "inverse_covariance", "rcond")}
-    if whole[name] is None:
+    if data.comm.rank:
         return {}
     good = whole["rcond"][:, 0] > 0.0
     error, hits, m = (whole[name] - whole["sky"])[good], whole["hits"][good, 0], whole["inverse_covariance"][good]
@@ -287,22 +292,39 @@ def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress
         seconds[label] = perf_counter() - begin
         return result
 
-    stage("simulating", 0.0, work.simulate, checkpoint)
-    stage("weighing pixels", 0.3, work.weigh)
-    stage("binning", 0.6, work.bin, "binned")
-    state = None if checkpoint is None else checkpoint.load("solver")
-    found = stage("destriping", 0.0, work.destripe, watch=watch, state=state and solver_state(state))
-    stage("binning again", 1.0, work.bin, "destriped")
+    names = ["signal", "pixels", "weights"] if work.size.stored else ["signal"]
+    for name, shape, dtype in (("signal", (), np.float64), ("pixels", (), np.int64), ("weights", (3,), np.float64))[: len(names)]:
+        for ob in data.obs:
+            ob.detdata.ensure(name, shape, dtype, "K" if name == "signal" else "1")
+    with staged(data, work.options, names):
+        stage("simulating", 0.0, work.simulate, checkpoint)
+        stage("weighing pixels", 0.3, work.weigh)
+        stage("binning", 0.6, work.bin, "binned")
+        state = None if checkpoint is None else checkpoint.load("solver")
+        found = stage("destriping", 0.0, work.destripe, watch=watch, state=state and solver_state(state))
+        stage("binning again", 1.0, work.bin, "destriped")
+        for name in names[1:]:
+            data.remove("detdata", name)
     hits, rcond = (exchange(data).sky(data[key].data) for key in ("hits", "rcond"))
+    peaks = peak_memory(work)
     counts = total(comm, np.array([len(found["x"]), int(data["amplitude_flags"].data.sum())]))
     result = {"binned": figures(data, "binned"), "destriped": figures(data, "destriped")}
     progress.write("", "\r")
     if comm.rank:
         return {}
-    seen = {"hits": int(hits.sum()), "pixels_hit": int((hits > 0).sum()), "pixels_good": int((rcond > 0).sum())}
+    seen = {"hits": int(hits.sum()), "pixels_hit": int(np.count_nonzero(hits)), "pixels_good": int(np.count_nonzero(rcond))}
     seen.update(amplitudes=int(counts[0]), amplitudes_flagged=int(counts[1]), steps=int(found["step"]))
     seconds["all"] = perf_counter() - start
-    return {"size": work.name, "noise": work.noise, "processes": comm.size, **seen, **result, "seconds": seconds}
+    about = {"size": work.name, "noise": work.noise, "processes": comm.size, "threads": ingot.get_num_threads(), "memory": peaks}
+    return {**about, **seen, **result, "seconds": seconds}
+
+
+def peak_memory(work: Workflow) -> dict[str, list[int]] | None:
+    """The most bytes that each process has taken so far, of the host and of its device; on rank 0."""
+    memory = work.options.get("memory")
+    own = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0 if memory is None else memory.pool.peak
+    parts = [own] if work.data.comm.size == 1 else work.data.comm.world.gather(own)
+    return None if parts is None else {"host": [host for host, _ in parts], "device": [device for _, device in parts]}
 
 
 def solver_state(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -339,7 +361,7 @@ def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.n
     if offsets is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    np.savez(folder / "maps.npz", **maps)
+    np.savez(folder / "maps.npz", allow_pickle=False, **maps)
     places = np.array([item[:3] for item in offsets], np.int64)
     lengths = np.array([len(item[3]) for item in offsets], np.int64)
     np.savez(folder / "amplitudes.npz", places=places, lengths=lengths, values=np.concatenate([item[3] for item in offsets]))
@@ -388,7 +410,7 @@ def timings(comm: Comm) -> list[list[Any]]:
 
 def report(found: dict[str, Any]) -> str:
     """The figures of a run as lines for a terminal."""
-    lines = [f"{found['size']}, {found['noise']} noise, {found['processes']} processes"]
+    lines = [f"{found['size']}, {found['noise']} noise, processes x threads {found['processes']} x {found['threads']}"]
     lines.append(f"hits {found['hits']}, pixels {found['pixels_hit']} hit, {found['pixels_good']} good")
     lines.append(f"amplitudes {found['amplitudes']}, {found['amplitudes_flagged']} flagged; {found['steps']} steps")
     for name in ("binned", "destriped"):

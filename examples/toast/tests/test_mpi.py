@@ -14,11 +14,17 @@ from ingot_toast import Comm, Data, PixelDistribution, mpi, satellite
 TESTS = Path(__file__).resolve().parent
 
 
-def launch(count, *words):
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Where the first process leaves compiled code for the others."""
+    return tmp_path_factory.mktemp("cache")
+
+
+def launch(cache, count, *words):
     found = os.environ.get("PYTHONPATH", str(Path(ingot.__file__).resolve().parents[1]))
     environment = {
-        **os.environ, "PYTHONPATH": os.pathsep.join([found, str(TESTS.parent)]), "INGOT_CACHE": "off", "INGOT_TIERS": "quick",
-        "OPENBLAS_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        **os.environ, "PYTHONPATH": os.pathsep.join([found, str(TESTS.parent)]), "INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(cache),
+        "INGOT_TIERS": "quick", "OPENBLAS_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_hwloc_base_binding_policy": "none",
     }  # fmt: skip
     words = ["mpiexec", "-n", str(count), sys.executable, *map(str, words)]
@@ -26,10 +32,10 @@ def launch(count, *words):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory, cache):
     folder = tmp_path_factory.mktemp("runs")
     for count in (1, 2, 4):
-        done = launch(count, TESTS / "mpi_runs.py", folder)
+        done = launch(cache, count, TESTS / "mpi_runs.py", folder)
         assert done.returncode == 0, done.stderr
     return folder
 
@@ -50,7 +56,7 @@ def test_maps_and_amplitudes_are_those_of_one_process(runs, run):
     for name, allowed in (("inverse_covariance", 1e-12), ("covariance", 1e-12), ("rcond", 1e-12), ("binned", 1e-12), ("destriped", 1e-8)):
         assert np.abs(got[name] - want[name]).max() < allowed * np.abs(want[name]).max(), name
     want, got = loaded(runs, "1-whole", "amplitudes"), loaded(runs, run, "amplitudes")
-    assert len(want["values"]) == 2 * 14 * 30 == len(got["values"])
+    assert len(want["values"]) == 2 * 14 * 15 == len(got["values"])
     samples = {tuple(place[:2]) for place in got["places"].tolist()}
     assert samples == {(d, k) for d in range(14) for k in range(2)}
     assert np.abs(got["values"] - want["values"]).max() < 1e-8 * np.abs(want["values"]).max()
@@ -70,8 +76,8 @@ def test_times_are_gathered(runs):
     assert len(rows) == 1 and rows[0].split(",")[2] == "4"
 
 
-def test_a_process_that_fails_ends_the_others():
-    done = launch(3, TESTS / "mpi_failure.py")
+def test_a_process_that_fails_ends_the_others(cache):
+    done = launch(cache, 3, TESTS / "mpi_failure.py")
     assert done.returncode != 0
     assert "ArithmeticError: this process fails" in done.stderr and 'mpi_failure.py", line' in done.stderr
 
@@ -108,3 +114,37 @@ def test_pairs_and_steps_are_never_split():
         satellite.distribute(size, Group(8, 0, 8))
     with pytest.raises(ValueError, match="divisor"):
         satellite.distribute(size, Group(6, 0, 6), detector_ranks=4)
+
+
+def test_processes_of_a_node_share_its_devices(monkeypatch):
+    devices = ["gpu:0", "gpu:1", "gpu:2"]
+    monkeypatch.setattr(ingot, "devices", lambda kind: devices)
+    monkeypatch.setattr(ingot, "device", lambda name: f"only {name}")
+    assert mpi.share_of_device(Comm(), "gpu") == ("gpu:0", 1.0)
+    assert mpi.share_of_device(Comm(), "gpu:2") == ("only gpu:2", 1.0)
+    assert [mpi.shared_device(devices, place, 6) for place in range(6)] == [(name, 0.5) for name in devices for _ in range(2)]
+    assert [mpi.shared_device(devices, place, 4)[1] for place in range(4)] == [0.5, 0.5, 1.0, 1.0]
+
+
+def test_the_sweep_runs_all_splits_and_prints_the_bounds(monkeypatch, tmp_path):
+    launched = []
+    rows = [
+        {"path": "Pipeline|A|scan_map", "implementation": "ingot", "seconds max": "1.5"},
+        {"path": "Pipeline|A", "implementation": "", "seconds max": "1.6"},
+        {"path": "Pipeline|upload", "implementation": "", "seconds max": "0.1"},
+    ]
+
+    def launch(size, device, processes, threads, folder):
+        launched.append((size, device, processes, threads))
+        seconds = 2.0 if device != "cpu" else 16.0 / (processes * threads) ** 0.5
+        return {"seconds": {"all": seconds}, "memory": {"host": [2**20] * processes, "device": [2**21]}, "rows": rows}
+
+    monkeypatch.setattr(mpi, "launch", launch)
+    text = mpi.sweep("small", ["cpu", "emulated"], 4, tmp_path)
+    splits = [(1, 4), (2, 2), (4, 1)]
+    want = [("tiny", "cpu", 1, 1), ("small", "cpu", 1, 1), *(("small", d, *split) for d in ("cpu", "emulated") for split in splits)]
+    assert launched == want and (tmp_path / "sweep.txt").read_text() == text + "\n"
+    assert "serial share f = 0.333, bound 1/f = 3" in text  # 16 s and 8 s on four cores
+    assert "one process with 4 threads takes 1.00 times as long as the best split" in text
+    assert "emulated: 0.40 s are left on the host, f = 0.050, bound 1/f = 20" in text
+    assert "scan_map 75 %, upload 5 %" in text

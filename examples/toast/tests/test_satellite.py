@@ -12,7 +12,8 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from ingot_toast import Comm, satellite
+from ingot_toast import Comm, Memory, satellite
+from ingot_toast.destripe import Destripe
 
 FOLDER = Path(__file__).resolve().parents[1]
 
@@ -105,6 +106,38 @@ def test_pointing_that_is_not_stored_gives_the_same_bits(monkeypatch):
         work.bin("destriped")
     assert bits(works[0]) == bits(works[1])
     assert set(works[1].data.obs[0].detdata) == {"signal", "solver_flags"}
+
+
+@pytest.fixture
+def small_problem(monkeypatch):
+    monkeypatch.setitem(satellite.SIZES, "tiny", satellite.Size(1, 1, 300, 10.0, 8))
+    monkeypatch.setattr(Destripe, "max_steps", 2)
+    work = satellite.Workflow("tiny")
+    satellite.run(work)
+    return work
+
+
+def test_a_device_gives_the_same_maps_and_keeps_the_samples(small_problem):
+    memory = Memory("emulated")
+    work = satellite.Workflow("tiny", options={"memory": memory, "device": True})
+    satellite.run(work)
+    for name in (*satellite.MAPS, "amplitudes"):
+        want = small_problem.data[name].data
+        assert np.abs(work.data[name].data - want).max() <= 1e-12 * np.abs(want).max(), name
+    samples = 14 * 300
+    moved = {key: (traffic.bytes_up, traffic.bytes_down) for key, traffic in memory.traffic.items() if key.startswith("detdata")}
+    assert moved.pop("detdata.solver_flags") == (samples, samples)
+    assert moved.pop("detdata.signal") == (0, 8 * samples)
+    assert set(moved) == {f"detdata.{name}" for name in ("quats", "pixels", "weights", "template")}
+    assert set(moved.values()) == {(0, 0)} and memory.pool.in_use == 0
+
+
+def test_fused_pipelines_give_the_same_maps(small_problem):
+    work = satellite.Workflow("tiny", fused=True)
+    satellite.run(work)
+    for name in (*satellite.MAPS, "amplitudes"):
+        want = small_problem.data[name].data
+        assert np.abs(work.data[name].data - want).max() <= 1e-11 * np.abs(want).max(), name
 
 
 class Interrupted(Exception):
