@@ -20,6 +20,7 @@ def parser() -> argparse.ArgumentParser:
     one = commands.add_parser("satellite", help="simulate a satellite's samples, make maps of them, compare these with the sky")
     one.add_argument("--size", choices=list(satellite.SIZES), default="tiny")
     one.add_argument("--noise", choices=["1/f", "white", "none"], default="1/f")
+    one.add_argument("--realization", type=int, default=0, help="number of the noise")
     one.add_argument("--device", default="cpu", help='"cpu", or a device of Ingot: "gpu", "emulated", "opencl"')
     one.add_argument("--limit", type=float, help="the share of the device's memory that may be used, up to 1")
     one.add_argument("--threads", type=int, help="of each process")
@@ -55,12 +56,12 @@ def run_satellite(arguments: argparse.Namespace) -> int:
         ingot.set_num_threads(arguments.threads)
     checkpoint = None
     if arguments.checkpoint:
-        names = "size", "noise", "device", "group_size", "detector_ranks", "allreduce", "fused"
+        names = "size", "noise", "realization", "device", "group_size", "detector_ranks", "allreduce", "fused"
         chosen = {name: getattr(arguments, name) for name in names}
         checkpoint = satellite.Checkpoint(arguments.checkpoint, comm, {**chosen, "processes": comm.size}, arguments.every)
     work = satellite.Workflow(
         arguments.size, comm, arguments.noise, options_of(arguments, comm), arguments.allreduce, arguments.detector_ranks,
-        arguments.fused,
+        arguments.fused, arguments.realization,
     )  # fmt: skip
     found = satellite.run(work, checkpoint, satellite.Progress(comm.rank == 0))
     maps = satellite.write(work, found, arguments.out) if arguments.out else None

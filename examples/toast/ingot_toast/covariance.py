@@ -146,6 +146,7 @@ class Covariance(KernelOperator):
     inverse: str = "inverse_covariance"
     covariance: str = "covariance"
     rcond: str = "rcond"
+    _begun = False
 
     def requires(self) -> Keys:
         det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
@@ -158,7 +159,8 @@ class Covariance(KernelOperator):
         return {"global": [self.hits, self.inverse, self.covariance, self.rcond]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        if self.hits not in data:
+        if not self._begun or self.hits not in data:
+            self._begun = True
             data[self.hits] = PixelMap(data[self.pixel_dist], 1, np.int64, "1")
             data[self.inverse] = PixelMap(data[self.pixel_dist], 6, units="1/K2")
 
@@ -171,6 +173,7 @@ class Covariance(KernelOperator):
         return [*maps, *samples, *flags, noise, *masks]
 
     def _finalize(self, data: Data) -> None:
+        self._begun = False
         between = exchange(data, self.pixel_dist)
         inverse = between.collect(data[self.inverse].to_host())
         cov, rcond = invert_covariance(inverse, self.threshold)

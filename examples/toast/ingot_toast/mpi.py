@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +159,37 @@ def exchange(data: Data, pixel_dist: str = "pixel_dist") -> Exchange:
 def total(comm: Comm, value: Any) -> Any:
     """The sum over all processes of a number, or of an array."""
     return value if comm.size == 1 else comm.world.allreduce(value)
+
+
+class NodeSharing:
+    """Processes of a node that work on the same samples: what they share is in memory once. `color` says whose samples they are."""
+
+    def __init__(self, comm: Comm, color: int) -> None:
+        self.world: Any = None
+        if comm.world is not None and comm.size > 1:
+            from mpi4py import MPI
+
+            node = comm.world.Split_type(MPI.COMM_TYPE_SHARED)
+            self.world = node.Split(color, comm.rank)
+            node.Free()
+        self.windows: list[Any] = []
+
+    def array(self, shape: tuple[int, ...], dtype: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
+        """An array that one of the processes makes, for all: called by all of them together."""
+        if self.world is None or self.world.Get_size() == 1:
+            return make()
+        from mpi4py import MPI
+
+        bytes_of = np.dtype(dtype).itemsize
+        first = self.world.Get_rank() == 0
+        window = MPI.Win.Allocate_shared(math.prod(shape) * bytes_of if first else 0, bytes_of, comm=self.world)
+        self.windows.append(window)  # the array lives as long as it
+        whole: Any = window.Shared_query(0)[0]
+        array = np.ndarray(shape, dtype, memoryview(whole))
+        if first:
+            array[...] = make()
+        self.world.Barrier()
+        return array
 
 
 def share_of_device(comm: Comm, kind: str) -> tuple[ingot.Device, float]:

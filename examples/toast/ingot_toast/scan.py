@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import ingot
 import numpy as np
 
+from .comm import Comm
 from .data import Data
 from .focalplane import product
+from .mpi import NodeSharing
 from .operator import Keys, Operator
 
 INVALID = 1  # the shared flag of samples that are lost
@@ -75,7 +77,10 @@ def boresight(scan: Scan, times: np.ndarray) -> np.ndarray:
 
 
 class SimulateScan(Operator):
-    """Times (s), attitude of the boresight and flags of each observation, of which `meta` has the first sample and the rate."""
+    """Times (s), attitude of the boresight and flags of each observation, of which `meta` has the first sample and the rate.
+
+    Where `meta` has a `NodeSharing` as "sharing", the processes of a node that have the same samples have them once in memory.
+    """
 
     scan: Scan = Scan()
     times: str = "times"
@@ -90,7 +95,9 @@ class SimulateScan(Operator):
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         for ob in data.obs:
-            times = sample_times(ob.meta["first"], ob.n_samples, ob.meta["rate"])
+            sharing = ob.meta.get("sharing") or NodeSharing(Comm(), 0)
+            first, count = ob.meta["first"], ob.n_samples
+            times = sharing.array((count,), np.float64, lambda: sample_times(first, count, ob.meta["rate"]))  # noqa: B023
             ob.shared[self.times] = times
-            ob.shared[self.boresight] = boresight(self.scan, times)
-            ob.shared[self.flags] = lost_samples(ob.meta["first"], ob.n_samples)
+            ob.shared[self.boresight] = sharing.array((count, 4), np.float64, lambda: boresight(self.scan, times))  # noqa: B023
+            ob.shared[self.flags] = sharing.array((count,), np.uint8, lambda: lost_samples(first, count))  # noqa: B023

@@ -15,6 +15,19 @@ RUNS = {
 }
 
 
+def check_sharing(work):
+    """The attitude is in memory once for the processes that have the same samples; then the first one's mark is seen."""
+    seen = []
+    for ob in work.data.obs:
+        sharing = ob.meta["sharing"].world
+        sharing.Barrier()
+        if sharing.Get_rank() == 0:
+            ob.shared["boresight"].data[5, 2] = 17.0 + ob.uid
+        sharing.Barrier()
+        seen.append(ob.shared["boresight"].data[5, 2] == 17.0 + ob.uid)
+    assert all(seen)
+
+
 def main(folder):
     mpi.abort_on_errors()
     destripe.Destripe.tolerance = 1e-4  # a third of the steps
@@ -23,6 +36,8 @@ def main(folder):
     for name, (group_size, options) in RUNS[world.Get_size()].items():
         work = satellite.Workflow("pair", Comm(world, group_size), **options)
         found = satellite.run(work)
+        if world.Get_size() > 1:
+            check_sharing(work)
         satellite.write(work, found, folder / f"{world.Get_size()}-{name}")
 
 

@@ -73,6 +73,19 @@ def test_the_operator_sums_over_good_samples():
     np.testing.assert_allclose(full(data["covariance"].data[1, 3]), np.linalg.inv(sums[3]), rtol=1e-12)
 
 
+def test_detectors_in_several_calls_add_up_and_the_next_run_begins_anew():
+    data, ob = problem()
+    weigh = covariance.Covariance(det_flags="flags")
+    weigh.apply(data)
+    want = data["hits"].data.copy(), data["inverse_covariance"].data.copy(), data["covariance"].data.copy()
+    for one in (weigh, covariance.Covariance(det_flags="flags")):
+        for detector in ob.detectors:
+            one.exec(data, [detector])
+        one.finalize(data)
+        got = data["hits"].data, data["inverse_covariance"].data, data["covariance"].data
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(got, want))
+
+
 def test_a_pixel_of_a_submap_that_is_not_local_is_an_error():
     data, ob = problem()
     ob.detdata["pixels"].data[2, 7] = 30

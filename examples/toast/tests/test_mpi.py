@@ -25,7 +25,8 @@ def launch(cache, count, *words):
     environment = {
         **os.environ, "PYTHONPATH": os.pathsep.join([found, str(TESTS.parent)]), "INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(cache),
         "INGOT_TIERS": "quick", "OPENBLAS_NUM_THREADS": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_btl": "self,vader", "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
     }  # fmt: skip
     words = ["mpiexec", "-n", str(count), sys.executable, *map(str, words)]
     return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
@@ -112,6 +113,8 @@ def test_pairs_and_steps_are_never_split():
     assert len(seen) == len(set(seen)) == 14 * 3 * 1_050
     with pytest.raises(ValueError, match="places"):
         satellite.distribute(size, Group(8, 0, 8))
+    with pytest.raises(ValueError, match="steps"):
+        satellite.distribute(size, Group(12, 0, 12), detector_ranks=1)
     with pytest.raises(ValueError, match="divisor"):
         satellite.distribute(size, Group(6, 0, 6), detector_ranks=4)
 
