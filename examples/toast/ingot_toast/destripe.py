@@ -68,15 +68,13 @@ def flag_for_solver(
         for d in range(len(pixel_index)):
             for s in range(first[v], last[v]):
                 pixel = pixels[pixel_index[d], s]
-                bad = pixel < 0
-                if has_shared_flags and shared_flags[s] & shared_flag_mask != 0:
-                    bad = True
-                if has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0:
-                    bad = True
-                if not bad:
+                bad = has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0
+                bad_for_all = has_shared_flags and shared_flags[s] & shared_flag_mask != 0
+                solver_flags[solver_index[d], s] = 1
+                if pixel >= 0 and not bad and not bad_for_all:
                     submap = pixel // n_pix_submap
-                    bad = rcond[local_row(global2local, submap), pixel - submap * n_pix_submap, 0] == 0.0
-                solver_flags[solver_index[d], s] = bad
+                    local, column = local_row(global2local, submap), pixel - submap * n_pix_submap
+                    solver_flags[solver_index[d], s] = rcond[local, column, 0] == 0.0
 
 
 @ingot.jit
