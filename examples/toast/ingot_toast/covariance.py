@@ -110,20 +110,19 @@ def invert_covariance(invcov, threshold):
 
 
 @ingot.jit
-def apply_covariance(cov, zmap):
-    """Covariance times noise-weighted map, pixel by pixel: float64 (..., 3), kelvin."""
-    z0, z1, z2 = zmap[..., 0], zmap[..., 1], zmap[..., 2]
-    return np.stack(
-        (
-            cov[..., 0] * z0 + cov[..., 1] * z1 + cov[..., 2] * z2,
-            cov[..., 1] * z0 + cov[..., 3] * z1 + cov[..., 4] * z2,
-            cov[..., 2] * z0 + cov[..., 4] * z1 + cov[..., 5] * z2,
-        ),
-        axis=-1,
-    )
+def apply_covariance(cov, zmap, product):
+    """product = covariance times noise-weighted map, pixel by pixel: float64 (n_local, n_pix_submap, 3), kelvin."""
+    for i in range(zmap.shape[0]):
+        for j in range(zmap.shape[1]):
+            z0, z1, z2 = zmap[i, j]
+            ii, iq, iu, qq, qu, uu = cov[i, j]
+            product[i, j, 0] = ii * z0 + iq * z1 + iu * z2
+            product[i, j, 1] = iq * z0 + qq * z1 + qu * z2
+            product[i, j, 2] = iu * z0 + qu * z1 + uu * z2
 
 
 dispatch.register("accumulate_covariance", "ingot", accumulate_covariance)
+dispatch.register("apply_covariance", "ingot", apply_covariance)
 
 
 class Covariance(KernelOperator):

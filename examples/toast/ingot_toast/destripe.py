@@ -14,8 +14,8 @@ import ingot
 import numpy as np
 
 from . import dispatch
-from .covariance import apply_covariance
-from .data import Data, Observation
+from .covariance import apply_covariance  # noqa: F401 (registers kernels)
+from .data import Data, Observation, PixelMap
 from .kernels import check_equal, check_rows, kernel, local_row, spans
 from .mpi import exchange, total
 from .operator import KernelOperator, Keys, Operator, intervals, rows, shared, table, whole
@@ -171,10 +171,54 @@ class FlagForSolver(KernelOperator):
         return [*seen, *flags, rows(self.solver_flags), table(self.solver_flags), intervals(self.view)]
 
 
+class ApplyCovariance(Operator):
+    """`map` (K) = `covariance` (K²) times `zmap` (1/K), pixel by pixel."""
+
+    pixel_dist: str = "pixel_dist"
+    covariance: str = "covariance"
+    zmap: str = "zmap"
+    map: str = "map"
+
+    def requires(self) -> Keys:
+        return {"global": [self.covariance, self.zmap]}
+
+    def provides(self) -> Keys:
+        return {"global": [self.map]}
+
+    def supports_accel(self) -> bool:
+        return True
+
+    def kernels(self) -> list[str]:
+        return ["apply_covariance"]
+
+    def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
+        if self.map not in data:
+            data[self.map] = PixelMap(data[self.pixel_dist], 3)
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        dispatch.call("apply_covariance", *(data[name].data for name in (self.covariance, self.zmap, self.map)))
+
+
+class ClearMap(Operator):
+    """`map` becomes 0."""
+
+    map: str = "zmap"
+
+    def provides(self) -> Keys:
+        return {"global": [self.map]}
+
+    def supports_accel(self) -> bool:
+        return True
+
+    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        data[self.map].data[...] = 0
+
+
 class BinMap(Operator):
     """The binned map of a signal, kelvin: covariance times the noise-weighted map that the operators `build` accumulate.
 
-    `build` makes `zmap` of this process's samples; the map has those of all.
+    `build` adds this process's samples to `zmap`; the map has those of all. `options` are those of pipelines. A `zmap` that is there
+    is used, and stays.
     """
 
     build: Operator = BuildNoiseWeighted()
@@ -182,32 +226,56 @@ class BinMap(Operator):
     covariance: str = "covariance"
     pixel_dist: str = "pixel_dist"
     map: str = "map"
+    options: dict[str, Any] = {}
+    _begun = _existed = False
 
     def requires(self) -> Keys:
         keys = self.build.requires()
         return {**keys, "global": [*keys.get("global", []), self.covariance]}
 
     def provides(self) -> Keys:
-        return {"global": [self.map]}
+        return {"global": [self.map, self.zmap]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
+        if not self._begun:
+            self._begun, self._existed = True, self.zmap in data
+            if self._existed:
+                self._pipeline(ClearMap(map=self.zmap)).apply(data)
         self.build.exec(data, detectors)
 
     def _finalize(self, data: Data) -> None:
+        self._begun = False
         self.build.finalize(data)
         between = exchange(data, self.pixel_dist)
-        zmap = between.collect(data[self.zmap].to_host())
-        del data[self.zmap]
-        data[self.map] = between.map(apply_covariance(between.owned[self.covariance], zmap), "K")
+        names = {"pixel_dist": self.pixel_dist, "covariance": self.covariance, "zmap": self.zmap, "map": self.map}
+        if between.world is None:
+            self._pipeline(ApplyCovariance(**names)).apply(data)
+        else:
+            zmap = between.collect(data[self.zmap].to_host())
+            product = np.empty_like(zmap)
+            dispatch.call("apply_covariance", between.owned[self.covariance], zmap, product)
+            made = between.spread(product)
+            if self.map in data:
+                data[self.map].data[...] = made
+            else:
+                data[self.map] = PixelMap(data[self.pixel_dist], 3, values=made)
+        if not self._existed:
+            del data[self.zmap]
+
+    def _pipeline(self, *operators: Operator) -> Pipeline:
+        return Pipeline(operators, **{name: value for name, value in self.options.items() if name != "detector_sets"})
 
 
 @contextlib.contextmanager
-def staged(data: Data, options: dict[str, Any], names: Sequence[str]) -> Iterator[None]:
-    """Keeps detector data on the device of pipelines with these options, as far as there is room, from one to the next."""
+def staged(data: Data, options: dict[str, Any], keys: Keys) -> Iterator[None]:
+    """Keeps objects on the device of pipelines with these options, as far as there is room, from one to the next.
+
+    Nothing where pipelines go through sets of detectors: what they have there is of one set.
+    """
     memory, held = options.get("memory"), []
-    if memory is not None and options.get("device") is not False:
+    if memory is not None and options.get("device") is not False and options.get("detector_sets", "ALL") == "ALL":
         with contextlib.suppress(MemoryError):
-            for buffer in (buffer for name in names for buffer in data.buffers("detdata", name)):
+            for buffer in (buffer for kind, names in keys.items() for name in names for buffer in data.buffers(kind, name)):
                 if buffer.memory is None:
                     memory.stage(buffer)
                     held.append(buffer)
@@ -282,13 +350,18 @@ class Destripe(Operator):
         return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *own]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        names = ["template", self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
+        maps = "solver_zmap", "solver_map"
+        for name in maps:
+            data[name] = PixelMap(data[self.pixel_dist], 3)
         if not self.pointing:
             for ob in data.obs:
                 ob.detdata.ensure("template", detectors=ob.select(detectors))
-        with staged(data, self.options, names):
+        own = ["template", self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
+        with staged(data, self.options, {"detdata": own, "global": [*maps, self.covariance, self.pixel_dist]}):
             self._solve(data, detectors)
             data.remove("detdata", "template")
+            for name in maps:
+                del data[name]
 
     def _solve(self, data: Data, detectors: Sequence[str] | None) -> None:
         self._prepare(data, detectors)
@@ -346,11 +419,12 @@ class Destripe(Operator):
     def _projected(self, data: Data, detectors: Sequence[str] | None, *source: Operator) -> np.ndarray:
         """Mᵀ N⁻¹ Z of what `source` makes of "template"."""
         flags: dict[str, Any] = {"det_flags": self.solver_flags, "det_flag_mask": 1, "shared_flags": None}
-        accumulate = BuildNoiseWeighted(signal="template", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
+        accumulate = BuildNoiseWeighted(signal="template", zmap="solver_zmap", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
         stored = not self.pointing
         build = self._pipeline(*source, *self.pointing, accumulate, keep=["template"] if stored else [])
-        BinMap(build=build, covariance=self.covariance, pixel_dist=self.pixel_dist, map="template_map").apply(data, detectors)
+        names = {"covariance": self.covariance, "pixel_dist": self.pixel_dist, "zmap": "solver_zmap", "map": "solver_map"}
+        BinMap(build=build, options=self.options, **names).apply(data, detectors)
         data["projected"] = np.zeros(data["offsets"].n_amp)
-        back = [ScanMap(map="template_map", signal="template", subtract=True), NoiseWeight(signal="template", noise=self.noise)]
+        back = [ScanMap(map="solver_map", signal="template", subtract=True), NoiseWeight(signal="template", noise=self.noise)]
         self._pipeline(*([] if stored else [*source, *self.pointing]), *back, self._project()).apply(data, detectors)
         return data["projected"].data.copy()

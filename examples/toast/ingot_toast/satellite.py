@@ -141,7 +141,7 @@ class Workflow:
     def bin(self, name: str) -> None:
         """The binned map of the signal as it is."""
         build = self.pipeline(*self.pointing(), BuildNoiseWeighted(det_flags=None))
-        BinMap(build=build, map=name).apply(self.data)
+        BinMap(build=build, map=name, options=self.options).apply(self.data)
 
     def destripe(self, **options: Any) -> dict[str, Any]:
         """Takes the offsets out of the signal; the state of the solver."""
@@ -300,7 +300,7 @@ def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress
     for name, shape, dtype in (("signal", (), np.float64), ("pixels", (), np.int64), ("weights", (3,), np.float64))[: len(names)]:
         for ob in data.obs:
             ob.detdata.ensure(name, shape, dtype, "K" if name == "signal" else "1")
-    with staged(data, work.options, names):
+    with staged(data, work.options, {"detdata": names}):
         stage("simulating", 0.0, work.simulate, checkpoint)
         stage("weighing pixels", 0.3, work.weigh)
         stage("binning", 0.6, work.bin, "binned")
