@@ -12,7 +12,7 @@ from .limits import limit_threads
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=sys.modules["bench"].__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `cache`, `call`, `launch`")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `cache`, `call`, `profile`, `launch`")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("cpp", "numba", "jax"), help="only these besides NumPy")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs once (10)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
@@ -42,6 +42,7 @@ def _run(options: argparse.Namespace) -> int:
         "import": lambda: calls.imports(machine, min(options.rounds, 5)),
         "cache": lambda: stored.stored_calls(machine, min(options.rounds, 5), options.small, options.clock),
         "call": lambda: calls.overheads(machine, options.rounds, options.small),
+        "profile": lambda: calls.profiles(options.rounds, options.small),
         "launch": lambda: launches.launches(min(options.rounds, 5)) | launches.operations(min(options.rounds, 5)),
     }
     workloads = [w for w in WORKLOADS if chosen(w.name)]

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -263,3 +263,48 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
         "call, 10 captured variables": captured,
     }
     return {name: _overhead(c, rounds, small) for name, c in calls.items()}
+
+
+def profiles(rounds: int, small: bool) -> dict[str, dict]:
+    """Seconds of one call, or of an empty `with`, while `ingot.profile` is off and on, by turns; `plain` is what has no profile."""
+
+    def nothing() -> None:
+        pass
+
+    class Thing:
+        def plain(self) -> None:
+            pass
+
+        counted = ingot.profile(plain)
+
+    def steps() -> Iterator[int]:
+        yield from range(100)
+
+    x, thing = np.ones(1), Thing()
+    compiled, region = ingot.jit(add_into), ingot.profile("region")
+    names = {"plain": nothing, "counted": ingot.profile(nothing), "thing": thing, "compiled": compiled, "x": x, "region": region}
+    names |= {"also": ingot.profile(ingot.jit(add_into)), "ingot": ingot, "steps": steps, "counted_steps": ingot.profile(steps)}
+    compiled(x, x, x)
+    names["also"](x, x, x)
+    statements = {
+        "profile, function": ("plain()", "counted()", 1),
+        "profile, method": ("thing.plain()", "thing.counted()", 1),
+        "profile, compiled call": (None, "compiled(x, x, x)", 1),
+        "profile, decorated compiled call": (None, "also(x, x, x)", 1),
+        "profile, with a region": ("pass", "with region: pass", 1),
+        "profile, with a name": ("pass", "with ingot.profile('name'): pass", 1),
+        "profile, step of a generator": ("for _ in steps(): pass", "for _ in counted_steps(): pass", 100),
+    }
+    seconds: dict[str, dict[str, list[float]]] = {name: {} for name in statements}
+    was_on, count = ingot.profile.is_on, 50 if small else 5000
+    for _ in range(rounds):
+        for state, switch in (("off", ingot.profile.stop), ("on", ingot.profile.start)):
+            switch()
+            for name, (plain, statement, steps_of) in statements.items():
+                for what, text in (("plain", plain), (state, statement)):
+                    if text is not None:
+                        times = -(-count // steps_of)
+                        took = timeit.timeit(text, globals=names, number=times) / times / steps_of
+                        seconds[name].setdefault(what, []).append(took)
+    (ingot.profile.start if was_on else ingot.profile.stop)()
+    return {name: {what: {"min": min(s), "median": statistics.median(s)} for what, s in of.items()} for name, of in seconds.items()}

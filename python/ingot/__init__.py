@@ -38,6 +38,7 @@ from ._jit import disabled as _disabled
 from ._jit import jit
 from ._lazy import lazy
 from ._memory import memory, set_cache_limit
+from ._profile import profile
 from ._signature import Type
 from ._threads import get_num_threads, set_num_threads
 from ._vectorize import vectorize
@@ -114,6 +115,7 @@ __all__ = [
     "pmean",
     "pmin",
     "prange",
+    "profile",
     "psum",
     "random",
     "release_memory",

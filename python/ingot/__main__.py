@@ -6,8 +6,9 @@ import sys
 from . import _check, _info, tour
 from ._ahead import command as _build
 from ._cache import command as _cache
+from ._profile import command as _profile
 
-COMMANDS = (_build, _cache, _check, _info, tour)
+COMMANDS = (_build, _cache, _check, _info, _profile, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

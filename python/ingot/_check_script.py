@@ -25,18 +25,23 @@ class Outcome(NamedTuple):
 
 def run(script: str, arguments: list[str]) -> tuple[list[Outcome], int]:
     """Runs a script as `python SCRIPT ARGUMENTS` does. The outcomes in their order, and the exit status of the script."""
+    outcomes: list[Outcome] = []
+    with _watched(outcomes):
+        status = run_script(script, arguments)
+    return outcomes, status
+
+
+def run_script(script: str, arguments: list[str]) -> int:
+    """Runs a script as `python SCRIPT ARGUMENTS` does: its exit status."""
     if not Path(script).is_file():
         raise SystemExit(f"{script} is no Python file")
-    outcomes: list[Outcome] = []
     before = sys.argv, sys.path[:]
     sys.argv = [script, *arguments]
     sys.path.insert(0, str(Path(script).resolve().parent))
     try:
-        with _watched(outcomes):
-            status = _status_of(script)
+        return _status_of(script)
     finally:
         sys.argv, sys.path[:] = before
-    return outcomes, status
 
 
 def _status_of(script: str) -> int:

@@ -28,6 +28,7 @@ from ._devices import Device, handle_of, target_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._explanation import Explanation, explanation
 from ._host import c_pointer
+from ._profile import compiling
 from ._signature import DTYPES, Signature
 from ._specialisation import Call, Loaded, Loading, Specialisation, core
 from ._static import Constants, Static
@@ -91,6 +92,8 @@ if TYPE_CHECKING:
         _wait_as: Any
         _reduce_what_waits: Any
         _only_reads: Any
+        _profile_as: Any
+        _profile_label: Any
         _measure: Any
         _open_texts: Any
         _capture: Any
@@ -254,9 +257,14 @@ class Function(Base[P, R_co]):
         found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
-        if self._is_storable and (stored := self._load(arguments, values)) is not None:
-            return stored
-        return _ingot.with_room(self._specialise_anew, arguments, values)
+        label = self._profile_label()
+        if self._is_storable:
+            with compiling(label, "cache"):
+                stored = self._load(arguments, values)
+            if stored is not None:
+                return stored
+        with compiling(label, "frontend"):
+            return _ingot.with_room(self._specialise_anew, arguments, values)
 
     @property
     def _is_storable(self) -> bool:
@@ -278,6 +286,7 @@ class Function(Base[P, R_co]):
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
         specialisation.wanted = self._wanted()
+        specialisation.label = self._profile_label()
         if stored.tier == Tier.QUICK:
             specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
         specialisation.take(stored.code, Tier(stored.tier))
@@ -373,6 +382,7 @@ class Function(Base[P, R_co]):
                 raise
             specialisation = Specialisation(program, key, why, self.loading)
             specialisation.wanted = self._wanted()
+            specialisation.label = self._profile_label()
             if self._is_storable:
                 specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._add(specialisation)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._function import Function
 from ._jit import disabled
+from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 from ._vectorize import TARGETS
 
@@ -106,4 +107,4 @@ def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Calla
         from ._vectorize_device import DeviceGUFunction
 
         kind = DeviceGUFunction
-    return lambda function: kind(function, parse_signatures(signatures), layout)
+    return lambda function: kind(uncounted(function), parse_signatures(signatures), layout)

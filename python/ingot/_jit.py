@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from ._devices import Device, checked
 from ._function import Function
+from ._profile import label_of, uncounted
 from ._signature import Signature, Type, parse_signatures
 from ._static import static
 from ._tiers import TIERS
@@ -116,14 +117,15 @@ def jit(
     where = checked(device)
     if tier not in TIERS:
         raise ValueError(f"tier is auto, quick or full, not {tier!r}")
-    is_function = isinstance(function, (types.FunctionType, Function))
+    is_function = isinstance(uncounted(function), (types.FunctionType, Function))
     if function is not None and not is_function:
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
     if parsed is not None and (static_argnums is not None or static_argnames is not None):
         raise TypeError("static arguments of a function with signatures: the types of these say nothing of values")
 
-    def decorate(f: Any) -> Any:
+    def decorate(given: Any) -> Any:
+        f = uncounted(given)
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
         own = f.__ingot_function__ if isinstance(f, Function) else f
@@ -132,6 +134,8 @@ def jit(
             return own
         made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         made.is_stored, made.tier = bool(cache), tier
+        if (label := label_of(given)) is not None:
+            made._profile_as(label)
         return made
 
     return decorate(function) if is_function else decorate

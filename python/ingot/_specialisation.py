@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from . import _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
 from ._callbacks import Cells, call_host, kept_after
+from ._profile import OF_NO_FUNCTION, compiling
 from ._routines import library
 from ._streams import holding
 from ._tiers import Tier
@@ -73,6 +74,8 @@ class Specialisation(_ingot.Specialisation):
     """Of the code that calls run; None: there is none yet."""
     wanted = "full"
     """Which code calls are to have: that of a tier, or `auto`."""
+    label = OF_NO_FUNCTION
+    """Of the calls of its function, in profiles."""
 
     def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
@@ -121,6 +124,10 @@ class Specialisation(_ingot.Specialisation):
             self._watch(0.0)
 
     def _make(self, tier: Tier) -> None:
+        with compiling(self.label, tier.name.lower()):
+            self._make_code(tier)
+
+    def _make_code(self, tier: Tier) -> None:
         start = time.thread_time()
         code = self.compile(quick=tier is Tier.QUICK)["object"]
         loaded = _ingot.Code.load(code, self.load_options)

@@ -17,6 +17,7 @@ from . import _errors, _ingot, _source
 from ._exceptions import exception
 from ._function import Function
 from ._jit import disabled, relaxations
+from ._profile import uncounted
 from ._signature import DTYPES, Signature, parse_signatures
 from ._specialisation import Specialisation
 
@@ -512,6 +513,7 @@ def vectorize(
         raise ValueError(f"an identity is a number, 'reorderable' or None, not {identity!r}")
     relaxed = relaxations(fastmath)
     given = None
+    function = uncounted(function)
     if isinstance(function, (types.FunctionType, Function, Vectorized)):
         given = function
     elif function is not None:
@@ -519,6 +521,7 @@ def vectorize(
     parsed = parse_signatures(signatures) if signatures is not None else None
 
     def decorate(f: Any) -> Vectorized:
+        f = uncounted(f)
         if not isinstance(f, (types.FunctionType, Function, Vectorized)):
             raise TypeError(f"vectorize() takes a Python function, not {type(f).__name__}")
         plain = f if isinstance(f, types.FunctionType) else f.__ingot_function__

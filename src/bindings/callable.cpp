@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 #include <new>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,8 @@
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
+#include "bindings/profile.h"
+#include "bindings/profiled.h"
 #include "bindings/recogniser.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
@@ -121,6 +125,7 @@ struct State {
   std::vector<nb::object> kept;             ///< what the captures point to
   std::vector<Counted<const Known>> known;  ///< the last used ones first, roughly
   Operation* operation = nullptr;           ///< what calls are that may wait; `kept` has it
+  std::optional<profile::LabelId> label;    ///< in profiles
   bool is_reduction = false;                ///< calls may compute what their first argument waits for
 
   static constexpr size_t kMaxKnown = 64;
@@ -510,6 +515,30 @@ PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, 
   return call_in_python(self, positional, named);
 }
 
+/// The label of its calls in profiles: made of its name, unless it has been given another.
+profile::LabelId label_of(PyObject* self, State& state) {
+  if (state.label) return *state.label;
+  const std::string name = nb::cast<std::string>(nb::str(nb::handle(self).attr("__qualname__")));
+  const size_t local = name.rfind("<locals>.");
+  const std::string shown = local == std::string::npos ? name : name.substr(local + 9);
+  state.label = profile::number_of({shown, "ingot", "", profile::Kind::Compiled});
+  return *state.label;
+}
+
+/// A call that a profiler of Python's may look at.
+PyObject* call_seen(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
+                    PyObject* keywords) {
+  if (is_profiled()) return call_shown(self, state, arguments, flagged, keywords);
+  return call_unseen(self, &state, arguments, static_cast<size_t>(PyVectorcall_NARGS(flagged)), keywords);
+}
+
+/// A call that Ingot's profile counts.
+[[gnu::noinline]] PyObject* call_counted(PyObject* self, State& state, PyObject* const* arguments,
+                                         size_t flagged, PyObject* keywords) {
+  const profile::Activation activation(label_of(self, state));
+  return call_seen(self, state, arguments, flagged, keywords);
+}
+
 PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords) {
   return guarded(
       [&]() -> PyObject* {
@@ -519,6 +548,8 @@ PyObject* call(PyObject* self, PyObject* const* arguments, size_t flagged, PyObj
           const auto [positional, named] = packed(arguments, count, keywords);
           return Py_TYPE(self)->tp_call(self, positional.ptr(), named.ptr());
         }
+        if (state != nullptr && profile::is_on()) [[unlikely]]
+          return call_counted(self, *state, arguments, flagged, keywords);
         if (state != nullptr && is_profiled()) [[unlikely]]
           return call_shown(self, *state, arguments, flagged, keywords);
         return call_unseen(self, state, arguments, count, keywords);
@@ -773,7 +804,20 @@ PyObject* enable(PyObject* type, PyObject*) {
 
 }  // namespace
 
-bool is_callable(PyObject* object) { return is_one(object); }
+bool is_compiled_function(PyObject* object) { return is_one(object); }
+
+bool is_callable(PyObject* object) { return is_one(object) || is_profiled_function(object); }
+
+PyObject* call_unrecorded(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords) {
+  return guarded(
+      [&]() -> PyObject* {
+        State* const state = object_of(self).state;
+        if (state == nullptr || has_call_of_its_own(Py_TYPE(self)))
+          return PyObject_Vectorcall(self, arguments, flagged, keywords);
+        return call_seen(self, *state, arguments, flagged, keywords);
+      },
+      nullptr);
+}
 
 void bind_callable(nb::module_& m) {
   static PyMemberDef members[] = {
@@ -867,6 +911,15 @@ void bind_callable(nb::module_& m) {
         state.kept.push_back(std::move(operation));
       },
       "From now on calls are this operation, which may wait.");
+  add_method(
+      type, "_profile_as",
+      [](nb::handle self, const std::string& name) {
+        state_of(self).label = profile::number_of({name, "ingot", "", profile::Kind::Compiled});
+      },
+      "From now on its calls have this name in profiles.");
+  add_method(
+      type, "_profile_label", [](nb::handle self) { return label_of(self.ptr(), state_of(self)); },
+      "The number of the label of its calls in profiles.");
   add_method(
       type, "_reduce_what_waits", [](nb::handle self) { state_of(self).is_reduction = true; },
       "From now on calls are computed together with what their first argument waits for.");

@@ -14,6 +14,13 @@ namespace nb = nanobind;
 void bind_callable(nb::module_& m);
 
 /// Whether an object is a Callable.
+bool is_compiled_function(PyObject* object);
+
+/// Whether an object is a Callable, or a function of `ingot.profile`: known by identity where it is an
+/// argument.
 bool is_callable(PyObject* object);
+
+/// A call of a Callable that has no row of its own in profiles.
+PyObject* call_unrecorded(PyObject* self, PyObject* const* arguments, size_t flagged, PyObject* keywords);
 
 }  // namespace ingot::bindings

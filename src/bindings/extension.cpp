@@ -19,6 +19,7 @@
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
 #include "bindings/portable.h"
+#include "bindings/profiled.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
@@ -101,6 +102,7 @@ NB_MODULE(_ingot, m) {
   bind_pending(m);
   bind_callable(m);
   bind_portable(m);
+  bind_profile(m);
   Objects::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);

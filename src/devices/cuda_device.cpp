@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "devices/observer.h"
 #include "devices/recording.h"
 #include "devices/thread_streams.h"
 
@@ -238,6 +239,7 @@ size_t CudaDevice::size_of(int64_t bytes) const {
 
 void CudaDevice::write(Address to, const void* from, int64_t bytes) {
   Recording::refuse("a copy to the device");
+  const ObservedCopy observed(*this, Observer::Copy::ToDevice, bytes);
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
@@ -253,6 +255,7 @@ void CudaDevice::write(Address to, const void* from, int64_t bytes) {
 
 void CudaDevice::read(void* to, Address from, int64_t bytes) {
   Recording::refuse("a copy from the device");
+  const ObservedCopy observed(*this, Observer::Copy::ToHost, bytes);
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) == 0) return;
@@ -273,6 +276,7 @@ void CudaDevice::copy(Address to, Address from, int64_t bytes) {
 void CudaDevice::fill(Address to, std::byte value, int64_t bytes) {
   if (Recording* const recording = Recording::of_thread()) [[unlikely]]
     return recording->fill(*this, to, value, bytes);
+  const ObservedCopy observed(*this, Observer::Copy::Fill, bytes);
   const Active active(*this);
   const CudaStreamHandle stream = current_handle();
   if (size_of(bytes) != 0)

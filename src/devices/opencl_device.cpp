@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstring>
 
+#include "devices/observer.h"
 #include "devices/recording.h"
 #include "devices/thread_streams.h"
 
@@ -235,6 +236,7 @@ void OpenClDevice::put_copy(void* to, const void* from, size_t bytes, const char
 
 void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
   Recording::refuse("a copy to the device");
+  const ObservedCopy observed(*this, Observer::Copy::ToDevice, bytes);
   enter();
   constexpr const char* kWhat = "a copy to the device";
   const size_t size = size_of(bytes);
@@ -257,6 +259,7 @@ void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
 
 void OpenClDevice::read(void* to, Address from, int64_t bytes) {
   Recording::refuse("a copy from the device");
+  const ObservedCopy observed(*this, Observer::Copy::ToHost, bytes);
   enter();
   constexpr const char* kWhat = "a copy from the device";
   if (size_of(bytes) == 0) return;
@@ -279,6 +282,7 @@ void OpenClDevice::copy(Address to, Address from, int64_t bytes) {
 void OpenClDevice::fill(Address to, std::byte value, int64_t bytes) {
   if (Recording* const recording = Recording::of_thread()) [[unlikely]]
     return recording->fill(*this, to, value, bytes);
+  const ObservedCopy observed(*this, Observer::Copy::Fill, bytes);
   enter();
   constexpr const char* kWhat = "filling memory";
   if (size_of(bytes) == 0) return;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "devices/observer.h"
 #include "devices/pool.h"
 
 namespace ingot::devices {
@@ -171,7 +172,9 @@ void Graph::begin() {
 }
 
 void Graph::launch(size_t piece) {
-  if (pieces_[piece].begin != pieces_[piece].end) pieces_[piece].sequence->launch();
+  if (pieces_[piece].begin == pieces_[piece].end) return;
+  const ObservedLaunch observed(device_, "graph");
+  pieces_[piece].sequence->launch();
 }
 
 }  // namespace ingot::devices

@@ -259,11 +259,14 @@ inline bool is_plain(nb::handle object) {
          type == &PyUnicode_Type || object.is_none();
 }
 
-/// Whether it is a function of `ingot.jit`. (What wraps one has its attributes, too.)
-inline bool is_jitted(nb::handle object) {
-  const nb::object kind = imported("ingot._ingot").attr("Callable");
-  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(kind.ptr())) != 0;
-}
+/// Whether it is a function of `ingot.profile`. Compiled code has what it wraps in its place.
+bool is_counted(nb::handle object);
+/// That function.
+nb::object uncounted(const nb::object& object);
+
+/// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
+/// `__ingot_function__` is what is compiled. (What wraps one has its attributes, too.)
+bool is_jitted(nb::handle object);
 
 /// Whether it is a ufunc that `ingot.vectorize` has made.
 inline bool is_vectorized(nb::handle object) {

@@ -781,6 +781,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
+  if (is_counted(function)) return this->call(Static{uncounted(function)}, call);
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     call.function = function;

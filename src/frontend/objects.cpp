@@ -39,6 +39,27 @@ std::string name_of(const nb::object& type) { return text_of(type.attr("__name__
 
 }  // namespace
 
+bool is_counted(nb::handle object) {
+  if (PyFunction_Check(object.ptr())) {
+    // A generator or coroutine: a function of Python's with a mark.
+    PyObject* const own = reinterpret_cast<PyFunctionObject*>(object.ptr())->func_dict;
+    return own != nullptr && PyDict_GetItemString(own, "__ingot_counted__") != nullptr;
+  }
+  return !is_plain(object) &&
+         nb::isinstance(object, imported("ingot._ingot").attr("profile").attr("Profiled"));
+}
+
+nb::object uncounted(const nb::object& object) {
+  return attribute(object, PyFunction_Check(object.ptr()) ? "__wrapped__" : "__ingot_function__");
+}
+
+bool is_jitted(nb::handle object) {
+  if (is_plain(object)) return false;
+  const nb::object kind = imported("ingot._ingot").attr("Callable");
+  return PyObject_TypeCheck(object.ptr(), reinterpret_cast<PyTypeObject*>(kind.ptr())) != 0 ||
+         is_counted(object);
+}
+
 bool is_generated(const nb::object& raw) {
   if (!PyFunction_Check(raw.ptr())) return false;
   const std::string module = text_of(raw.attr("__globals__").attr("get")("__name__", nb::str("")));

@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "devices/device.h"
 #include "devices/libraries.h"
+#include "devices/observer.h"
 #include "devices/recording.h"
 #include "runtime/buffer_list.h"
 #include "runtime/context.h"
@@ -300,7 +301,10 @@ bool run_by_library(Device& device, const char* what, std::string_view layout, v
     const int64_t* const strides = view.strides(rank);
     views.push_back({dtype, address_of(view.data), {lengths, lengths + rank}, {strides, strides + rank}});
   });
-  return libraries->run(what, views);
+  devices::ObservedLaunch observed(device, what);
+  const bool has_run = libraries->run(what, views);
+  if (!has_run) observed.forget();
+  return has_run;
 }
 
 /// Elements of device memory as they are on the host meanwhile.
@@ -383,6 +387,7 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
       call->arguments[count - 1] = &packed;
     }
     if (call->may_raise == 0) {
+      const devices::ObservedLaunch observed(device, call->name);
       device.launch(kernel, launch, {call->arguments, count});
       return 0;
     }
@@ -391,7 +396,10 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     Address record = address_of(memory->data);
     device.write(record, &error, sizeof error);
     call->arguments[0] = &record;
-    device.launch(kernel, launch, {call->arguments, count});
+    {
+      const devices::ObservedLaunch observed(device, call->name);
+      device.launch(kernel, launch, {call->arguments, count});
+    }
     let_go(*context);
     device.read(&error, record, sizeof error);
     if (error.turn == KernelError::kNone) return 0;

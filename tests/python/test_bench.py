@@ -54,6 +54,8 @@ def test_calls_are_measured(figures):
     for part in figures.values():
         for title in ("first call: add_one", "import", "call, output given", "call, new output", "call, dict of 10 arrays"):
             assert part["calls"][title]["ingot"]["min"] > 0
+        for title in ("profile, function", "profile, compiled call", "profile, with a name"):
+            assert part["calls"][title]["off"]["min"] > 0 and part["calls"][title]["on"]["min"] > 0
         launch = part["calls"]["launch, emulated"]["ingot"]
         assert isinstance(launch, str) or launch["min"] > 0  # the program is there beside a build only
 

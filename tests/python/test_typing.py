@@ -77,6 +77,18 @@ def by_libraries(a: ingot.Array) -> ingot.Array:
 def untyped(x):
     return x
 
+@ingot.profile
+def counted(x: float) -> str:
+    with ingot.profile("region", implementation="ingot") as region:
+        region.bytes_up += 8
+    for row in ingot.profile.rows():
+        path: tuple[str, ...] = row.path
+    return ingot.profile.rows()[0].name
+
+@ingot.profile("name")
+def named(x: float) -> int:
+    return 1
+
 reveal_type(bare(1.0))
 reveal_type(bare(1.0, n=3, scale=2.0))
 reveal_type(with_options(1))
@@ -94,10 +106,14 @@ reveal_type(ingot.jit(bare)(1.0))
 reveal_type(plus.nin)
 reveal_type(twice.types)
 reveal_type(plus.reduce([1.0]))
+reveal_type(counted(1.0))
+reveal_type(named(1.0))
+reveal_type(ingot.profile(with_options)(1))
+reveal_type(ingot.profile.rows()[0].seconds)
 ingot.jit(untyped)(1)
 """
 REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "ingot._explanation.Explanation", "float"]
-REVEALED += ["int", "list[str]", "Any"]
+REVEALED += ["int", "list[str]", "Any", "str", "int", "str", "float"]
 WRONG = {
     'bare("text")': "arg-type",
     "bare()": "call-arg",
@@ -108,6 +124,9 @@ WRONG = {
     "ingot.jit(nopyhton=True)": "call-overload",
     "plus.reduces([1.0])": "attr-defined",
     "ingot.vectorize(nopyhton=True)": "call-overload",
+    'counted("text")': "arg-type",
+    "ingot.profile(1)": "call-overload",
+    "ingot.profile.strat()": "attr-defined",
     "ingot.device_put(1, 2)": "arg-type",
     "ingot.cuda.event_elapsed_time(1, 2)": "arg-type",
     "ingot.cuda.stream().is_donne()": "attr-defined",

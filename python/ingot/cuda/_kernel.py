@@ -23,6 +23,7 @@ from .._errors import UnsupportedError
 from .._explanation import Explanation
 from .._function import Function, refused_argument, type_text, without_body
 from .._jit import relaxations
+from .._profile import uncounted
 from .._specialisation import Loading
 from .._signature import Signature, Type, parse_signatures
 from ._code import Inspected
@@ -321,11 +322,13 @@ def jit(
     from ._linking import linkables
 
     relaxed = relaxations(fastmath)
+    func_or_sig = uncounted(func_or_sig)
     is_function = isinstance(func_or_sig, (types.FunctionType, Function))
     parsed = None if is_function else _parsed(func_or_sig, device)
     kept = {"link": linkables(link), "max_registers": max_registers, "launch_bounds": launch_bounds, "debug": debug, "opt": opt}
 
     def decorate(f: Any) -> Any:
+        f = uncounted(f)
         if not isinstance(f, (types.FunctionType, Function)):
             raise TypeError(f"cuda.jit() takes a Python function, not {type(f).__name__}")
         own = f.__ingot_function__ if isinstance(f, Function) else f
