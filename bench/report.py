@@ -106,10 +106,10 @@ def means_text(outcomes: list[Outcome]) -> str:
 
 
 def calls_text(tables: dict[str, dict[str, Any]]) -> str:
-    """First calls in ms, imports in CPU ms, calls and launches in ns."""
+    """First calls in ms, imports in CPU ms, calls, profiles and launches in ns."""
     lines = []
     for title, table in tables.items():
-        scale, unit = (1e9, "ns") if title.startswith(("call", "launch")) else (1e3, "ms" if title.startswith(("first", "cache")) else "CPU ms")
+        scale, unit = (1e9, "ns") if title.startswith(("call", "launch", "profile")) else (1e3, "ms" if title.startswith(("first", "cache")) else "CPU ms")
         digits = 2 if title.startswith("cache") else 1
         lines += [f"\n{title}, {unit}", f"  {'':24}{'min':>10}{'median':>10}"]
         for name, figures in table.items():

@@ -150,7 +150,7 @@ def test_regions_are_refused_in_compiled_code():
         with ingot.profile("inside"):
             return x + 1
 
-    with pytest.raises(ingot.UnsupportedError):
+    with pytest.raises(ingot.UnsupportedError, match="instead"):
         refused(1.0)
     assert calls() == {"refused": 1}
 
@@ -222,8 +222,6 @@ def test_copies_have_rows():
         there = ingot.device_put(x, DEVICE)
         there.to_host()
         ingot.jit(lambda a: a[::2].copy())(there).to_host()
-        zeros = ingot.cuda.device_array(16, np.float64) if ingot.cuda.is_available() else None
-    del zeros
     after = ingot.memory(DEVICE)
     found = rows(("upload", "download", "zero"))
     up = sum(row.bytes_up for row in found.values())
@@ -233,6 +231,10 @@ def test_copies_have_rows():
     assert (row.calls, row.device, row.bytes_down) == (1, "emulated:0", 0) and row.seconds > 0
     assert found["moves|download"].calls == 2
     assert sum(row.seconds for path, row in found.items() if path.count("|") == 1) < rows()["moves"].seconds
+    with DEVICE, ingot.profile("inverts"):
+        ingot.cuda.solver.inv(ingot.device_put(np.eye(3) * 2.0, DEVICE))
+    zeroed = rows(("zero",))["inverts|zero"]
+    assert zeroed.calls >= 1 and zeroed.bytes_up == zeroed.bytes_down == 0
     ingot.profile.stop()
     ingot.device_put(x, DEVICE)
     assert rows(("upload",))["moves|upload"].calls == 1

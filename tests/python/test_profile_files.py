@@ -7,6 +7,7 @@ import json
 import multiprocessing
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -112,6 +113,77 @@ def test_gather_by_mpi():
     with ingot.profile("a"):
         pass
     assert [r.path for r in ingot.profile.gather(MPI.COMM_WORLD)] == [("a",)]
+    comm = ingot.profile.watch(MPI.COMM_WORLD)
+    assert comm.Dup().allreduce(3) == 3 * comm.Get_size()
+    assert ("MPI.allreduce",) in {r.path for r in ingot.profile.gather(comm)}
+
+
+RANKS = """
+import numpy as np
+from mpi4py import MPI
+import ingot
+
+comm = ingot.profile.watch(MPI.COMM_WORLD)
+with ingot.profile("run"):
+    for _ in range(comm.rank + 1):
+        with ingot.profile("step"):
+            pass
+    total = np.zeros(1)
+    comm.Allreduce(np.ones(1), total)
+rows = ingot.profile.gather(comm)
+if rows is not None:
+    ingot.profile.save("all.csv", rows)
+"""
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("mpi4py") is None or shutil.which("mpiexec") is None, reason="mpi4py or mpiexec is not installed"
+)
+def test_ranks_of_mpiexec(tmp_path):
+    environment = os.environ | {"INGOT_PROFILE": str(tmp_path / "run.csv"), "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    environment |= {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    command = ["mpiexec", "-n", "3", sys.executable, "-c", RANKS]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    found = {r.path: r for r in load(tmp_path / "all.csv")}
+    step = found[("run", "step")]
+    assert (step.processes, step.calls, step.calls_min, step.calls_max) == (3, 6, 1, 3)
+    assert found[("run", "MPI.Allreduce")].processes == 3
+    for rank in range(3):
+        assert {r.path: r.calls for r in load(tmp_path / f"run.{rank}.csv")}[("run", "step")] == rank + 1
+
+
+def test_calls_of_mpi():
+    class Communicator:
+        size = 1
+
+        def Allreduce(self, given, taken):
+            taken[:] = given
+
+        def Split(self, color, key=0):
+            return Communicator()
+
+        def free(self, comm):
+            return type(comm)
+
+    comm = ingot.profile.watch(Communicator())
+    given, taken = [1, 2], [0, 0]
+    with ingot.profile("solve"):
+        comm.Allreduce(given, taken)
+        part = comm.Split(0, key=1)
+        for _ in range(3):
+            part.Allreduce(given, taken)
+    assert taken == given and comm.size == 1 and comm.free(part) is Communicator
+    with pytest.raises(AttributeError):
+        comm.missing
+    found = {r.path: r for r in ingot.profile.rows()}
+    assert {path: r.calls for path, r in found.items()} == {
+        ("solve",): 1,
+        ("solve", "MPI.Allreduce"): 4,
+        ("solve", "MPI.Split"): 1,
+        ("MPI.free",): 1,
+    }
+    assert found[("solve", "MPI.Allreduce")].implementation == "mpi"
 
 
 NAMES = ["plain", "a,b", 'with "quotes"', "two\nlines", "bar|bar", "back\\slash", "\\|", "", "  spaces ", "grüße ∂", "=1+1", "\r", ";", "'"]
@@ -197,6 +269,8 @@ def test_merge_counts_nothing_twice():
     table = merged([("a", rows)])
     seconds = {(line.text, line.kind): line.cells[0].seconds for line in table.lines}
     assert seconds == {("f", "call"): 10.0, ("g", "call"): 8.0, ("f", "kernel"): 1.0} and table.total.cells[0].seconds == 10.0
+    own = merged([("a", [row("f", 10.0, own=1.0), row("f|compile", 9.0, kind="compile"), row("g|compile", 2.0, kind="compile")])], own=True)
+    assert {line.text: line.cells[0].seconds for line in own.lines} == {"f": 1.0, "compile": 11.0} and own.total.cells[0].seconds == 12.0
     by_path = merged([("a", rows)], "path")
     assert len(by_path.lines) == 4
 

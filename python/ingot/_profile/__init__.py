@@ -131,6 +131,16 @@ class Profile(Base):
         every = comm.gather(self.rows(), root=0)
         return None if every is None else gathered(every)
 
+    def watch(self, comm: Any) -> Any:
+        """A communicator of mpi4py's, or what is like one, whose calls have rows: `MPI.Allreduce`, of the implementation `mpi`.
+
+        Communicators that it gives, such as those of `Split`, are watched as well. What wants mpi4py's own class is given the
+        communicator itself.
+        """
+        from ._mpi import Watched
+
+        return Watched(comm)
+
     def save(self, file: str | os.PathLike, rows: Iterable[Row] | None = None) -> None:
         """Writes the rows, or those given, as CSV; docs/profiling.md names the columns."""
         from ._rows import save

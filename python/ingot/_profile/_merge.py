@@ -9,10 +9,6 @@ from typing import NamedTuple
 
 from ._rows import Row, path_text
 
-OF_DEVICES = ("kernel",)
-"""Kinds of which the time is a device's, beside that of the threads."""
-
-
 class Cell(NamedTuple):
     """What a run has of a line."""
 
@@ -50,7 +46,7 @@ class Table(NamedTuple):
     lines: tuple[Line, ...]
     """Those where the most is lost come first."""
     total: Line
-    """The outermost regions of the threads; its calls and bytes are those of all rows."""
+    """The rows that none is around, and whose time is no device's; its calls and bytes are those of all rows."""
 
 
 def _group(row: Row) -> str:
@@ -58,11 +54,12 @@ def _group(row: Row) -> str:
     return "call" if row.kind in ("region", "compiled") else row.kind
 
 
-def _summed(rows: Iterable[Row], inside: set[int] | None = None) -> Cell:
+def _summed(rows: Iterable[Row], left_out: set[int], own: bool = False) -> Cell:
+    """`left_out`: the rows of which the seconds do not count."""
     rows = list(rows)
     named = dict.fromkeys(row.implementation for row in rows if row.implementation)
     return Cell(
-        seconds=sum(row.seconds for row in rows if inside is None or id(row) not in inside),
+        seconds=sum(row.own if own else row.seconds for row in rows if id(row) not in left_out),
         calls=sum(row.calls for row in rows),
         bytes_up=sum(row.bytes_up for row in rows),
         bytes_down=sum(row.bytes_down for row in rows),
@@ -81,26 +78,32 @@ def _inside_itself(rows: Sequence[Row]) -> set[int]:
     return {id(row) for row in rows if is_inside(row)}
 
 
-def merged(runs: Sequence[tuple[str, Sequence[Row]]], by: str = "operation") -> Table:
-    """The table of runs, each a name and rows. Lines are those of all runs: where one has none, it stands empty."""
+def _not_outermost(rows: Sequence[Row]) -> set[int]:
+    """Rows that have a row around, or whose time is a device's."""
+    paths = {row.path for row in rows}
+    return {id(row) for row in rows if row.path[:-1] in paths or row.kind == "kernel" or row.kind == "region" and row.device}
+
+
+def merged(runs: Sequence[tuple[str, Sequence[Row]]], by: str = "operation", own: bool = False) -> Table:
+    """The table of runs, each a name and rows. Lines are those of all runs: where one has none, it stands empty.
+
+    `own`: seconds are those that are not in rows inside; the total is of whole seconds all the same.
+    """
     found: dict[tuple, list[list[Row]]] = {}
     inside: set[int] = set()
     for number, (_, rows) in enumerate(runs):
-        if by == "operation":
+        if by == "operation" and not own:
             inside |= _inside_itself(rows)
         for row in rows:
             key = (row.name if by == "operation" else row.path, _group(row))
             found.setdefault(key, [[] for _ in runs])[number].append(row)
     lines = [
-        Line(what if by == "operation" else path_text(what), kind, tuple(_summed(rows, inside) if rows else None for rows in of_runs))
+        Line(what if by == "operation" else path_text(what), kind, tuple(_summed(rows, inside, own) if rows else None for rows in of_runs))
         for (what, kind), of_runs in found.items()
     ]
     lines.sort(key=lambda line: (-line.loss, line.text, line.kind))
-    whole = []
-    for _, rows in runs:
-        outermost = {id(row) for row in rows if len(row.path) == 1 and row.kind not in OF_DEVICES}
-        whole.append(_summed(rows, {id(row) for row in rows} - outermost))
-    return Table(by, tuple(name for name, _ in runs), tuple(lines), Line("total", "call", tuple(whole)))
+    whole = tuple(_summed(rows, _not_outermost(rows)) for _, rows in runs)
+    return Table(by, tuple(name for name, _ in runs), tuple(lines), Line("total", "call", whole))
 
 
 def time_text(seconds: float) -> str:

@@ -20,6 +20,7 @@ def add_command(subparsers: Any) -> None:
     compare = commands.add_parser("merge", help="profiles side by side: a line for each operation, a column for each file")
     compare.add_argument("files", nargs="+", metavar="FILE.csv", help="what ingot.profile.save or INGOT_PROFILE has written; ratios are to the first")
     compare.add_argument("--by", choices=("operation", "path"), default="operation", help="what a line is (operation)")
+    compare.add_argument("--own", action="store_true", help="compare the seconds that are not in rows inside, such as those of compiling")
     compare.add_argument("--html", metavar="FILE", help="write a page with bars")
     compare.add_argument("--csv", metavar="FILE", help="write the table as CSV")
     compare.set_defaults(run=run_merge)
@@ -57,7 +58,7 @@ def run_merge(options: argparse.Namespace) -> int:
     runs = _loaded(options.files)
     if runs is None:
         return 2
-    table = merged(list(zip(names_of(options.files), runs)), options.by)
+    table = merged(list(zip(names_of(options.files), runs)), options.by, options.own)
     print(as_text(table))
     return _written(lambda: (options.csv and save_table(options.csv, table), options.html and save_page(options.html, table)))
 
