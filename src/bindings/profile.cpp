@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <new>
 #include <utility>
 
 namespace ingot::bindings::profile {
@@ -91,6 +92,18 @@ void put_ended_together(Profile& profile) {
   }
 }
 
+/// Keeps an event, unless there are too many, or there is no memory for it.
+template <class T>
+void keep(std::vector<T>& events, int64_t& lost, const T& event) noexcept {
+  if (events.size() < kMostEvents) {
+    try {
+      return events.push_back(event);
+    } catch (const std::bad_alloc&) {
+    }
+  }
+  ++lost;
+}
+
 Thread& begin_thread() {
   Profile& profile = Profile::instance();
   auto made = std::make_shared<Thread>();
@@ -130,11 +143,15 @@ void Thread::find_name() {
 void Thread::leave(size_t at, int64_t now) {
   if (Profile::instance().traces.load(std::memory_order_relaxed)) [[unlikely]] {
     const Frame& frame = tree.frames()[at];
-    if (events.size() < kMostEvents) events.push_back({frame.node, frame.start, now});
-    else ++lost_events;
+    keep(events, lost_events, {frame.node, frame.start, now});
   }
   tree.close(at, now);
   settle();
+}
+
+std::vector<WorkEvent> Thread::copied_work_events() {
+  const std::lock_guard lock(mutex);
+  return work_events;
 }
 
 Spot Thread::spot() {
@@ -147,8 +164,7 @@ void Thread::add_work(Spot at, LabelId label, int64_t start, int64_t length, con
   const NodeId node = at.node;
   if (at.age != age) return;
   if (Profile::instance().traces.load(std::memory_order_relaxed)) {
-    if (work_events.size() < kMostEvents) work_events.push_back({node, label, start, start + length});
-    else ++lost_work_events;
+    keep(work_events, lost_work_events, {node, label, start, start + length});
   }
   auto found = std::find_if(work.begin(), work.end(),
                             [&](const Work& each) { return each.node == node && each.label == label; });

@@ -84,6 +84,8 @@ struct Thread : std::enable_shared_from_this<Thread> {
   void leave(size_t at, int64_t now);
   /// Where it is. Without the GIL.
   Spot spot();
+  /// Those of what devices have done, as they are now. The GIL must not be waited for while `mutex` is held.
+  std::vector<WorkEvent> copied_work_events();
   /// Counts work of a device, which began at a time. Without the GIL.
   void add_work(Spot at, LabelId label, int64_t start, int64_t length, const Counts& counts);
 };
@@ -154,7 +156,7 @@ void settle_kernels(bool waits);
 /// No kernel is waited for any more; in a forked child, their events are let be.
 void forget_kernels(bool is_child);
 
-/// In a child that was forked: counts on, from nothing. Nobody was numbering labels.
+/// In a child that was forked: counts on, from nothing.
 void begin_in_child();
 
 }  // namespace ingot::bindings::profile

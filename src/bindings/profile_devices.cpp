@@ -52,28 +52,19 @@ class Watcher final : public Observer {
 
   void copied(Device& device, Copy kind, int64_t bytes, int64_t start) noexcept override {
     if (!is_on()) return;
-    static constexpr const char* kNames[] = {"upload", "download", "zero"};
-    static constexpr Kind kKinds[] = {Kind::Upload, Kind::Download, Kind::Fill};
-    const auto which = static_cast<size_t>(kind);
-    Counts counts;
-    if (kind == Copy::ToDevice) counts.bytes_up = bytes;
-    if (kind == Copy::ToHost) counts.bytes_down = bytes;
-    const LabelId label = number_of({kNames[which], "", name_of(device), kKinds[which]});
-    Thread& thread = Thread::here();
-    thread.add_work(thread.spot(), label, start, ticks() - start, counts);
+    try {
+      count_copy(device, kind, bytes, start);
+    } catch (const std::exception&) {  // it is not counted
+    }
   }
 
   void launched(Device& device, std::string_view name, std::unique_ptr<devices::Event> before,
                 std::unique_ptr<devices::Event> behind) noexcept override {
     if (!is_on()) return;
-    Thread& thread = Thread::here();
-    const LabelId label = number_of({std::string(name), "", name_of(device), Kind::Kernel});
-    ++thread.waits;
-    const std::lock_guard lock(mutex_);
-    kernels_.push_back({thread.shared_from_this(), thread.spot(), label, &device, ticks(), std::move(before),
-                        std::move(behind)});
-    if (is_tracing()) give_origin(device);
-    if (kernels_.size() % kManyKernels == 0) settle(kernels_, false);
+    try {
+      note_launch(device, name, std::move(before), std::move(behind));
+    } catch (const std::exception&) {
+    }
   }
 
   /// The kernels are taken out for as long as they are waited for, so that others are launched meanwhile.
@@ -106,6 +97,30 @@ class Watcher final : public Observer {
   }
 
  private:
+  void count_copy(Device& device, Copy kind, int64_t bytes, int64_t start) {
+    static constexpr const char* kNames[] = {"upload", "download", "zero"};
+    static constexpr Kind kKinds[] = {Kind::Upload, Kind::Download, Kind::Fill};
+    const auto which = static_cast<size_t>(kind);
+    Counts counts;
+    if (kind == Copy::ToDevice) counts.bytes_up = bytes;
+    if (kind == Copy::ToHost) counts.bytes_down = bytes;
+    const LabelId label = number_of({kNames[which], "", name_of(device), kKinds[which]});
+    Thread& thread = Thread::here();
+    thread.add_work(thread.spot(), label, start, ticks() - start, counts);
+  }
+
+  void note_launch(Device& device, std::string_view name, std::unique_ptr<devices::Event> before,
+                   std::unique_ptr<devices::Event> behind) {
+    Thread& thread = Thread::here();
+    const LabelId label = number_of({std::string(name), "", name_of(device), Kind::Kernel});
+    ++thread.waits;
+    const std::lock_guard lock(mutex_);
+    kernels_.push_back({thread.shared_from_this(), thread.spot(), label, &device, ticks(), std::move(before),
+                        std::move(behind)});
+    if (is_tracing()) give_origin(device);
+    if (kernels_.size() % kManyKernels == 0) settle(kernels_, false);
+  }
+
   /// The device waits once, so that its clock can be told from the host's.
   void give_origin(Device& device) {
     const std::lock_guard lock(origins_mutex_);

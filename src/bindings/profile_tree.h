@@ -30,7 +30,7 @@ LabelId number_of(const Label& label);
 size_t label_count();
 Label label_of(LabelId id);
 
-/// Before a fork, and after it in both processes: nobody is numbering labels meanwhile.
+/// Before a fork, and after it in both processes: nobody is numbering labels meanwhile. For `pthread_atfork`.
 void hold_labels();
 void release_labels();
 

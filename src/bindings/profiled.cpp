@@ -3,6 +3,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
+#include <pthread.h>
 #include <structmember.h>
 
 #include <array>
@@ -456,8 +457,8 @@ nb::list events() {
     };
     for (const profile::Event& event : thread->events)
       put(thread->tree.node(event.node).label, event.start, event.stop);
-    const std::lock_guard lock(thread->mutex);
-    for (const profile::WorkEvent& event : thread->work_events) put(event.label, event.start, event.stop);
+    for (const profile::WorkEvent& event : thread->copied_work_events())
+      put(event.label, event.start, event.stop);
     all.append(
         nb::make_tuple(thread->number, thread->name, own, thread->lost_events + thread->lost_work_events));
   }
@@ -511,11 +512,9 @@ void bind_profile(nb::module_& m) {
   it.def("rows", &rows);
   it.def("events", &events);
   it.def("add", &add, "label"_a, "seconds"_a, "calls"_a, "bytes_up"_a, "bytes_down"_a, "flops"_a);
-  it.def("before_fork", &profile::hold_labels);
-  it.def("after_fork", [](bool is_child) {
-    profile::release_labels();
-    if (is_child) profile::begin_in_child();
-  });
+  it.def("begin_in_child", &profile::begin_in_child);
+  // Within the system's call, since Python's other threads may want labels before it.
+  pthread_atfork(&profile::hold_labels, &profile::release_labels, &profile::release_labels);
 }
 
 }  // namespace ingot::bindings

@@ -171,6 +171,11 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       tuple.members.push_back(host_value(nb::borrow<nb::object>(member), what, e));
     return tuple;
   }
+  const nb::object profile = imported("ingot._ingot").attr("profile");
+  if (nb::isinstance(object, profile.attr("Maker")) || nb::isinstance(object, profile.attr("Region"))) {
+    unsupported(e, "a region of `ingot.profile` in compiled code",
+                "open it around the call, or call the parts that are to have rows from Python");
+  }
   unsupported(e,
               "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
               "pass it as an argument");

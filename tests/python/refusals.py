@@ -157,6 +157,7 @@ EXAMPLES = [
     (catches_what, 0, 3),
     (opens, 1),
     (lambda x: STEPS, 1),
+    (lambda x: ingot.profile("row"), 1),
     (in_dict, 3),
     (of_dicts, 3),
     (lambda x: vectorized(x), X),

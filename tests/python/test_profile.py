@@ -457,6 +457,33 @@ def test_forked_children_begin_anew():
     assert calls() == {"parent": 1, "parent|inner": 1}
 
 
+def test_forks_amid_other_threads():
+    is_done = threading.Event()
+
+    def names_regions(number):
+        for i in range(1 << 20):
+            with ingot.profile(f"{number} {i}"):
+                if is_done.is_set():
+                    return
+
+    threads = [threading.Thread(target=names_regions, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(15):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # one that hangs ends
+                with ingot.profile("child of threads"):
+                    pass
+                os._exit(0 if list(calls()) == ["child of threads"] else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        is_done.set()
+        for thread in threads:
+            thread.join()
+
+
 def test_signal_handlers():
     @ingot.profile
     def handler(number, frame):

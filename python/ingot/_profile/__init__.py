@@ -180,11 +180,7 @@ OF_NO_FUNCTION = _counting.label("compiled code", "compiled", "ingot")
 
 # ---- Forks, and the environment's words
 
-os.register_at_fork(
-    before=_counting.before_fork,
-    after_in_parent=lambda: _counting.after_fork(False),
-    after_in_child=lambda: _counting.after_fork(True),
-)
+os.register_at_fork(after_in_child=_counting.begin_in_child)
 
 _RANKS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID")
 _FIRST = "INGOT_PROFILE_PROCESS"
