@@ -172,21 +172,19 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(tiny, tmp_path, monkeypat
         satellite.Checkpoint(tmp_path, Comm(), {"size": "small"})
 
 
-def test_a_run_that_is_killed_goes_on(tmp_path):
-    words = ["satellite", "--size", "tiny", "--checkpoint", tmp_path / "kept", "--every", "3"]
+def test_a_run_that_is_killed_goes_on(tiny, tmp_path):
+    words = ["satellite", "--size", "tiny", "--checkpoint", tmp_path / "kept", "--every", "1"]
     killed = subprocess.Popen([sys.executable, "-m", "ingot_toast", *map(str, words)], env=environment(), stdout=subprocess.DEVNULL)
     while not (tmp_path / "kept" / "solver.json").exists() and killed.poll() is None:
         time.sleep(0.005)
     killed.send_signal(signal.SIGKILL)
     assert killed.wait() == -signal.SIGKILL
     again = command(*words, "--out", tmp_path / "again")
-    whole = command(*words[:3], "--out", tmp_path / "whole")
-    assert again.returncode == whole.returncode == 0, again.stderr + whole.stderr
-    for name in ("maps.npz", "amplitudes.npz"):
-        first, second = (np.load(tmp_path / run / name) for run in ("again", "whole"))
-        assert sorted(first.files) == sorted(second.files)
-        for key in first.files:
-            assert first[key].tobytes() == second[key].tobytes(), key
+    assert again.returncode == 0, again.stderr
+    with np.load(tmp_path / "again" / "maps.npz") as maps:
+        assert all(maps[name].tobytes() == tiny[0].data[name].sky().tobytes() for name in satellite.MAPS)
+    with np.load(tmp_path / "again" / "amplitudes.npz") as written:
+        assert written["values"].tobytes() == tiny[0].data["amplitudes"].data.tobytes()
 
 
 def test_what_is_written(tiny, tmp_path):
@@ -232,8 +230,8 @@ def test_the_command_prints_figures_and_refuses_what_it_does_not_know():
     assert command("satellite", "--size", "huge").returncode == 2
 
 
-@pytest.mark.parametrize("name", ["test_geometry.py", "test_noise.py", "test_filters.py", "test_covariance.py"])
-def test_the_functions_are_right_undecorated(name):
-    words = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", Path(__file__).parent / name]
+def test_the_functions_are_right_undecorated():
+    names = ["test_geometry.py", "test_noise.py", "test_filters.py", "test_covariance.py"]
+    words = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *(Path(__file__).parent / name for name in names)]
     done = subprocess.run(words, env={**environment(), "INGOT_DISABLE": "1"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
