@@ -29,6 +29,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--detector-ranks", type=int, help="processes of a group along the detectors; the others are along the samples")
     one.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
     one.add_argument("--fused", action="store_true", help="make one function of the operators of a pipeline where they can be")
+    one.add_argument("--by-runs", action="store_true", help="let the solver go through runs of samples in a pixel, not samples")
     one.add_argument("--out", type=Path, help="folder for maps, pictures, times and counters")
     one.add_argument("--checkpoint", type=Path, help="folder to go on from where the run was interrupted")
     one.add_argument("--every", type=int, default=10, help="steps of the solver between checkpoints")
@@ -56,12 +57,12 @@ def run_satellite(arguments: argparse.Namespace) -> int:
         ingot.set_num_threads(arguments.threads)
     checkpoint = None
     if arguments.checkpoint:
-        names = "size", "noise", "realization", "device", "group_size", "detector_ranks", "allreduce", "fused"
+        names = "size", "noise", "realization", "device", "group_size", "detector_ranks", "allreduce", "fused", "by_runs"
         chosen = {name: getattr(arguments, name) for name in names}
         checkpoint = satellite.Checkpoint(arguments.checkpoint, comm, {**chosen, "processes": comm.size}, arguments.every)
     work = satellite.Workflow(
         arguments.size, comm, arguments.noise, options_of(arguments, comm), arguments.allreduce, arguments.detector_ranks,
-        arguments.fused, arguments.realization,
+        arguments.fused, arguments.by_runs, arguments.realization,
     )  # fmt: skip
     found = satellite.run(work, checkpoint, satellite.Progress(comm.rank == 0))
     maps = satellite.write(work, found, arguments.out) if arguments.out else None

@@ -18,7 +18,7 @@ from .covariance import apply_covariance  # noqa: F401 (registers kernels)
 from .data import Data, Observation, PixelMap
 from .kernels import check_equal, check_rows, kernel, local_row, spans
 from .mpi import exchange, total
-from .operator import KernelOperator, Keys, Operator, intervals, rows, shared, table, whole
+from .operator import KernelOperator, Keys, Operator, each, intervals, rows, shared, table, whole
 from .operators import BuildNoiseWeighted, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap
 from .pipeline import Pipeline
 
@@ -77,6 +77,74 @@ def flag_for_solver(
                     solver_flags[solver_index[d], s] = rcond[local, column, 0] == 0.0
 
 
+@kernel
+def count_runs(
+    global2local, n_pix_submap, pixel_index, pixels, weight_index, weights, flag_index, flags, step_length, start, amplitude_flags,
+    intervals, counts, run_start, run_pixel, run_weights, filled,
+):  # fmt: skip
+    """Good samples of a step that lie side by side in one pixel are a run: counts them, int64 (n_amp,), or writes them down.
+
+    start: int64 (detectors,), the first amplitude of each; steps with amplitude_flags, uint8 (n_amp,), have none. With `filled`, run r of amplitude a goes to run_start[a] + r: run_pixel,
+    int64 (runs,), its pixel in a map (n_local * n_pix_submap, 3), and run_weights, float64 (runs, 3), the sum of its weights. Samples
+    are good where flags, uint8 (rows, samples), are 0.
+    """
+    n_samples = pixels.shape[1]
+    first, last = spans(intervals, n_samples)
+    check_rows(pixel_index, pixels, len(start))
+    check_rows(weight_index, weights, len(start))
+    check_rows(flag_index, flags, len(start))
+    check_equal(weights.shape[1:], (n_samples, 3))
+    check_equal(flags.shape[1], n_samples)
+    for d in range(len(start)):
+        a = start[d]
+        for v in range(len(first)):
+            for begin in range(first[v], last[v], step_length):
+                before = np.int64(-1)
+                run = np.int64(-1)
+                for s in range(begin, min(begin + step_length, last[v])):
+                    pixel = pixels[pixel_index[d], s]
+                    if flags[flag_index[d], s] == 0 and amplitude_flags[a] == 0:
+                        if pixel != before:
+                            before = pixel
+                            run += 1
+                            if filled:
+                                submap = pixel // n_pix_submap
+                                local = local_row(global2local, submap)
+                                run_pixel[run_start[a] + run] = local * n_pix_submap + pixel - submap * n_pix_submap
+                        if filled:
+                            i, q, u = weights[weight_index[d], s]
+                            run_weights[run_start[a] + run, 0] += i
+                            run_weights[run_start[a] + run, 1] += q
+                            run_weights[run_start[a] + run, 2] += u
+                counts[a] = run + 1
+                a += 1
+
+
+@ingot.jit
+def bin_runs(run_start, run_pixel, run_weights, scale, amplitudes, zmap):
+    """Adds to zmap, float64 (pixels, 3), what offsets make of it: float64 (n_amp,) amplitudes and their inverse variances `scale`."""
+    for a in range(len(amplitudes)):
+        value = scale[a] * amplitudes[a]
+        for r in range(run_start[a], run_start[a + 1]):
+            zmap[run_pixel[r], 0] += value * run_weights[r, 0]
+            zmap[run_pixel[r], 1] += value * run_weights[r, 1]
+            zmap[run_pixel[r], 2] += value * run_weights[r, 2]
+
+
+@ingot.jit
+def project_runs(run_start, run_pixel, run_weights, scale, good, amplitudes, seen, projected):
+    """projected[a] = scale (good * amplitude - the sum of what the step's samples see of a map): float64 (n_amp,).
+
+    good: how many samples of each step are; seen: the map, float64 (pixels, 3).
+    """
+    for a in range(len(amplitudes)):
+        total = 0.0
+        for r in range(run_start[a], run_start[a + 1]):
+            i, q, u = seen[run_pixel[r]]
+            total += run_weights[r, 0] * i + run_weights[r, 1] * q + run_weights[r, 2] * u
+        projected[a] = scale[a] * (good[a] * amplitudes[a] - total)
+
+
 @ingot.jit
 def offset_variance(good, length, weight):
     """The variances (K²) of steps of which so many of `length` samples are good: float64 (n,); 0 for half of them or fewer."""
@@ -95,7 +163,7 @@ def add_scaled(a, factor, b):
     return a + factor * b
 
 
-for function in (copy_samples, fill_samples, flag_for_solver):
+for function in (copy_samples, fill_samples, flag_for_solver, count_runs, bin_runs, project_runs):
     dispatch.register(function.__name__, "ingot", function)
 
 
@@ -317,6 +385,72 @@ def conjugate_gradients(
     return state
 
 
+class CountRuns(KernelOperator):
+    """Counts the runs of `runs`, or writes them down."""
+
+    kernel = "count_runs"
+    pixel_dist: str = "pixel_dist"
+    pixels: str = "pixels"
+    weights: str = "weights"
+    solver_flags: str = "solver_flags"
+    runs: Any = None
+    filled: bool = False
+
+    def requires(self) -> Keys:
+        return {"global": [self.pixel_dist, "offsets", "amplitude_flags"], "detdata": [self.pixels, self.weights, self.solver_flags]}
+
+    def supports_accel(self) -> bool:
+        return False
+
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
+        layout, runs = data["offsets"], self.runs
+        sky = [whole(data[self.pixel_dist].global2local), data[self.pixel_dist].n_pix_submap]
+        samples = [table(self.pixels), rows(self.pixels), table(self.weights), rows(self.weights)]
+        flags = [table(self.solver_flags), rows(self.solver_flags)]
+        start = each(np.array([layout.start[ob.name, detector] for detector in detectors], np.int64))
+        steps = [layout.step_length, start, whole(data["amplitude_flags"]), intervals(layout.view)]
+        return [*sky, *samples, *flags, *steps, runs.counts, runs.start, runs.pixel, runs.weights, self.filled]
+
+
+class Runs:
+    """The left side of the solver's equations by runs, of which a step has far fewer than samples where pixels are large.
+
+    M and P hang on the pointing alone: for each amplitude the pixels that its good samples see, and the sums of their weights.
+    `pipeline` makes pipelines, `pointing` are operators that make pixels and weights where they are not stored.
+    """
+
+    def __init__(
+        self, data: Data, pipeline: Callable[..., Pipeline], pointing: Sequence[Operator], names: dict[str, str], noise: str,
+        covariance: str, detectors: Sequence[str] | None,
+    ) -> None:  # fmt: skip
+        layout = data["offsets"]
+        self.data, self.pixel_dist, self.covariance = data, names["pixel_dist"], covariance
+        self.scale, self.good = np.zeros(layout.n_amp), data["good_samples"].data.copy()
+        for ob in data.obs:
+            for detector in ob.select(detectors):
+                own = layout.start[ob.name, detector]
+                self.scale[own : own + layout.steps[ob.name].sum()] = ob.meta[noise][detector]
+        self.counts, self.start = np.zeros(layout.n_amp, np.int64), np.zeros(0, np.int64)
+        self.pixel, self.weights = np.zeros(0, np.int64), np.zeros((0, 3))
+        pipeline(*pointing, CountRuns(runs=self, **names)).apply(data, detectors)
+        self.start = np.concatenate(([0], np.cumsum(self.counts)))
+        self.pixel, self.weights = np.zeros(self.start[-1], np.int64), np.zeros((self.start[-1], 3))
+        pipeline(*pointing, CountRuns(runs=self, filled=True, **names)).apply(data, detectors)
+
+    def apply(self, amplitudes: np.ndarray) -> np.ndarray:
+        """Mᵀ N⁻¹ Z M of amplitudes, which are 0 where they are flagged."""
+        between = exchange(self.data, self.pixel_dist)
+        local = np.zeros((between.distribution.n_local, between.distribution.n_pix_submap, 3))
+        dispatch.call("bin_runs", self.start, self.pixel, self.weights, self.scale, amplitudes, local.reshape(-1, 3))
+        zmap = between.collect(local)
+        product = np.empty_like(zmap)
+        dispatch.call("apply_covariance", between.owned[self.covariance], zmap, product)
+        seen, projected = between.spread(product), np.zeros_like(amplitudes)
+        runs = self.start, self.pixel, self.weights, self.scale, self.good
+        dispatch.call("project_runs", *runs, amplitudes, seen.reshape(-1, 3), projected)
+        return projected
+
+
 class Destripe(Operator):
     """Takes offsets of steps of `step_length` samples out of `signal`; `finalize` gives the state of the solver.
 
@@ -337,6 +471,8 @@ class Destripe(Operator):
     options: dict[str, Any] = {}
     fused: bool = False
     """Whether what can be one function is one."""
+    by_runs: bool = False
+    """Whether the left side goes by `Runs`, once for each run of samples in a pixel, instead of by kernels, once for each sample."""
     watch: Any = None
     """Is shown the state of the solver after each step."""
     state: dict[str, Any] | None = None
@@ -346,7 +482,7 @@ class Destripe(Operator):
         return {"global": [self.pixel_dist, self.covariance], "detdata": [self.signal, self.solver_flags], "meta": [self.noise]}
 
     def provides(self) -> Keys:
-        own = ["residual", "preconditioned", "projected", "offset_variance"]
+        own = ["residual", "preconditioned", "projected", "offset_variance", "good_samples"]
         return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *own]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
@@ -367,7 +503,7 @@ class Destripe(Operator):
         self._prepare(data, detectors)
         rhs = self._projected(data, detectors, CopySignal(source=self.signal))
 
-        def apply(direction: np.ndarray) -> np.ndarray:
+        def by_kernels(direction: np.ndarray) -> np.ndarray:
             data["amplitudes"].data[:] = direction
             return self._projected(data, detectors, FillSignal(), OffsetAdd(signal="template"))
 
@@ -379,13 +515,16 @@ class Destripe(Operator):
         def inner(a: np.ndarray, b: np.ndarray) -> float:
             return float(total(data.comm, dot(a, b)))
 
-        watch = self.watch or (lambda state: None)
+        apply, watch = by_kernels, self.watch or (lambda state: None)
+        if self.by_runs:
+            names = {"pixel_dist": self.pixel_dist, "solver_flags": self.solver_flags}
+            apply = Runs(data, self._pipeline, self.pointing, names, self.noise, self.covariance, detectors).apply
         found = conjugate_gradients(apply, precondition, rhs, inner, self.tolerance, self.max_steps, self.state, watch)
         data["solver"] = found
         data["amplitudes"] = -found["x"]
         self._pipeline(OffsetAdd(signal=self.signal)).apply(data, detectors)
         data["amplitudes"] = found["x"]
-        for name in ("residual", "preconditioned", "projected"):
+        for name in ("residual", "preconditioned", "projected", "good_samples"):
             if name in data:
                 del data[name]
 
@@ -406,7 +545,8 @@ class Destripe(Operator):
             for detector in ob.select(detectors):
                 own = slice(layout.start[ob.name, detector], layout.start[ob.name, detector] + len(steps))
                 length[own], weight[own] = steps, ob.meta[self.noise][detector]
-        data["offset_variance"] = offset_variance(data["projected"].data, length, weight)
+        data["good_samples"] = data["projected"].data.copy()
+        data["offset_variance"] = offset_variance(data["good_samples"].data, length, weight)
         data["amplitude_flags"] = (data["offset_variance"].data == 0.0).astype(np.uint8)
 
     def _pipeline(self, *operators: Operator, keep: Sequence[str] = ()) -> Pipeline:

@@ -90,15 +90,16 @@ class Workflow:
 
     `noise` is "1/f", "white" or "none"; `options` are those of all pipelines: `memory`, `device`, ...; with `allreduce` maps are
     summed by Allreduce, else between owners of submaps; `detector_ranks` of the processes of a group are along the detectors;
-    with `fused` operators of a pipeline are one function where they can be; each `realization` of the noise is another.
+    with `fused` operators of a pipeline are one function where they can be; with `by_runs` the solver goes through runs of samples in
+    a pixel instead of samples; each `realization` of the noise is another.
     """
 
     def __init__(
         self, size: str, comm: Comm | None = None, noise: str = "1/f", options: dict[str, Any] | None = None, allreduce: bool = False,
-        detector_ranks: int | None = None, fused: bool = False, realization: int = 0,
+        detector_ranks: int | None = None, fused: bool = False, by_runs: bool = False, realization: int = 0,
     ) -> None:  # fmt: skip
         self.name, self.size, self.noise, self.allreduce, self.fused = size, SIZES[size], noise, allreduce, fused
-        self.realization = realization
+        self.by_runs, self.realization = by_runs, realization
         self.options = {**({} if self.size.stored else {"detector_sets": "SINGLE"}), **(options or {})}
         self.data = distribute(self.size, comm or Comm(), detector_ranks)
 
@@ -146,7 +147,7 @@ class Workflow:
     def destripe(self, **options: Any) -> dict[str, Any]:
         """Takes the offsets out of the signal; the state of the solver."""
         step = round(self.size.step * self.size.rate)
-        own = {"pointing": self.pointing(), "options": self.options, "fused": self.fused}
+        own = {"pointing": self.pointing(), "options": self.options, "fused": self.fused, "by_runs": self.by_runs}
         return Destripe(step_length=step, **own, **options).apply(self.data)
 
 

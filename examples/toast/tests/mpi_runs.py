@@ -11,8 +11,10 @@ SIZE = satellite.Size(1, 2, 1_500, 10.0, 16)
 RUNS = {
     1: {"whole": (1, {})},
     2: {"detectors": (2, {}), "detectors_again": (2, {}), "observations": (1, {})},
-    4: {"detectors": (4, {}), "grid": (4, {"detector_ranks": 2}), "groups": (2, {"detector_ranks": 1}), "dense": (4, {"allreduce": True})},
-}
+    4: {
+        "detectors": (4, {}), "runs": (4, {"by_runs": True}), "grid": (4, {"detector_ranks": 2}), "groups": (2, {"detector_ranks": 1}), "dense": (4, {"allreduce": True}),
+    },
+}  # fmt: skip
 
 
 def check_sharing(work):

@@ -46,7 +46,7 @@ def loaded(folder, run, name="maps"):
         return dict(arrays)
 
 
-OTHERS = ["2-detectors", "2-observations", "4-detectors", "4-grid", "4-groups", "4-dense"]
+OTHERS = ["2-detectors", "2-observations", "4-detectors", "4-runs", "4-grid", "4-groups", "4-dense"]
 
 
 @pytest.mark.parametrize("run", OTHERS)
