@@ -515,7 +515,8 @@ class Destripe(Operator):
         def inner(a: np.ndarray, b: np.ndarray) -> float:
             return float(total(data.comm, dot(a, b)))
 
-        apply, watch = by_kernels, self.watch or (lambda state: None)
+        apply: Callable[[np.ndarray], np.ndarray] = by_kernels
+        watch = self.watch or (lambda state: None)
         if self.by_runs:
             names = {"pixel_dist": self.pixel_dist, "solver_flags": self.solver_flags}
             apply = Runs(data, self._pipeline, self.pointing, names, self.noise, self.covariance, detectors).apply

@@ -12,7 +12,8 @@ RUNS = {
     1: {"whole": (1, {})},
     2: {"detectors": (2, {}), "detectors_again": (2, {}), "observations": (1, {})},
     4: {
-        "detectors": (4, {}), "runs": (4, {"by_runs": True}), "grid": (4, {"detector_ranks": 2}), "groups": (2, {"detector_ranks": 1}), "dense": (4, {"allreduce": True}),
+        "detectors": (4, {}), "runs": (4, {"by_runs": True}), "grid": (4, {"detector_ranks": 2}),
+        "groups": (2, {"detector_ranks": 1}), "dense": (4, {"allreduce": True}),
     },
 }  # fmt: skip
 
