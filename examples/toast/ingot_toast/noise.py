@@ -9,6 +9,7 @@ import numpy as np
 
 from . import dispatch
 from .data import Data
+from .kernels import check_rows
 from .operator import Keys, Operator
 from .random import random_normals
 
@@ -21,24 +22,36 @@ def noise_density(frequencies, net, f_knee, f_min, alpha):
 
 
 @ingot.jit
+def wave_amplitudes(count, rate, net, f_knee, f_min, alpha):
+    """The amplitudes of the waves 0 .. n/2 that `count` samples of noise are made of: float64, n the power of two above 2 count."""
+    n = 2
+    while n <= 2 * count:
+        n *= 2
+    frequencies = np.arange(n // 2 + 1) * (rate / n)
+    return np.sqrt(noise_density(frequencies, net, f_knee, f_min, alpha) * rate * n / 2)
+
+
+@ingot.jit
+def shaped_stream(key, first, count, amplitudes):
+    """A stream as `noise_stream` has it, of waves with these amplitudes."""
+    half = len(amplitudes) - 1
+    normals = random_normals(key, np.array([0, 2 * first], np.uint64), 2 * half)
+    waves = np.zeros(half + 1, np.complex128)
+    waves.real[:] = amplitudes * normals[: half + 1]
+    waves.imag[1:-1] = amplitudes[1:-1] * normals[:half:-1]
+    skipped = (2 * half - count) // 2
+    stream = np.fft.irfft(waves, 2 * half)[skipped : skipped + count]
+    return stream - np.mean(stream)
+
+
+@ingot.jit
 def noise_stream(key, first, count, rate, net, f_knee, f_min, alpha):
     """`count` samples of noise, float64 (count,), kelvin, of mean 0.
 
     key: uint64 (2,), as `noise_key` gives it; first: number of the first sample in the mission, which is where the random
     numbers begin. Frequencies in Hz, `net` in K sqrt(s).
     """
-    n = 2
-    while n <= 2 * count:
-        n *= 2
-    normals = random_normals(key, np.array([0, 2 * first], np.uint64), n)
-    frequencies = np.arange(n // 2 + 1) * (rate / n)
-    amplitudes = np.sqrt(noise_density(frequencies, net, f_knee, f_min, alpha) * rate * n / 2)
-    waves = np.zeros(n // 2 + 1, np.complex128)
-    waves.real[:] = amplitudes * normals[: n // 2 + 1]
-    waves.imag[1:-1] = amplitudes[1:-1] * normals[: n // 2 : -1]
-    skipped = (n - count) // 2
-    stream = np.fft.irfft(waves, n)[skipped : skipped + count]
-    return stream - np.mean(stream)
+    return shaped_stream(key, first, count, wave_amplitudes(count, rate, net, f_knee, f_min, alpha))
 
 
 def noise_key(detector, session, realization=0, telescope=0, component=0):
@@ -47,10 +60,16 @@ def noise_key(detector, session, realization=0, telescope=0, component=0):
 
 
 @ingot.jit
-def add_noise(signal, row, key, whole_first, whole_count, first, rate, net, f_knee, f_min, alpha):
-    """Adds to signal[row], float64 (rows, samples), which begins with the sample `first`, its part of a whole stream."""
-    stream = noise_stream(key, whole_first, whole_count, rate, net, f_knee, f_min, alpha)
-    signal[row] += stream[first - whole_first : first - whole_first + signal.shape[1]]
+def add_noise(signal, index, keys, whole_first, whole_count, first, rate, net, f_knee, f_min, alpha):
+    """Adds to rows of a signal, float64 (rows, samples), which begins with the sample `first`, their parts of whole streams.
+
+    index: int32 (detectors,), the rows; keys: uint64 (detectors, 2).
+    """
+    check_rows(index, signal, len(keys))
+    amplitudes = wave_amplitudes(whole_count, rate, net, f_knee, f_min, alpha)
+    for d in range(len(keys)):
+        stream = shaped_stream(keys[d], whole_first, whole_count, amplitudes)
+        signal[index[d]] += stream[first - whole_first : first - whole_first + signal.shape[1]]
 
 
 @ingot.jit
@@ -137,11 +156,11 @@ class SimulateNoise(Operator):
             plane, whole = ob.meta[self.focalplane], ob.meta["whole"]
             shape = (plane.net, 0.0, 0.0, plane.alpha) if self.white else (plane.net, plane.f_knee, plane.f_min, plane.alpha)
             signal, chosen = ob.detdata[self.signal], ob.select(detectors)
-            rows = signal.data
-            for detector, row in zip(chosen, signal.indices(chosen)):
-                key = noise_key(plane.names.index(detector), ob.uid, self.realization, self.telescope, self.component)
-                samples = whole.start, len(whole), ob.meta["first"], ob.meta["rate"]
-                dispatch.call("add_noise", rows, int(row), key, *samples, *shape)
+            kind = self.realization, self.telescope, self.component
+            keys = [noise_key(plane.names.index(detector), ob.uid, *kind) for detector in chosen]
+            samples = whole.start, len(whole), ob.meta["first"], ob.meta["rate"]
+            if chosen:
+                dispatch.call("add_noise", signal.data, signal.indices(chosen), np.array(keys), *samples, *shape)
 
 
 class EstimateNoise(Operator):
