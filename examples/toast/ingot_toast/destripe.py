@@ -17,6 +17,7 @@ from . import dispatch
 from .covariance import apply_covariance  # noqa: F401 (registers kernels)
 from .data import Data, Observation, PixelMap
 from .kernels import check_equal, check_rows, kernel, local_row, spans
+from .memory import size_class
 from .mpi import exchange, total
 from .operator import KernelOperator, Keys, Operator, each, intervals, rows, shared, table, whole
 from .operators import BuildNoiseWeighted, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap
@@ -335,19 +336,23 @@ class BinMap(Operator):
 
 
 @contextlib.contextmanager
-def staged(data: Data, options: dict[str, Any], keys: Keys) -> Iterator[None]:
-    """Keeps objects on the device of pipelines with these options, as far as there is room, from one to the next.
+def staged(data: Data, options: dict[str, Any], keys: Keys, beside: int = 0) -> Iterator[None]:
+    """Keeps objects on the device of pipelines with these options, from one to the next, if there is room for all that they need.
 
-    Nothing where pipelines go through sets of detectors: what they have there is of one set.
+    That is taken as two and a half times the objects, and `beside` bytes. Without so much room pipelines copy what they need, and
+    may go through parts of the detectors; so they do where they are told to, and then nothing is kept either.
     """
-    memory, held = options.get("memory"), []
+    memory: Any = options.get("memory")
+    held: list[Any] = []
     if memory is not None and options.get("device") is not False and options.get("detector_sets", "ALL") == "ALL":
-        with contextlib.suppress(MemoryError):
-            for buffer in (buffer for kind, names in keys.items() for name in names for buffer in data.buffers(kind, name)):
-                if buffer.memory is None:
-                    memory.stage(buffer)
-                    held.append(buffer)
+        found = [buffer for kind, names in keys.items() for name in names for buffer in data.buffers(kind, name)]
+        held = [buffer for buffer in found if buffer.memory is None]
+        if memory.pool.in_use + 2.5 * sum(size_class(buffer.nbytes) for buffer in held) + beside > memory.pool.limit:
+            held = []
     try:
+        with contextlib.suppress(MemoryError):
+            for buffer in held:
+                memory.stage(buffer)
         yield
     finally:
         for buffer in held:

@@ -301,7 +301,8 @@ def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress
     for name, shape, dtype in (("signal", (), np.float64), ("pixels", (), np.int64), ("weights", (3,), np.float64))[: len(names)]:
         for ob in data.obs:
             ob.detdata.ensure(name, shape, dtype, "K" if name == "signal" else "1")
-    with staged(data, work.options, {"detdata": names}):
+    maps = 8 * 20 * 12 * work.size.nside**2  # bytes of those with six, three and one numbers a pixel
+    with staged(data, work.options, {"detdata": names}, maps):
         stage("simulating", 0.0, work.simulate, checkpoint)
         stage("weighing pixels", 0.3, work.weigh)
         stage("binning", 0.6, work.bin, "binned")

@@ -134,6 +134,20 @@ def test_a_device_gives_the_same_maps_and_keeps_the_samples(small_problem):
         assert (memory.traffic[f"global.{name}"].bytes_up, memory.traffic[f"global.{name}"].bytes_down) == (0, 0)
 
 
+def test_a_small_device_gives_the_same_maps_and_moves_more(small_problem):
+    whole, moved = Memory("host"), []
+    for share in (1.0, 0.5, 0.25, 0.1):
+        memory = whole if share == 1.0 else Memory("host", int(share * whole.pool.peak))
+        work = satellite.Workflow("tiny", options={"memory": memory, "device": True})
+        satellite.run(work)
+        for name in (*satellite.MAPS, "amplitudes"):
+            want = small_problem.data[name].data
+            assert np.abs(work.data[name].data - want).max() <= 1e-11 * np.abs(want).max(), (share, name)
+        assert memory.pool.peak <= memory.pool.limit and memory.pool.in_use == 0
+        moved.append(memory.total("bytes_up") + memory.total("bytes_down"))
+    assert moved == sorted(moved) and moved[0] < moved[-1]
+
+
 def test_fused_pipelines_give_the_same_maps(small_problem):
     work = satellite.Workflow("tiny", fused=True)
     satellite.run(work)
