@@ -457,7 +457,7 @@ class Runs:
 
 
 class Destripe(Operator):
-    """Takes offsets of steps of `step_length` samples out of `signal`; `finalize` gives the state of the solver.
+    """Takes offsets of steps of `step_length` samples out of `signal`, of all detectors at once; `finalize` gives the solver's state.
 
     The amplitudes stay as global `amplitudes` float64 (n_amp,), in the order of `OffsetLayout`, with `amplitude_flags`:
     steps of which half of the samples or fewer are good have none. `pointing` are operators that make pixels and weights anew each
@@ -482,13 +482,13 @@ class Destripe(Operator):
     """Is shown the state of the solver after each step."""
     state: dict[str, Any] | None = None
     """From which state the solver goes on."""
+    _own = ("residual", "preconditioned", "projected", "offset_variance", "good_samples")
 
     def requires(self) -> Keys:
         return {"global": [self.pixel_dist, self.covariance], "detdata": [self.signal, self.solver_flags], "meta": [self.noise]}
 
     def provides(self) -> Keys:
-        own = ["residual", "preconditioned", "projected", "offset_variance", "good_samples"]
-        return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *own]}
+        return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *self._own]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         maps = "solver_zmap", "solver_map"
@@ -499,10 +499,11 @@ class Destripe(Operator):
                 ob.detdata.ensure("template", detectors=ob.select(detectors))
         own = ["template", self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
         with staged(data, self.options, {"detdata": own, "global": [*maps, self.covariance, self.pixel_dist]}):
-            self._solve(data, detectors)
-            data.remove("detdata", "template")
-            for name in maps:
-                del data[name]
+            try:
+                self._solve(data, detectors)
+            finally:
+                for kind, name in (("detdata", "template"), *(("global", name) for name in (*maps, *self._own))):
+                    data.remove(kind, name)
 
     def _solve(self, data: Data, detectors: Sequence[str] | None) -> None:
         self._prepare(data, detectors)
@@ -530,9 +531,6 @@ class Destripe(Operator):
         data["amplitudes"] = -found["x"]
         self._pipeline(OffsetAdd(signal=self.signal)).apply(data, detectors)
         data["amplitudes"] = found["x"]
-        for name in ("residual", "preconditioned", "projected", "good_samples"):
-            if name in data:
-                del data[name]
 
     def _finalize(self, data: Data) -> dict[str, Any]:
         return data["solver"]

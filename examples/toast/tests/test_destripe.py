@@ -116,6 +116,21 @@ def test_runs_of_samples_give_the_same_solution(data):
     np.testing.assert_array_equal(third["x"], second["x"])
 
 
+@pytest.mark.parametrize("by_runs", [False, True])
+def test_what_the_solver_needs_for_itself_ends_with_it(data, by_runs):
+    def stop(state):
+        raise ArithmeticError("enough")
+
+    before = set(data.objects), set(data.obs[0].detdata)
+    with pytest.raises(ArithmeticError):
+        destripe.Destripe(step_length=100, by_runs=by_runs, watch=stop).apply(data)
+    left = {"amplitudes", "amplitude_flags", "offsets", "pixel_dist_exchange"}
+    assert set(data.objects) - before[0] <= left and set(data.obs[0].detdata) == before[1]
+    np.testing.assert_array_equal(data.obs[0].detdata["signal"].data, ORACLE["signal"])
+    destripe.Destripe(step_length=100, by_runs=by_runs, max_steps=1).apply(data)
+    assert set(data.objects) - before[0] <= {*left, "solver"} and set(data.obs[0].detdata) == before[1]
+
+
 def test_conjugate_gradients_solve_and_go_on_from_any_step():
     rng = np.random.default_rng(4)
     a = rng.standard_normal((30, 30))
