@@ -51,4 +51,10 @@ struct BufferPlace {
 std::optional<BufferPlace> element_of(const ir::Function& function, ir::NodeId view,
                                       std::span<const ir::NodeId> indices);
 
+/// Along how many axes, from the first one on, two views are fields of the same records: of one buffer, with
+/// the same lengths and strides along these axes, of records side by side in C order, as far apart along the
+/// last of them as all that both views have of a record reaches. Other indices along them are other records.
+/// 0: not known.
+size_t axes_of_records(const ir::Function& function, ir::NodeId a, ir::NodeId b);
+
 }  // namespace ingot::transform

@@ -259,12 +259,14 @@ class RaceFinder {
     }
     return false;
   }
-  /// ... of two views that are parts of one buffer alike.
+  /// ... of two views that are parts of one buffer alike, or fields of the same records.
   bool are_apart(const Access& a, const Access& b) const {
     if (a.whole || b.whole || is_inside(a.view) || is_inside(b.view)) return false;
     const auto x = element_of(f_, a.view, a.indices);
     const auto y = element_of(f_, b.view, b.indices);
-    return x && y && x->is_of_the_axes_of(*y) && differ(x->indices, y->indices);
+    if (x && y && x->is_of_the_axes_of(*y) && differ(x->indices, y->indices)) return true;
+    const size_t axes = axes_of_records(f_, a.view, b.view);
+    return axes > 0 && differ(a.indices.first(axes), b.indices.first(axes));
   }
   Root ir_root(NodeId view) const { return root_of(f_, view); }
   /// Memory that the turn has made.

@@ -20,7 +20,8 @@ struct Conflict {
 /// proved:
 ///
 ///  - Two accesses to memory, one of which writes, touch different roots (alias sets, buffers made here), or
-///    memory made in the turn itself; or both are of the same view and index one of its axes with the loop's
+///    memory made in the turn itself; or both are of the same view, or of fields of the same records
+///    (`axes_of_records`), and index one of its axes with the loop's
 ///    index plus the same constant or value from outside the loop, or with a multiple of it plus the index of
 ///    a loop inside of fewer turns.
 ///  - A carried value is one of which `carried_of` knows how turns deal with it.
