@@ -303,10 +303,11 @@ class Function(Base[P, R_co]):
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
         attributes, relaxed, opens_texts = self._attributes(), self._relaxed, self._opens_texts
+        on_device = bool(key) and key[-1][0] == "device"
 
         def lower() -> Any:
             compiler, registry = core()
-            return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts)
+            return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device)
 
         return lower
 
@@ -588,7 +589,20 @@ def _told_apart(part: Any) -> Any:
         return kind([_told_apart(each) for each in part])
     if isinstance(part, enum.Enum):
         return (kind, part._name_)
+    if isinstance(part, np.dtype) and part.names is not None:
+        return (kind, _form_of(part))
     return (kind, repr(part)) if isinstance(part, (float, complex, np.inexact)) else (kind, part)
+
+
+def _form_of(dtype: np.dtype) -> Any:
+    """What tells dtypes with fields apart, equal ones too: classes of elements, codes of numbers, padding, titles."""
+    if dtype.subdtype is not None:
+        return dtype.shape, _form_of(dtype.base)
+    if dtype.names is None:
+        return dtype.char
+    fields = dtype.fields or {}
+    parts = tuple([(name, *fields[name][1:], _form_of(fields[name][0])) for name in dtype.names])
+    return dtype.type, dtype.isalignedstruct, dtype.itemsize, parts
 
 
 def type_text(value: Any) -> str:

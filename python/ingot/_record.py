@@ -199,6 +199,8 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
         for _ in range(1 if description[4] is not None else 2):
             next(values)
             yield True
+    elif tag == "fields":
+        yield from _specified(description[3], values)
     elif tag == "maybe":
         there = next(values) == 0
         yield True

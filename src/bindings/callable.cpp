@@ -14,6 +14,7 @@
 #include "bindings/counted.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
+#include "bindings/fields.h"
 #include "bindings/gil.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
@@ -88,7 +89,9 @@ class Known {
  private:
   /// Equal words mean that both are of one kind: known by value, or by identity.
   static bool is_one(PyObject* a, PyObject* b) {
-    return a == b || ((is_plain(a) || dtype_of_scalar(Py_TYPE(a))) && same(a, b) == 1);
+    if (a == b) return true;
+    if (PyArray_DescrCheck(a)) return PyArray_DescrCheck(b) && same_fields(a, b);
+    return (is_plain(a) || dtype_of_scalar(Py_TYPE(a))) && same(a, b) == 1;
   }
 
   std::vector<uint64_t> words_;
@@ -862,6 +865,17 @@ void bind_callable(nb::module_& m) {
   m.def(
       "is_stream", [](nb::handle object) { return is_stream(object.ptr()); }, "object"_a.none(),
       "Whether an object is a Generator or RandomState of NumPy's whose stream compiled code can draw from.");
+  m.def(
+      "holds_records", [](nb::handle object) { return holder_of(object.ptr()).has_value(); },
+      "object"_a.none(),
+      "Whether an object is an ndarray or a recarray of a dtype with fields, or an element of one.");
+  m.def(
+      "has_known_fields",
+      [](nb::handle dtype) {
+        auto* const descr = reinterpret_cast<PyArray_Descr*>(dtype.ptr());
+        return PyArray_DescrCheck(dtype.ptr()) && PyDataType_HASFIELDS(descr) && has_known_fields(descr);
+      },
+      "dtype"_a, "Whether a dtype has fields, and all of them are what compiled code has.");
   m.def(
       "is_namedtuple", [](nb::handle object) { return is_namedtuple(object.ptr()); }, "object"_a,
       "Whether an object is a namedtuple that is read as a tuple is.");

@@ -109,7 +109,7 @@ void Frame::fill(size_t i, PyObject* leaf) {
   const SlotInfo& info = code_.params()[i];
   buffers_[i] = {};
   if (info.kind != SlotInfo::Kind::View) return store_number(info.dtype, slots()[i], leaf);
-  if (!PyArray_CheckExact(leaf)) {
+  if (!PyArray_Check(leaf)) {
     const Window& window = device_array(leaf).window;
     return fill_view(i, window.data, window.lengths, window.strides);
   }

@@ -43,7 +43,9 @@ base::Scalar scalar_bits(DType dtype, nb::handle value) {
   return base::Scalar::load(dtype, raw.c_str());
 }
 
+/// The dtype of an array; of one of records, that of their bytes.
 DType dtype_of(nb::handle array) {
+  if (!nb::handle(array.attr("dtype").attr("names")).is_none()) return DType::UInt8;
   return base::known(base::dtype_from_numpy(nb::cast<std::string>(array.attr("dtype").attr("name"))));
 }
 
@@ -54,7 +56,7 @@ ir::ViewValue view_of(nb::handle array) {
   view.strides = nb::cast<std::vector<int64_t>>(array.attr("strides"));
   // The block spans the lowest to the highest byte of the array.
   int64_t low = 0;
-  int64_t high = static_cast<int64_t>(base::size_of(view.dtype));
+  auto high = nb::cast<int64_t>(array.attr("itemsize"));
   for (size_t i = 0; i < view.lengths.size(); ++i) {
     if (view.lengths[i] == 0) high = low = 0;
     const int64_t reach = (view.lengths[i] - 1) * view.strides[i];
@@ -408,12 +410,13 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::tuple& arguments, const nb::tuple& captures,
                                const nb::dict& attributes, const std::vector<std::string>& relaxed,
-                               bool opens_texts) {
+                               bool opens_texts, bool on_device) {
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
   auto module = std::make_unique<ir::Module>();
-  frontend::Lowered lowered = frontend::Evaluator(registry, *module)
-                                  .lower(function, arguments, captures, attributes, relaxations, opens_texts);
+  frontend::Lowered lowered =
+      frontend::Evaluator(registry, *module)
+          .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device);
   driver::Program program(std::move(module), lowered.function);
   return std::make_unique<Program>(std::move(program), std::move(lowered));
 }
@@ -464,7 +467,7 @@ NB_MODULE(_core, m) {
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
-        "opens_texts"_a);
+        "opens_texts"_a, "on_device"_a = false);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");

@@ -26,8 +26,9 @@ namespace ingot::bindings {
 ///   Stream    8: number of arrays, which follow; an object, the class
 ///   Same      8: the number of a container
 ///   Letters   the array of a text's code points follows
-///   Foreign   32: alias set; an object, the description
-///   Device    8: the address of the device that the call runs on, and 1 if its libraries are used; last
+///   Fields    8: what holds records, 16: hash; an object, their dtype; the array of their first bytes
+///   follows Foreign   32: alias set; an object, the description Device    8: the address of the device that
+///   the call runs on, and 1 if its libraries are used; last
 enum class Tag : uint64_t {
   Array,
   Scalar,
@@ -43,6 +44,7 @@ enum class Tag : uint64_t {
   Same,
   Foreign,
   Letters,
+  Fields,
   Guarded,
   Device
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "bindings/fields.h"
 #include "bindings/inline_vector.h"
 #include "bindings/numpy.h"
 
@@ -94,6 +95,7 @@ int same(PyObject* a, PyObject* b) {
   if (PyComplex_CheckExact(a) || type == &PyCDoubleArrType_Type) return same_complex(a, b) ? 1 : 0;
   if (PyLong_Check(a) || PyComplex_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a)) return same_repr(a, b);
   if (PyArray_IsScalar(a, Generic)) return same_scalar(a, b);
+  if (PyArray_DescrCheck(a)) return same_fields(a, b) ? 1 : 0;
   return PyTuple_CheckExact(a) ? same_tuple(a, b) : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/exceptions.h"
+#include "bindings/fields.h"
 #include "bindings/numpy.h"
 #include "runtime/allocator.h"
 
@@ -17,10 +18,9 @@ namespace {
 /// What no element needs more of; a device's memory has it.
 constexpr uintptr_t kAlignment = 16;
 
-[[noreturn]] void refuse(const char* what) {
+[[noreturn]] void refuse(const char* what, const char* advice) {
   const nb::object error =
-      nb::module_::import_("ingot._errors")
-          .attr("unsupported")(nb::tuple(nb::list()), what, "pass a copy of it, made by `.copy()`");
+      nb::module_::import_("ingot._errors").attr("unsupported")(nb::tuple(nb::list()), what, advice);
   set_error(error);
   throw nb::python_error();
 }
@@ -28,7 +28,7 @@ constexpr uintptr_t kAlignment = 16;
 }  // namespace
 
 bool Moved::has_any(std::span<PyObject* const> leaves) {
-  return std::any_of(leaves.begin(), leaves.end(), [](PyObject* leaf) { return PyArray_CheckExact(leaf); });
+  return std::any_of(leaves.begin(), leaves.end(), [](PyObject* leaf) { return PyArray_Check(leaf); });
 }
 
 Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves,
@@ -41,9 +41,15 @@ Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves,
 /// Joins arrays whose reaches overlap.
 void Moved::find_regions(std::span<PyObject* const> leaves) {
   for (size_t i = 0; i < leaves.size(); ++i) {
-    if (!PyArray_CheckExact(leaves[i])) continue;
+    if (!PyArray_Check(leaves[i])) continue;
     PyArrayObject* const array = as_array(leaves[i]);
-    if (!PyArray_ISALIGNED(array)) refuse("moving an array whose elements are not aligned to a device");
+    const bool holds_records = PyDataType_HASFIELDS(PyArray_DESCR(array));
+    if (!PyArray_ISALIGNED(array))
+      refuse("moving an array whose elements are not aligned to a device",
+             "pass a copy of it, made by `.copy()`");
+    if (holds_records && !are_fields_aligned(array))
+      refuse("moving an array of records whose fields are not aligned to a device",
+             "make its dtype with align=True");
     const auto [low, high] = reach_of(array);
     auto* const data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
     regions_.push_back({data + low, data + high, nullptr, nullptr, {i}});
@@ -81,7 +87,7 @@ void Moved::move(Region& region) {
     PyArrayObject* const array = as_array(given_[leaf]);
     const int rank = PyArray_NDIM(array);
     Window window{};
-    window.dtype = *dtype_of(PyArray_TYPE(array));
+    window.dtype = dtype_of(PyArray_TYPE(array)).value_or(base::DType::UInt8);  // of records
     window.rank = rank;
     window.data = region.there + (reinterpret_cast<std::byte*>(PyArray_BYTES(array)) - region.low);
     std::copy_n(PyArray_DIMS(array), rank, window.lengths);
@@ -121,8 +127,14 @@ void Moved::bring_back(const Region& region) {
     PyArrayObject* const array = as_array(given_[leaf]);
     Window window = device_array(leaves_[leaf]).window;
     window.data = now->data + (window.data - region.there);
+    nb::object target = nb::borrow(given_[leaf]);
+    if (PyDataType_HASFIELDS(PyArray_DESCR(array))) {
+      target = bytes_of_records(array);
+      window.lengths[window.rank] = PyArray_ITEMSIZE(array);
+      window.strides[window.rank++] = 1;
+    }
     const nb::object values = array_on(window, false);
-    if (PyArray_CopyInto(array, as_array(values.ptr())) != 0) throw nb::python_error();
+    if (PyArray_CopyInto(as_array(target.ptr()), as_array(values.ptr())) != 0) throw nb::python_error();
   }
 }
 

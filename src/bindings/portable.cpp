@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "bindings/fields.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -42,6 +43,9 @@ enum class Tag : uint8_t {
   Range,
   NumPyNumber,
   DType,
+  LongLong,
+  SubArray,
+  Fields,
   Code,
   Object,
 };
@@ -180,10 +184,46 @@ class Encoder {
       tagged(Tag::NumPyNumber, static_cast<uint8_t>(*dtype));
       out_.append(element, base::size_of(*dtype));
     } else if (is_dtype_of_numbers(it)) {
-      tagged(Tag::DType, static_cast<uint8_t>(*dtype_of(reinterpret_cast<PyArray_Descr*>(it)->type_num)));
+      const int number = reinterpret_cast<PyArray_Descr*>(it)->type_num;
+      const bool is_longer = number == NPY_LONGLONG || number == NPY_ULONGLONG;
+      if (is_longer) tagged(Tag::LongLong, static_cast<uint8_t>(number == NPY_ULONGLONG ? 1 : 0));
+      else tagged(Tag::DType, static_cast<uint8_t>(*dtype_of(number)));
+    } else if (PyArray_DescrCheck(it) && has_known_fields(reinterpret_cast<PyArray_Descr*>(it))) {
+      fields(it);
     } else {
       tagged(Tag::Object, nb::cast<uint32_t>(name_(nb::handle(it))));
     }
+  }
+
+  /// A dtype of arrays, or of records: (what `np.dtype` makes it of, align, whether its elements are
+  /// `np.record`).
+  void fields(PyObject* it) {
+    auto* const descr = reinterpret_cast<PyArray_Descr*>(it);
+    const nb::handle dtype(it);
+    if (PyDataType_HASSUBARRAY(descr)) {
+      tag(Tag::SubArray);
+      value(dtype.attr("base"));
+      value(dtype.attr("shape"));
+      return;
+    }
+    tagged(Tag::Fields, static_cast<uint8_t>(PyDataType_FLAGCHK(descr, NPY_ALIGNED_STRUCT) != 0 ? 1 : 0));
+    raw(static_cast<uint8_t>(descr->typeobj == &PyVoidArrType_Type ? 0 : 1));
+    nb::dict form;
+    nb::list formats;
+    nb::list offsets;
+    nb::list titles;
+    for (const nb::handle name : dtype.attr("names")) {
+      const nb::tuple field = nb::cast<nb::tuple>(dtype.attr("fields")[name]);
+      formats.append(field[0]);
+      offsets.append(field[1]);
+      titles.append(field.size() > 2 ? nb::object(field[2]) : nb::none());
+    }
+    form["names"] = dtype.attr("names");
+    form["formats"] = formats;
+    form["offsets"] = offsets;
+    form["titles"] = titles;
+    form["itemsize"] = dtype.attr("itemsize");
+    value(form);
   }
 
   const nb::callable& name_;
@@ -224,6 +264,20 @@ class Decoder {
       case Tag::NumPyNumber: return number();
       case Tag::DType:
         return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype()))));
+      case Tag::LongLong:
+        return nb::steal(reinterpret_cast<PyObject*>(
+            PyArray_DescrFromType(raw<uint8_t>() == 0 ? NPY_LONGLONG : NPY_ULONGLONG)));
+      case Tag::SubArray: {
+        const nb::object base = value();
+        return dtype_of_numpy(nb::make_tuple(base, value()));
+      }
+      case Tag::Fields: {
+        const bool is_aligned = raw<uint8_t>() != 0;
+        const bool is_record = raw<uint8_t>() != 0;
+        const nb::object dtype = dtype_of_numpy(value(), is_aligned);
+        if (!is_record) return dtype;
+        return dtype_of_numpy(nb::make_tuple(nb::module_::import_("numpy").attr("record"), dtype));
+      }
       case Tag::Object: return object();
       case Tag::Code: break;
     }
@@ -283,6 +337,14 @@ class Decoder {
       if (PyDict_SetItem(all.ptr(), key.ptr(), item.ptr()) != 0) throw nb::python_error();
     }
     return all;
+  }
+
+  static nb::object dtype_of_numpy(const nb::object& form, bool is_aligned = false) {
+    try {
+      return nb::module_::import_("numpy").attr("dtype")(form, is_aligned);
+    } catch (nb::python_error&) {
+      fail();
+    }
   }
 
   base::DType dtype() {

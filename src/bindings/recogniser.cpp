@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bindings/fields.h"
 #include "bindings/guards.h"
 
 namespace ingot::bindings {
@@ -43,6 +44,7 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
              case Tag::List:
              case Tag::Dict:
              case Tag::Slice:
+             case Tag::Fields:
              case Tag::Named:
              case Tag::Object:
              case Tag::Absent:
@@ -58,6 +60,27 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
   if (!lay_out(value, laid) || !word_of_array(laid, parameters_->sees_layout, is_measured(wanted), word))
     return false;
   if (word != (wanted & ~kAliasBits)) return false;
+  leaves_.push_back(value);
+  memories_.add(laid, word_ - 1);
+  return true;
+}
+
+bool Recogniser::records(PyObject* value, uint64_t wanted) {
+  const std::optional<Holder> holder = holder_of(value);
+  PyObject* const dtype = objects_[object_++];
+  const uint64_t array_wanted = words_[word_++];
+  if (!holder || *holder != holder_of_word(wanted)) return false;
+  if (!same_fields(reinterpret_cast<PyObject*>(descr_of(value, *holder)), dtype)) return false;
+  if (*holder == Holder::Record) {
+    value = array_of_record(value);
+    if (value == nullptr) return false;
+    held_.add(value);
+  }
+  Laid laid;
+  uint64_t word = 0;
+  if (!lay_out_records(as_array(value), laid) || !word_of_array(laid, parameters_->sees_layout, false, word))
+    return false;
+  if (word != (array_wanted & ~kAliasBits)) return false;
   leaves_.push_back(value);
   memories_.add(laid, word_ - 1);
   return true;
@@ -147,6 +170,7 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
       return this->value(slice->start, true) && this->value(slice->stop, true) &&
              this->value(slice->step, true);
     }
+    case Tag::Fields: return records(value, wanted);
     case Tag::Same: return rest < containers_.size() && containers_[rest] == value;
     default: return false;
   }

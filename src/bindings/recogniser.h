@@ -14,10 +14,10 @@ namespace ingot::bindings {
 
 /// Sees whether arguments are of a description that is known, by walking it beside them: what a call costs
 /// that has been made before. Nothing is written but what compiled code gets. It knows numbers, NumPy's
-/// arrays, constants, and slices, tuples, lists, dicts and instances of these; other arguments `Signature`
-/// describes. Code
-/// may run where `describe_quickly` has some run: a collection of garbage, keys of instances' dicts that
-/// compare themselves. Wants the GIL, and holds what only containers and captures hold.
+/// arrays, those of records and single ones, constants, and slices, tuples, lists, dicts and instances of
+/// these; other arguments `Signature` describes. Code may run where `describe_quickly` has some run: a
+/// collection of garbage, keys of instances' dicts that compare themselves. Wants the GIL, and holds what
+/// only containers and captures hold.
 class Recogniser {
  public:
   /// Whether a description has no other parts.
@@ -35,6 +35,7 @@ class Recogniser {
  private:
   bool value(PyObject* value, bool is_inside);
   bool array(PyObject* value, uint64_t wanted);
+  bool records(PyObject* value, uint64_t wanted);
   bool items(PyObject* const* items, Py_ssize_t count);
   bool dict(PyObject* dict);
   bool namedtuple(PyObject* value);

@@ -1,13 +1,17 @@
 #include "bindings/results.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "bindings/device_array.h"
+#include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -45,8 +49,9 @@ struct ResultPlan::Maker {
   nb::object array(const ResultPlan& plan) {
     const Shown shown = values.shown();
     const int64_t argument = plan.may_be_argument_ ? values.integer() : plan.argument_;
-    if (argument >= 0) return values.leaf(argument);
-    return array(shown, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner);
+    const bool is_record = plan.kind_ == Kind::Fields && plan.holder_ == Holder::Record;
+    if (argument >= 0) return is_record ? record_of(values.leaf(argument)) : values.leaf(argument);
+    return array(shown, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner, &plan);
   }
 
   /// An array of a list of unknown length.
@@ -55,18 +60,31 @@ struct ResultPlan::Maker {
     return array(values.shown(held), held.is_writable, held.owns);
   }
 
-  nb::object array(const Shown& shown, bool is_writable, bool owns) {
+  nb::object array(const Shown& shown, bool is_writable, bool owns, const ResultPlan* plan = nullptr) {
     if (shown.leaf >= 0) {
       nb::object owner = values.leaf(shown.leaf);
       is_writable = is_writable && bindings::is_writable(owner.ptr());
-      return array_like(shown.window, is_writable, std::move(owner));
+      return held(array_like(shown.window, is_writable, std::move(owner)), plan);
     }
     if (nb::object whole = values.whole(shown); whole.is_valid())
-      return finished(std::move(whole), is_writable);
-    if (!owns) return finished(part(shown), is_writable);
+      return held(finished(std::move(whole), is_writable), plan);
+    if (!owns) return held(finished(part(shown), is_writable), plan);
     nb::object& known = values.made_with(shown);
-    if (!known.is_valid()) known = finished(part(shown), is_writable);
+    if (!known.is_valid()) known = held(finished(part(shown), is_writable), plan);
     return known;
+  }
+
+  /// Where a plan is of records, what holds them on the array of their bytes.
+  static nb::object held(nb::object bytes, const ResultPlan* plan) {
+    if (plan == nullptr || plan->kind_ != Kind::Fields) return bytes;
+    if (is_device_array(bytes.ptr())) {
+      set_error(nb::module_::import_("ingot._errors")
+                    .attr("unsupported")(nb::tuple(nb::list()), "a result of records that is on a device",
+                                         "return its fields"));
+      throw nb::python_error();
+    }
+    nb::object records = records_on(bytes, plan->holder_, plan->object_);
+    return plan->holder_ == Holder::Record ? record_of(records) : records;
   }
 
   /// A part of a memory of the call's, or what shares it with another result. Where it is alone and all of
@@ -160,7 +178,8 @@ struct ResultPlan::Maker {
       case Kind::Static: return plan.object_;
       case Kind::Argument: return values.container(plan.argument_);
       case Kind::Number: return values.number(plan.numpys_);
-      case Kind::Array: return made.emplace_back(array(plan));
+      case Kind::Array:
+      case Kind::Fields: return made.emplace_back(array(plan));
       case Kind::Maybe: {
         const bool is_there = values.integer() == 0;
         const nb::object inside = make(plan.parts_[0]);
@@ -224,12 +243,19 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "scalar") {
     kind_ = Kind::Number;
     numpys_ = dtype_of_kind(description[1]);
-  } else if (tag == "array") {
-    kind_ = Kind::Array;
-    is_writable_ = nb::cast<bool>(description[3]);
-    may_be_argument_ = description[4].is_none();
-    if (!may_be_argument_) argument_ = nb::cast<int64_t>(description[4]);
-    owns_ = nb::cast<bool>(description[5]);
+  } else if (tag == "array" || tag == "fields") {
+    const bool holds_records = tag == "fields";
+    kind_ = holds_records ? Kind::Fields : Kind::Array;
+    if (holds_records) {
+      const auto name = nb::cast<std::string_view>(description[1]);
+      holder_ = static_cast<Holder>(std::ranges::find(kHolders, name) - std::begin(kHolders));
+      object_ = description[2];
+    }
+    const auto array = holds_records ? nb::cast<nb::tuple>(description[3]) : description;
+    is_writable_ = nb::cast<bool>(array[3]);
+    may_be_argument_ = array[4].is_none();
+    if (!may_be_argument_) argument_ = nb::cast<int64_t>(array[4]);
+    owns_ = nb::cast<bool>(array[5]);
   } else if (tag == "maybe") {
     kind_ = Kind::Maybe;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "bindings/elements.h"
+#include "bindings/fields.h"
 #include "bindings/values.h"
 
 /// Results as Python objects.
@@ -38,6 +39,7 @@ class ResultPlan {
     Maybe,
     Text,
     Letters,
+    Fields,
     Tuple,
     Named,
     List,
@@ -63,6 +65,7 @@ class ResultPlan {
   bool is_writable_ = false;           ///< of an array
   bool may_be_argument_ = false;       ///< of an array: a number after it says which one, -1 none
   bool owns_ = false;                  ///< of an array: others that own the same memory are the same object
+  Holder holder_ = Holder::Array;      ///< of records, whose dtype is `object_`
   int64_t argument_ = -1;  ///< of an array: the leaf that it is; of the caller's container, which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with

@@ -9,6 +9,7 @@
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
+#include "bindings/fields.h"
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
@@ -192,7 +193,31 @@ void Signature::constant(PyObject* value, const Path& path) {
 
 [[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
   Laid laid;
-  return lay_out(value, laid) ? described(value, laid, path) : foreign(value);
+  return lay_out(value, laid) ? described(value, laid, path) : records(value, path);
+}
+
+/// What holds records, as the array of their first bytes.
+bool Signature::records(PyObject* value, const Path& path) {
+  const std::optional<Holder> holder = holder_of(value);
+  if (!holder || !has_known_fields(descr_of(value, *holder))) return foreign(value);
+  PyArray_Descr* const descr = descr_of(value, *holder);
+  PyObject* array = value;
+  if (*holder == Holder::Record) {
+    array = array_of_record(value);
+    if (array == nullptr) return false;
+    hold(array);
+  }
+  Laid laid;
+  uint64_t word = 0;
+  if (!lay_out_records(as_array(array), laid) || !word_of_array(laid, parameters_->sees_layout, false, word))
+    return foreign(value);
+  words_.push_back(word_of_fields(*holder, descr));
+  objects_.push_back(reinterpret_cast<PyObject*>(descr));
+  hold(Py_NewRef(reinterpret_cast<PyObject*>(descr)));
+  leaf(array, path);
+  words_.push_back(word);
+  memories_.add(laid, words_.size() - 1);
+  return true;
 }
 
 /// Whether nothing waits that must be computed before the call.
@@ -262,7 +287,7 @@ bool Signature::number(PyObject* value, const Path& path) {
   } else if (const std::optional<DType> dtype = dtype_of_scalar(Py_TYPE(value))) {
     scalar(value, static_cast<uint64_t>(*dtype), path);
   } else {
-    return foreign(value);
+    return records(value, path);
   }
   return true;
 }
@@ -323,7 +348,7 @@ bool Signature::other(PyObject* value, const Path& path) {
     return sequence(value, path);
   }
   if (is_instance(value)) return instance(value, path);
-  return bindings::is_stream(value) ? stream(value, path) : foreign(value);
+  return bindings::is_stream(value) ? stream(value, path) : records(value, path);
 }
 
 /// Whether a container has been described; then it is the same one again.
@@ -545,9 +570,10 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     return true;
   }
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr && (PyArray_CheckExact(value) || is_device_array(value) ||
-                           (is_number(value) && is_small) || PyList_CheckExact(value) ||
-                           PyDict_CheckExact(value) || is_instance(value) || bindings::is_stream(value)))
+  if (value != nullptr &&
+      (PyArray_CheckExact(value) || is_device_array(value) || (is_number(value) && is_small) ||
+       PyList_CheckExact(value) || PyDict_CheckExact(value) || is_instance(value) ||
+       bindings::is_stream(value) || holder_of(value)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;
@@ -643,6 +669,11 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
       return nb::tuple(parts);
     }
     case Tag::Letters: return nb::make_tuple("letters", text_of(word, object));
+    case Tag::Fields: {
+      const nb::handle dtype = objects_[object++];
+      return nb::make_tuple("fields", kHolders[static_cast<size_t>(holder_of_word(now))], dtype,
+                            text_of(word, object));
+    }
     case Tag::Guarded: return nb::make_tuple("guarded");
     case Tag::Device: {
       const devices::Properties& properties = device_->properties();

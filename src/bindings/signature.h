@@ -130,6 +130,7 @@ class Signature {
   bool describe_value(PyObject* value, const Path& path);
   bool other(PyObject* value, const Path& path);
   bool array(PyObject* array, const Path& path);
+  bool records(PyObject* value, const Path& path);
   bool device_array(PyObject* array, const Path& path);
   bool is_computed(PyObject* array) const;
   bool is_moved_to(devices::Device& device);

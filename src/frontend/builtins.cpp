@@ -1,3 +1,4 @@
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -47,6 +48,11 @@ Value Evaluator::builtin_len(Call& call) {
   if (const Array* a = value.as<Array>()) {
     if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "len() of unsized object");
     return Scalar{Kind::py_int(), builder_->length(a->node, 0)};
+  }
+  if (Fields::is_array(value)) {
+    const Structured& records = *value.as<Structured>();
+    if (Fields::rank_of(records) == 0) raise(ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), Fields(*this).length(records)};
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
   if (const Record* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};

@@ -13,13 +13,13 @@
 
 namespace ingot::frontend {
 
-/// What an argument is, as the caller's signature says: nested tuples
-/// `("scalar", kind)`, `("array", dtype, rank, writable, alias set, layout ("C", "F", or "A" for any), axes
-/// of length 1 as bits)`, `("static", object)`, `("tuple", parts)`, `("list", parts)`,
-/// `("dict", keys, parts)`, `("slice", start, stop, step)`, `("same", number of a container)`,
-/// `("named", class, parts)` for namedtuples, `("object", class, names, parts)` for instances with the
-/// attributes `names`, each described or `("absent",)`, `("foreign", type, dtype, rank, alias set)` for what
-/// compiled code does not have (arrays of an alias set other than 0 have a leaf of their shape).
+/// What an argument is, as the caller's signature says: nested tuples `("scalar", kind)`, `("array", dtype,
+/// rank, writable, alias set, layout ("C", "F", or "A" for any), axes of length 1 as bits)`, `("static",
+/// object)`, `("tuple", parts)`, `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`,
+/// `("same", number of a container)`, `("named", class, parts)` for namedtuples, `("object", class, names,
+/// parts)` for instances with the attributes `names`, each described or `("absent",)`, `("fields", holder,
+/// dtype, array)` for records, `("foreign", type, dtype, rank, alias set)` for what compiled code does not
+/// have (arrays of an alias set other than 0 have a leaf of their shape).
 using Description = nb::tuple;
 
 /// What came from outside and must still be so at each call: `owner` (a module's dict, a cell) gives
@@ -90,11 +90,10 @@ class Evaluator {
   /// the number of an argument whose value must be known: describe it as static and lower again, in a new
   /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
   /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
-  /// throws Uses to ask for more.
-  /// Where `opens_texts` is false all texts are known; else throws Demand where letters are needed, or not
-  /// enough.
+  /// throws Uses to ask for more. Where `opens_texts` is false all texts are known; else throws Demand where
+  /// letters are needed, or not enough. `on_device`: the code is for a device.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts);
+                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -118,6 +117,7 @@ class Evaluator {
   struct Edge;
   class Here;
   class Collectives;
+  class Fields;
   class Kernels;
   struct Launch;
   class Columns;
@@ -922,9 +922,8 @@ class Evaluator {
   State state_;
   Frame* frame_ = nullptr;
   uint32_t next_object_ = 1;
-  std::vector<size_t> derivative_starts_;  ///< by derivative: how many nodes there were before
-  std::vector<std::pair<int64_t, bool>>
-      derivatives_;  ///< around what is called, and which are in reverse mode
+  std::vector<size_t> derivative_starts_;              ///< by derivative: how many nodes there were before
+  std::vector<std::pair<int64_t, bool>> derivatives_;  ///< around this place; whether in reverse mode
   using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
   Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
@@ -951,6 +950,7 @@ class Evaluator {
   Unrolling unrolling_;
   std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments that they are
   bool opens_texts_ = true;
+  bool on_device_ = false;
   bool has_letters_ = false;                          ///< some text is not known
   std::vector<NodeId> conditions_;                    ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last

@@ -1,6 +1,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/kernels.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
@@ -143,7 +144,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   }
   if (object.type().is(imported("numpy").attr("ndarray")) ||
       object.type().is(imported("ingot._array").attr("Array")) || PyList_CheckExact(object.ptr()) ||
-      PyDict_CheckExact(object.ptr()) ||
+      PyDict_CheckExact(object.ptr()) || nb::cast<bool>(extension.attr("holds_records")(object)) ||
       (nb::cast<bool>(extension.attr("is_instance")(object)) && !is_of_numpy(object)) ||
       nb::cast<bool>(extension.attr("is_stream")(object)))
     throw Capture{owner, name};
@@ -346,6 +347,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
+  if (const Structured* s = value.as<Structured>()) return Fields(*this).attribute(*s, name, e);
   if (has_class(value)) return open(object_attribute(value, name, e), name, e);
   if (Records::is_open_class(value)) {
     return Records(*this).on_each(*Records::decides(value), [&](const Value& known) {
@@ -478,6 +480,8 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   }
   if (const Array* a = value.as<Array>(); a != nullptr && !is_instance(index))
     return index_array(*a, index, e);
+  if (const Structured* s = value.as<Structured>(); s != nullptr && !is_instance(index))
+    return Fields(*this).item(*s, plain_number(index), e);
   if (const Record* r = Records::open(value)) {
     const Record there =
         Records(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
@@ -572,7 +576,8 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     require_static(index, "an index into a text", e);
-  if (is_text && index.is<Static>()) {
+  const bool is_dtype = text != nullptr && nb::isinstance(text->object, imported("numpy").attr("dtype"));
+  if ((is_text || is_dtype) && index.is<Static>()) {
     try {
       return Static{value.as<Static>()->object[index.as<Static>()->object]};
     } catch (nb::python_error& error) {
@@ -803,6 +808,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     }
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
+    if (std::optional<Value> result = Fields(*this).call(*builtin, call)) return *result;
     if (!builtin->library.is_valid() && !takes.none) need_present(call);
     Texts(*this).need_known(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
@@ -846,6 +852,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
 
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
   call.name = name;
+  if (const Structured* s = self.as<Structured>()) return Fields(*this).method(*s, name, call);
   const std::optional<Kind> kind = kind_of(self);
   if (kind && (self.is<Array>() || !kind->is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {

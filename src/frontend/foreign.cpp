@@ -1,3 +1,4 @@
+#include "frontend/fields.h"
 #include "frontend/records.h"
 
 // Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
@@ -29,6 +30,7 @@ nb::object Evaluator::stand_in(const Value& value) const {
     if (s->kind.is_python()) return imported("builtins").attr(name.c_str())(1);
     return numpy.attr("dtype")(name).attr("type")(1);
   }
+  if (const Structured* s = value.as<Structured>()) return Fields::stand_in(*s);
   if (const Array* a = value.as<Array>()) {
     nb::list shape;
     for (int i = 0; i < a->type.rank(); ++i) shape.append(1);

@@ -1,3 +1,4 @@
+#include "frontend/fields.h"
 #include "frontend/records.h"
 
 // Generators. A generator is evaluated where it is walked: its body in an activation of its own, and at each
@@ -259,7 +260,7 @@ Evaluator::Beside Evaluator::beside(const Value& iterable, nb::handle node) {
               return counted(range, place, node);
             }};
   }
-  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>()) {
+  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>() || Fields::is_array(iterable)) {
     const Trips trips = trips_of(iterable, node);
     return {[this, trips](const Value& place) {
               return as_bool(builder_->make(Op::less, {stage_index(place), trips.count}));
@@ -381,9 +382,9 @@ Value Evaluator::is_yielded(const Value& wanted, const Value& given, nb::handle 
 
 std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& taken, nb::handle node) {
   if (!static_int(taken) && !taken.is<Scalar>()) return std::nullopt;
-  if (iterable.is<Array>()) {
+  if (iterable.is<Array>() || Fields::is_array(iterable)) {
     const Slice rest{share(std::array<Value, 3>{taken, nothing(), nothing()})};
-    return index_array(*iterable.as<Array>(), rest, node);
+    return eval_item(iterable, rest, node);
   }
   if (const Range* r = iterable.as<Range>()) {
     const auto& [start, stop, step] = *r->bounds;
@@ -433,8 +434,10 @@ Value Evaluator::builtin_count(Call& call) {
 }
 
 void Evaluator::need_iterable(const Value& value) {
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
-    raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+  const Structured* records = value.as<Structured>();
+  const bool is_0d = (value.is<Array>() && value.as<Array>()->type.rank() == 0) ||
+                     (Fields::is_array(value) && Fields::rank_of(*records) == 0);
+  if (is_0d) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
   if (kind_of(value) && !value.is<Array>())
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not iterable");
   raise_by_type("iterate", "", {value});
@@ -447,7 +450,7 @@ Value Evaluator::builtin_iter(Call& call) {
   if (value.is<Iterator>()) return value;
   if (std::optional<Value> made = iterator_of_object(value, call.node)) return *made;
   need_iterable(value);
-  if (value.is<Array>()) return iterator("iterator", stored(value));
+  if (value.is<Array>() || value.is<Structured>()) return iterator("iterator", stored(value));
   refuse_walk(value, call.node);
   const nb::object model = stand_in(value);
   const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||

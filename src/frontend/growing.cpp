@@ -1,4 +1,5 @@
 #include "frontend/columns.h"
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 
 // Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
@@ -339,6 +340,7 @@ bool Evaluator::has_open_length(const Value& iterable) const {
     return has_open_length(walked_of(iterable));
   if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
   if (growing(iterable) != nullptr || iterable.is<Letters>()) return true;
+  if (Fields::is_array(iterable)) return Fields::rank_of(*iterable.as<Structured>()) > 0;
   if (const Range* r = iterable.as<Range>())
     return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
   if (const Zip* z = iterable.as<Zip>()) {

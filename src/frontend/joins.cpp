@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/records.h"
 #include "frontend/texts.h"
 
@@ -273,6 +274,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
       return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
     return apart(a, b, what);
   }
+  if (const auto records = Fields::alike(a, b)) return join(records->first, records->second, what);
   if ((a.is<Letters>() && Texts::may_be_character(b)) || (b.is<Letters>() && Texts::may_be_character(a))) {
     const Value& letter = a.is<Letters>() ? a : b;
     if (letter.as<Letters>()->codes->is<Scalar>()) return Letters{share(Value(Scalar{Kind::py_int(), {}}))};

@@ -1,3 +1,4 @@
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 #include "frontend/unrolled.h"
@@ -473,6 +474,13 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
     return {builder_->length(array.node, 0),
             [this, array, node](NodeId k) { return index_array(array, Scalar{Kind::py_int(), k}, node); }};
   }
+  if (Fields::is_array(iterable)) {
+    const Structured records = *iterable.as<Structured>();
+    if (Fields::rank_of(records) == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    return {Fields(*this).length(records), [this, records, node](NodeId k) {
+              return Fields(*this).item(records, Scalar{Kind::py_int(), k}, node);
+            }};
+  }
   if (const Letters* text = iterable.as<Letters>()) {
     return {Texts(*this).length(*text),
             [this, walked = *text](NodeId k) { return Texts(*this).letter(walked, k); }};
@@ -503,6 +511,8 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
 std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
                                                              bool ranges) {
   if (const Tuple* t = iterable.as<Tuple>()) return t->members;
+  if (const Structured* s = iterable.as<Structured>(); s != nullptr && !Fields::is_array(iterable))
+    return Fields(*this).members(*s, node);
   if (const Set* s = iterable.as<Set>()) return elements_of_set(*s, node);
   if (const View* v = iterable.as<View>()) {
     const HeapObject& object = contents(Reference{v->object}, node);
@@ -567,7 +577,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
       return member.is<Zip>() ? static_elements(member, node).has_value()
                               : !member.is<Array>() && !member.is<Range>() && !member.is<Letters>() &&
-                                    growing(member) == nullptr;
+                                    !Fields::is_array(member) && growing(member) == nullptr;
     });
     if (!is_known) return std::nullopt;
     std::optional<size_t> count;

@@ -2,7 +2,7 @@
 // evaluator throws `Capture`, Python describes the array with the others - so that shared memory is seen -
 // and lowers again. A number whose guard has failed twice goes the same way.
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/kernels.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
@@ -118,6 +118,7 @@ std::string Evaluator::words_of(const Value& value) const {
     return words_of(*m->present) + (m->may_be_none ? " or None" : " or not bound");
   if (const Foreign* f = value.as<Foreign>())
     return text_of(imported("ingot._foreign").attr("words")(f->description));
+  if (const Structured* s = value.as<Structured>()) return Fields::words(*s);
   if (const Array* a = value.as<Array>()) {
     std::string axes = a->type.rank() > 0 ? ":" : "";
     for (int i = 1; i < a->type.rank(); ++i) axes += ", :";
@@ -204,6 +205,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
                  .object = next_object_++,
                  .owns = true};
   }
+  if (tag == "fields") return Fields(*this).parameter(description, name);
   if (tag == "same") {
     const uint32_t id = containers_[nb::cast<size_t>(description[1])];
     const auto known = state_.heap.find(id);
@@ -295,6 +297,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(),
                           a.access == Access::Writable, origin, a.owns);
   }
+  if (const Structured* s = value.as<Structured>()) return Fields(*this).describe(*s, outward);
   if (const Tuple* t = value.as<Tuple>()) {
     if (t->type.is_valid()) return nb::make_tuple("named", t->type, parts_of(t->members));
     return nb::make_tuple("tuple", parts_of(t->members));
@@ -659,10 +662,12 @@ std::vector<std::string> parameter_names(nb::handle code) {
 }  // namespace
 
 Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                         const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts) {
+                         const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts,
+                         bool on_device) {
   relaxations_ = relaxations;
   attributes_ = attributes;
   opens_texts_ = opens_texts;
+  on_device_ = on_device;
   try {
     return lower_with_facts(function, arguments, captures);
   } catch (const base::Unsupported&) {
@@ -756,6 +761,10 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     captured_.emplace(std::pair(nb::handle(capture[0]).ptr(), text_of(capture[1])), value);
   }
   if (writes_) add_cells();
+  for (const Value& value : values) Fields(*this).open(value);
+  for (const auto& [place, value] : captured_) Fields(*this).open(value);
+  for (const auto& [number, object] : state_.heap)
+    for (const Value& value : object.values) Fields(*this).open(value);
   given_captures_ = captured_;
   lowered.writes = writes_;
   nb::list layouts;

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/records.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. What a class says of a name is looked
@@ -381,6 +382,8 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
         raise(ExceptionKind::AttributeError, "can't set attribute");
     }
     if (target.is<Foreign>()) use_foreign("", "", {target}, node);
+    if (const Structured* s = target.as<Structured>())
+      return Fields(*this).set_attribute(*s, name, value, node);
     unsupported(node, "an assignment to an attribute of a " + type_name(target),
                 "assign to a name or an element");
   }

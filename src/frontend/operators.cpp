@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -295,6 +296,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     } else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
                a.as<Array>()->object != 0) {
       identical = true;
+    } else if (a.is<Structured>() && b.is<Structured>()) {
+      identical = Fields::is_same(*a.as<Structured>(), *b.as<Structured>());
     } else if (a.is<Object>() && b.is<Object>()) {
       identical = a.as<Object>()->object == b.as<Object>()->object;
     } else if (a.is<Set>() && b.is<Set>()) {
@@ -312,6 +315,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     }
     return Static{nb::bool_(ast == "Is" ? identical : !identical)};
   }
+  if (std::optional<Value> result = Fields(*this).compare(ast, a, b, node)) return *result;
   if (a.is<Foreign>() || b.is<Foreign>()) {
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
@@ -512,6 +516,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   }
   const std::optional<Kind> kind = kind_of(a);
   if (!kind) {
+    if (a.is<Structured>()) raise_by_type("unary", entry->symbol, {a});
     raise(ExceptionKind::TypeError,
           std::string("bad operand type for unary ") + entry->symbol + ": '" + type_name(a) + "'");
   }

@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -76,10 +77,12 @@ Value Evaluator::builtin_reversed(Call& call) {
                     Range{share(std::array<Value, 3>{last, known_number(binary("Sub", start, step, node)),
                                                      known_number(unary("USub", step, node))})});
   }
-  if (const Array* a = sequence.as<Array>(); a != nullptr && a->type.rank() > 0) {
+  const Array* a = sequence.as<Array>();
+  const bool is_of_records = Fields::is_array(sequence) && Fields::rank_of(*sequence.as<Structured>()) > 0;
+  if ((a != nullptr && a->type.rank() > 0) || is_of_records) {
     const Slice all{
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", index_array(*a, all, call.node));
+    return iterator("reversed", eval_item(sequence, all, call.node));
   }
   if (growing(sequence) != nullptr || row_of(sequence) != nullptr)
     return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
@@ -117,6 +120,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
     return attribute(s->kind.is_python() ? builtins : imported("numpy"), std::string(s->kind.name()).c_str());
   }
   if (value.is<Array>()) return attribute(imported("numpy"), "ndarray");
+  if (const Structured* s = value.as<Structured>()) return Fields::class_of(*s);
   if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
       value.is<Slice>() || value.is<Text>() || value.is<Letters>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());

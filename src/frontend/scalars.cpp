@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -231,6 +232,8 @@ std::string Evaluator::type_name(const Value& value) const {
   if (const auto* s = value.as<Scalar>())
     return std::string(s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name());
   if (value.is<Array>()) return "numpy.ndarray";
+  if (const Structured* s = value.as<Structured>())
+    return "numpy." + text_of(Fields::class_of(*s).attr("__name__"));
   if (const Record* r = Records::open(value)) {
     std::string names;
     for (const nb::object& type : Records(const_cast<Evaluator&>(*this)).classes_of(*r))

@@ -1,3 +1,4 @@
+#include "frontend/fields.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -62,9 +63,8 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (walks_generator(value)) return unpack(list_of(value, node, count), count, node);
   refuse_walk(value, node);
-  if (const Array* a = value.as<Array>()) {
-    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-    const NodeId length = builder_->length(a->node, 0);
+  if (value.is<Array>() || Fields::is_array(value)) {
+    const NodeId length = trips_of(value, node).count;
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
     check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
           "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
@@ -72,7 +72,7 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
           "too many values to unpack (expected " + std::to_string(count) + ")");
     std::vector<Value> elements;
     elements.reserve(count);
-    for (size_t i = 0; i < count; ++i) elements.push_back(index_array(*a, Static{nb::int_(i)}, node));
+    for (size_t i = 0; i < count; ++i) elements.push_back(eval_item(value, Static{nb::int_(i)}, node));
     return elements;
   }
   if (growing(value) != nullptr) {
@@ -104,7 +104,7 @@ std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, 
                                              nb::handle node) {
   Value value = begin_walk(given, node);
   if (walks_generator(value)) value = list_of(value, node);
-  if (value.is<Array>() || growing(value) != nullptr) {
+  if (value.is<Array>() || Fields::is_array(value) || growing(value) != nullptr) {
     unsupported(node,
                 "a starred target for a " + type_name(value) + " whose length is not known when compiling",
                 "take slices");
@@ -149,6 +149,8 @@ void Evaluator::assign(nb::handle target, Value value) {
     if (container.is<Array>() && (is_instance(index) || is_instance(value)))
       unsupported(target, "an instance as an index or an element of an array", "use its parts");
     if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
+    if (const Structured* s = container.as<Structured>(); s != nullptr && !is_instance(index))
+      return Fields(*this).set_item(*s, plain_number(index), value, target);
     if (container.is<Foreign>() || is_foreign(index))
       use_foreign("store", "", {container, index, value}, target);
     if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
@@ -238,10 +240,12 @@ void Evaluator::run_aug_assign(nb::handle s) {
   const Reference* r = container.as<Reference>();
   if (r == nullptr && (is_foreign(container) || is_foreign(index)))
     use_foreign("subscript", "", {container, index}, s);
-  if (r != nullptr || container.is<Record>() || is_instance(container)) {
+  const Structured* records = container.as<Structured>();
+  if (r != nullptr || records != nullptr || container.is<Record>() || is_instance(container)) {
     const Value before = present(eval_item(container, index, target), "the element", target);
     const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
+    if (records != nullptr) return Fields(*this).set_item(*records, index, after, target);
     if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);
     if (!call_special(container, "__setitem__", {index, after}, target)) {
       raise(ExceptionKind::TypeError,

@@ -48,6 +48,11 @@ bool same_form(const Error& a, const Error& b) {
          alike(a.context, b.context);
 }
 
+/// Whether records are of one form.
+bool same_records(const Structured& a, const Structured& b) {
+  return a.holder == b.holder && a.layout == b.layout && is_one_dtype(a.dtype, b.dtype);
+}
+
 /// Whether inner functions have the same code and variables, but for values.
 bool same_definition(const Definition& x, const Definition& y) {
   return x.node.is(y.node) && x.shared == y.shared && x.creator == y.creator &&
@@ -66,6 +71,11 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
   if (const Text* t = value.as<Text>()) return *t->parts;
   if (const Letters* l = value.as<Letters>()) return std::vector<Value>(1, *l->codes);
+  if (const Structured* s = value.as<Structured>()) {
+    std::vector<Value> parts = s->places;
+    parts.insert(parts.begin(), *s->first);
+    return parts;
+  }
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
   if (const Error* e = value.as<Error>()) return parts_of_error(*e);
   if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
@@ -81,6 +91,12 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
   if (value.is<Letters>()) return Letters{share(std::move(parts[0]))};
+  if (const Structured* s = value.as<Structured>()) {
+    Structured other = *s;
+    other.first = share(std::move(parts[0]));
+    other.places.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
+    return other;
+  }
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
   if (const Error* e = value.as<Error>()) {
     std::span<const Value> all = parts;
@@ -102,6 +118,7 @@ bool same_form(const Value& a, const Value& b) {
   if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
   if (const Error* e = a.as<Error>(); e != nullptr && !same_form(*e, *b.as<Error>())) return false;
   if (const Record* r = a.as<Record>()) return r->pool == b.as<Record>()->pool;
+  if (const Structured* s = a.as<Structured>()) return same_records(*s, *b.as<Structured>());
   if (const View* v = a.as<View>()) {
     const View& w = *b.as<View>();
     return v->object == w.object && v->name == w.name && v->from_back == w.from_back && v->skip == w.skip;

@@ -57,6 +57,19 @@ struct Array {
   bool is_constant = false;  ///< nothing writes to it any more
 };
 
+/// An array of a structured dtype of NumPy's, whose elements are records of fields, or one record.
+struct Structured {
+  /// What it is in Python: `np.ndarray`, `np.recarray`, or a single `np.void` or `np.record`.
+  enum class Holder : uint8_t { Array, RecArray, Record };
+
+  nb::object dtype;
+  Holder holder = Holder::Array;
+  std::shared_ptr<const Value> first;   ///< an array: the first byte of each record
+  ir::Layout layout = ir::Layout::Any;  ///< how the records lie, each as long as the dtype says
+  /// Of a record: its indices in the array, of which all are known to be in range, as the user wrote them.
+  std::vector<Value> places{};
+};
+
 /// A tuple: immutable, so its members are the value.
 struct Tuple {
   std::vector<Value> members;
@@ -230,7 +243,8 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Text, Letters, View, Closure, Error, Object, Iterator, Generator, Set, Record>
+               Foreign, Structured, Text, Letters, View, Closure, Error, Object, Iterator, Generator, Set,
+               Record>
       v;
 
   Value() = default;
@@ -266,6 +280,9 @@ inline const Record* row_of(const Value& value) {
   const Record* record = value.as<Record>();
   return record != nullptr && record->is_list ? record : nullptr;
 }
+
+/// Whether two structured dtypes are one, with elements of one class.
+bool is_one_dtype(const nb::object& a, const nb::object& b);
 
 /// The values that a value is made of, in order: members, bounds, what a method is bound to.
 std::vector<Value> parts_of(const Value& value);

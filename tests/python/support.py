@@ -111,6 +111,8 @@ def copied(arguments):
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         start = owner.__array_interface__["data"][0]
+        if isinstance(value, np.void) and owner is value:
+            return np.frombuffer(bytearray(value.tobytes()), value.dtype)[0]
         if id(owner) not in memory:
             raw = np.empty(owner.nbytes + 1, np.uint8)
             raw[:-1] = np.frombuffer((ctypes.c_char * owner.nbytes).from_address(start), np.uint8)
@@ -126,6 +128,10 @@ def copied(arguments):
             return objects[id(value)]
         if type(value) is np.ndarray and not value.dtype.hasobject:
             result = array(value)
+        elif isinstance(value, np.recarray):
+            result = array(value).view(np.recarray)
+        elif isinstance(value, np.void) and value.dtype.names and not value.dtype.hasobject:
+            result = array(value)[()]
         elif type(value) in (list, tuple):
             result = type(value)(one(v) for v in value)
         elif type(value) is dict:
@@ -173,6 +179,9 @@ def difference(got, expected, bound=0.0, where="result", seen=()):
         g, e = np.asarray(got), np.asarray(expected)
         if g.dtype != e.dtype or g.shape != e.shape:
             return f"{where}: {g.dtype}{g.shape} for {e.dtype}{e.shape}"
+        if e.dtype.names is not None:
+            parts = (difference(g[name], e[name], bound, f"{where}[{name!r}]") for name in e.dtype.names)
+            return next((p for p in parts if p), None)
         if e.dtype.kind in "fc" and bound:
             right = np.allclose(g, e, rtol=bound, atol=0, equal_nan=True)
         elif e.dtype.kind in "fc":

@@ -502,14 +502,29 @@ def test_the_rules_have_their_tests():
     assert len(named) > 80 and [name for name in named if f"def {name}(" not in tests] == []
 
 
+def test_kernels_take_records_of_the_host():
+    @cuda.jit
+    def kernel(records, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = records[i]["x"] + records["n"][i]
+            records[i]["x"] = 9.0
+
+    for holder in (np.ndarray, np.recarray):
+        records, out = np.zeros(5, [("x", "f8"), ("n", "i8")]).view(holder), np.zeros(5)
+        records["x"], records["n"] = np.arange(5), np.arange(5) * 10
+        kernel[1, 8](records, out)
+        assert np.array_equal(out, np.arange(5) * 11) and (records["x"] == 9).all() and np.array_equal(records["n"], np.arange(5) * 10)
+
+
 def test_arguments_that_are_refused_are_shown_at_the_kernels_parameters():
-    """Records among them."""
+    """Records with objects in them among them."""
 
     @cuda.jit
     def kernel(x, records, *rest):
         x[0] = 1
 
-    records = np.zeros(3, [("x", "f4"), ("y", "i4")])
+    records = np.zeros(3, [("x", "f4"), ("y", "O")])
     with pytest.raises(ingot.UnsupportedError, match=r"`records`, an array of dtype \[\('x', '<f4'\), .*is not supported\n.*test_cuda_kernels.py") as caught:
         kernel[1, 1](np.zeros(3), records)
     assert "def kernel(x, records, *rest):" in str(caught.value)

@@ -237,7 +237,8 @@ def test_what_is_not_compiled_is_refused(statement, tmp_path, monkeypatch):
 BAD = {
     "byte-swapped": np.arange(3.0).astype(">f8"),
     "object": np.array([1, None], object),
-    "structured": np.zeros(2, [("a", "i4")]),
+    "records of objects": np.zeros(2, [("a", "i4"), ("b", "O")]),
+    "byte-swapped records": np.zeros(2, [("a", ">i4")]),
     "text": np.array(["a"]),
     "dates": np.array(["2020-01-01"], "M8[D]"),
     "longdouble": np.zeros(2, np.longdouble),

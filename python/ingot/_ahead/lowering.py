@@ -252,6 +252,7 @@ class _Flat:
 
     OTHERS = {
         "text": "a text",
+        "fields": "records",
         "letters": "a text",
         "maybe": "None or something else",
         "growing": "a list whose length is not known when compiling",

@@ -46,12 +46,12 @@ _PLAIN = frozenset({type(None), type(Ellipsis), bool, int, float, complex, str, 
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is known by what it is, wherever it stands: what guards compare by value, and dtypes of numbers."""
+    """Whether a value is known by what it is, wherever it stands: what guards compare by value, and dtypes of numbers and of fields."""
     if type(value) in _PLAIN:
         return True
     if type(value) is tuple:
         return all(map(is_plain, value))
-    return isinstance(value, np.dtype) and value.type in _PLAIN and np.dtype(value.char) is value
+    return isinstance(value, np.dtype) and (value.type in _PLAIN and np.dtype(value.char) is value or _ingot.has_known_fields(value))
 
 
 _HASHING = (set, frozenset, hash, id)

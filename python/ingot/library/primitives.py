@@ -51,6 +51,18 @@ def strided(
     return np.asarray(type("Window", (), {"__array_interface__": interface, "base": x})())
 
 
+def bytes_of(x: np.ndarray | np.void) -> np.ndarray:
+    """A view of the bytes of records, whose last axis is that of a record's bytes."""
+    array = np.asarray(x)
+    return strided(array, (*array.shape, array.itemsize), (*array.strides, 1), 0, np.uint8)
+
+
+def records(x: np.ndarray, dtype: np.dtype, holder: str) -> Any:
+    """Records of a dtype on an array of their bytes, as an "ndarray", a "recarray" or one "record"."""
+    array = strided(x, x.shape[:-1], x.strides[:-1], 0, dtype)
+    return array.view(np.recarray) if holder == "recarray" else array[()] if holder == "record" else array
+
+
 def concat(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
     """Arrays of one dtype and rank, one after the other along an axis."""
     return np.concatenate(arrays, axis)

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "bindings/description.h"
+#include "bindings/numpy.h"
+
+/// Arrays of NumPy's structured dtypes, whose elements are records of fields, and single records. Compiled
+/// code gets the memory of their first bytes; the frontend makes views of fields from there.
+namespace ingot::bindings {
+
+namespace nb = nanobind;
+
+/// What holds records.
+enum class Holder : uint8_t { Array, RecArray, Record };
+
+inline constexpr const char* kHolders[] = {"ndarray", "recarray", "record"};  ///< by Holder
+
+/// What an object holds records as: an `ndarray` or `recarray` without attributes of its own, of a dtype with
+/// fields, or an element of one (`np.void`, `np.record`); none: it is something else, or of a class derived
+/// from these. Runs no code.
+std::optional<Holder> holder_of(PyObject* object);
+
+/// The dtype of what holds records. Borrowed.
+PyArray_Descr* descr_of(PyObject* object, Holder holder);
+
+/// Whether all that a dtype consists of is what compiled code has: numbers in the machine's byte order,
+/// arrays of a fixed shape, and records of such, with names and titles that are plain texts, and no metadata.
+bool has_known_fields(PyArray_Descr* descr);
+
+/// Whether two dtypes are of one form: the same numbers, names, titles, offsets, sizes and shapes, both
+/// aligned or not, and with elements of one class. They are dtypes. Runs no code of the user's.
+bool same_fields(PyObject* a, PyObject* b);
+
+/// The word of a dtype that holds records; equal forms have equal ones.
+uint64_t word_of_fields(Holder holder, PyArray_Descr* descr);
+inline Holder holder_of_word(uint64_t word) { return static_cast<Holder>(word >> 8 & 0xff); }
+
+/// An array without axes of the memory of a record, which is its base: a new reference, or null with an
+/// exception set.
+PyObject* array_of_record(PyObject* record);
+
+/// How an array of records lies; its elements count as bytes.
+[[gnu::always_inline]] inline bool lay_out_records(PyArrayObject* array, Laid& laid) {
+  if (PyArray_NDIM(array) >= kMaxLeaves) return false;  // the bytes of a record are an axis more
+  laid = {base::DType::UInt8,
+          PyArray_NDIM(array),
+          PyArray_ITEMSIZE(array),
+          PyArray_DIMS(array),
+          PyArray_STRIDES(array),
+          reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
+          static_cast<bool>(PyArray_ISWRITEABLE(array)),
+          static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)),
+          static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))};
+  return true;
+}
+
+/// Whether all numbers in the records of an array lie where numbers of their dtypes have to.
+bool are_fields_aligned(PyArrayObject* records);
+
+/// The array of the bytes of one of records; its last axis is that of a record's bytes, its base the array.
+nb::object bytes_of_records(PyArrayObject* array);
+
+/// What holds records on an array of their bytes, whose last axis is that of a record's. An array that owns
+/// its memory hands that over.
+nb::object records_on(const nb::object& bytes, Holder holder, const nb::object& dtype);
+
+/// The record that an array without axes is, on its memory.
+nb::object record_of(const nb::object& array);
+
+}  // namespace ingot::bindings

@@ -1,0 +1,578 @@
+#include "frontend/fields.h"
+
+#include "frontend/texts.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Layout;
+using ir::Op;
+using Holder = Structured::Holder;
+
+namespace {
+
+constexpr int kMostDepth = 4;  ///< of containers of records that functions take
+
+constexpr std::array kHolders = {"ndarray", "recarray", "record"};  ///< by Holder
+
+nb::object numpy(const char* name) { return imported("numpy").attr(name); }
+
+nb::object member(const nb::object& object, const char* name) { return frontend::attribute(object, name); }
+
+int64_t bytes_in(const nb::object& dtype) { return nb::cast<int64_t>(dtype.attr("itemsize")); }
+
+bool has_fields(const nb::object& dtype) { return !member(dtype, "names").is_none(); }
+
+/// Whether the elements of a dtype are of NumPy's class `record`.
+bool gives_records(const nb::object& dtype) { return member(dtype, "type").is(numpy("record")); }
+
+/// The dtype of the same fields whose elements are of that class.
+nb::object of_records(const nb::object& dtype) {
+  return gives_records(dtype) ? dtype : nb::object(numpy("dtype")(nb::make_tuple(numpy("record"), dtype)));
+}
+
+/// Whether fields are attributes, too.
+bool has_attributes(const Structured& records) {
+  return records.holder == Holder::RecArray ||
+         (records.holder == Holder::Record && gives_records(records.dtype));
+}
+
+const Array& first_of(const Structured& records) { return *records.first->as<Array>(); }
+
+bool is_ellipsis(const Value& value) {
+  return value.is<Static>() && value.as<Static>()->object.is(nb::ellipsis());
+}
+
+}  // namespace
+
+bool is_one_dtype(const nb::object& a, const nb::object& b) {
+  return a.is(b) || (a.equal(b) && member(a, "type").is(member(b, "type")));
+}
+
+bool Evaluator::Fields::is_array(const Value& value) {
+  const Structured* records = value.as<Structured>();
+  return records != nullptr && records->holder != Holder::Record;
+}
+
+int Evaluator::Fields::rank_of(const Structured& records) {
+  return first_of(records).type.rank() - static_cast<int>(records.places.size());
+}
+
+Value Evaluator::Fields::parameter(const nb::tuple& description, const std::string& name) {
+  nb::list array;
+  for (const nb::handle part : nb::cast<nb::tuple>(description[3])) array.append(part);
+  const std::string layout = text_of(array[5]);
+  array[5] = "A";  // its elements are bytes that lie apart
+  const std::string holder = text_of(description[1]);
+  return Structured{.dtype = nb::borrow<nb::object>(description[2]),
+                    .holder = static_cast<Holder>(std::ranges::find(kHolders, holder) - kHolders.begin()),
+                    .first = share(e_.parameter(nb::tuple(array), name, -1)),
+                    .layout = layout == "C"   ? Layout::C
+                              : layout == "F" ? Layout::F
+                                              : Layout::Any};
+}
+
+nb::object Evaluator::Fields::describe(const Structured& records, Outward& outward) {
+  Array whole = bytes(records, {});
+  if (records.places.empty()) {
+    const ir::Type type = whole.type;
+    const NodeId node = whole.node;
+    whole = first_of(records);
+    whole.type = type;
+    whole.node = node;
+  }
+  const nb::object described = e_.describe_result(whole, outward);
+  if (text_of(described[0]) == "again") return described;
+  return nb::make_tuple("fields", kHolders[static_cast<size_t>(records.holder)], records.dtype, described);
+}
+
+void Evaluator::Fields::open(const Value& value) {
+  const Structured* records = value.as<Structured>();
+  if (records == nullptr) {
+    for (const Value& part : parts_of(value)) open(part);
+    return;
+  }
+  const auto rank = static_cast<size_t>(first_of(*records).type.rank());
+  for (const nb::handle name : member(records->dtype, "names")) {
+    const nb::object dtype = member(records->dtype, "fields")[name][0];
+    if (rank + nb::len(member(dtype, "shape")) > static_cast<size_t>(ir::kMaxRank)) continue;
+    if (const std::optional<Value> known = field(*records, text_of(name), false)) open(*known);
+  }
+}
+
+std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, const Value& b) {
+  const Structured* x = a.as<Structured>();
+  const Structured* y = b.as<Structured>();
+  if (x == nullptr || y == nullptr || x->holder != y->holder || x->layout == y->layout ||
+      x->places.size() != y->places.size() || !is_one_dtype(x->dtype, y->dtype))
+    return std::nullopt;
+  Structured first = *x;
+  Structured second = *y;
+  first.layout = second.layout = Layout::Any;
+  return std::pair(Value(first), Value(second));
+}
+
+bool Evaluator::Fields::is_same(const Structured& a, const Structured& b) {
+  const uint32_t object = first_of(a).object;
+  return a.places.empty() && b.places.empty() && object != 0 && object == first_of(b).object;
+}
+
+std::string Evaluator::Fields::words(const Structured& records) {
+  const std::string of = records.holder == Holder::Record     ? "a record"
+                         : records.holder == Holder::RecArray ? "a recarray"
+                                                              : "an array of records";
+  std::string names;
+  for (const nb::handle name : member(records.dtype, "names"))
+    names += (names.empty() ? " of `" : "`, `") + text_of(name);
+  return of + names + "`";
+}
+
+nb::object Evaluator::Fields::class_of(const Structured& records) {
+  if (records.holder == Holder::Record) return member(records.dtype, "type");
+  return numpy(kHolders[static_cast<size_t>(records.holder)]);
+}
+
+nb::object Evaluator::Fields::stand_in(const Structured& records) {
+  nb::list shape;
+  for (int i = 0; i < rank_of(records); ++i) shape.append(1);
+  nb::object model = numpy("ones")(nb::tuple(shape), records.dtype);
+  if (records.holder == Holder::RecArray) model = model.attr("view")(numpy("recarray"));
+  return records.holder == Holder::Record ? nb::object(model[nb::tuple()]) : model;
+}
+
+/// The distances of records along the axes of `first`, in bytes.
+std::vector<NodeId> Evaluator::Fields::strides(const Structured& records) {
+  ir::Builder& builder = *e_.builder_;
+  const NodeId first = first_of(records).node;
+  const int rank = first_of(records).type.rank();
+  std::vector<NodeId> all(static_cast<size_t>(rank));
+  NodeId inside = builder.index(bytes_in(records.dtype));
+  for (int i = 0; i < rank; ++i) {
+    const int axis = records.layout == Layout::F ? i : rank - 1 - i;
+    const bool is_known = records.layout != Layout::Any;
+    all[static_cast<size_t>(axis)] = is_known ? inside : builder.make(Op::stride, {first}, {axis});
+    inside = builder.make(Op::multiply, {inside, builder.length(first, axis)});
+  }
+  return all;
+}
+
+/// What stands so many bytes behind the begin of each record along the axes of `first`, and of arrays of a
+/// dtype's shape there.
+Array Evaluator::Fields::view_of(const Structured& records, DType dtype, int64_t offset,
+                                 const nb::object& inner) {
+  ir::Builder& builder = *e_.builder_;
+  const Array& first = first_of(records);
+  std::vector<NodeId> lengths = e_.lengths_of(first.node);
+  std::vector<NodeId> distances = strides(records);
+  int64_t inside = bytes_in(inner);
+  for (const nb::handle given : nb::cast<nb::tuple>(inner.attr("shape"))) {
+    const auto length = nb::cast<int64_t>(given);
+    inside /= std::max<int64_t>(length, 1);
+    lengths.push_back(builder.index(length));
+    distances.push_back(builder.index(inside));
+  }
+  e_.need_rank(lengths.size());
+  const NodeId from = builder.make(Op::offset, {first.node});
+  const NodeId start = offset == 0 ? from : builder.make(Op::add, {from, builder.index(offset)});
+  std::vector<NodeId> operands{builder.make(Op::buffer, {first.node}), start};
+  operands.insert(operands.end(), lengths.begin(), lengths.end());
+  operands.insert(operands.end(), distances.begin(), distances.end());
+  const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()), first.type.space());
+  return e_.viewing(builder.make(Op::view, operands, {}, type), first.access);
+}
+
+/// Other records of the same dtype.
+Structured Evaluator::Fields::on(const Array& first, const Structured& like) const {
+  return {like.dtype, like.holder, share(Value(first)), first.type.rank() == 0 ? Layout::C : Layout::Any, {}};
+}
+
+/// A field of all of `first`; none: there is no such field.
+std::optional<Value> Evaluator::Fields::field(const Structured& records, const std::string& name,
+                                              bool is_used) {
+  const nb::object known = member(records.dtype, "fields").attr("get")(nb::str(name.c_str(), name.size()));
+  if (known.is_none()) return std::nullopt;
+  const nb::object dtype = known[0];
+  const auto offset = nb::cast<int64_t>(known[1]);
+  const bool is_number = !has_fields(member(dtype, "base"));
+  if (is_used && is_number && e_.on_device_) need_aligned(records, member(dtype, "base"), offset);
+  return part(records, dtype, offset);
+}
+
+Value Evaluator::Fields::part(const Structured& records, const nb::object& dtype, int64_t offset) {
+  const nb::object base = member(dtype, "base");
+  if (!has_fields(base)) {
+    const DType numbers = base::known(base::dtype_from_numpy(text_of(base.attr("name"))));
+    return view_of(records, numbers, offset, dtype);
+  }
+  Structured inner = on(view_of(records, DType::UInt8, offset, dtype), records);
+  const bool is_one = records.holder == Holder::Record && nb::len(member(dtype, "shape")) == 0;
+  inner.dtype =
+      has_attributes(records) && (is_one || records.holder != Holder::Record) ? of_records(base) : base;
+  if (records.holder == Holder::Record && !is_one) inner.holder = Holder::Array;
+  return inner;
+}
+
+/// Refuses numbers that a device cannot load.
+void Evaluator::Fields::need_aligned(const Structured& records, const nb::object& numbers, int64_t offset) {
+  const auto alignment = nb::cast<int64_t>(numbers.attr("alignment"));
+  if (offset % alignment == 0 && bytes_in(records.dtype) % alignment == 0) return;
+  e_.unsupported({}, "a field of records that is not aligned, on a device", "make the dtype with align=True");
+}
+
+/// What of a field of all of `first` is a record's; of an array, all.
+Value Evaluator::Fields::placed(const Structured& records, const Value& field, nb::handle node) {
+  if (records.holder != Holder::Record) return field;
+  const Tuple index{records.places};
+  if (const Array* numbers = field.as<Array>()) {
+    const bool is_all = records.places.empty() && numbers->type.rank() > 0;
+    return is_all ? field : e_.index_array(*numbers, index, node);
+  }
+  Structured inner = *field.as<Structured>();
+  if (inner.holder == Holder::Record) {
+    inner.places = records.places;
+    return inner;
+  }
+  if (records.places.empty()) return inner;
+  return on(*e_.index_array(first_of(inner), index, node).as<Array>(), inner);
+}
+
+/// A record as an array without axes.
+Structured Evaluator::Fields::alone(const Structured& record, nb::handle node) {
+  const Array all = view_of(record, DType::UInt8, 0, numpy("dtype")("uint8"));
+  Tuple index{record.places};
+  index.members.emplace_back(Static{nb::ellipsis()});
+  Structured array = on(*e_.index_array(all, index, node).as<Array>(), record);
+  array.holder = Holder::Array;
+  return array;
+}
+
+Value Evaluator::Fields::named_field(const Structured& records, const std::string& name) {
+  std::optional<Value> known = field(records, name);
+  if (!known) e_.raise(ExceptionKind::ValueError, base::escape_message("no field of name " + name));
+  return *known;
+}
+
+/// The same records with fewer fields.
+Structured Evaluator::Fields::several(const Structured& records, const nb::list& names, nb::handle node) {
+  if (nb::len(names) == 0) e_.unsupported(node, "records without fields", "name some");
+  Structured some = records;
+  try {
+    some.dtype = records.dtype[names];
+  } catch (nb::python_error& error) {
+    e_.raise_host_error(error);
+  }
+  if (gives_records(records.dtype)) some.dtype = of_records(some.dtype);
+  some.first = share(Value(e_.viewing(first_of(records).node, first_of(records).access)));
+  return some;
+}
+
+/// A field, or records of several, of all of `first`.
+std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const Value& index,
+                                                nb::handle node) {
+  if (Texts::is_known(index)) return named_field(records, text_of(index.as<Static>()->object));
+  if (Texts::is_text(index)) {
+    e_.unsupported(node, "a field whose name is not known when compiling",
+                   "name it, or walk a tuple of names");
+  }
+  if (!e_.is_list(index) || e_.growing(index) != nullptr) return std::nullopt;
+  const std::vector<Value> parts = e_.elements_of(index, node);
+  if (parts.empty() || !std::ranges::all_of(parts, &Texts::is_known)) return std::nullopt;
+  nb::list names;
+  for (const Value& part : parts) names.append(part.as<Static>()->object);
+  return several(records, names, node);
+}
+
+/// A field of a record by its number, of all of `first`; none: the index is another one.
+std::optional<Value> Evaluator::Fields::by_place(const Structured& record, const Value& index,
+                                                 nb::handle node) {
+  const std::optional<Kind> kind = e_.kind_of(index);
+  if (!kind || index.is<Array>() || !base::is_int(kind->dtype())) return std::nullopt;
+  const auto place = nb::cast<int64_t>(e_.require_static(index, "the number of a field", node));
+  const nb::object names = member(record.dtype, "names");
+  const auto count = static_cast<int64_t>(nb::len(names));
+  if (place < -count || place >= count)
+    e_.raise(ExceptionKind::IndexError,
+             "invalid index (" + std::to_string(place < 0 ? place + count : place) + ")");
+  return field(record, text_of(names[nb::int_(place)]));
+}
+
+std::vector<Value> Evaluator::Fields::members(const Structured& record, nb::handle node) {
+  std::vector<Value> all;
+  for (const nb::handle name : member(record.dtype, "names"))
+    all.push_back(placed(record, named_field(record, text_of(name)), node));
+  return all;
+}
+
+Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, const Value& index,
+                                                     nb::handle node) {
+  Index made;
+  made.parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  const int rank = rank_of(records);
+  int points = 0;
+  int taken = 0;
+  bool is_index = true;
+  for (Value& part : made.parts) {
+    part = e_.present(part, "an index", node);
+    if (e_.is_list(part) || part.is<Tuple>() || part.is<Range>()) part = e_.array_of(part, node);
+    const Array* array = part.as<Array>();
+    const std::optional<Kind> kind = e_.kind_of(part);
+    const bool is_mask = kind && base::is_bool(kind->dtype());
+    const bool is_0d = array != nullptr && array->type.rank() == 0;
+    if (is_mask && !part.is<Array>()) e_.unsupported(node, "an index that is one bool", "use `if`");
+    made.has_arrays = made.has_arrays || part.is<Array>();
+    if (kind && (is_0d || !part.is<Array>()) && base::is_int(kind->dtype())) ++points;
+    if (is_mask) taken += part.as<Array>()->type.rank();
+    else if (!is_ellipsis(part) && !is_none(part)) ++taken;
+    is_index = is_index && (part.is<Slice>() || is_ellipsis(part) || is_none(part) || is_mask ||
+                            (kind && base::is_int(kind->dtype())));
+  }
+  if (taken > rank && !is_index) {
+    e_.raise(ExceptionKind::IndexError,
+             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+             "arrays are valid indices");
+  }
+  if (taken > rank) {
+    e_.raise(ExceptionKind::IndexError, "too many indices for array: array is " + std::to_string(rank) +
+                                            "-dimensional, but " + std::to_string(taken) + " were indexed");
+  }
+  const bool is_open = std::ranges::any_of(made.parts, is_ellipsis);
+  made.takes_one = !is_open && points == rank && points == static_cast<int>(made.parts.size());
+  if (!is_open) made.parts.emplace_back(Static{nb::ellipsis()});
+  return made;
+}
+
+Value Evaluator::Fields::item(const Structured& records, const Value& index, nb::handle node) {
+  const bool is_one = records.holder == Holder::Record;
+  std::optional<Value> known = by_name(records, index, node);
+  if (!known && is_one) known = by_place(records, index, node);
+  if (known) return placed(records, *known, node);
+  Index given = prepared(records, index, node);
+  if (is_one && given.takes_one) return records;
+  if (is_one) return item(alone(records, node), index, node);
+  Structured taken = records;
+  if (given.takes_one) {
+    taken.holder = Holder::Record;
+    given.parts.pop_back();
+    for (size_t axis = 0; axis < given.parts.size(); ++axis) {
+      e_.need_index_sized(given.parts[axis]);
+      const NodeId place = e_.stage_index(given.parts[axis]);
+      e_.in_range(place, e_.builder_->length(first_of(records).node, static_cast<int>(axis)),
+                  static_cast<int>(axis));
+      taken.places.emplace_back(Scalar{Kind::py_int(), place});
+    }
+    return taken;
+  }
+  if (!given.has_arrays) {
+    const Array all = view_of(records, DType::UInt8, 0, numpy("dtype")("uint8"));
+    const Structured taken_part = on(*e_.index_array(all, Tuple{given.parts}, node).as<Array>(), records);
+    open(taken_part);
+    return taken_part;
+  }
+  const Slice whole{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
+  given.parts.emplace_back(whole);  // all bytes of a record
+  const Value made = e_.index_array(bytes(records, node), Tuple{given.parts}, node);
+  return on_bytes(made, records.dtype, records.holder);
+}
+
+void Evaluator::Fields::set_item(const Structured& records, const Value& index, const Value& value,
+                                 nb::handle node) {
+  e_.need_writable(first_of(records), "assignment destination is read-only", node);
+  const bool is_one = records.holder == Holder::Record;
+  if (is_one && e_.is_list(index)) e_.raise(ExceptionKind::IndexError, "invalid index");
+  std::optional<Value> known = by_name(records, index, node);
+  if (!known && is_one) known = by_place(records, index, node);
+  if (known) return fill(records, *known, value, node);
+  if (is_one) {
+    if (!index.is<Slice>() && !index.is<Tuple>() && !is_ellipsis(index) && !is_none(index))
+      e_.unsupported(node, "an assignment to a record by such an index", "name a field");
+    e_.raise(ExceptionKind::IndexError, "invalid index");
+  }
+  const Index given = prepared(records, index, node);
+  if (given.has_arrays && !given.takes_one) by_library("put", {records, Tuple{given.parts}, value}, node);
+  else by_library("fill", {item(records, index, node), value}, node);
+}
+
+/// Assigns to a field of all of `first`.
+void Evaluator::Fields::fill(const Structured& records, const Value& field, const Value& value,
+                             nb::handle node) {
+  const Array* numbers = field.as<Array>();
+  if (numbers == nullptr) {
+    by_library("fill", {placed(records, field, node), value}, node);
+    return;
+  }
+  const bool is_one = static_cast<size_t>(numbers->type.rank()) == records.places.size();
+  Tuple index{records.places};
+  if (!is_one) index.members.emplace_back(Static{nb::ellipsis()});
+  e_.assign_index(*numbers, index, value, node);
+}
+
+NodeId Evaluator::Fields::length(const Structured& records) {
+  return e_.builder_->length(first_of(records).node, 0);
+}
+
+Array Evaluator::Fields::bytes(const Structured& records, nb::handle node) {
+  const nb::object dtype = numpy("dtype")(nb::make_tuple("uint8", nb::make_tuple(bytes_in(records.dtype))));
+  const Array all = view_of(records, DType::UInt8, 0, dtype);
+  if (records.places.empty()) return all;
+  return *e_.index_array(all, Tuple{records.places}, node).as<Array>();
+}
+
+Structured Evaluator::Fields::on_bytes(const Value& given, const nb::object& dtype, Holder holder) {
+  ir::Builder& builder = *e_.builder_;
+  Array first = *given.as<Array>();
+  // What is new is put in C order: the bytes of a record lie side by side.
+  const bool is_new = first.type.is_array();
+  if (is_new) first = e_.owner(builder.make(Op::materialize, {first.node}));
+  const int rank = first.type.rank() - 1;
+  std::vector<NodeId> operands{builder.make(Op::buffer, {first.node}),
+                               builder.make(Op::offset, {first.node})};
+  for (int axis = 0; axis < rank; ++axis) operands.push_back(builder.length(first.node, axis));
+  for (int axis = 0; axis < rank; ++axis) operands.push_back(builder.make(Op::stride, {first.node}, {axis}));
+  first.type = ir::Type::view(DType::UInt8, rank, first.type.space());
+  first.node = builder.make(Op::view, operands, {}, first.type);
+  Structured records{dtype, holder, share(Value(first)), is_new ? Layout::C : Layout::Any, {}};
+  open(records);
+  return records;
+}
+
+void Evaluator::Fields::raise_no_attribute(const Structured& records, const std::string& name) {
+  const std::string type =
+      has_attributes(records) ? "record" : "numpy." + text_of(class_of(records).attr("__name__"));
+  const std::string message = records.holder == Holder::RecArray
+                                  ? "recarray has no attribute " + name
+                                  : "'" + type + "' object has no attribute '" + name + "'";
+  e_.raise(ExceptionKind::AttributeError, base::escape_message(message));
+}
+
+Value Evaluator::Fields::attribute(const Structured& records, const std::string& name, nb::handle node) {
+  const nb::object type = class_of(records);
+  if (!has_attribute(type, name.c_str())) {
+    if (has_attributes(records)) {
+      if (const std::optional<Value> known = field(records, name)) {
+        Value value = placed(records, *known, node);
+        if (Structured* inner = value.as<Structured>()) inner->dtype = of_records(inner->dtype);
+        return value;
+      }
+    }
+    raise_no_attribute(records, name);
+  }
+  if (name == "dtype") return Static{records.dtype};
+  if (name == "itemsize") return Static{nb::int_(bytes_in(records.dtype))};
+  const bool is_one = records.holder == Holder::Record;
+  if (name == "shape" && is_one) return Tuple{};
+  if (name == "ndim" && is_one) return Static{nb::int_(0)};
+  if (name == "size" && is_one) return Static{nb::int_(1)};
+  if (name == "strides" && is_one) return Tuple{};
+  if (name == "T" && is_one) return records;
+  if (name == "shape" || name == "ndim" || name == "size")
+    return e_.array_attribute(first_of(records), name, node);
+  if (name == "strides") {
+    Tuple all;
+    for (const NodeId stride : strides(records)) all.members.emplace_back(Scalar{Kind::py_int(), stride});
+    return all;
+  }
+  if (name == "T") {
+    Structured turned = records;
+    turned.first = share(e_.array_attribute(first_of(records), name, node));
+    if (records.layout != Layout::Any) turned.layout = records.layout == Layout::C ? Layout::F : Layout::C;
+    return turned;
+  }
+  if (PyCallable_Check(member(type, name.c_str()).ptr()) != 0) return Method{share(Value(records)), name};
+  Call call{.positional = {records}, .keywords = {}, .name = name, .node = node};
+  if (std::optional<Value> value = by_table("ATTRIBUTES", nb::str(name.c_str()), call)) return *value;
+  e_.unsupported(node, "the attribute `" + name + "` of records", "use their fields");
+}
+
+void Evaluator::Fields::set_attribute(const Structured& records, const std::string& name, const Value& value,
+                                      nb::handle node) {
+  const nb::object type = class_of(records);
+  const std::optional<Value> known =
+      has_attributes(records) && !has_attribute(type, name.c_str()) ? field(records, name) : std::nullopt;
+  if (!known && records.holder != Holder::RecArray && !has_attribute(type, name.c_str()))
+    raise_no_attribute(records, name);
+  if (!known) {
+    e_.unsupported(node,
+                   "an assignment to the attribute `" + name + "` of a " + text_of(type.attr("__name__")),
+                   "assign to a field or an element");
+  }
+  e_.need_writable(first_of(records), "assignment destination is read-only", node);
+  fill(records, *known, value, node);
+}
+
+Value Evaluator::Fields::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
+  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
+  return e_.inline_function(imported("ingot.library.structured").attr(name), call);
+}
+
+/// A function of a table of the library's; none: it is not there.
+std::optional<Value> Evaluator::Fields::by_table(const char* table, const nb::object& key, Call& call) {
+  const nb::object function = imported("ingot.library.structured").attr(table).attr("get")(key);
+  if (function.is_none()) return std::nullopt;
+  e_.refuse_keywords(function, call);
+  if (!e_.binds(function, call)) e_.raise_as_called(call);
+  return e_.inline_function(function, call);
+}
+
+Value Evaluator::Fields::method(const Structured& records, const std::string& name, Call& call) {
+  const nb::object own = member(stand_in(records), name.c_str());
+  const std::vector<Value> given = call.positional;
+  call.name = name;
+  call.positional.insert(call.positional.begin(), records);
+  if (std::optional<Value> value = by_table("METHODS", nb::str(name.c_str()), call)) return *value;
+  e_.raise_by_type("call", name, given, own, call.keywords);
+  e_.unsupported(call.node, "the method `" + name + "` of records", "call it of a field");
+}
+
+bool Evaluator::Fields::holds_records(const Value& value, int depth) const {
+  const auto holds = [this, depth](const Value& part) { return holds_records(part, depth - 1); };
+  if (value.is<Structured>()) return true;
+  if (depth == 0) return false;
+  if (const Tuple* tuple = value.as<Tuple>()) return std::ranges::any_of(tuple->members, holds);
+  const Reference* container = value.as<Reference>();
+  return container != nullptr && std::ranges::any_of(e_.state_.heap.at(container->object).values, holds);
+}
+
+std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call) {
+  if (!builtin.module.starts_with("numpy")) return std::nullopt;
+  const auto any = [&](const auto& fn) {
+    return std::ranges::any_of(call.positional, fn) ||
+           std::ranges::any_of(call.keywords, [&](const auto& keyword) { return fn(keyword.second); });
+  };
+  const auto is_dtype_of_records = [](const Value& value) {
+    const Static* known = value.as<Static>();
+    return known != nullptr && !is_plain(known->object) && nb::isinstance(known->object, numpy("dtype")) &&
+           has_fields(member(known->object, "base"));
+  };
+  const bool holds_some = any([this](const Value& value) { return holds_records(value, kMostDepth); });
+  if (!holds_some && !any(is_dtype_of_records)) return std::nullopt;
+  if (std::optional<Value> value = by_table("FUNCTIONS", call.function, call)) return value;
+  if (!holds_some) return std::nullopt;
+  e_.raise_as_called(call);
+  e_.unsupported(call.node, "`np." + builtin.name + "` of records", "call it of a field");
+}
+
+std::optional<Value> Evaluator::Fields::compare(const std::string& ast, const Value& a, const Value& b,
+                                                nb::handle node) {
+  if (!a.is<Structured>() && !b.is<Structured>()) return std::nullopt;
+  const bool is_equality = ast == "Eq" || ast == "NotEq";
+  const auto is_one = [](const Value& value) { return value.is<Structured>() && !is_array(value); };
+  if (is_equality && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
+    return Static{nb::bool_(ast == "NotEq")};
+  if (is_equality && a.is<Structured>() && b.is<Structured>())
+    return by_library(ast == "Eq" ? "equal" : "not_equal", {a, b}, node);
+  if (ast != "In" && ast != "NotIn") e_.raise_by_type("compare", e_.symbol_of(ast), {a, b});
+  e_.unsupported(node, "a comparison of records", "compare their fields");
+}
+
+Value Evaluator::primitive_bytes_of(Call& call) {
+  return Fields(*this).bytes(*call.positional.at(0).as<Structured>(), call.node);
+}
+
+Value Evaluator::primitive_records(Call& call) {
+  const nb::object dtype = require_static(call.positional.at(1), "a dtype", call.node);
+  const std::string holder = text_of(require_static(call.positional.at(2), "a holder", call.node));
+  const auto number = std::ranges::find(kHolders, holder) - kHolders.begin();
+  return Fields(*this).on_bytes(call.positional.at(0), dtype, static_cast<Holder>(number));
+}
+
+}  // namespace ingot::frontend
