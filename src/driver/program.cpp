@@ -46,7 +46,8 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   for (uint32_t i = 0; i < simple->node_count(); ++i) {
     if (!is_over_prange(*simple, ir::NodeId(i))) continue;
     std::vector<transform::Accumulation> meeting;
-    if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting))
+    std::vector<transform::Table> tables;
+    if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting, tables))
       refuse(module, *simple, *conflict);
   }
   module.define(id, transform::parallel(*simple));

@@ -59,12 +59,26 @@ class RaceFinder {
     });
   }
 
+  /// Numbers in tables are taken to differ; the tables are put there.
+  void allow(std::vector<Table>& tables) { tables_ = &tables; }
+
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
     if (auto conflict = collect(f_.region(loop_))) return conflict;
     const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
     if (schedule == ir::Schedule::Independent) return std::nullopt;
     return find_in_memory();
+  }
+  /// Whether a store is at a place that a table may name.
+  bool stores_by_table() {
+    bool any = false;
+    ir::walk(f_, f_.region(loop_), [&](NodeId node) {
+      const bool stores = f_.op(node) == Op::store || f_.op(node) == Op::stream;
+      if (!stores || any) return;
+      const auto rank = static_cast<size_t>(f_.type(f_.operand(node, 0)).rank());
+      for (const NodeId index : f_.operands(node).subspan(1, rank)) any = any || table_of(index).has_value();
+    });
+    return any;
   }
   std::optional<Conflict> find_meeting() {
     for (const RegionId region : around_)
@@ -78,7 +92,7 @@ class RaceFinder {
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
-        if ((a.writes || b.writes) && may_meet(a, b) && !accumulate(a.node, b.node))
+        if ((a.writes || b.writes) && may_meet(a, b) && !store_alike(a, b) && !accumulate(a.node, b.node))
           return Conflict{a.node, b.node, "turns may touch the same element"};
       }
     }
@@ -153,7 +167,8 @@ class RaceFinder {
       return;
     }
     const auto rank = static_cast<size_t>(f_.type(operands[0]).rank());
-    const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store || f_.op(node) == Op::atomic;
+    const Op op = f_.op(node);
+    const bool by_element = op == Op::load || op == Op::store || op == Op::stream || op == Op::atomic;
     const auto indices = by_element ? operands.subspan(1, rank) : std::span<const NodeId>();
     accesses_.push_back({node, operands[0], indices, !by_element, writes});
     for (const NodeId other : operands.subspan(1))
@@ -221,6 +236,15 @@ class RaceFinder {
     return made;
   }
 
+  /// Whether two accesses put what is the same in all turns into one view: whichever comes last.
+  bool store_alike(const Access& a, const Access& b) const {
+    if (f_.op(a.node) != Op::store || f_.op(b.node) != Op::store || a.view != b.view) return false;
+    const NodeId first = f_.operands(a.node).back();
+    const NodeId second = f_.operands(b.node).back();
+    if (f_.is_constant(first) && f_.is_constant(second)) return f_.constant(first) == f_.constant(second);
+    return first == second && !is_inside(first);
+  }
+
   /// Whether two accesses are of accumulations that may meet.
   bool accumulate(NodeId a, NodeId b) {
     const auto of = [&](NodeId access) {
@@ -257,7 +281,39 @@ class RaceFinder {
       const auto k = affine(b[axis]);
       if (i && k && *i == *k && std::abs(i->scale) > i->spread) return true;
     }
+    for (size_t axis = 0; tables_ != nullptr && a.size() > 1 && axis < a.size(); ++axis) {
+      const auto table = table_of(a[axis]);
+      if (!table || table != table_of(b[axis])) continue;
+      if (std::ranges::find(*tables_, *table) == tables_->end()) tables_->push_back(*table);
+      return true;
+    }
     return false;
+  }
+  /// The table that gives an index, counted from the end where it is negative.
+  std::optional<Table> table_of(NodeId index) const {
+    while (f_.op(index) == Op::cast || f_.op(index) == Op::select) {
+      const bool is_select = f_.op(index) == Op::select;
+      const NodeId plain = f_.operand(index, is_select ? 2 : 0);
+      const NodeId condition = f_.operand(index, 0);
+      const bool is_wrapped = is_select && f_.op(condition) == Op::less &&
+                              is_zero(f_.operand(condition, 1)) &&
+                              without_casts(f_.operand(condition, 0)) == without_casts(plain);
+      if (is_select ? !is_wrapped : !base::is_int(f_.type(plain).dtype())) return std::nullopt;
+      index = plain;
+    }
+    if (f_.op(index) != Op::load || !is_inside(index)) return std::nullopt;
+    const NodeId view = f_.operand(index, 0);
+    const auto place = f_.type(view).rank() == 1 ? affine(f_.operand(index, 1)) : std::nullopt;
+    if (is_inside(view) || !place || place->scale != 1 || place->spread > 0) return std::nullopt;
+    const bool is_written = std::ranges::any_of(accesses_, [&](const Access& access) {
+      return access.writes && (!access.view || may_overlap(f_, ir_root(access.view), ir_root(view)));
+    });
+    return is_written ? std::nullopt : std::optional(Table{view, place->bases, place->constant});
+  }
+  bool is_zero(NodeId node) const { return f_.is_constant(node) && f_.constant(node).bits[0] == 0; }
+  NodeId without_casts(NodeId node) const {
+    while (f_.op(node) == Op::cast) node = f_.operand(node, 0);
+    return node;
   }
   /// ... of two views that are parts of one buffer alike, or fields of the same records.
   bool are_apart(const Access& a, const Access& b) const {
@@ -309,6 +365,7 @@ class RaceFinder {
   std::vector<Access> accesses_;
   std::vector<Accumulation> accumulations_;
   std::vector<Accumulation>* meeting_ = nullptr;
+  std::vector<Table>* tables_ = nullptr;
 };
 
 }  // namespace
@@ -317,6 +374,18 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors, Carries carries) {
   INGOT_ASSERT(function.op(loop) == ir::Op::for_, "find_race is of a for");
   return RaceFinder(function, loop, cursors, carries).find();
+}
+
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables) {
+  RaceFinder finder(function, loop, {}, Carries::Checked);
+  finder.allow(meeting, Stores::Apart);
+  finder.allow(tables);
+  return finder.find();
+}
+
+bool stores_by_table(const ir::Function& function, ir::NodeId loop) {
+  return RaceFinder(function, loop, {}, Carries::Checked).stores_by_table();
 }
 
 std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,

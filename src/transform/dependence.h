@@ -24,6 +24,7 @@ struct Conflict {
 ///    (`axes_of_records`), and index one of its axes with the loop's
 ///    index plus the same constant or value from outside the loop, or with a multiple of it plus the index of
 ///    a loop inside of fewer turns.
+///  - Two stores into one view are of one value, a constant or one from outside the loop.
 ///  - A carried value is one of which `carried_of` knows how turns deal with it.
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
 ///    raise.
@@ -36,6 +37,21 @@ enum class Carries : uint8_t { Checked, Ignored };
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {},
                                   Carries carries = Carries::Checked);
+
+/// A table that names the row - a place along one of several axes - where a turn of a loop writes: turns meet
+/// where two of its numbers are one. Turn k finds the number at index k + bases + constant.
+struct Table {
+  ir::NodeId view;                ///< from outside the loop, which does not write into it
+  std::vector<ir::NodeId> bases;  ///< from outside the loop
+  int64_t constant = 0;
+  bool operator==(const Table&) const = default;
+};
+
+/// As `find_race`, where the numbers in `tables`, which it fills, are taken to be natural and different.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables);
+/// Whether a loop may store where a table names the place, whatever else it does.
+bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 
 /// Whether turns of different numbers of `loops`, of one count, touch different memory, be they turns of one
 /// of them or of two: none when that is proved. What stands in `around`, and the loops there, is taken into

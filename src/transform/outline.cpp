@@ -11,6 +11,7 @@
 #include "transform/apart.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
+#include "transform/threads.h"
 
 namespace ingot::transform {
 
@@ -26,6 +27,8 @@ constexpr int64_t kMost = int64_t{1} << 30;
 /// Of loops inside whose count is not known before, and of a `while`.
 constexpr int64_t kUnknownTurns = 32;
 constexpr int64_t kWhileTurns = 100;
+/// The largest number of a table that is looked at for two that are the same.
+constexpr int64_t kMostMarks = int64_t{1} << 20;
 /// A loop is worth so many pieces before other threads are asked.
 constexpr int64_t kLeastPieces = 3;
 
@@ -142,11 +145,59 @@ class Outliner : public Rewriter {
     return source_.encloses(around, source_[value].parent);
   }
 
-  /// Whether no element that a loop writes stands in two places of its array, by which turns would meet.
+  /// Whether no element that a loop writes stands in two places of its array, by which turns would meet, and
+  /// the tables that say where turns write name a place once.
   NodeId writes_apart(NodeId loop) {
     const Layouts layouts = written_layouts(source_, loop);
-    return layouts.known ? are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); })
-                         : b_.constant(false);
+    if (!layouts.known) return b_.constant(false);
+    NodeId all = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
+    std::vector<Table> tables;
+    if (source_.op(loop) != Op::for_) return all;
+    if (!can_share(source_, loop, &tables)) return stores_by_table(source_, loop) ? b_.constant(false) : all;
+    for (const Table& table : tables) all = loops_.both(all, has_different_numbers(table, loop));
+    return all;
+  }
+
+  /// Whether what turns of a loop find in a table are natural numbers below some bound, and no two the same.
+  NodeId has_different_numbers(const Table& table, NodeId loop) {
+    const NodeId zero = b_.index(0);
+    const NodeId turns = use(source_.operand(loop, 0));
+    NodeId first = b_.index(table.constant);
+    for (const NodeId base : table.bases) first = loops_.add(first, use(base));
+    const NodeId view = use(table.view);
+    const NodeId is_inside = loops_.both(loops_.less_equal(zero, first),
+                                         loops_.less_equal(loops_.add(first, turns), b_.length(view, 0)));
+    const auto number = [&](NodeId turn) {
+      const NodeId at = loops_.add(first, turn);
+      return b_.cast(loops_.load(view, {&at, 1}), DType::Int64);
+    };
+    const auto otherwise = [&] { return Nodes{b_.constant(false)}; };
+    const auto look = [&] {
+      const NodeId ends[] = {zero, zero};
+      const Nodes range = loops_.loop(turns, ends, [&](auto turn, auto found) {
+        const NodeId here = number(turn[0]);
+        return Nodes{loops_.minimum(found[0], here), b_.make(Op::maximum, {found[1], here})};
+      });
+      const NodeId fits =
+          loops_.both(loops_.equal(range[0], zero), loops_.less(range[1], b_.index(kMostMarks)));
+      return loops_.branch(
+          fits, {ir::kBool}, [&] { return Nodes{are_different(number, turns, range[1])}; }, otherwise);
+    };
+    return loops_.branch(is_inside, {ir::kBool}, look, otherwise)[0];
+  }
+  /// Whether numbers between 0 and `largest` are different, found by marks: a byte for each number.
+  NodeId are_different(const std::function<NodeId(NodeId)>& number, NodeId turns, NodeId largest) {
+    const NodeId count = loops_.add(largest, b_.index(1));
+    const NodeId marks = loops_.new_view({&count, 1}, DType::Bool);
+    loops_.nest({&count, 1}, [&](auto at) { loops_.store(marks, at, b_.constant(false)); });
+    const NodeId none[] = {b_.constant(false)};
+    const Nodes twice = loops_.loop(turns, none, [&](auto turn, auto found) {
+      const NodeId here = number(turn[0]);
+      const NodeId before = loops_.load(marks, {&here, 1});
+      loops_.store(marks, {&here, 1}, b_.constant(true));
+      return Nodes{loops_.either(found[0], before)};
+    });
+    return loops_.negate(twice[0]);
   }
 
   LoopWriter loops_;

@@ -41,7 +41,8 @@ class Parallelizer : public ParallelWriter {
     if (is_contribution(id) || is_redirected(id)) return;
     if (!is_over_prange(source_, id)) return clone(id);
     std::vector<Accumulation> meeting;
-    const bool has_race = find_race(source_, id, meeting).has_value();
+    std::vector<Table> tables;
+    const bool has_race = find_race(source_, id, meeting, tables).has_value() || !tables.empty();
     const std::vector<Carried> all = carried_by(id);
     if (only_sums_ && (has_race || !meeting.empty() || !are_sums(id, all) || has_marks(id))) return clone(id);
     const bool exact = std::ranges::all_of(meeting, &Accumulation::exact);

@@ -5,7 +5,6 @@
 #include "ir/evaluate.h"
 #include "ir/function.h"
 #include "ir/walk.h"
-#include "transform/dependence.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -33,8 +32,9 @@ class Sharer : public Rewriter {
   explicit Sharer(const Function& source) : Rewriter(source), chosen_(source.node_count()) {
     ir::walk(source, source.body(), [&](NodeId node) {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
+      std::vector<Table> tables;
       chosen_[node.index] =
-          is_loop(node) && (is_asked(node) || !has_few_turns(node)) && can_share(source, node);
+          is_loop(node) && (is_asked(node) || !has_few_turns(node)) && can_share(source, node, &tables);
       return chosen_[node.index] ? ir::Walk::Past : ir::Walk::Into;
     });
   }
@@ -69,7 +69,7 @@ class Sharer : public Rewriter {
 
 }  // namespace
 
-bool can_share(const ir::Function& f, NodeId loop) {
+bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
   const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(f.attribute(loop, 0)));
   const ir::Effects effects = ir::effects_of(f, loop);
   const bool may_raise = effects.any(ir::effect::Raise);
@@ -79,7 +79,10 @@ bool can_share(const ir::Function& f, NodeId loop) {
     const bool is_seen = effects.any(ir::effect::Write | ir::effect::Allocate);
     return is_asked ? !is_seen || has_identities(f, loop) : !is_seen;
   }
-  return f.result_count(loop) == 0 && !find_race(f, loop);
+  if (f.result_count(loop) > 0) return false;
+  if (tables == nullptr) return !find_race(f, loop);
+  std::vector<Accumulation> meeting;
+  return !find_race(f, loop, meeting, *tables) && meeting.empty();
 }
 
 std::unique_ptr<ir::Function> threads(const ir::Function& function) { return Sharer(function).run(); }

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "ir/function.h"
+#include "transform/dependence.h"
 
 namespace ingot::transform {
 
@@ -10,12 +11,15 @@ namespace ingot::transform {
 /// stage, after `schedule`. Whether a loop has enough work for that is decided when it is entered.
 ///
 /// A `for` can, if its turns are shown to be independent (`find_race`) and it carries nothing; a
-/// `parallel_for` can, if it only reads memory. What may raise is taken only if it says so already
+/// `parallel_for` can, if it only reads memory. Where turns write at places that tables name, which nobody
+/// has shown to be different ones (`Table`), `outline` has that looked at when the loop is entered. What may
+/// raise is taken only if it says so already
 /// (`prange`); other loops keep the order of their effects. Of nested loops the outermost is taken; the
 /// others lose the mark if they have it.
 std::unique_ptr<ir::Function> threads(const ir::Function& function);
 
 /// Whether the turns of a loop may run at the same time; of one that carries nothing, or of a `parallel_for`.
-bool can_share(const ir::Function& function, ir::NodeId loop);
+/// `tables`, if given, is filled with those whose numbers have to be natural and different for that.
+bool can_share(const ir::Function& function, ir::NodeId loop, std::vector<Table>* tables = nullptr);
 
 }  // namespace ingot::transform

@@ -10,19 +10,23 @@ namespace {
 /// The conflict in the only outermost loop of a program of views `x`, `y` (other memory), `z` (x's memory),
 /// i64 `n` and `m`, whose loop has this body and carries `s` from 0.0.
 std::optional<Conflict> race_in(const std::string& body, const std::string& carried = "%s",
-                                std::vector<Accumulation>* meeting = nullptr) {
+                                std::vector<Accumulation>* meeting = nullptr,
+                                std::vector<Table>* tables = nullptr) {
   const std::string text =
       "func @f(%x: view<f64, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<f64, 1> alias 1, %n: i64, %m: "
       "i64,"
-      " %w: view<f64, 2> alias 3) -> (f64) {\n"
+      " %w: view<f64, 2> alias 3, %table: view<i32, 1> alias 4) -> (f64) {\n"
       "  %0 = constant 0 : i64\n  %1 = constant 1 : i64\n  %2 = constant 2 : i64\n  %c = constant 0.0 : f64\n"
-      "  %l = for %n, %c {schedule=threads, width=0} : f64 {\n  ^(%k: i64, %s: f64):\n" +
+      "  %l = for %n, %c {schedule=threads, width=0} : f64 {\n  ^(%k: i64, %s: f64):\n"
+      "    %own = cast %k : f64\n" +
       body + "    yield " + carried + "\n  }\n  return %l\n}\n";
   const std::unique_ptr<ir::Module> module = ir::parse(text, "test.ir");
   const ir::Function& f = *module->function(ir::FunctionId(0));
   for (uint32_t i = 0; i < f.node_count(); ++i)
     if (f.op(ir::NodeId(i)) == ir::Op::for_)
-      return meeting != nullptr ? find_race(f, ir::NodeId(i), *meeting) : find_race(f, ir::NodeId(i));
+      return tables != nullptr    ? find_race(f, ir::NodeId(i), *meeting, *tables)
+             : meeting != nullptr ? find_race(f, ir::NodeId(i), *meeting)
+                                  : find_race(f, ir::NodeId(i));
   return std::nullopt;
 }
 
@@ -56,7 +60,7 @@ bool tiles_are_free(const std::string& scale, const std::string& most) {
   return is_free("    %a = constant " + scale + " : i64\n    %b = constant " + most +
                  " : i64\n    %t = multiply %k, %a : i64\n    %u = minimum %b, %m : i64\n"
                  "    for %u {schedule=serial, width=0} {\n    ^(%j: i64):\n      %i = add %t, %j : i64\n"
-                 "      store %x, %i, %c\n      yield\n    }\n");
+                 "      store %x, %i, %own\n      yield\n    }\n");
 }
 
 TEST(Dependence, TurnsOverTiles) {
@@ -67,27 +71,66 @@ TEST(Dependence, TurnsOverTiles) {
   EXPECT_FALSE(tiles_are_free("0", "1"));
   EXPECT_FALSE(
       is_free("    %t = multiply %k, %2 : i64\n    for %2 {schedule=serial, width=0} {\n    ^(%j: i64):\n"
-              "      %i = subtract %t, %j : i64\n      %h = add %t, %j : i64\n      store %x, %i, %c\n"
-              "      store %x, %h, %c\n      yield\n    }\n"));
+              "      %i = subtract %t, %j : i64\n      %h = add %t, %j : i64\n      store %x, %i, %own\n"
+              "      store %x, %h, %own\n      yield\n    }\n"));
   EXPECT_FALSE(
       is_free("    %t = multiply %k, %2 : i64\n    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n"
-              "      %i = add %t, %j : i64\n      store %x, %i, %c\n      yield\n    }\n"));
+              "      %i = add %t, %j : i64\n      store %x, %i, %own\n      yield\n    }\n"));
 }
 
 TEST(Dependence, DependentTurns) {
-  EXPECT_FALSE(is_free("    store %x, %0, %c\n"));
-  EXPECT_FALSE(is_free("    store %x, %m, %c\n"));
+  EXPECT_FALSE(is_free("    store %x, %0, %own\n"));
+  EXPECT_FALSE(is_free("    store %x, %m, %own\n"));
   EXPECT_FALSE(is_free("    %i = add %k, %1 : i64\n    %a = load %x, %i : f64\n    store %x, %k, %a\n"));
-  EXPECT_FALSE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %c\n"));
+  EXPECT_FALSE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %own\n"));
   EXPECT_FALSE(is_free("    %a = load %z, %k : f64\n    store %x, %k, %a\n"));
   EXPECT_FALSE(
-      is_free("    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n      store %w, %j, %k, %c\n"
+      is_free("    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n      store %w, %j, %k, %own\n"
               "      %a = load %w, %k, %0 : f64\n      yield\n    }\n"));
   EXPECT_FALSE(
       is_free("    %g = less %k, %m : bool\n    %h = add %k, %m : i64\n    %i = select %g, %h, %k : i64\n"
-              "    store %x, %i, %c\n"));
+              "    store %x, %i, %own\n"));
   EXPECT_FALSE(is_free("    write %x, %c\n"));
   EXPECT_FALSE(is_free("    host %k {site=0, what=\"print\"}\n"));
+}
+
+TEST(Dependence, StoresOfOneValueMeetInPeace) {
+  EXPECT_TRUE(is_free("    store %x, %0, %c\n"));
+  EXPECT_TRUE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %c\n    store %x, %m, %c\n"));
+  EXPECT_FALSE(is_free("    store %x, %0, %c\n    store %x, %m, %own\n"));
+  EXPECT_FALSE(is_free("    store %x, %0, %c\n    %a = load %x, %m : f64\n"));
+  EXPECT_FALSE(is_free("    store %x, %0, %c\n    %d = constant 1.0 : f64\n    store %x, %m, %d\n"));
+  EXPECT_FALSE(is_free("    store %x, %0, %c\n    store %z, %m, %c\n"));
+}
+
+/// How many tables have to hold different numbers for a body's turns to be independent; none if they are not.
+std::optional<size_t> tables_in(const std::string& body) {
+  std::vector<Accumulation> meeting;
+  std::vector<Table> tables;
+  return race_in(body, "%s", &meeting, &tables) ? std::nullopt : std::optional(tables.size());
+}
+
+TEST(Dependence, TablesNameTheRowsOfTurns) {
+  const std::string number = "    %i = load %table, %k : i32\n    %r = cast %i : i64\n";
+  EXPECT_FALSE(is_free(number + "    store %w, %r, %0, %own\n"));
+  EXPECT_EQ(tables_in(number + "    store %w, %r, %0, %own\n"), 1);
+  EXPECT_EQ(
+      tables_in(number + "    %a = load %w, %r, %1 : f64\n    store %w, %r, %0, %a\n    store %y, %k, %a\n"),
+      1);
+  EXPECT_EQ(tables_in("    store %w, %k, %0, %own\n"), 0);
+  const std::string wrapped =
+      number +
+      "    %z0 = constant 0 : i32\n    %g = less %i, %z0 : bool\n    %h = add %r, %m : i64\n"
+      "    %j = select %g, %h, %r : i64\n";
+  EXPECT_EQ(tables_in(wrapped + "    store %w, %j, %0, %own\n"), 1);
+  // At another place, at one for all, of a number that is computed, of an axis alone.
+  EXPECT_FALSE(tables_in(number + "    store %w, %r, %0, %own\n    store %w, %k, %0, %own\n"));
+  EXPECT_FALSE(
+      tables_in("    %i = load %table, %0 : i32\n    %r = cast %i : i64\n    store %w, %r, %0, %own\n"));
+  EXPECT_FALSE(tables_in(number + "    %j = add %r, %m : i64\n    store %w, %j, %0, %own\n"));
+  EXPECT_FALSE(tables_in(number + "    store %x, %r, %own\n"));
+  // A table that the turns write into.
+  EXPECT_FALSE(tables_in(number + "    store %w, %r, %0, %own\n    store %table, %m, %i\n"));
 }
 
 TEST(Dependence, CarriedValues) {
