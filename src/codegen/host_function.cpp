@@ -71,7 +71,11 @@ void HostFunction::fill_in(ir::Type type, const ir::ParameterInfo& known, Parts&
   if (known.layout != ir::Layout::Any) parts[2 + rank + inner] = b_.getInt64(base::size_of(type.dtype()));
   for (size_t axis = 0; known.ones && axis < rank; ++axis)
     if ((*known.ones >> axis & 1) != 0) parts[2 + axis] = b_.getInt64(1);
-  if (known.last > 0) parts[1 + rank] = b_.getInt64(static_cast<uint64_t>(known.last));
+  if (known.last == 0) return;
+  const auto last = static_cast<uint64_t>(known.last);
+  parts[1 + rank] = b_.getInt64(last);
+  if (known.layout == ir::Layout::C && rank > 1)
+    parts[2 * rank] = b_.getInt64(last * base::size_of(type.dtype()));
 }
 
 void HostFunction::emit_poll() {

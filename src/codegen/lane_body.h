@@ -92,6 +92,7 @@ class LaneBody : public Body {
   void emit_divergent_for(NodeId id);
   bool is_used(NodeId value) const;
   bool needs_a_lane(std::span<const NodeId> nodes) const;
+  int cost_of(std::span<const NodeId> nodes) const;
   /// The labels that are open around a node and that lanes may leave for in it.
   std::vector<LaneLabel*> exits_of(NodeId id);
   /// From here on, the lanes of `mask` that have not left for one of the labels run.
@@ -131,10 +132,28 @@ class LaneBody : public Body {
   llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
   void store_contiguous(DType dtype, const Parts& value, llvm::Value* address, llvm::Value* past);
   bool masks_memory(Instructions::Access access, llvm::Type* number) const;
+  /// What `all` gives where no lane is masked out, else `some`; types are those of what they give.
+  template <class All, class Some>
+  Parts emit_if_all_lanes(All all, Some some);
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
   void masked_store(llvm::Value* value, llvm::Value* address);
   llvm::Value* gather_lanes(llvm::Type* type, llvm::Value* pointers);
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
+
+  /// @name Short rows (lane_rows.cpp)
+  /// A place in rows of a few elements.
+  struct RowElement {
+    unsigned length;
+    unsigned place;
+  };
+  std::optional<RowElement> row_element(NodeId view, std::span<const NodeId> indices,
+                                        const LaneAddress& address, uint64_t size);
+  llvm::Value* mask_of_rows(unsigned length);
+  llvm::Value* load_of_rows(llvm::Type* number, llvm::Value* address, const RowElement& element);
+  std::vector<NodeId> stores_to_row(NodeId id, unsigned length) const;
+  bool store_row(NodeId id, const LaneAddress& address, const RowElement& element, DType type,
+                 llvm::Value* past);
+  llvm::Value* rows_of(std::vector<llvm::Value*> places);
 
   /// @name Stores past the caches (streaming.cpp)
   /// Notes whether a vector loop that is entered stores past them.

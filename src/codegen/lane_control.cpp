@@ -1,8 +1,8 @@
 // Control flow of lanes. Each place has a mask of the lanes that run there. Both arms of an `if` run, each
-// under its condition; a loop that lanes leave after different turns goes on until none is live. An exit to a
-// label takes lanes out of the mask: they wait, with what they give, in the label's stack slots until its
-// block ends. (LLVM makes registers of the slots.) Masked lanes compute what nobody asks for, but touch no
-// memory.
+// under its condition, but for those that touch memory or take long and that no lane comes to; a loop that
+// lanes leave after different turns goes on until none is live. An exit to a label takes lanes out of the
+// mask: they wait, with what they give, in the label's stack slots until its block ends. (LLVM makes
+// registers of the slots.) Masked lanes compute what nobody asks for, but touch no memory.
 
 #include <algorithm>
 
@@ -15,6 +15,9 @@ namespace ingot::codegen {
 using llvm::Value;
 
 namespace {
+
+/// An arm that takes so long, in additions of lanes, is left out where no lane comes to it.
+constexpr int kLongArm = 32;
 
 /// What a loop polls by: the counter's low bits that are all set when it does.
 uint64_t poll_mask(bool strip, bool sometimes) { return strip ? kStrip - 1 : sometimes ? kSometimes - 1 : 0; }
@@ -98,6 +101,18 @@ bool LaneBody::needs_a_lane(std::span<const NodeId> nodes) const {
   });
 }
 
+/// What lanes take for nodes, in additions.
+int LaneBody::cost_of(std::span<const NodeId> nodes) const {
+  int all = 0;
+  for (NodeId node : nodes) {
+    const ir::Op op = source_.op(node);
+    if (ir::info(op).elementwise) all += ir::lane_cost_of(op, dtype(source_.operand(node, 0)));
+    for (size_t i = 0; i < source_[node].region_count; ++i)
+      all += cost_of(source_.region_body(source_.region(node, i)));
+  }
+  return all;
+}
+
 std::vector<LaneBody::LaneLabel*> LaneBody::exits_of(NodeId id) {
   std::vector<LaneLabel*> exits;
   const auto add = [&](NodeId exit) {
@@ -155,7 +170,8 @@ std::optional<Parts> LaneBody::emit_arm(RegionId region, Value* mask) {
   lanes_.mask = around == nullptr ? mask : b_.CreateAnd(around, mask);
   Block* const before = here();
   Join join;
-  if (needs_a_lane(source_.region_body(region))) {
+  const auto body = source_.region_body(region);
+  if (needs_a_lane(body) || cost_of(body) >= kLongArm) {
     Block* const arm = new_block("arm");
     join = new_join("arm.end");
     b_.CreateCondBr(b_.CreateOrReduce(lanes_.mask), arm, join.block);

@@ -34,6 +34,12 @@ llvm::SmallVector<int, 64> every_second(unsigned lanes, unsigned first) {
   return order;
 }
 
+Types types_of(const Parts& parts) {
+  Types types;
+  for (Value* part : parts) types.push_back(part->getType());
+  return types;
+}
+
 }  // namespace
 
 LaneBody::LaneAddress LaneBody::lane_address(NodeId view, std::span<const NodeId> indices) {
@@ -100,6 +106,21 @@ bool LaneBody::masks_memory(Instructions::Access access, llvm::Type* number) con
   return unit_.instructions.masks(access, bits) && bits * lanes_.width >= 128;
 }
 
+template <class All, class Some>
+Parts LaneBody::emit_if_all_lanes(All all, Some some) {
+  if (lanes_.mask == nullptr) return all();
+  Block* const every = new_block("every");
+  Block* const part = new_block("part");
+  Join join = new_join("every.end");
+  b_.CreateCondBr(b_.CreateAndReduce(lanes_.mask), every, part);
+  b_.SetInsertPoint(every);
+  const Parts given = all();
+  arrive(join, given);
+  b_.SetInsertPoint(part);
+  arrive(join, some());
+  return close(join, types_of(given));
+}
+
 Value* LaneBody::masked_load(llvm::Type* type, Value* address) {
   llvm::Type* const vector = llvm::FixedVectorType::get(type, lanes_.width);
   if (lanes_.mask == nullptr) return b_.CreateAlignedLoad(vector, address, llvm::Align(1));
@@ -108,9 +129,12 @@ Value* LaneBody::masked_load(llvm::Type* type, Value* address) {
                                llvm::Constant::getNullValue(vector));
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
   const uint64_t size = type->getPrimitiveSizeInBits().getFixedValue() / 8;
-  return gather_lanes(type,
-                      b_.CreateGEP(b_.getInt8Ty(), address,
-                                   b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)))));
+  return emit_if_all_lanes([&] { return Parts{b_.CreateAlignedLoad(vector, address, llvm::Align(1))}; },
+                           [&] {
+                             Value* const offsets =
+                                 b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(size)));
+                             return Parts{gather_lanes(type, b_.CreateGEP(b_.getInt8Ty(), address, offsets))};
+                           })[0];
 }
 
 void LaneBody::masked_store(Value* stored, Value* address) {
@@ -120,9 +144,16 @@ void LaneBody::masked_store(Value* stored, Value* address) {
     return;
   }
   llvm::Type* const numbers = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes_.width);
-  scatter_lanes(stored,
-                b_.CreateGEP(b_.getInt8Ty(), address,
-                             b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)))));
+  emit_if_all_lanes(
+      [&] {
+        b_.CreateAlignedStore(stored, address, llvm::Align(1));
+        return Parts{};
+      },
+      [&] {
+        Value* const offsets = b_.CreateMul(b_.CreateStepVector(numbers), widen(b_.getInt64(bits / 8)));
+        scatter_lanes(stored, b_.CreateGEP(b_.getInt8Ty(), address, offsets));
+        return Parts{};
+      });
 }
 
 Value* LaneBody::gather_lanes(llvm::Type* type, Value* pointers) {
@@ -160,17 +191,32 @@ void LaneBody::scatter_lanes(Value* stored, Value* pointers) {
     b_.CreateMaskedScatter(stored, pointers, llvm::Align(1), full_mask());
     return;
   }
-  const Parts operands[] = {{pointers}, {full_mask()}, {stored}};
-  scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
-    Block* const live = new_block("live");
-    Block* const on = new_block("on");
-    b_.CreateCondBr(lane[1][0], live, on);
-    b_.SetInsertPoint(live);
-    b_.CreateAlignedStore(lane[2][0], lane[0][0], llvm::Align(1));
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
+  const auto one_by_one = [&] {
+    const Parts operands[] = {{pointers}, {full_mask()}, {stored}};
+    scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
+      Block* const live = new_block("live");
+      Block* const on = new_block("on");
+      b_.CreateCondBr(lane[1][0], live, on);
+      b_.SetInsertPoint(live);
+      b_.CreateAlignedStore(lane[2][0], lane[0][0], llvm::Align(1));
+      b_.CreateBr(on);
+      b_.SetInsertPoint(on);
+      return Parts{};
+    });
     return Parts{};
-  });
+  };
+  if (lanes_.width > kUnrolled) {
+    one_by_one();
+    return;
+  }
+  emit_if_all_lanes(
+      [&] {
+        for (uint64_t k = 0; k < lanes_.width; ++k)
+          b_.CreateAlignedStore(b_.CreateExtractElement(stored, k), b_.CreateExtractElement(pointers, k),
+                                llvm::Align(1));
+        return Parts{};
+      },
+      one_by_one);
 }
 
 /// All lanes; of a complex dtype, which lies as pairs.
@@ -228,10 +274,15 @@ void LaneBody::emit_load_in_lanes(NodeId id) {
     loaded = load_contiguous(type, address.base);
   } else {
     llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(type)));
+    const bool picks =
+        !base::is_complex(type) && (lanes_.mask == nullptr || masks_memory(Instructions::Access::Load, part));
+    const auto element =
+        picks ? row_element(operands[0], operands.subspan(1), address, size) : std::optional<RowElement>();
     const bool in_pairs = address.offsets == nullptr && is_number(address.step, 2 * size) &&
                           lanes_.mask == nullptr && !base::is_complex(type);
-    loaded.push_back(in_pairs ? load_every_second(part, address.base)
-                              : gather_lanes(part, lane_pointers(address, 0)));
+    loaded.push_back(element    ? load_of_rows(part, address.base, *element)
+                     : in_pairs ? load_every_second(part, address.base)
+                                : gather_lanes(part, lane_pointers(address, 0)));
     if (base::is_complex(type)) loaded.push_back(gather_lanes(part, lane_pointers(address, size / 2)));
   }
   if (base::is_bool(type))
@@ -250,6 +301,9 @@ void LaneBody::emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, 
   const bool pairs_masked = base::is_complex(type) && lanes_.mask != nullptr;
   if (is_contiguous(address, size) && !pairs_masked)
     return store_contiguous(type, stored, address.base, past);
+  const auto indices = operands.subspan(1, last - 1);
+  const auto element = row_element(operands[0], indices, address, size);
+  if (element && !base::is_complex(type) && store_row(id, address, *element, type, past)) return;
   scatter_lanes(stored[0], lane_pointers(address, 0));
   if (base::is_complex(type)) scatter_lanes(stored[1], lane_pointers(address, size / 2));
 }

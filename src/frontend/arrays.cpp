@@ -94,10 +94,22 @@ NodeId Evaluator::size_of(NodeId shaped) {
   return size;
 }
 
-void Evaluator::measure(NodeId array, int axis) {
+namespace {
+
+/// Whether all that run an access, to the array and at the indices among `operands`, take one place of the
+/// last axis.
+bool takes_one_place(const ir::Builder& builder, std::span<const NodeId> operands) {
+  return operands.size() > 1 && builder.function().is_constant(operands.back());
+}
+NodeId last_length(ir::Builder& builder, NodeId array) {
+  return builder.length(array, builder.function().type(array).rank() - 1);
+}
+
+}  // namespace
+
+void Evaluator::measure(NodeId length) {
   const ir::Function& f = builder_->function();
-  const NodeId length = builder_->length(array, axis);
-  if (f.op(length) != Op::length || axis == 0) return;
+  if (f.op(length) != Op::length) return;
   const NodeId measured = f.operand(length, 0);
   const auto argument = unmeasured_.find(measured.index);
   if (argument == unmeasured_.end() || f.attribute(length, 0) + 1 != f.type(measured).rank()) return;
@@ -118,7 +130,7 @@ NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<co
     else kept.push_back(order[i]);
   }
   if (axes.size() == 1 && attributes.back() + 1 == static_cast<int64_t>(order.size()))
-    measure(operands[0], static_cast<int>(attributes.back()));
+    measure(builder_->length(operands[0], static_cast<int>(attributes.back())));
   const NodeId reduced = builder_->make(Op::reduce, operands, attributes);
   // The axes that are kept, in the order in which they stand in the result.
   for (int64_t& axis : kept) axis -= std::ranges::count_if(axes, [&](int64_t gone) { return gone < axis; });
@@ -575,6 +587,7 @@ Value Evaluator::index_array(const Array& array, const Value& index, nb::handle 
   if (indexing.is_point(source.type.rank()) && !indexing.open) {
     std::vector<NodeId> operands{source.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);
+    if (!loops_.empty() && takes_one_place(*builder_, operands)) measure(last_length(*builder_, source.node));
     return from_node(builder_->make(Op::load, operands));
   }
   const NodeId part = take_part(source.node, indexing);
@@ -789,6 +802,7 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
     }
     std::vector<NodeId> operands{array.node};
     for (const auto& item : indexing.items) operands.push_back(item.start);
+    if (!loops_.empty() && takes_one_place(*builder_, operands)) measure(last_length(*builder_, array.node));
     operands.push_back(scalar);
     builder_->make(Op::store, operands);
     return;

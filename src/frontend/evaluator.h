@@ -551,8 +551,8 @@ class Evaluator {
   /// What is made element by element of arrays of one rank, and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   std::vector<int64_t> order_of(std::span<const NodeId> operands);  ///< `memory_order`
-  /// Asks for what is known of the last axis of an argument, if an array's axis has its length.
-  void measure(NodeId array, int axis);
+  /// Asks for what is known of the last axis of an argument, if a number is its length.
+  void measure(NodeId length);
   /// A combination of the elements along axes (ascending), in memory_order; over all axes.
   NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
   NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);

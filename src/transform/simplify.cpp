@@ -61,6 +61,7 @@ class Simplifier : public Rewriter {
   void visit_one(NodeId id) {
     switch (source_.op(id)) {
       case Op::load: return visit_load(id);
+      case Op::store: return visit_store(id);
       case Op::if_: return visit_if(id);
       case Op::block: return visit_block(id);
       case Op::for_: return visit_for(id);
@@ -85,13 +86,51 @@ class Simplifier : public Rewriter {
   }
   /// What has been loaded before, and not been written since.
   void visit_load(NodeId id) {
+    const Nodes operands = of_whole(use_all(source_.operands(id)));
     std::vector<uint32_t> key;
-    for (const NodeId operand : use_all(source_.operands(id))) key.push_back(operand.index);
+    for (const NodeId operand : operands) key.push_back(operand.index);
     const auto known = loads_.find(key);
     if (known != loads_.end()) return bind(id, known->second);
-    clone(id);
+    set_place(id);
+    bind(id, b_.make(Op::load, operands));
     loads_[key] = use(id);
     loaded_.push_back(std::move(key));
+  }
+  void visit_store(NodeId id) {
+    const auto operands = source_.operands(id);
+    Nodes place = of_whole(use_all(operands.first(operands.size() - 1)));
+    place.push_back(use(operands.back()));
+    set_place(id);
+    bind(id, b_.make(Op::store, place));
+  }
+  /// A view and indices; of a part of a view, those of the whole: a turn that takes a row, and of it an
+  /// element, takes an element of the whole.
+  Nodes of_whole(Nodes place) {
+    for (;;) {
+      const Function& f = b_.function();
+      const NodeId part = place[0];
+      const Op op = f.op(part);
+      if (op != Op::slice && op != Op::squeeze && op != Op::transpose) return place;
+      Nodes whole{f.operand(part, 0)};
+      const auto rank = static_cast<size_t>(f.type(whole[0]).rank());
+      whole.resize(1 + rank, b_.index(0));
+      std::vector<int64_t> axes;
+      if (op != Op::slice) axes.assign(f.ints(part).begin(), f.ints(part).end());
+      for (size_t axis = 0, next = 1; axis < rank; ++axis) {
+        const auto number = static_cast<int64_t>(axis);
+        if (op == Op::transpose) {
+          whole[1 + static_cast<size_t>(axes[axis])] = place[1 + axis];
+        } else if (op == Op::squeeze) {
+          if (std::ranges::find(axes, number) == axes.end()) whole[1 + axis] = place[next++];
+        } else {
+          const NodeId first = f.operand(part, 1 + 3 * axis);
+          const NodeId step = f.operand(part, 3 + 3 * axis);
+          const NodeId moved = b_.make(Op::multiply, {place[1 + axis], step});
+          whole[1 + axis] = b_.make(Op::add, {first, moved});
+        }
+      }
+      place = std::move(whole);
+    }
   }
 
   bool is_constant(NodeId made) const { return b_.function().is_constant(made); }
