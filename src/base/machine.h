@@ -13,6 +13,8 @@ struct Machine {
   size_t registers = 16;  ///< that hold values of a vector loop
   /// Whether lanes are moved behind each other in a register, as filters store them.
   bool compresses = false;
+  /// Whether lanes divide 64-bit integers faster than turns do one after the other.
+  bool divides = false;
   /// What multiplies matrices: a routine of the program around the code, a library of the device, which takes
   /// them as they lie, or loops.
   enum class Products : uint8_t { Program, Device, Loops };

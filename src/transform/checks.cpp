@@ -46,7 +46,11 @@ constexpr int kFunction = 30;
 class Divider : public Rewriter {
  public:
   Divider(const Function& source, const base::Machine& machine)
-      : Rewriter(source), loops_(b_), has_kernels_(machine.has_kernels()), dropped_(source.node_count()) {}
+      : Rewriter(source),
+        loops_(b_),
+        has_kernels_(machine.has_kernels()),
+        divides_(machine.divides),
+        dropped_(source.node_count()) {}
 
  protected:
   void visit(NodeId id) override {
@@ -205,6 +209,7 @@ class Divider : public Rewriter {
     if (counts(loop)) return std::nullopt;
     if (fits_lanes(source_, loop, left_out) || fits_lanes(source_, loop, left_out, true)) return std::nullopt;
     EarlyChecks early(source_, loop, left_out, false);
+    early.set_divides(divides_);
     EarlyChecks::Values values = early.values();
     const auto kept = static_cast<int>(values.kept.size());
     if (values.kept.empty() || values.kept.size() > kMostKept || values.cost < kMuchWork + kKept * kept)
@@ -305,10 +310,11 @@ class Divider : public Rewriter {
     const auto strip = [&](NodeId first, NodeId count, std::span<const NodeId> carried) {
       drop(gone, true);
       NodeId holds = all;
-      for (size_t phase = 0; phase < early.phases(); ++phase)
+      const size_t passes = has_kernels_ ? early.phases() : std::min<size_t>(early.phases(), 1);
+      for (size_t pass = 0; pass < passes; ++pass)
         holds = loops_.branch(
             holds, {ir::kBool},
-            [&] { return Nodes{loops_.negate(fails(loop, first, count, plan, phase, buffers))}; },
+            [&] { return Nodes{loops_.negate(fails(loop, first, count, plan, pass, buffers))}; },
             [&] { return Nodes{b_.constant(false)}; })[0];
       const auto with_values = [&] {
         drop(early.checks(), true);
@@ -373,20 +379,31 @@ class Divider : public Rewriter {
     });
   }
 
-  /// Whether, in any turn of a strip, any check of a phase would fail; the last one keeps the values on its
-  /// way, unless they come after it.
+  /// Whether, in any turn of a strip, any check of a phase would fail, or, where lanes make them, of a later
+  /// one; the last one keeps the values on its way, unless they come after it.
   NodeId fails(NodeId loop, NodeId first, NodeId count, const Strips& plan, size_t phase,
                const Nodes& buffers) {
-    const EarlyChecks& early = plan.checks;
     const RegionId body = source_.region(loop);
     return any_turn(loop, count, [&](NodeId index) {
       bind(source_.region_parameters(body)[0], loops_.add(first, index));
-      const NodeId any = fails_in(body, early, phase);
-      if (!buffers.empty() && phase + 1 == early.phases() && plan.values.phase <= phase)
-        keep_values(body, plan.values, buffers, index,
-                    [&](NodeId node) { return early.is_needed_in(phase, node); });
-      return any;
+      std::vector<bool> computed(source_.node_count());
+      return fails_from(body, plan, phase, index, buffers, computed);
     });
+  }
+  /// ... in one turn. Lanes in which a check of a phase fails do not come to the next one.
+  NodeId fails_from(RegionId body, const Strips& plan, size_t phase, NodeId index, const Nodes& buffers,
+                    std::vector<bool>& computed) {
+    const EarlyChecks& early = plan.checks;
+    const NodeId any = fails_in(body, early, phase, &computed);
+    if (phase + 1 == early.phases()) {
+      if (!buffers.empty() && plan.values.phase <= phase)
+        keep_values(body, plan.values, buffers, index, [&](NodeId node) { return computed[node.index]; });
+      return any;
+    }
+    if (has_kernels_) return any;
+    return loops_.branch(
+        any, {ir::kBool}, [&] { return Nodes{b_.constant(true)}; },
+        [&] { return Nodes{fails_from(body, plan, phase + 1, index, buffers, computed)}; })[0];
   }
   NodeId any_turn(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& turn) {
     const NodeId operands[] = {count, b_.constant(false)};
@@ -398,17 +415,20 @@ class Divider : public Rewriter {
     b_.yield({turn(b_.enter(any, 0, {&index, 1})[0])});
     return b_.end(any)[0];
   }
-  NodeId fails_in(RegionId region, const EarlyChecks& early, size_t phase) {
+  /// `computed`: the nodes of the turn itself that phases before have computed, and this one.
+  NodeId fails_in(RegionId region, const EarlyChecks& early, size_t phase,
+                  std::vector<bool>* computed = nullptr) {
     NodeId any = b_.constant(false);
     for (NodeId node : source_.region_body(region)) {
       if (early.is_made_in(phase, node)) {
         const NodeId condition = use(source_.operand(node, 0));
         any = loops_.either(any, early.wanted(node) ? loops_.negate(condition) : condition);
       }
-      if (early.is_needed_in(phase, node)) {
+      if (early.is_needed_in(phase, node) && !(computed != nullptr && (*computed)[node.index])) {
         only_values_ = true;
         visit(node);
         only_values_ = false;
+        if (computed != nullptr) (*computed)[node.index] = true;
       }
       if (early.is_around(phase, node)) any = loops_.either(any, fails_inside(node, early, phase));
     }
@@ -431,6 +451,7 @@ class Divider : public Rewriter {
 
   LoopWriter loops_;
   bool has_kernels_;
+  bool divides_;
   std::vector<bool> dropped_;
   std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the turn
   bool careful_ = false;

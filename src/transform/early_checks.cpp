@@ -256,23 +256,26 @@ void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
     waiting.pop_back();
     if (!early[node.index] || needed[node.index]) continue;
     needed[node.index] = true;
-    collect_uses(node, waiting);
+    // A select that is gone gives its last operand.
+    if (gone_[node.index] && f_.op(node) == Op::select) waiting.push_back(f_.operand(node, 2));
+    else collect_uses(node, waiting);
   }
 }
 
 /// In additions, with what is in its regions; nothing of what lanes do no faster than turns: they fetch
-/// elements from anywhere, and divide integers, one by one.
+/// elements from anywhere, and divide integers, one by one. (See `set_divides`.)
 int EarlyChecks::cost_of(NodeId node) const {
   const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
   int all = 0;
   ir::walk(f_, node, [&](NodeId inner) {
     const Op op = f_.op(inner);
+    if (gone_[inner.index] && op == Op::select) return;
     int cost = op == Op::cast ? 1 : 0;
     if (op == Op::load) cost = std::ranges::all_of(f_.operands(inner).subspan(1), is_element) ? 1 : 0;
     if (ir::info(op).elementwise) {
       const DType dtype = f_.type(f_.operand(inner, 0)).dtype();
       cost = ir::cost_of(op, dtype);
-      if (base::is_int(dtype) && cost > 1) cost = 0;
+      if (base::is_int(dtype) && cost > 1 && !(divides_ && op == Op::floor_divide)) cost = 0;
     }
     all += cost;
   });

@@ -26,6 +26,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 class EarlyChecks {
  public:
   EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone, bool independent = true);
+  /// Lanes divide integers: what is divided is worth keeping.
+  void set_divides(bool divides) { divides_ = divides; }
 
   size_t phases() const { return phases_.size(); }
   /// All of them.
@@ -88,6 +90,7 @@ class EarlyChecks {
   uint32_t next_ = 0;
   std::vector<bool> gone_;
   bool independent_;
+  bool divides_ = false;
   bool jumps_ = false;  ///< there are exits, or loops counted in the turn: no check is early
   bool writes_anything_ = false;
   Nodes writes_;  ///< each to the view that is its first operand

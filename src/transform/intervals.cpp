@@ -1,6 +1,7 @@
 #include "transform/intervals.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "transform/ranges.h"
 
@@ -322,8 +323,15 @@ Intervals::Interval Intervals::hull(const Interval& a, const Interval& b) {
 std::optional<Intervals::Interval> Intervals::of_choice(NodeId value) {
   const size_t first = f_.op(value) == Op::select ? 1 : 0;
   if (std::ranges::find(last_, value) != last_.end()) return interval(f_.operand(value, 2));
-  const auto a = interval(f_.operand(value, first));
-  const auto b = interval(f_.operand(value, first + 1));
+  auto a = interval(f_.operand(value, first));
+  auto b = interval(f_.operand(value, first + 1));
+  if (first == 0 && (a || b)) {
+    // One bound of an extreme is that of the operand of which more is known.
+    const Interval any{
+        b_.index(std::numeric_limits<int64_t>::min()), b_.index(std::numeric_limits<int64_t>::max()), {}};
+    if (!a) a = any;
+    if (!b) b = any;
+  }
   if (!a || !b) return std::nullopt;
   const Op low = f_.op(value) == Op::maximum ? Op::maximum : Op::minimum;
   const Op high = f_.op(value) == Op::minimum ? Op::minimum : Op::maximum;

@@ -59,6 +59,7 @@ void set_level(Target& target, int level) {
   target.machine.vector_bits = level == 4 ? 512 : level == 3 ? 256 : 128;
   target.machine.registers = level == 4 ? 32 : 16;
   target.machine.compresses = level == 4;
+  target.machine.divides = level == 4;
   target.instructions = &x86_instructions(level, base::has_feature(target.needs, "f16c"));
 }
 
