@@ -27,23 +27,24 @@ def kernel(function):
 
 
 def spans(intervals, n_samples):
-    """Where each interval begins and ends; all of them lie within the samples."""
-    first, last = intervals["first"], intervals["last"]
-    for v in range(len(first)):
-        if first[v] < last[v] and (first[v] < 0 or last[v] > n_samples):
-            raise IndexError("an interval reaches outside the samples")
+    """Where each interval begins and ends, all within the samples; those without samples end where they begin."""
+    first = intervals["first"]
+    last = np.maximum(first, intervals["last"])
+    if np.any((first < last) & ((first < 0) | (last > n_samples))):
+        raise IndexError("an interval reaches outside the samples")
     return first, last
 
 
 def check_rows(table, buffer, n_detectors):
+    """A row of the buffer for each detector."""
     if len(table) != n_detectors:
         raise ValueError("index tables and detectors differ in number")
-    for row in table:
-        if row < 0 or row >= len(buffer):
-            raise IndexError("a row lies outside its buffer")
+    if np.any((table < 0) | (table >= len(buffer))):
+        raise IndexError("a row lies outside its buffer")
 
 
 def check_equal(a, b):
+    """Lengths that have to agree."""
     if a != b:
         raise ValueError("arrays differ in length")
 
@@ -56,7 +57,7 @@ def pointing_detector(focalplane, boresight, quat_index, quats, intervals, share
     check_equal(len(boresight), n_samples)
     has_flags = len(shared_flags) == n_samples
     for v in range(len(first)):
-        for d in range(len(quat_index)):
+        for d in ingot.prange(len(quat_index)):
             px, py, pz, pw = focalplane[d]
             row = quat_index[d]
             for s in range(first[v], last[v]):
@@ -78,21 +79,25 @@ def spread(x):
     return (x | x << 1) & 0x5555555555555555
 
 
+def nested(face, x, y, order):
+    """The number of a pixel in the nested order."""
+    return (face << 2 * order) + spread(x) + (spread(y) << 1)
+
+
 def belt(z, tt, nside, order, nest):
     """The pixel of a direction between the polar caps."""
     t1 = 0.5 * nside + nside * tt
     t2 = 0.75 * nside * z
-    jp = np.int64(t1 - t2)
-    jm = np.int64(t1 + t2)
+    jp, jm = np.int64(t1 - t2), np.int64(t1 + t2)
     if nest:
         a, b = jp >> order, jm >> order
         face = (a & 3) + 4 if a == b else a if a < b else b + 8
-        x = jm & (nside - 1)
-        y = nside - 1 - (jp & (nside - 1))
-        return (face << 2 * order) + spread(x) + (spread(y) << 1)
-    ring = nside + 1 + jp - jm
-    ip = ((jp + jm - nside + 2 - (ring & 1)) >> 1) & (4 * nside - 1)
-    return 2 * nside * (nside - 1) + 4 * nside * (ring - 1) + ip
+        pixel = nested(face, jm & (nside - 1), nside - 1 - (jp & (nside - 1)), order)
+    else:
+        ring = nside + 1 + jp - jm
+        ip = ((jp + jm - nside + 2 - (ring & 1)) >> 1) & (4 * nside - 1)
+        pixel = 2 * nside * (nside - 1) + 4 * nside * (ring - 1) + ip
+    return pixel
 
 
 def cap(z, tt, nside, order, nest):
@@ -100,18 +105,18 @@ def cap(z, tt, nside, order, nest):
     face = np.int64(tt)
     tp = tt - face
     r = nside * np.sqrt(np.maximum(3.0 * (1.0 - np.abs(z)), 0.0))
-    jp = np.int64(tp * r)
-    jm = np.int64((1.0 - tp) * r)
+    jp, jm = np.int64(tp * r), np.int64((1.0 - tp) * r)
     if nest:
-        jp = np.minimum(jp, nside - 1)
-        jm = np.minimum(jm, nside - 1)
-        x = nside - 1 - jm if z >= 0 else jp
-        y = nside - 1 - jp if z >= 0 else jm
-        face = face if z >= 0 else face + 8
-        return (face << 2 * order) + spread(x) + (spread(y) << 1)
-    ring = jp + jm + 1
-    ip = np.minimum(np.int64(tt * ring), 4 * ring - 1)
-    return 2 * ring * (ring - 1) + ip if z > 0 else 12 * nside * nside - 2 * ring * (ring + 1) + ip
+        jp, jm = np.minimum(jp, nside - 1), np.minimum(jm, nside - 1)
+        north = z >= 0.0
+        x = nside - 1 - jm if north else jp
+        y = nside - 1 - jp if north else jm
+        pixel = nested(face if north else face + 8, x, y, order)
+    else:
+        ring = jp + jm + 1
+        ip = np.minimum(np.int64(tt * ring), 4 * ring - 1)
+        pixel = 2 * ring * (ring - 1) + ip if z > 0.0 else 12 * nside * nside - 2 * ring * (ring + 1) + ip
+    return pixel
 
 
 @kernel
@@ -128,14 +133,17 @@ def pixels_healpix(
         order += 1
     if 1 << order != nside or n_pix_submap < 1:
         raise ValueError("nside is no power of two up to 2**29, or submaps have no pixels")
+    if (12 * nside * nside - 1) // n_pix_submap >= len(hit_submaps):
+        raise IndexError("a submap lies outside the hit submaps")
     has_flags = len(shared_flags) == n_samples
     for v in range(len(first)):
-        for d in range(len(quat_index)):
+        for d in ingot.prange(len(quat_index)):
             quat_row, pixel_row = quat_index[d], pixel_index[d]
             for s in range(first[v], last[v]):
                 qx, qy, qz, qw = quats[quat_row, s]
                 pixel = np.int64(-1)
-                if np.isfinite(qx + qy + qz + qw) and not (has_flags and shared_flags[s] & shared_flag_mask != 0):
+                bad = has_flags and shared_flags[s] & shared_flag_mask != 0
+                if not bad and np.isfinite(qx + qy + qz + qw):
                     z = 1.0 - 2.0 * (qx * qx + qy * qy)
                     phi = np.arctan2(2.0 * (qy * qz - qw * qx) + 0.0, 2.0 * (qw * qy + qx * qz) + 0.0)
                     f = 2.0 * np.pi * (phi / (2.0 * np.pi))
@@ -146,7 +154,7 @@ def pixels_healpix(
                         pixel = belt(z, tt, nside, order, nest)
                     else:
                         pixel = cap(z, tt, nside, order, nest)
-                    hit_submaps[pixel // n_pix_submap] = 1
+                    hit_submaps[min(max(pixel // n_pix_submap, 0), len(hit_submaps) - 1)] = 1
                 pixels[pixel_row, s] = pixel
 
 
@@ -155,9 +163,9 @@ def stokes_weights_I(weight_index, weights, intervals, cal):
     first, last = spans(intervals, weights.shape[1])
     check_rows(weight_index, weights, len(cal))
     for d in range(len(cal)):
+        row = weights[weight_index[d]]
         for v in range(len(first)):
-            for s in range(first[v], last[v]):
-                weights[weight_index[d], s] = cal[d]
+            row[first[v] : last[v]] = cal[d]
 
 
 @kernel
@@ -174,9 +182,10 @@ def stokes_weights_IQU(quat_index, quats, weight_index, weights, hwp, intervals,
     turned = 4.0 * hwp
     plate_cos, plate_sin = np.cos(turned), np.sin(turned)
     for v in range(len(first)):
-        for d in range(len(cal)):
+        for d in ingot.prange(len(cal)):
             quat_row, weight_row = quat_index[d], weight_index[d]
-            polarised = cal[d] * ((1.0 - epsilon[d]) / (1.0 + epsilon[d]))
+            total = cal[d]
+            polarised = total * ((1.0 - epsilon[d]) / (1.0 + epsilon[d]))
             handed = -polarised if IAU else polarised
             gamma_cos, gamma_sin = 1.0, 0.0
             if has_plate:
@@ -198,7 +207,7 @@ def stokes_weights_IQU(quat_index, quats, weight_index, weights, hwp, intervals,
                     c = gamma_cos * plate_cos[s] + gamma_sin * plate_sin[s]
                     t = gamma_sin * plate_cos[s] - gamma_cos * plate_sin[s]
                     q, u = q * c + u * t, u * c - q * t
-                weights[weight_row, s, 0] = cal[d]
+                weights[weight_row, s, 0] = total
                 weights[weight_row, s, 1] = polarised * q
                 weights[weight_row, s, 2] = handed * u
 
@@ -228,17 +237,18 @@ def scan_map(
     check_equal(weights.shape[1:], (n_samples, mapdata.shape[2]))
     check_equal(mapdata.shape[1], n_pix_submap)
     for v in range(len(first)):
-        for d in range(len(data_index)):
+        for d in ingot.prange(len(data_index)):
             row, pixel_row, weight_row = data_index[d], pixel_index[d], weight_index[d]
             for s in range(first[v], last[v]):
                 value = 0.0 if should_zero else det_data[row, s]
                 pixel = pixels[pixel_row, s]
-                if pixel >= 0:
-                    submap = pixel // n_pix_submap
-                    local = local_row(global2local, submap)
+                submap = pixel // n_pix_submap
+                column = pixel - submap * n_pix_submap
+                local = local_row(global2local, submap) if pixel >= 0 else np.int64(-1)
+                if local >= 0:
                     seen = 0.0
                     for k in range(weights.shape[2]):
-                        seen += weights[weight_row, s, k] * mapdata[local, pixel - submap * n_pix_submap, k]
+                        seen += weights[weight_row, s, k] * mapdata[local, column, k]
                     seen *= data_scale
                     value = value - seen if should_subtract else value * seen if should_scale else value + seen
                 det_data[row, s] = value
@@ -249,9 +259,9 @@ def noise_weight(det_data, data_index, intervals, detector_weights):
     first, last = spans(intervals, det_data.shape[1])
     check_rows(data_index, det_data, len(detector_weights))
     for d in range(len(data_index)):
+        row = det_data[data_index[d]]
         for v in range(len(first)):
-            for s in range(first[v], last[v]):
-                det_data[data_index[d], s] *= detector_weights[d]
+            row[first[v] : last[v]] *= detector_weights[d]
 
 
 @kernel
@@ -276,16 +286,19 @@ def build_noise_weighted(
     for v in range(len(first)):
         for d in range(len(data_index)):
             row, pixel_row, weight_row, flag_row = data_index[d], pixel_index[d], weight_index[d], flag_index[d]
+            scale = det_scale[d]
             for s in range(first[v], last[v]):
                 pixel = pixels[pixel_row, s]
                 bad = has_flags and det_flags[flag_row, s] & det_flag_mask != 0
                 bad_for_all = has_shared_flags and shared_flags[s] & shared_flag_mask != 0
-                if pixel >= 0 and not bad and not bad_for_all:
-                    submap = pixel // n_pix_submap
-                    local = local_row(global2local, submap)
-                    scaled = det_data[row, s] * det_scale[d]
+                submap = pixel // n_pix_submap
+                column = pixel - submap * n_pix_submap
+                good = pixel >= 0 and not bad and not bad_for_all
+                local = local_row(global2local, submap) if good else np.int64(-1)
+                if local >= 0:
+                    scaled = det_data[row, s] * scale
                     for k in range(weights.shape[2]):
-                        zmap[local, pixel - submap * n_pix_submap, k] += scaled * weights[weight_row, s, k]
+                        zmap[local, column, k] += scaled * weights[weight_row, s, k]
 
 
 def steps(intervals, n_samples, step_length, amp_offset, n_amp_views, n_amplitudes):
@@ -294,13 +307,10 @@ def steps(intervals, n_samples, step_length, amp_offset, n_amp_views, n_amplitud
     check_equal(len(n_amp_views), len(first))
     if step_length < 1:
         raise ValueError("a step has no samples")
-    start = np.empty(len(first), np.int64)
-    at = amp_offset
-    for v in range(len(first)):
-        start[v] = at
-        if first[v] < last[v] and (at < 0 or at + (last[v] - first[v] - 1) // step_length >= n_amplitudes):
-            raise IndexError("an amplitude index lies outside the amplitudes")
-        at += n_amp_views[v]
+    start = amp_offset + np.cumsum(n_amp_views) - n_amp_views
+    end = start + (last - first + step_length - 1) // step_length
+    if np.any((start < end) & ((start < 0) | (end > n_amplitudes))):
+        raise IndexError("an amplitude index lies outside the amplitudes")
     return first, last, start
 
 
