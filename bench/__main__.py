@@ -12,7 +12,7 @@ from .limits import limit_threads
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=sys.modules["bench"].__doc__)
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `cache`, `call`, `profile`, `launch`")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="only what begins so: workloads, `first`, `import`, `cache`, `call`, `profile`, `launch`, `toast`")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("cpp", "numba", "jax"), help="only these besides NumPy")
     parser.add_argument("--rounds", type=int, default=10, metavar="N", help="rounds in which each contestant runs once (10)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
@@ -28,7 +28,7 @@ def _options() -> argparse.Namespace:
 def _run(options: argparse.Namespace) -> int:
     from ingot.tour.peers import describe, open_machine
 
-    from . import calls, launches, report, stored
+    from . import calls, launches, report, stored, toast
     from .contestants import CPP
     from .measure import CLOCKS, measure
     from .peaks import peaks as measure_peaks
@@ -46,7 +46,7 @@ def _run(options: argparse.Namespace) -> int:
         "launch": lambda: launches.launches(min(options.rounds, 5)) | launches.operations(min(options.rounds, 5)),
     }
     workloads = [w for w in WORKLOADS if chosen(w.name)]
-    if not workloads and not any(chosen(e) for e in extras):
+    if not workloads and not any(chosen(e) for e in (*extras, "toast")):
         print(f"nothing begins with {', '.join(options.only)}", file=sys.stderr)
         return 2
     machine = open_machine(options.threads, None if options.peers is None else tuple(options.peers), CPP)
@@ -72,6 +72,9 @@ def _run(options: argparse.Namespace) -> int:
             table = extra()
             tables |= table
             print(report.calls_text(table), flush=True)
+    if chosen("toast"):
+        tables["toast"] = toast.kernels(options.rounds, options.threads, options.small)
+        print(toast.text(tables["toast"]), flush=True)
     wrong = [f"{o.name}: {r.name}" for o in outcomes for r in o.rows if r.wrong]
     refused = sum(r.refused is not None for o in outcomes for r in o.rows)
     print(f"\n{len(outcomes)} workloads; of the contestants {refused} refused, {len(wrong)} wrong", *wrong, sep="\n  ")
