@@ -291,7 +291,7 @@ class RaceFinder {
   }
   /// The table that gives an index, counted from the end where it is negative.
   std::optional<Table> table_of(NodeId index) const {
-    while (f_.op(index) == Op::cast || f_.op(index) == Op::select) {
+    while (is_wide_cast(index) || f_.op(index) == Op::select) {
       const bool is_select = f_.op(index) == Op::select;
       const NodeId plain = f_.operand(index, is_select ? 2 : 0);
       const NodeId condition = f_.operand(index, 0);
@@ -312,8 +312,13 @@ class RaceFinder {
   }
   bool is_zero(NodeId node) const { return f_.is_constant(node) && f_.constant(node).bits[0] == 0; }
   NodeId without_casts(NodeId node) const {
-    while (f_.op(node) == Op::cast) node = f_.operand(node, 0);
+    while (is_wide_cast(node)) node = f_.operand(node, 0);
     return node;
+  }
+  /// A cast that leaves the numbers of a table as they are: those that may be looked at fit into 32 bits.
+  bool is_wide_cast(NodeId node) const {
+    return f_.op(node) == Op::cast && base::is_int(f_.type(node).dtype()) &&
+           base::size_of(f_.type(node).dtype()) >= 4;
   }
   /// ... of two views that are parts of one buffer alike, or fields of the same records.
   bool are_apart(const Access& a, const Access& b) const {

@@ -189,6 +189,18 @@ def test_a_table_that_turns_write_into_is_refused():
         ingot.jit(moved)(np.arange(5), np.zeros(9))
 
 
+def into_narrowed_rows(table, x, out):
+    for d in prange(len(table)):
+        for s in range(x.shape[1]):
+            out[np.int8(table[d]), s] = x[d, s]
+
+
+def test_a_table_whose_numbers_may_become_one_is_refused():
+    """1 and 257 are different, and name one row."""
+    with pytest.raises(ingot.UnsupportedError, match="may touch the same element"):
+        ingot.jit(into_narrowed_rows)(np.array([1, 257]), np.ones((2, 8)), np.zeros((4, 8)))
+
+
 def marks(places, seen):
     for i in range(len(places)):
         if places[i] > 2:
