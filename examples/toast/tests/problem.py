@@ -2,10 +2,16 @@
 
 import types
 
+import ingot
 import numpy as np
-from ingot_toast import Data, Intervals, Observation, PixelDistribution
+from ingot_toast import Data, HostBackend, Intervals, Observation, PixelDistribution
+from ingot_toast.memory import DeviceBackend
 from ingot_toast.operators import BuildNoiseWeighted, PixelsHealpix, PointingDetector, StokesWeights
 
+BACKENDS = {"emulated": lambda: DeviceBackend("emulated"), "host": lambda: HostBackend(1 << 30)}
+"""What tests of devices run on: a GPU as well, where there is one."""
+if ingot.devices("gpu"):
+    BACKENDS["gpu"] = lambda: DeviceBackend("gpu")
 DETECTORS = ["a", "b", "c", "d"]
 NSIDE, N_PIX_SUBMAP = 8, 48
 

@@ -6,10 +6,9 @@ import problem
 import pytest
 from ingot_toast import Buffer, DetData, HostBackend, KernelOperator, Memory, Observation, Operator, PixelDistribution, PixelMap, timing
 from ingot_toast.data import Store
-from ingot_toast.memory import DeviceBackend, Place, Pool, size_class
+from ingot_toast.memory import Place, Pool, size_class
 from ingot_toast.operator import rows
-
-BACKENDS = {"emulated": lambda: DeviceBackend("emulated"), "host": lambda: HostBackend(1 << 24)}
+from problem import BACKENDS
 
 
 @pytest.fixture(params=BACKENDS)

@@ -7,11 +7,11 @@ import numpy as np
 import problem
 import pytest
 from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap, dispatch
-from ingot_toast.memory import DeviceBackend, here, size_class
+from ingot_toast.memory import here, size_class
 from ingot_toast.operator import each, intervals, rows, table
 from ingot_toast.operators import BuildNoiseWeighted, NoiseWeight, PixelsHealpix, PointingDetector, ScanMap, StokesWeights
+from problem import BACKENDS
 
-BACKENDS = {"emulated": lambda: DeviceBackend("emulated"), "host": lambda: HostBackend(1 << 30)}
 SETS = ["ALL", "SINGLE", [["a", "b"], ["c", "d"]], [["d", "a"], ["c"], ["b"]], [["a", "b", "c", "d", "e"]]]
 
 
