@@ -161,10 +161,10 @@ class Pipeline(Operator):
     def _run_set(self, data: Data, detectors: list[str], memory: Memory | None, is_only: bool) -> None:
         steps = self.steps()
         if memory is not None and self.staging:
-            for op in steps:
-                if not op.missing(data):
-                    op._create(data, detectors)
             need, what = self._need(data, detectors, memory)
+            if need > memory.pool.limit:  # what earlier calls left there goes back
+                self._end_set(data, free=True)
+                need, what = self._need(data, detectors, memory)
             if need > memory.pool.limit:
                 self._end_set(data, free=True)
                 if len(detectors) < 2:
@@ -208,21 +208,24 @@ class Pipeline(Operator):
             memory.needed = set()
 
     def _need(self, data: Data, detectors: list[str], memory: Memory) -> tuple[int, str]:
-        """The most bytes of the device that are needed at once, and what needs them."""
-        steps, most, what = self.steps(), 0, ""
-        alive = {id(b): b for b in memory.staged.values() if b.device_valid and not b.host_valid}
-        for place, op in enumerate(steps):
-            made = {id(b): b for b in op.buffers(data, keys_of(op.provides()))}
+        """The most bytes of the device that are needed at once for a set of detectors, and what needs them."""
+        most, what = 0, ""
+        alive = {id(b): (b.label, b._block.nbytes) for b in memory.staged.values() if b.device_valid and not b.host_valid}
+        for place, op in enumerate(self.steps()):
+            if not op.missing(data):
+                op._create(data, detectors)
+            used, made = op.buffers(data), op.buffers(data, keys_of(op.provides()))
             if self._runs_there(op, memory):
-                now = {**alive, **{id(b): b for b in op.buffers(data)}}
-                sizes: Counter[str] = Counter()
-                for buffer in now.values():
-                    sizes[buffer.label] += size_class(buffer.device_bytes(detectors))
-                if sizes.total() > most:
-                    most, what = sizes.total(), f"{op.name} needs {', '.join(f'{label} ({size} bytes)' for label, size in sizes.items())}"
-                alive.update(made)
+                sizes = {id(b): (b.label, size_class(b.device_bytes(detectors))) for b in used}
+                total = sum(size for _, size in {**alive, **sizes}.values())
+                if total > most:
+                    of_key: Counter[str] = Counter()
+                    for label, size in {**alive, **sizes}.values():
+                        of_key[label] += size
+                    most, what = total, f"{op.name} needs {', '.join(f'{label} ({size} bytes)' for label, size in of_key.items())}"
+                alive.update({id(b): sizes[id(b)] for b in made})
             else:
-                for buffer in op.buffers(data):
+                for buffer in used:
                     alive.pop(id(buffer), None)
             for kind, name in (key for key, last in self._ending.items() if last == place and key[0] == "detdata"):
                 for buffer in data.buffers(kind, name):

@@ -150,6 +150,20 @@ def test_limits(kind, larger_wanted):
     assert min(moved) == moved[0] < moved[-1] == max(moved) and sets[0] == 2 and sets[-1] == 32
 
 
+def test_what_earlier_calls_left_on_the_device_makes_way(memory):
+    """The signal of one call and of the next do not fit at once, each of them does."""
+    wanted = ran([NoiseWeight(), Clip()], device=False)
+    data, signal = data_with_sky(), size_class(4 * 90 * 8)
+    pipeline = Pipeline([NoiseWeight(), Clip()], memory=Memory(memory.backend, signal + 256))
+    for ob in data.obs:
+        pipeline.exec(data.with_observations([ob]))
+    pipeline.finalize(data)
+    assert_same(everything(data), wanted)
+    traffic = pipeline.memory.traffic["detdata.signal"]
+    assert traffic.uploads == traffic.downloads == 2
+    assert_nothing_left(pipeline.memory)
+
+
 def test_too_little_memory_for_one_detector(memory):
     limited = Memory(memory.backend, 5000)
     data = data_with_sky()
@@ -626,9 +640,7 @@ def test_size_classes_are_what_is_planned_with(memory):
     """The pool's peak is what the pipeline has foreseen."""
     data, operators = larger()
     pipeline = Pipeline(operators, memory=memory)
-    for op in operators:
-        op._create(data, None)
-    pipeline._begin(larger()[0])
+    pipeline._begin(data)
     need, what = pipeline._need(data, data.detectors(), memory)
     assert what.startswith("StokesWeights needs") and f"detdata.weights ({size_class(16 * 64 * 24) + size_class(15 * 40 * 24)} bytes)" in what
     fresh, operators = larger()
