@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +23,49 @@ from .operator import Argument, Flow, KernelOperator, Keys, Operator, as_keys, k
 log = logging.getLogger(__name__)
 Part = tuple[str, int]
 """How an argument of a block is made: "rows", "shared", "intervals" and "kept" are parts of arrays or temporaries, all else is
-whole. The number is that of the temporary; of arrays it is the length of a short last axis, so that it is known when compiling."""
+whole. The number is that of the temporary; of arrays it is the length of a short last axis, below 0 where they are read-only."""
+
+
+def temporary(shape: tuple[int, ...], dtype: str) -> Callable:
+    """The function that makes a temporary for so many detectors and samples."""
+    if len(shape) == 1:  # component by component: samples lie side by side, as lanes want them
+        return lambda detectors, samples: np.empty((*shape, detectors, samples), dtype).T.swapaxes(0, 1)
+    return lambda detectors, samples: np.empty((detectors, samples, *shape), dtype)
+
+
+def part_of(kind: str, number: int) -> Callable:
+    """The function that makes an argument of a block: of the value, the first sample, their number, and the temporaries."""
+
+    def as_it_is(value: Any) -> Any:
+        return value
+
+    def of_short_axis(value: Any) -> Any:  # whose length the compiler knows then
+        return value.reshape(*value.shape[:-1], abs(number))
+
+    def of_short_axis_read(value: Any) -> Any:
+        return np.broadcast_to(of_short_axis(value), (*value.shape[:-1], abs(number)))
+
+    known = as_it_is if not number else of_short_axis if number > 0 else of_short_axis_read
+    if kind == "kept":
+        return lambda value, start, samples, room: room[number]
+    if kind == "intervals":
+        return lambda value, start, samples, room: {"first": np.array([0]), "last": np.array([samples])}
+    if kind == "rows":
+        return lambda value, start, samples, room: known(value)[:, start : start + samples]
+    if kind == "shared":
+        return lambda value, start, samples, room: known(value)[start : start + samples]
+    return lambda value, start, samples, room: known(value)
+
+
+def step(kernel: Callable, plan: tuple[Part, ...], number: int, rest: Callable) -> Callable:
+    """The function that calls a kernel for a block, then the rest."""
+    parts = tuple(part_of(*how) for how in plan)
+
+    def call(arguments: tuple, *block: Any) -> None:
+        kernel(*[part(value, *block) for part, value in zip(parts, arguments[number])])
+        rest(arguments, *block)
+
+    return call
 
 
 @functools.cache
@@ -32,42 +73,17 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
     """The function of some kernels: `plans` says how the arguments of each are made, `kept` has shape and dtype of a
     sample of each temporary.
     """
-    sizes = tuple(math.prod(shape) for shape, _ in kept)
-
-    def part(how: Part, value: Any, detectors: int, start: int, samples: int, room: Any) -> Any:
-        kind, number = how
-        if kind != "kept" and number:
-            value = value.reshape(*value.shape[:-1], number)
-        if kind == "rows":
-            return value[:, start : start + samples]
-        if kind == "shared":
-            return value[start : start + samples]
-        if kind == "intervals":
-            return {"first": np.array([0]), "last": np.array([samples])}
-        if kind == "kept":
-            shape, flat = kept[number][0], room[number][: detectors * samples * sizes[number]]
-            if len(shape) == 1:  # component by component: samples lie side by side, as lanes want them
-                return flat.reshape(*shape, detectors, samples).transpose(1, 2, 0)
-            return flat.reshape(detectors, samples, *shape)
-        return value
-
-    def step(number: int, rest: Callable) -> Callable:
-        """Calls a kernel for a block, then the rest."""
-        kernel, plan = kernels[number], plans[number]
-
-        def call(arguments: tuple, *block: Any) -> None:
-            kernel(*[part(how, value, *block) for how, value in zip(plan, arguments[number])])
-            rest(arguments, *block)
-
-        return call
-
-    steps = functools.reduce(lambda rest, number: step(number, rest), reversed(range(len(kernels))), lambda *block: None)
+    makers = tuple(temporary(*of_sample) for of_sample in kept)
+    steps: Callable = lambda *block: None  # noqa: E731
+    for number in reversed(range(len(kernels))):
+        steps = step(kernels[number], plans[number], number, steps)
 
     def run(detectors: int, most: int, first: np.ndarray, last: np.ndarray, arguments: tuple) -> None:
-        room = tuple([np.empty(detectors * most * size, dtype) for size, (_, dtype) in zip(sizes, kept)])
         for v in range(len(first)):
             for start in range(first[v], last[v], most):
-                steps(arguments, detectors, start, min(most, max(last[v] - start, 0)), room)
+                samples = min(most, max(last[v] - start, 0))
+                room = tuple([made(detectors, samples) for made in makers])
+                steps(arguments, start, samples, room)
 
     run.__name__ = run.__qualname__ = "_".join(kernel.__name__ for kernel in kernels)
     return ingot.jit(run)
@@ -121,7 +137,7 @@ class Fused(Operator):
         is_cut = kind == "intervals" or kind in ("rows", "shared") and isinstance(value, str)
         found: Any = None if kind == "intervals" else argument.of(ob, detectors)
         short = found.shape[-1] if np.ndim(found) > 1 and found.shape[-1] <= 16 else 0
-        return (kind if is_cut else "whole", short), found
+        return (kind if is_cut else "whole", short if not short or found.flags.writeable else -short), found
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         assert self._kept is not None

@@ -32,7 +32,7 @@ class HostBackend:
 
     implementations: frozenset[str] | None = None
     """The implementations of kernels that take its arrays; None: all."""
-    block_of_fused = (64, 1 << 14)
+    block_of_fused = (64, 1 << 16)
     """Detectors that fused operators work on at once, and the samples of all of them: on a CPU they stay in its cache."""
 
     def __init__(self, capacity: int | None = None) -> None:
