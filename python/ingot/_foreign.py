@@ -76,6 +76,8 @@ def hint(description: tuple) -> str:
         return "use .to_numpy()"
     if kind is list:
         return "pass np.array of its numbers, or a list of at most 16 elements"
+    if description[2] is not None and description[2].names is not None:
+        return "pass those of its fields that are numbers, in the machine's byte order"
     return ""
 
 

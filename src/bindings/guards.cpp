@@ -95,7 +95,10 @@ int same(PyObject* a, PyObject* b) {
   if (PyComplex_CheckExact(a) || type == &PyCDoubleArrType_Type) return same_complex(a, b) ? 1 : 0;
   if (PyLong_Check(a) || PyComplex_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a)) return same_repr(a, b);
   if (PyArray_IsScalar(a, Generic)) return same_scalar(a, b);
-  if (PyArray_DescrCheck(a)) return same_fields(a, b) ? 1 : 0;
+  if (PyArray_DescrCheck(a)) {
+    auto* const dtype = reinterpret_cast<PyArray_Descr*>(a);
+    return PyDataType_HASFIELDS(dtype) && has_known_fields(dtype) && same_fields(a, b) ? 1 : 0;
+  }
   return PyTuple_CheckExact(a) ? same_tuple(a, b) : 0;
 }
 

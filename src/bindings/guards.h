@@ -19,7 +19,7 @@ PyObject* held(PyObject* owner, PyObject* name);
 PyObject* held_in_class(PyObject* type, PyObject* name);
 
 /// Whether two objects are one, or numbers, texts and tuples of them of one type and the same bits (NaN is
-/// NaN), or dtypes of one form; -1 with an exception set.
+/// NaN), or dtypes of the same fields; -1 with an exception set.
 int same(PyObject* a, PyObject* b);
 
 /// Whether comparing an object by `same` runs no code but Python's and NumPy's own: numbers and texts.

@@ -37,6 +37,15 @@ bool has_attributes(const Structured& records) {
          (records.holder == Holder::Record && gives_records(records.dtype));
 }
 
+/// What the place of a number, or of the widest one in a record, has to be a multiple of.
+int64_t alignment_of(const nb::object& dtype) {
+  if (!has_fields(dtype)) return nb::cast<int64_t>(dtype.attr("alignment"));
+  int64_t all = 1;
+  for (const nb::handle name : member(dtype, "names"))
+    all = std::max(all, alignment_of(member(member(dtype, "fields")[name][0], "base")));
+  return all;
+}
+
 const Array& first_of(const Structured& records) { return *records.first->as<Array>(); }
 
 bool is_ellipsis(const Value& value) {
@@ -114,7 +123,8 @@ std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, 
 
 bool Evaluator::Fields::is_same(const Structured& a, const Structured& b) {
   const uint32_t object = first_of(a).object;
-  return a.places.empty() && b.places.empty() && object != 0 && object == first_of(b).object;
+  return a.holder == b.holder && a.places.empty() && b.places.empty() && object != 0 &&
+         object == first_of(b).object;
 }
 
 std::string Evaluator::Fields::words(const Structured& records) {
@@ -193,8 +203,7 @@ std::optional<Value> Evaluator::Fields::field(const Structured& records, const s
   if (known.is_none()) return std::nullopt;
   const nb::object dtype = known[0];
   const auto offset = nb::cast<int64_t>(known[1]);
-  const bool is_number = !has_fields(member(dtype, "base"));
-  if (is_used && is_number && e_.on_device_) need_aligned(records, member(dtype, "base"), offset);
+  if (is_used && e_.on_device_) need_aligned(records, member(dtype, "base"), offset);
   return part(records, dtype, offset);
 }
 
@@ -212,9 +221,9 @@ Value Evaluator::Fields::part(const Structured& records, const nb::object& dtype
   return inner;
 }
 
-/// Refuses numbers that a device cannot load.
-void Evaluator::Fields::need_aligned(const Structured& records, const nb::object& numbers, int64_t offset) {
-  const auto alignment = nb::cast<int64_t>(numbers.attr("alignment"));
+/// Refuses a field of this dtype whose numbers a device cannot load.
+void Evaluator::Fields::need_aligned(const Structured& records, const nb::object& dtype, int64_t offset) {
+  const int64_t alignment = alignment_of(dtype);
   if (offset % alignment == 0 && bytes_in(records.dtype) % alignment == 0) return;
   e_.unsupported({}, "a field of records that is not aligned, on a device", "make the dtype with align=True");
 }
@@ -341,6 +350,19 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
   return made;
 }
 
+Structured Evaluator::Fields::record_at(const Structured& records, const Index& index) {
+  Structured record = records;
+  record.holder = Holder::Record;
+  for (int axis = 0; axis < rank_of(records); ++axis) {
+    const Value& part = index.parts[static_cast<size_t>(axis)];
+    e_.need_index_sized(part);
+    const NodeId place = e_.stage_index(part);
+    e_.in_range(place, e_.builder_->length(first_of(records).node, axis), axis);
+    record.places.emplace_back(Scalar{Kind::py_int(), place});
+  }
+  return record;
+}
+
 Value Evaluator::Fields::item(const Structured& records, const Value& index, nb::handle node) {
   const bool is_one = records.holder == Holder::Record;
   std::optional<Value> known = by_name(records, index, node);
@@ -349,24 +371,12 @@ Value Evaluator::Fields::item(const Structured& records, const Value& index, nb:
   Index given = prepared(records, index, node);
   if (is_one && given.takes_one) return records;
   if (is_one) return item(alone(records, node), index, node);
-  Structured taken = records;
-  if (given.takes_one) {
-    taken.holder = Holder::Record;
-    given.parts.pop_back();
-    for (size_t axis = 0; axis < given.parts.size(); ++axis) {
-      e_.need_index_sized(given.parts[axis]);
-      const NodeId place = e_.stage_index(given.parts[axis]);
-      e_.in_range(place, e_.builder_->length(first_of(records).node, static_cast<int>(axis)),
-                  static_cast<int>(axis));
-      taken.places.emplace_back(Scalar{Kind::py_int(), place});
-    }
-    return taken;
-  }
+  if (given.takes_one) return record_at(records, given);
   if (!given.has_arrays) {
     const Array all = view_of(records, DType::UInt8, 0, numpy("dtype")("uint8"));
-    const Structured taken_part = on(*e_.index_array(all, Tuple{given.parts}, node).as<Array>(), records);
-    open(taken_part);
-    return taken_part;
+    const Structured taken = on(*e_.index_array(all, Tuple{given.parts}, node).as<Array>(), records);
+    open(taken);
+    return taken;
   }
   const Slice whole{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
   given.parts.emplace_back(whole);  // all bytes of a record
@@ -513,6 +523,10 @@ std::optional<Value> Evaluator::Fields::by_table(const char* table, const nb::ob
   return e_.inline_function(function, call);
 }
 
+Value Evaluator::Fields::copy(const Structured& records, nb::handle node) {
+  return by_library("copy", {records}, node);
+}
+
 Value Evaluator::Fields::method(const Structured& records, const std::string& name, Call& call) {
   const nb::object own = member(stand_in(records), name.c_str());
   const std::vector<Value> given = call.positional;
@@ -532,13 +546,29 @@ bool Evaluator::Fields::holds_records(const Value& value, int depth) const {
   return container != nullptr && std::ranges::any_of(e_.state_.heap.at(container->object).values, holds);
 }
 
+nb::object Evaluator::Fields::spelled(const Value& value, nb::handle node) {
+  const bool is_list = e_.is_list(value) && e_.growing(value) == nullptr;
+  if (!is_list && !value.is<Tuple>()) return e_.require_static(value, "a dtype", node);
+  nb::list parts;
+  for (const Value& part : e_.elements_of(value, node)) parts.append(spelled(part, node));
+  return is_list ? nb::object(parts) : nb::object(nb::tuple(parts));
+}
+
 std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call) {
   if (!builtin.module.starts_with("numpy")) return std::nullopt;
   const auto any = [&](const auto& fn) {
     return std::ranges::any_of(call.positional, fn) ||
            std::ranges::any_of(call.keywords, [&](const auto& keyword) { return fn(keyword.second); });
   };
-  const auto is_dtype_of_records = [](const Value& value) {
+  const auto is_named = [](const Value& value) {
+    const Tuple* field = value.as<Tuple>();
+    return field != nullptr && field->members.size() >= 2 && Texts::is_known(field->members[0]);
+  };
+  const auto is_dtype_of_records = [&](const Value& value) {
+    if (e_.is_list(value) && e_.growing(value) == nullptr) {
+      const std::vector<Value>& parts = e_.state_.heap.at(value.as<Reference>()->object).values;
+      return !parts.empty() && std::ranges::all_of(parts, is_named);
+    }
     const Static* known = value.as<Static>();
     return known != nullptr && !is_plain(known->object) && nb::isinstance(known->object, numpy("dtype")) &&
            has_fields(member(known->object, "base"));
@@ -560,6 +590,10 @@ std::optional<Value> Evaluator::Fields::compare(const std::string& ast, const Va
     return Static{nb::bool_(ast == "NotEq")};
   if (is_equality && a.is<Structured>() && b.is<Structured>())
     return by_library(ast == "Eq" ? "equal" : "not_equal", {a, b}, node);
+  if ((ast == "In" || ast == "NotIn") && a.is<Structured>() && is_array(b)) {
+    const Value inside = by_library("contains", {b, a}, node);
+    return ast == "In" ? inside : e_.unary("Not", inside, node);
+  }
   if (ast != "In" && ast != "NotIn") e_.raise_by_type("compare", e_.symbol_of(ast), {a, b});
   e_.unsupported(node, "a comparison of records", "compare their fields");
 }

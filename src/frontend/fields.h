@@ -44,8 +44,11 @@ class Evaluator::Fields {
   std::vector<Value> members(const Structured& record, nb::handle node);
   NodeId length(const Structured& records);  ///< of an array along its first axis, which it has
 
+  /// What a dtype is made of, known when compiling: lists and tuples too.
+  nb::object spelled(const Value& value, nb::handle node);
   /// A function that is given records, or asked to make some; none: it takes them as it takes all else.
   std::optional<Value> call(const Builtin& builtin, Call& call);
+  Value copy(const Structured& records, nb::handle node);
   Value method(const Structured& records, const std::string& name, Call& call);
   /// None: neither is of records.
   std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
@@ -61,7 +64,7 @@ class Evaluator::Fields {
   Structured on(const Array& first, const Structured& like) const;
   std::optional<Value> field(const Structured& records, const std::string& name, bool is_used = true);
   Value part(const Structured& records, const nb::object& dtype, int64_t offset);
-  void need_aligned(const Structured& records, const nb::object& numbers, int64_t offset);
+  void need_aligned(const Structured& records, const nb::object& dtype, int64_t offset);
   Value named_field(const Structured& records, const std::string& name);
   [[noreturn]] void raise_no_attribute(const Structured& records, const std::string& name);
   Structured alone(const Structured& record, nb::handle node);
@@ -76,6 +79,7 @@ class Evaluator::Fields {
     bool has_arrays = false;
     bool takes_one = false;  ///< it is of integers alone, one for each axis, which come first
   };
+  Structured record_at(const Structured& records, const Index& index);
   Index prepared(const Structured& records, const Value& index, nb::handle node);
   void fill(const Structured& records, const Value& field, const Value& value, nb::handle node);
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node);

@@ -1,5 +1,5 @@
 #include "base/random.h"
-#include "frontend/evaluator_parts.h"
+#include "frontend/fields.h"
 #include "ir/evaluate.h"
 
 // The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and
@@ -363,10 +363,10 @@ Value Evaluator::np_result_type(Call& call) {
 /// Functions of NumPy that look at types alone.
 Value Evaluator::np_of_types(Call& call) {
   nb::list given;
-  for (const Value& value : call.positional) given.append(require_static(value, "a dtype", call.node));
+  for (const Value& value : call.positional) given.append(Fields(*this).spelled(value, call.node));
   nb::dict named;
   for (const auto& [name, value] : call.keywords)
-    named[name.c_str()] = require_static(value, "a dtype", call.node);
+    named[name.c_str()] = Fields(*this).spelled(value, call.node);
   try {
     return Static{call.function(*nb::tuple(given), **named)};
   } catch (nb::python_error& error) {

@@ -263,7 +263,9 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
       raise_host_error(error);
     }
   }
-  if (const Array* a = value.as<Array>()) {
+  if (const Structured* s = value.as<Structured>()) {
+    kept = Fields(*this).copy(*s, node);
+  } else if (const Array* a = value.as<Array>()) {
     // Shown as it is now.
     if (a->type.rank() == 0) unsupported(node, "the text of an array without axes", "show its element");
     kept = owner(builder_->make(Op::materialize, {whole(value)}));

@@ -6,9 +6,10 @@ import pytest
 from support import MODES, check, copied, difference, jitted, outcome, refused, with_each
 
 TIMES = np.dtype([("start", "d"), ("stop", "d"), ("first", "l"), ("last", "l")])
-MIXED = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f4", (2,)), ("flag", "?"), ("z", "c16")])
+MIXED = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f4", (2,)), ("flag", "?"), ("z", "c16")], align=True)
+PACKED = np.dtype([(name, MIXED[name]) for name in MIXED.names])
 ALIGNED = np.dtype([("flag", "u1"), ("x", "f8"), ("n", "i2"), ("m", "i8")], align=True)
-NESTED = np.dtype([("id", "u2"), ("at", [("x", "f8"), ("y", "f8")]), ("w", "i4"), ("more", [("k", "i8")], (2,))])
+NESTED = np.dtype([("id", "u2"), ("at", [("x", "f8"), ("y", "f8")]), ("w", "i4"), ("more", [("k", "i8")], (2,))], align=True)
 
 
 def records(dtype, count=5, seed=1):
@@ -94,7 +95,7 @@ def test_both_codes_of_int64(code):
     check(f, np.arange(20.0), intervals((1, 4), (2, 9), (7, 3), (5, 5), (15, 20), code=code))
 
 
-def test_aligned_records():
+def test_padding_and_its_absence():
     with_each((lambda a: (a["x"], a["n"], a["m"]), lambda a: a[2]["m"], lambda a: a.itemsize, lambda a: a.strides), records(ALIGNED))
 
 
@@ -111,6 +112,23 @@ def test_attributes():
         records(MIXED),
     )
     assert jitted(lambda a: a.dtype)(records(MIXED)) == MIXED
+
+
+def test_packed_records():
+    """Their fields lie anywhere."""
+    assert not PACKED.isalignedstruct and PACKED.itemsize < MIXED.itemsize
+
+    def f(a, b):
+        a["z"] += 1j
+        a["x"][1:] = b["x"][:-1] * 2
+        a[1] = (1.5, 2, (3, 4), True, 5j)
+        a[2:] = b[:-2]
+        for v in a:
+            v["n"] = v["q"][1]
+        return a["z"].sum(), a[b["n"] > 50], a == b
+
+    check(f, records(PACKED), records(PACKED, 5, 2))
+    check(f, records(PACKED, 11)[1::2], records(PACKED, 5, 2)[::-1])
 
 
 # ---- Walks
@@ -456,7 +474,9 @@ def test_parallel_loops_over_records():
     ],
 )
 def test_dtypes_of_records_that_are_refused(dtype):
-    refused(lambda a: a["a"], np.zeros(2, dtype))
+    refused(lambda a: a["a"], np.zeros(2, dtype), words="those of its fields that are numbers")
+    refused(lambda a: a["a"], np.zeros(2, dtype)[0])
+    refused(lambda a: a["a"], np.zeros(2, dtype).view(np.recarray))
 
 
 def test_what_is_refused_of_records():

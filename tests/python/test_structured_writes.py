@@ -6,14 +6,14 @@ from support import check, module_of, refused, with_each
 from test_structured import ALIGNED, MIXED, NESTED, records
 
 HEAD = """import numpy as np
-PAIR = np.dtype([("x", "f8"), ("n", "i4")])
-OTHER = np.dtype([("a", "f4"), ("b", "i8")])
-TRIPLE = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f8", (2,))])
-NESTED = np.dtype([("id", "u2"), ("at", [("x", "f8"), ("y", "f8")]), ("w", "i4"), ("more", [("k", "i8")], (2,))])
+PAIR = np.dtype([("x", "f8"), ("n", "i4")], align=True)
+OTHER = np.dtype([("a", "f4"), ("b", "i8")], align=True)
+TRIPLE = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f8", (2,))], align=True)
+NESTED = np.dtype([("id", "u2"), ("at", [("x", "f8"), ("y", "f8")]), ("w", "i4"), ("more", [("k", "i8")], (2,))], align=True)
 """
-PAIR = np.dtype([("x", "f8"), ("n", "i4")])
-OTHER = np.dtype([("a", "f4"), ("b", "i8")])
-TRIPLE = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f8", (2,))])
+PAIR = np.dtype([("x", "f8"), ("n", "i4")], align=True)
+OTHER = np.dtype([("a", "f4"), ("b", "i8")], align=True)
+TRIPLE = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f8", (2,))], align=True)
 
 
 @pytest.fixture
@@ -230,12 +230,16 @@ def test_new_arrays(functions):
         = np.array([[(1, 2)], [(3, 4)]], PAIR)
         = np.array([(1, 2, 3)], PAIR)
         = np.array([a[0], b[1]])
+        = np.array((a[0], b[1], a[2]))
+        = np.array([[a[0], b[1]], [b[2], a[2]]])
         = np.array(a)
         = np.array(a[1])
         = np.zeros(-1, PAIR)
         = np.zeros(3, NESTED)[1]["at"]
         c = np.zeros(3, PAIR); = (c, c[1], c["x"], c)
         c = np.zeros(len(a), PAIR); c["x"] = a["n"]; c["n"] = a["x"]; = c
+        = np.zeros(2, [("x", "f8"), ("y", np.int32)])
+        = np.zeros(2, np.dtype([("x", "f8"), ("y", [("z", "i8", (2,))])], align=True))
     """)
     with_each(made, records(PAIR), records(PAIR, 5, 2))
 
@@ -258,6 +262,7 @@ def test_copies_and_shapes(functions):
         = a.reshape(2, 3).swapaxes(0, 1)[1]
         = a.reshape(2, 3).ravel()
         = a.reshape(2, 3).T.ravel()
+        = a[::2].ravel()
         = a.reshape(2, 3).T.reshape(6)
         = a.flatten()
         = a[::2].copy()
@@ -276,7 +281,10 @@ def test_copies_and_shapes(functions):
         = (np.shape(a), np.ndim(a), np.size(a))
         = a.astype(OTHER)
         = a.astype(np.float64)
-        = a.view(OTHER) if False else a.view(np.recarray)
+        = a.view(np.recarray)
+        = a.view(np.dtype([("u", "f8"), ("v", "f4")], align=True))
+        = np.where(a["n"] > 50, a, b)
+        = np.where(b["x"] > 50, a, b[0])
         = a.view()
         = a[2].item()
         = a.item(3)
@@ -320,6 +328,8 @@ def test_comparisons(functions):
         = (a[0] is None, a is None, a is a, a is b)
         = a == 1
         = a[0] == 1.5
+        = (a[0] in a, a[1] in b, b[0] not in a, a[1] not in b)
+        = (np.array_equal(a, b), np.array_equal(a, a), np.array_equal(a[:2], a), np.array_equal(a, a[:, None]))
     """)
     a, b = records(TRIPLE), records(TRIPLE, 5, 2)
     b[::2] = a[::2]
@@ -339,7 +349,9 @@ def test_refused_writes(functions):
         = np.full(2, (1, 2), PAIR)
         = np.zeros(3, PAIR, order="F")
         = a.tolist()
-        = np.concatenate((a, a.astype([("x", "f4"), ("n", "i8")])))
+        = np.array([a[0], 1.5])
+        = np.expand_dims(a, (0, 1))
+        = np.concatenate((a, a.astype([("x", "f8"), ("n", "i8")])))
     """):
         refused(f, records(PAIR), records(PAIR))
     r = records(PAIR).view(np.recarray)

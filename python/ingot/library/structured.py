@@ -268,13 +268,28 @@ def put_element(made: Any, k: int, value: Any) -> None:
         put_element(part, i, value[i])
 
 
+def dtype_inside(value: Any) -> Any:
+    """The dtype of the records in nested sequences."""
+    if holds_records(value):
+        return value.dtype
+    if not isinstance(value, (list, tuple)) or len(value) == 0:
+        primitives.refuse("an array of records and something else", "give it a dtype")
+    dtype = dtype_inside(value[0])
+    for one in value:
+        if dtype_inside(one) != dtype:
+            primitives.refuse("an array of records of several dtypes", "give it a dtype")
+    return dtype
+
+
 @of_records(np.array)
 def array(a: Any, dtype: Any = None, copy: Any = True, order: Any = "K", subok: bool = False, ndmin: int = 0) -> Any:
     need_c_order(order)
     if ndmin != 0:
         primitives.refuse("`ndmin` of an array of records", "reshape it")
     if not holds_records(a):
-        return array_of(a, (a[0] if isinstance(a, (list, tuple)) else a).dtype if dtype is None else np.dtype(dtype))
+        if dtype is not None:
+            return array_of(a, np.dtype(dtype))
+        return array_of([one for one in a] if isinstance(a, tuple) else a, dtype_inside(a))
     if dtype is not None and np.dtype(dtype) != a.dtype:
         return astype(a, dtype)
     return as_it_lies(a, subok) if copy else as_ndarray(a)
@@ -391,7 +406,8 @@ def reshaped(a: Any, shape: Any) -> Any:
 @of_records(np.ravel)
 @method("ravel")
 def ravel(a: Any) -> Any:
-    return in_shape(a, (-1,))
+    bytes = primitives.bytes_of(a)
+    return in_shape(a, (-1,)) if primitives.is_contiguous(bytes) else flatten(a)
 
 
 @method("flatten")
@@ -421,13 +437,20 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return alike(primitives.bytes_of(a).swapaxes(normal_axis(axis1, a.ndim), normal_axis(axis2, a.ndim)), a)
 
 
+def need_one_axis(axis: Any) -> None:
+    if isinstance(axis, (tuple, list)):
+        primitives.refuse("several axes of records", "give one at a time")
+
+
 @of_records(np.expand_dims)
 def expand_dims(a: Any, axis: int) -> Any:
+    need_one_axis(axis)
     return alike(np.expand_dims(primitives.bytes_of(a), normal_axis(axis, a.ndim + 1)), a)
 
 
 @of_records(np.flip)
 def flip(m: Any, axis: Any = None) -> Any:
+    need_one_axis(axis)
     axes = tuple([k for k in range(m.ndim)]) if axis is None else (normal_axis(axis, m.ndim),)
     return alike(np.flip(primitives.bytes_of(m), axes), m)
 
@@ -550,3 +573,25 @@ def field_compared(x: Any, y: Any, inner: int, wants_equal: bool) -> Any:
     axes = tuple([k for k in range(-inner, 0)])
     return np.all(one, axes) if wants_equal else np.any(one, axes)
 
+
+def contains(a: Any, x: Any) -> bool:
+    return bool(np.any(equal(a, x)))
+
+
+@of_records(np.array_equal)
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    if equal_nan or not holds_records(a1) or not holds_records(a2):
+        primitives.refuse("np.array_equal of records with something else, or with `equal_nan`", "compare their fields")
+    if a1.ndim != a2.ndim:
+        return False
+    for k in range(a1.ndim):
+        if a1.shape[k] != a2.shape[k]:
+            return False
+    return bool(np.all(equal(a1, a2)))
+
+
+@of_records(np.where)
+def where(condition: Any, x: Any, y: Any) -> Any:
+    dtype = joined_dtype((x, y))
+    chosen = np.where(np.asarray(condition)[..., None], primitives.bytes_of(x), primitives.bytes_of(y))
+    return primitives.records(chosen, dtype, "ndarray")
