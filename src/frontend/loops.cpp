@@ -94,15 +94,25 @@ void Evaluator::run_for(nb::handle s) {
   const Value iterable = begin_walk(given, s);
   // A loop in another one has so little to do that it is written out: a few turns, known, or the length of a
   // short axis, of a few statements that hold none.
-  const auto is_short_inside = [&](NodeId count) {
+  const auto written_out = [&](const Trips& trips) -> std::optional<std::vector<Value>> {
     const nb::object body = s.attr("body");
     const auto statements = static_cast<int64_t>(nb::len(body));
     for (nb::handle statement : body)
-      if (nb::hasattr(statement, "body")) return false;
-    if (loops_.empty() || statements > ir::kLongestShort) return false;
-    measure(count);
+      if (nb::hasattr(statement, "body")) return std::nullopt;
+    if (loops_.empty() || statements > ir::kLongestShort) return std::nullopt;
+    measure(trips.count);
     const ir::Function& f = builder_->function();
-    return f.is_constant(count) && f.constant(count).as<int64_t>() * statements <= ir::kLongestShort;
+    const auto known = [&](NodeId node) { return f.constant(node).as<int64_t>(); };
+    if (!f.is_constant(trips.count) || known(trips.count) * statements > ir::kLongestShort)
+      return std::nullopt;
+    std::vector<Value> numbers;
+    for (int64_t k = 0; k < known(trips.count); ++k) {
+      const Value number = trips.element(builder_->index(k));
+      const NodeId node = number.as<Scalar>()->node;
+      if (!f.is_constant(node)) return std::nullopt;
+      numbers.emplace_back(Static{nb::int_(known(node))});
+    }
+    return numbers;
   };
   with_breaks(s, [&] {
     if (walks_generator(iterable)) {
@@ -114,12 +124,12 @@ void Evaluator::run_for(nb::handle s) {
     }
     // What one turn makes of a variable meets nothing where no other turn follows.
     const Range* range = iterable.as<Range>();
-    bool is_one_by_one = false;
-    if (range != nullptr && !range->parallel && !range->endless) {
-      const NodeId count = trips_of_range(*range).count;
-      is_one_by_one = builder_->function().is_constant(count, 1) || is_short_inside(count);
-    }
-    if (const auto elements = static_elements(iterable, s, is_one_by_one))
+    const bool is_counted = range != nullptr && !range->parallel && !range->endless;
+    const Trips trips = is_counted ? trips_of_range(*range) : Trips();
+    const bool is_one_turn = is_counted && builder_->function().is_constant(trips.count, 1);
+    if (const auto numbers = is_counted && !is_one_turn ? written_out(trips) : std::nullopt)
+      return unrolled_loop(s, iterable, *numbers);
+    if (const auto elements = static_elements(iterable, s, is_one_turn))
       return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
@@ -574,12 +584,9 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     if (!ranges && !unrolled_.contains(key_of(node))) return std::nullopt;
     std::array<int64_t, 3> bounds{};
     for (size_t i = 0; i < 3; ++i) {
-      const Value& given = (*r->bounds)[i];
-      const std::optional<int64_t> bound = static_int(given);
-      if (!bound && !ranges) return std::nullopt;
-      const NodeId staged = bound ? NodeId() : stage_index(given);
-      if (!bound && !builder_->function().is_constant(staged)) return std::nullopt;
-      bounds[i] = bound ? *bound : builder_->function().constant(staged).as<int64_t>();
+      const std::optional<int64_t> bound = static_int((*r->bounds)[i]);
+      if (!bound) return std::nullopt;
+      bounds[i] = *bound;
     }
     std::vector<Value> elements;
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
