@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ._function import Function
+from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 
 F = TypeVar("F", bound=Callable)
@@ -38,7 +39,8 @@ def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
         checked_name(name)
 
     def decorate(function: F) -> F:
-        own = function.__ingot_function__ if isinstance(function, Function) else function
+        own = uncounted(function)
+        own = own.__ingot_function__ if isinstance(own, Function) else own
         if not isinstance(own, types.FunctionType):
             raise TypeError(f"export() takes a Python function, or one of ingot.jit, not {type(function).__name__}")
         exports = [*exports_of(own)]

@@ -34,7 +34,7 @@ class Gathering {
   struct Place {
     Row row{};
     std::vector<NodeId> inside{};
-    uint32_t last = 0;  ///< the number of the thread that was counted last, and one
+    uint32_t last = 0;  ///< the number of the thread that was counted last
   };
 
   NodeId place_of(NodeId parent, LabelId label);
@@ -76,7 +76,7 @@ thread_local Ending ending;
 void put_ended_together(Profile& profile) {
   const auto is_done = [](const std::shared_ptr<Thread>& thread) {
     return thread->has_ended.load(std::memory_order_acquire) && thread->events.empty() &&
-           thread->work_events.empty() && thread->waits == 0;
+           thread->work_events.empty() && thread->waits == 0 && thread->tree.frames().empty();
   };
   std::vector<std::shared_ptr<Thread>> done;
   {

@@ -9,6 +9,7 @@ import ingot
 import numpy as np
 import pytest
 from caching import run
+from ingot._export import exports_of
 from ingot._tiers import Tier, worker
 
 DEVICE = ingot.device("emulated")
@@ -108,6 +109,8 @@ def test_decorated_before_and_after_jit():
     assert pickle.loads(pickle.dumps(helper)) is helper
     add = ingot.vectorize(ingot.profile(lambda a, b: a + b))
     assert add(1.0, 2.0) == 3.0
+    exported = ingot.export("float64(float64)", name="plus")(ingot.profile(plain))
+    assert exported.__wrapped__ is plain and [each.name for each in exports_of(plain)] == ["plus"]
     kernel = ingot.cuda.jit(ingot.profile(lambda out: None))
     assert kernel.__name__ == "<lambda>"
     assert ingot.grad(ingot.profile(lambda x: x * x))(3.0) == 6.0

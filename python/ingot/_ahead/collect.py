@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .._export import Export, checked_name, exports_of
 from .._function import Function
+from .._profile import uncounted
 from .errors import BuildError
 
 
@@ -84,7 +85,8 @@ def _found(module: types.ModuleType, name: str) -> Any:
 
 
 def _own(value: Any) -> types.FunctionType | None:
-    function = value.__ingot_function__ if isinstance(value, Function) else value
+    function = uncounted(value)
+    function = function.__ingot_function__ if isinstance(function, Function) else function
     return function if isinstance(function, types.FunctionType) else None
 
 

@@ -44,8 +44,7 @@ class Profile(Base):
 
     `profile(function)` gives a function whose calls are counted in rows named after it; `profile("name")` a region, which
     `with` opens, or which is a decorator. `implementation` tells which of several functions that do the same this is: rows of
-    different ones are apart. `device` says whose time it is, where that is not the thread's. TypeError for what is neither
-    a name nor a function.
+    different ones are apart. TypeError for what is neither a name nor a function.
 
     Nothing is counted before `start()`, or INGOT_PROFILE=FILE in the environment; docs/profiling.md has the rules.
     """
@@ -53,22 +52,22 @@ class Profile(Base):
     if TYPE_CHECKING:
 
         @overload
-        def __call__(self, function: F, /, *, implementation: str = "", device: str = "") -> F: ...
+        def __call__(self, function: F, /, *, implementation: str = "") -> F: ...
         @overload
-        def __call__(self, name: str | None = None, /, *, implementation: str = "", device: str = "") -> Region: ...
-        def __call__(self, given: Any = None, /, *, implementation: str = "", device: str = "") -> Any: ...
+        def __call__(self, name: str | None = None, /, *, implementation: str = "") -> Region: ...
+        def __call__(self, given: Any = None, /, *, implementation: str = "") -> Any: ...
 
     def __init__(self) -> None:
         super().__init__(Region, _labels)
 
-    def _made(self, given: Any = None, /, *, implementation: str = "", device: str = "") -> Any:
+    def _made(self, given: Any = None, /, *, implementation: str = "") -> Any:
         """What a call gives; C++ has made it where a name alone is given that it knows."""
         if given is None:
-            return lambda function: counted(function, None, implementation, device)
+            return lambda function: counted(function, None, implementation)
         if not isinstance(given, str):
-            return counted(given, None, implementation, device)
-        label = number_of(given, "region", implementation, device)
-        if type(given) is str and not implementation and not device:
+            return counted(given, None, implementation)
+        label = number_of(given, "region", implementation)
+        if type(given) is str and not implementation:
             _labels[given] = label
         return Region(label)
 

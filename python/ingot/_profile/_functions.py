@@ -106,8 +106,8 @@ class Region(Base):
         flops: float
 
     def __call__(self, function: F) -> F:
-        name, _, implementation, device = _counting.label_of(self._label)
-        return counted(function, name, implementation, device)
+        name, _, implementation, _ = _counting.label_of(self._label)
+        return counted(function, name, implementation)
 
     def __repr__(self) -> str:
         return f"<ingot.profile({_counting.label_of(self._label)[0]!r})>"
@@ -134,11 +134,11 @@ def label_of(function: Any) -> str | None:
     return _counting.label_of(function._label)[0] if isinstance(function, _counting.Profiled) else None
 
 
-def counted(function: F, name: str | None, implementation: str = "", device: str = "") -> F:
+def counted(function: F, name: str | None, implementation: str = "") -> F:
     """A function whose calls are regions; what `@ingot.profile` makes. TypeError: it is none."""
     it: Any = function
     if isinstance(it, (classmethod, staticmethod)):
-        return type(it)(counted(it.__func__, name, implementation, device))  # type: ignore[return-value]
+        return type(it)(counted(it.__func__, name, implementation))  # type: ignore[return-value]
     if isinstance(it, type):
         raise TypeError(f"profile() takes a function, not the class {it.__name__}: put it before its methods")
     if isinstance(it, property):
@@ -149,9 +149,9 @@ def counted(function: F, name: str | None, implementation: str = "", device: str
     if is_compiled and name is None:
         label = it._profile_label()
     elif is_compiled:
-        label = number_of(name, "compiled", implementation or "ingot", device)
+        label = number_of(name, "compiled", implementation or "ingot")
     else:
-        label = number_of(short_name(it) if name is None else name, "region", implementation, device)
+        label = number_of(short_name(it) if name is None else name, "region", implementation)
     for is_kind, wrap in _WRAPPERS:
         if is_kind(it):
             return wrap(it, label)  # type: ignore[return-value]
