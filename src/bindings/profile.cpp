@@ -95,13 +95,15 @@ void put_ended_together(Profile& profile) {
 /// Keeps an event, unless there are too many, or there is no memory for it.
 template <class T>
 void keep(std::vector<T>& events, int64_t& lost, const T& event) noexcept {
-  if (events.size() < kMostEvents) {
-    try {
-      return events.push_back(event);
-    } catch (const std::bad_alloc&) {
-    }
+  if (events.size() >= kMostEvents) {
+    ++lost;
+    return;
   }
-  ++lost;
+  try {
+    events.push_back(event);
+  } catch (const std::bad_alloc&) {
+    ++lost;
+  }
 }
 
 Thread& begin_thread() {
@@ -241,9 +243,17 @@ std::vector<std::shared_ptr<Thread>> threads() {
 void leave_owner(const void* owner, int64_t now) {
   Thread& here = Thread::here();
   if (const size_t at = here.tree.find(owner); at < here.tree.frames().size()) return here.leave(at, now);
-  for (const std::shared_ptr<Thread>& thread : threads())
+  for (const std::shared_ptr<Thread>& thread : threads()) {
     if (const size_t at = thread->tree.find(owner); at < thread->tree.frames().size())
       return thread->leave(at, now);
+  }
+}
+
+void forget_owner(const void* owner) {
+  for (const std::shared_ptr<Thread>& thread : threads()) {
+    for (Frame& frame : thread->tree.frames())
+      if (frame.owner == owner) frame.owner = nullptr;
+  }
 }
 
 Frame* frame_of(const void* owner) {

@@ -116,8 +116,8 @@ class Activation {
   ~Activation() {
     const int64_t now = ticks();
     const std::vector<Frame>& frames = thread_->tree.frames();
-    if (!frames.empty() && frames.back().number == number_) [[likely]]
-      thread_->leave(frames.size() - 1, now);
+    const bool is_innermost = !frames.empty() && frames.back().number == number_;
+    if (is_innermost) thread_->leave(frames.size() - 1, now);
     else leave_late(now);
   }
   Activation(const Activation&) = delete;
@@ -134,6 +134,8 @@ class Activation {
 std::vector<std::shared_ptr<Thread>> threads();
 /// Closes the innermost frame of an owner, in the calling thread or, where there is none, in another.
 void leave_owner(const void* owner, int64_t now);
+/// An owner that is gone while its frames are open.
+void forget_owner(const void* owner);
 /// That frame in the calling thread; null: there is none. Until the next region begins or ends.
 Frame* frame_of(const void* owner);
 
@@ -153,6 +155,8 @@ std::vector<Row> rows();
 void watch_devices(bool looks_on);
 /// Counts the kernels that are done; waits for all if `waits`, without the GIL.
 void settle_kernels(bool waits);
+/// Copies and kernels that had a place but no memory, or no time since their device has failed.
+int64_t uncounted_work();
 /// No kernel is waited for any more; in a forked child, their events are let be.
 void forget_kernels(bool is_child);
 

@@ -54,7 +54,8 @@ class Watcher final : public Observer {
     if (!is_on()) return;
     try {
       count_copy(device, kind, bytes, start);
-    } catch (const std::exception&) {  // it is not counted
+    } catch (const std::exception&) {
+      ++uncounted_;
     }
   }
 
@@ -64,8 +65,11 @@ class Watcher final : public Observer {
     try {
       note_launch(device, name, std::move(before), std::move(behind));
     } catch (const std::exception&) {
+      ++uncounted_;
     }
   }
+
+  void missed() noexcept override { ++uncounted_; }
 
   /// The kernels are taken out for as long as they are waited for, so that others are launched meanwhile.
   void settle_all(bool waits) {
@@ -83,6 +87,7 @@ class Watcher final : public Observer {
   }
 
   void forget() {
+    uncounted_ = 0;
     const std::lock_guard lock(mutex_);
     for (const Kernel& kernel : kernels_) --kernel.thread->waits;
     kernels_.clear();
@@ -91,6 +96,7 @@ class Watcher final : public Observer {
   /// The mutex may be held by a thread that the child does not have, and the events are the parent's.
   static void forget_in_child() { new (&instance()) Watcher; }
 
+  int64_t uncounted() const { return uncounted_; }
   bool has_kernels() {
     const std::lock_guard lock(mutex_);
     return !kernels_.empty();
@@ -131,7 +137,8 @@ class Watcher final : public Observer {
       origin.event->synchronize();
       origin.time = ticks();
       origins_.emplace(&device, std::move(origin));
-    } catch (const std::exception&) {  // its kernels stand where they were given
+    } catch (const std::exception&) {
+      return;  // its kernels stand where they were given
     }
   }
 
@@ -147,6 +154,7 @@ class Watcher final : public Observer {
         else if (!kernel.behind->is_done()) return;
         count(kernel, scale);
       } catch (const std::exception&) {
+        ++uncounted_;
       }
       --kernel.thread->waits;
       kernels.pop_front();
@@ -163,6 +171,7 @@ class Watcher final : public Observer {
     kernel.thread->add_work(kernel.spot, kernel.label, start, length, {});
   }
 
+  std::atomic<int64_t> uncounted_{0};
   std::mutex mutex_;
   std::deque<Kernel> kernels_;
   std::mutex origins_mutex_;
@@ -179,6 +188,8 @@ void settle_kernels(bool waits) {
   const nanobind::gil_scoped_release released;
   watcher.settle_all(waits);
 }
+
+int64_t uncounted_work() { return Watcher::instance().uncounted(); }
 
 void forget_kernels(bool is_child) {
   if (is_child) Watcher::forget_in_child();

@@ -178,10 +178,7 @@ int initialise_region(PyObject* self, PyObject* arguments, PyObject* keywords) {
 
 void destroy_region(PyObject* self) {
   PyTypeObject* const type = Py_TYPE(self);
-  if (region(self).open > 0)
-    for (const std::shared_ptr<profile::Thread>& thread : profile::threads())
-      for (Frame& frame : thread->tree.frames())
-        if (frame.owner == self) frame.owner = nullptr;
+  if (region(self).open > 0) profile::forget_owner(self);
   type->tp_free(self);
   Py_DECREF(type);
 }
@@ -242,7 +239,7 @@ PyObject* label_of_region(PyObject* self, void*) { return PyLong_FromUnsignedLon
 nb::object region_type() {
   static PyMethodDef methods[] = {
       {"__enter__", &enter_region, METH_NOARGS, nullptr},
-      {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(&leave_region)), METH_FASTCALL,
+      {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&leave_region)), METH_FASTCALL,
        nullptr},
       {nullptr, nullptr, 0, nullptr}};
   static PyGetSetDef attributes[] = {
@@ -512,6 +509,7 @@ void bind_profile(nb::module_& m) {
   it.def("rows", &rows);
   it.def("events", &events);
   it.def("add", &add, "label"_a, "seconds"_a, "calls"_a, "bytes_up"_a, "bytes_down"_a, "flops"_a);
+  it.def("uncounted", &profile::uncounted_work);
   it.def("begin_in_child", &profile::begin_in_child);
   // Within the system's call, since Python's other threads may want labels before it.
   pthread_atfork(&profile::hold_labels, &profile::release_labels, &profile::release_labels);

@@ -23,12 +23,15 @@ std::unique_ptr<Event> point_of(Device& device) noexcept {
 
 void ObservedLaunch::begin() noexcept {
   before_ = point_of(device_);
-  if (before_ == nullptr) observer_ = nullptr;
+  if (before_ != nullptr) return;
+  observer_->missed();
+  observer_ = nullptr;
 }
 
 void ObservedLaunch::end() noexcept {
   if (std::unique_ptr<Event> behind = point_of(device_))
     observer_->launched(device_, name_, std::move(before_), std::move(behind));
+  else observer_->missed();
 }
 
 }  // namespace ingot::devices

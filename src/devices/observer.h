@@ -24,6 +24,9 @@ class Observer {
   virtual void launched(Device& device, std::string_view name, std::unique_ptr<Event> before,
                         std::unique_ptr<Event> behind) noexcept = 0;
 
+  /// The same, where the device gives no events: it has failed.
+  virtual void missed() noexcept = 0;
+
   /// The one that looks on; null: nobody does.
   static Observer* current() noexcept { return current_.load(std::memory_order_acquire); }
   /// It lives until the process ends.
@@ -57,7 +60,6 @@ class ObservedCopy {
 };
 
 /// What is put into the calling thread's stream as long as this lives, which records nothing meanwhile.
-/// Events that a driver does not give are done without: then nobody hears of it.
 class ObservedLaunch {
  public:
   ObservedLaunch(Device& device, std::string_view name) noexcept

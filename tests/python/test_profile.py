@@ -324,6 +324,10 @@ def test_threads_are_put_together():
 
 
 def test_many_short_threads():
+    region = ingot.profile("left open")
+    thread = threading.Thread(target=region.__enter__)
+    thread.start()
+    thread.join()
     for i in range(150):
         thread = threading.Thread(target=fib, args=(2,), name=f"short {i}")
         thread.start()
@@ -331,6 +335,10 @@ def test_many_short_threads():
     row = rows()["fib"]
     assert row.calls == 450 and row.threads == 150 and len(row.thread_names) == 32
     assert set(row.thread_names) <= {f"short {i}" for i in range(150)}
+    before = rows()["left open"].seconds
+    region.__exit__(None, None, None)
+    row = rows()["left open"]
+    assert row.calls == 1 and row.seconds > before > 0
     ingot.profile.reset()
     assert rows() == {}
 

@@ -1,6 +1,7 @@
 """Profiles of compiled functions and of devices: the rules of docs/profiling.md on them."""
 
 import pickle
+import subprocess
 import sys
 import threading
 import time
@@ -266,10 +267,40 @@ def test_kernels_have_rows():
     (of_function,) = [row for path, row in found.items() if path[0] == "scaled"]
     assert of_function.calls == 3 and of_function.shortest <= of_function.longest
     assert any(path[0] == "launches" for path in found)
+    assert ingot.profile.uncounted == 0
     graph = ingot.graph(scaled, there)
     ingot.profile.reset()
     graph()
     assert [(row.path, row.kind, row.calls) for row in ingot.profile.rows() if row.kind == "kernel"] == [(("graph",), "kernel", 1)]
+
+
+FAILS = """
+import numpy as np
+import ingot
+from ingot import cuda
+
+missing = cuda.declare_device("missing", "int32(int32)")
+
+@cuda.jit
+def kernel(x):
+    x[0] = missing(x[0])
+
+ingot.profile.start(trace=True)
+with ingot.profile("failing"), ingot.device("emulated"):
+    try:
+        kernel[1, 1](np.ones(1, np.int32))
+    except ingot.DeviceError as error:
+        print("DeviceError")
+print({row.path for row in ingot.profile.rows()} >= {("failing",)}, ingot.profile.uncounted)
+ingot.profile.stop()
+ingot.profile.reset()
+print(ingot.profile.rows(), ingot.profile.uncounted)
+"""
+
+
+def test_devices_that_have_failed():
+    done = subprocess.run([sys.executable, "-c", FAILS], capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0 and done.stdout.splitlines() == ["DeviceError", "True 1", "[] 0"], done.stdout + done.stderr
 
 
 def test_kernels_of_threads():

@@ -79,6 +79,11 @@ class Profile(Base):
         """Whether calls are counted now."""
         return _counting.is_on()
 
+    @property
+    def uncounted(self) -> int:
+        """How many copies and kernels have no row: their device has failed, or there was no memory for them."""
+        return _counting.uncounted()
+
     def start(self, *, trace: bool = False) -> None:
         """Counts from now on, beside what was counted before. `trace`: keeps each event, too, for `trace(file)`."""
         _counting.start(trace)
