@@ -279,6 +279,9 @@ void Gathering::add(const Thread& thread, const Tree& tree, const std::vector<Wo
     node.longest = each.longest;
     node.counts = each.counts;
     count(place_of(places[each.node], each.label), node, thread);
+    // The thread has been at it, but for kernels; so it is none of the region's own time.
+    const bool is_inside = each.node != kRoot && label_of(each.label).kind != Kind::Kernel;
+    if (is_inside) places_[places[each.node]].row.counted.own -= each.length;
   }
 }
 

@@ -356,7 +356,7 @@ def test_threads_at_once():
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
-    for i in range(60):
+    for i in range(32):
         rows()
         (ingot.profile.stop, ingot.profile.start, ingot.profile.reset, ingot.profile.start)[i % 4]()
         time.sleep(0.001)

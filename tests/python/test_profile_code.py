@@ -235,6 +235,9 @@ def test_copies_have_rows():
     assert (row.calls, row.device, row.bytes_down) == (1, "emulated:0", 0) and row.seconds > 0
     assert found["moves|download"].calls == 2
     assert sum(row.seconds for path, row in found.items() if path.count("|") == 1) < rows()["moves"].seconds
+    of_thread = [row for row in ingot.profile.rows() if row.kind != "kernel"]
+    whole = sum(row.seconds for row in of_thread if len(row.path) == 1)
+    assert sum(row.own for row in of_thread) == pytest.approx(whole, rel=1e-6)
     with DEVICE, ingot.profile("inverts"):
         ingot.cuda.solver.inv(ingot.device_put(np.eye(3) * 2.0, DEVICE))
     zeroed = rows(("zero",))["inverts|zero"]
