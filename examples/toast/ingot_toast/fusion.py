@@ -136,7 +136,7 @@ class Fused(Operator):
             raise ValueError(f"{self.name} works on the intervals {own!r}, but a kernel is given {value!r}")
         is_cut = kind == "intervals" or kind in ("rows", "shared") and isinstance(value, str)
         found: Any = None if kind == "intervals" else argument.of(ob, detectors)
-        short = found.shape[-1] if np.ndim(found) > 1 and found.shape[-1] <= 16 else 0
+        short = found.shape[-1] if np.ndim(found) > 1 + (kind == "rows") and found.shape[-1] <= 16 else 0
         return (kind if is_cut else "whole", short if not short or found.flags.writeable else -short), found
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:

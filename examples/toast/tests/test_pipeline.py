@@ -6,7 +6,7 @@ import ingot
 import numpy as np
 import problem
 import pytest
-from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap, dispatch
+from ingot_toast import HostBackend, KernelOperator, Memory, Operator, Pipeline, PixelMap, dispatch, fusion
 from ingot_toast.memory import here, size_class
 from ingot_toast.operator import each, intervals, rows, table
 from ingot_toast.operators import BuildNoiseWeighted, NoiseWeight, PixelsHealpix, PointingDetector, ScanMap, StokesWeights
@@ -495,6 +495,19 @@ def test_fused_in_blocks(monkeypatch):
     wanted = ran(longer(), data_with_sky(**options), device=False)
     monkeypatch.setattr(HostBackend, "block_of_fused", (3, 96))
     assert_same(ran(longer(), data_with_sky(**options), device=False, compiled=True), wanted)
+
+
+def test_fused_steps_are_compiled_once_for_all_lengths(monkeypatch):
+    made = set()
+    plain = fusion.fused
+    monkeypatch.setattr(fusion, "fused", lambda *of: made.add(plain(*of)) or plain(*of))
+    for lengths in ((90, 50), (300, 41), (35, 36), (40,)):
+        for detectors in (list("abcde"), list("abc")):
+            ran(problem.binning("scan"), problem.make(lengths, detectors), device=False, compiled=True)
+    (function,) = made
+    before = len(function.specialisations)
+    ran(problem.binning("scan"), problem.make((1000, 37), list("abcdefgh")), device=False, compiled=True)
+    assert len(made) == 1 and len(function.specialisations) == before
 
 
 def test_fused_keeps_what_is_kept():
