@@ -29,6 +29,7 @@ SECTIONS = {
     "Classes": "objects special_methods",
     "Python's operators and functions": "operators builtins python_builtins mathematics heaps iterators",
     "Kernels": "kernels _kernel",
+    "Records": "fields structured",
     "NumPy": "",
 }
 
@@ -40,6 +41,7 @@ UNSEEN = {
     f"{HOLE} on AMD's GPUs": "`test_what_amd_cannot_do_is_refused`",
     "a call of a function that is linked (`cuda.declare_device`) on AMD's GPUs": "`test_what_is_linked_is_refused`",
     "changing a container of the caller's in a graph": "`test_changes_of_the_callers_containers_are_refused`",
+    "a field of records that is not aligned, on a device": "`test_what_devices_refuse`",
     f"{HOLE} in a graph": "`test_calls_of_the_host_are_refused_with_their_line`",
 }
 

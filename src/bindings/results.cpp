@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "bindings/device_array.h"
-#include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -74,14 +73,14 @@ struct ResultPlan::Maker {
     return known;
   }
 
-  /// Where a plan is of records, what holds them on the array of their bytes.
+  /// Where a plan is of records, what holds them on the array of their bytes. A device has none: they come
+  /// home.
   static nb::object held(nb::object bytes, const ResultPlan* plan) {
     if (plan == nullptr || plan->kind_ != Kind::Fields) return bytes;
     if (is_device_array(bytes.ptr())) {
-      set_error(nb::module_::import_("ingot._errors")
-                    .attr("unsupported")(nb::tuple(nb::list()), "a result of records that is on a device",
-                                         "return its fields"));
-      throw nb::python_error();
+      const DeviceArray& array = device_array(bytes.ptr());
+      const bool is_writable = array.is_writable;
+      bytes = finished(to_host(array), is_writable);
     }
     nb::object records = records_on(bytes, plan->holder_, plan->object_);
     return plan->holder_ == Holder::Record ? record_of(records) : records;

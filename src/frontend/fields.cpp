@@ -262,8 +262,7 @@ Value Evaluator::Fields::named_field(const Structured& records, const std::strin
 }
 
 /// The same records with fewer fields.
-Structured Evaluator::Fields::several(const Structured& records, const nb::list& names, nb::handle node) {
-  if (nb::len(names) == 0) e_.unsupported(node, "records without fields", "name some");
+Structured Evaluator::Fields::several(const Structured& records, const nb::list& names) {
   Structured some = records;
   try {
     some.dtype = records.dtype[names];
@@ -288,7 +287,7 @@ std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const
   if (parts.empty() || !std::ranges::all_of(parts, &Texts::is_known)) return std::nullopt;
   nb::list names;
   for (const Value& part : parts) names.append(part.as<Static>()->object);
-  return several(records, names, node);
+  return several(records, names);
 }
 
 /// A field of a record by its number, of all of `first`; none: the index is another one.
@@ -590,11 +589,12 @@ std::optional<Value> Evaluator::Fields::compare(const std::string& ast, const Va
     return Static{nb::bool_(ast == "NotEq")};
   if (is_equality && a.is<Structured>() && b.is<Structured>())
     return by_library(ast == "Eq" ? "equal" : "not_equal", {a, b}, node);
-  if ((ast == "In" || ast == "NotIn") && a.is<Structured>() && is_array(b)) {
+  const bool is_search = ast == "In" || ast == "NotIn";
+  if (is_search && a.is<Structured>() && is_array(b)) {
     const Value inside = by_library("contains", {b, a}, node);
     return ast == "In" ? inside : e_.unary("Not", inside, node);
   }
-  if (ast != "In" && ast != "NotIn") e_.raise_by_type("compare", e_.symbol_of(ast), {a, b});
+  if (!is_search || is_array(b)) e_.raise_by_type("compare", is_search ? "==" : e_.symbol_of(ast), {a, b});
   e_.unsupported(node, "a comparison of records", "compare their fields");
 }
 

@@ -69,7 +69,7 @@ class Evaluator::Fields {
   [[noreturn]] void raise_no_attribute(const Structured& records, const std::string& name);
   Structured alone(const Structured& record, nb::handle node);
   Value placed(const Structured& records, const Value& field, nb::handle node);
-  Structured several(const Structured& records, const nb::list& names, nb::handle node);
+  Structured several(const Structured& records, const nb::list& names);
   std::optional<Value> by_name(const Structured& records, const Value& index, nb::handle node);
   std::optional<Value> by_place(const Structured& record, const Value& index, nb::handle node);
   /// An index, prepared.

@@ -5,6 +5,7 @@ import math
 import ingot
 import numpy as np
 import refused_kernels
+import refused_records
 from refused import (
     FIXED,
     GENERATOR,
@@ -406,6 +407,7 @@ EXAMPLES = [
     (lambda x: np.add(x, 1, dtype=object), X),
     (lambda x: np.add(x, 1, where={1}), X),
     *refused_kernels.EXAMPLES,
+    *refused_records.EXAMPLES,
 ]
 
 # Refusals that have no example here yet.

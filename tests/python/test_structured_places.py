@@ -60,6 +60,11 @@ def test_results_of_records_come_from_devices():
     on_device(lambda a: a[2], array)
     on_device(lambda a: a.copy(), array)
     on_device(lambda a: a[[0, 2]], array)
+    data = ingot.device_put(np.arange(5.0), DEVICE)
+    moved, record, made, doubled = ingot.jit(lambda x, a: (a[1:], a[2], a.copy(), x * a["last"]))(data, array)
+    assert np.array_equal(moved, array[1:]) and np.shares_memory(moved, array) and record == array[2]
+    assert type(made) is np.ndarray and np.array_equal(made, array) and made.flags.writeable
+    assert np.array_equal(doubled.to_host(), np.arange(5.0) * array["last"])
 
 
 def test_what_devices_refuse():

@@ -328,6 +328,7 @@ def test_comparisons(functions):
         = (a[0] is None, a is None, a is a, a is b)
         = a == 1
         = a[0] == 1.5
+        = 1 in a
         = (a[0] in a, a[1] in b, b[0] not in a, a[1] not in b)
         = (np.array_equal(a, b), np.array_equal(a, a), np.array_equal(a[:2], a), np.array_equal(a, a[:, None]))
     """)
