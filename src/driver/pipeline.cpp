@@ -14,8 +14,8 @@ constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "f
                                           "fuse_nests", "contract", "threads"};
 
 /// Hosts of a device: its kernels have lanes and threads of their own, and do all turns of a loop at once.
-constexpr std::string_view kKernels[] = {"inline",   "simplify", "reuse", "fuse",       "to_loops",
-                                         "simplify", "checks",   "dce",   "fuse_nests", "kernels"};
+constexpr std::string_view kKernels[] = {"inline", "simplify", "reuse", "fuse",       "to_loops", "simplify",
+                                         "hoist",  "checks",   "dce",   "fuse_nests", "split",    "kernels"};
 
 /// What codegen is told of loops and buffers.
 constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};

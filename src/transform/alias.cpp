@@ -211,6 +211,12 @@ std::optional<BufferPlace> element_of(const ir::Function& function, NodeId view,
   return place;
 }
 
+bool writes_one_view(ir::Op op) {
+  using ir::Op;
+  return op == Op::store || op == Op::stream || op == Op::copy || op == Op::atomic ||
+         op == Op::compare_exchange;
+}
+
 namespace {
 
 std::optional<int64_t> number_of(const ir::Function& function, NodeId node) {

@@ -21,6 +21,7 @@
 #include "transform/lane_judge.h"
 #include "transform/recurrence.h"
 #include "transform/rewriter.h"
+#include "transform/threads.h"
 
 namespace ingot::transform {
 
@@ -65,7 +66,8 @@ class Divider : public Rewriter {
       return;
     }
     const Op op = source_.op(id);
-    if (!careful_ && (op == Op::for_ || op == Op::parallel_for) && !waits(id)) return divide(id);
+    const bool counts = op == Op::for_ || op == Op::parallel_for;
+    if (!careful_ && counts && !waits(id) && !is_as_written(id)) return divide(id);
     clone(id);
   }
 
@@ -100,7 +102,16 @@ class Divider : public Rewriter {
            source_.constant(zero).as<int64_t>() == 0;
   }
 
+  /// Whether `hoist` has left a loop as it was, for what it raises.
+  bool is_as_written(NodeId loop) const { return has_kernels_ && source_.attribute(loop, 1) == 1; }
+  bool has_loop_around(NodeId loop) const {
+    for (NodeId at = source_[source_[loop].parent].owner; at; at = source_[source_[at].parent].owner)
+      if (source_.op(at) != Op::if_ && source_.op(at) != Op::block) return true;
+    return false;
+  }
+
   void divide(NodeId loop) {
+    if (has_kernels_ && !has_loop_around(loop) && only_checks(source_, loop)) return write_launches(loop);
     Nodes checks;
     Nodes selects;
     ir::walk(source_, loop, [&](NodeId node) {
@@ -167,7 +178,11 @@ class Divider : public Rewriter {
     if (source_.op(loop) != Op::for_ || source_.attribute(loop, 1) == 1) return std::nullopt;
     const Lanes inside = lanes_in(loop);
     const bool goes_on = source_.op(source_.terminator(source_.region(loop))) == Op::yield;
-    if (inside == Lanes::All || !goes_on) return std::nullopt;
+    if (!goes_on || (inside == Lanes::All && !has_kernels_)) return std::nullopt;
+    // Turns that need no order, and threads share, are a launch with their checks.
+    const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
+    if (has_kernels_ && inside != Lanes::NoLoop && is_asked) return std::nullopt;
+    if (inside == Lanes::All) return strips_around_axes(loop, gone);
     if (auto strips = strips_in_lanes(loop, gone)) return strips;
     if (has_kernels_) return strips_in_launch(loop, gone);
     return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
@@ -195,6 +210,41 @@ class Divider : public Rewriter {
     });
     const bool is_apart = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
     return is_safe && is_apart ? std::optional(Strips{early}) : std::nullopt;
+  }
+  /// ... whose loops inside are axes of that launch: their turns have no checks of their own.
+  std::optional<Strips> strips_around_axes(NodeId loop, const Nodes& gone) const {
+    if (source_.result_count(loop) > 0 || find_race(source_, loop)) return std::nullopt;
+    auto strips = strips_in_launch(loop, gone);
+    if (!strips) return std::nullopt;
+    const bool are_apart = ir::walk(source_, source_.region(loop), [&](NodeId node) {
+      const bool counts = source_.op(node) == Op::for_ || source_.op(node) == Op::parallel_for;
+      return counts && !are_same_in(node, strips->checks) ? ir::Walk::Stop : ir::Walk::Into;
+    });
+    return are_apart ? std::move(strips) : std::nullopt;
+  }
+  /// Whether early checks that stand in a loop fail in each of its turns or in none.
+  bool are_same_in(NodeId loop, const EarlyChecks& early) const {
+    const RegionId body = source_.region(loop);
+    std::vector<bool> varies(source_.node_count());
+    for (const NodeId parameter : source_.region_parameters(body)) varies[parameter.index] = true;
+    ir::walk(source_, body, [&](NodeId node) {
+      const auto operands = source_.operands(node);
+      varies[node.index] =
+          std::ranges::any_of(operands, [&](NodeId operand) { return varies[operand.index]; });
+      if (!varies[node.index]) return;
+      for (size_t i = 0; i < source_[node].region_count; ++i)
+        for (const NodeId parameter : source_.region_parameters(source_.region(node, i)))
+          varies[parameter.index] = true;
+      for (NodeId at = source_[source_[node].parent].owner; at != loop;
+           at = source_[source_[at].parent].owner)
+        varies[at.index] = true;
+    });
+    return std::ranges::all_of(early.checks(), [&](NodeId check) {
+      if (!source_.encloses(body, source_[check].parent)) return true;
+      for (NodeId at = check; at != loop; at = source_[source_[at].parent].owner)
+        if (varies[source_.operand(at, 0).index]) return false;
+      return true;
+    });
   }
   bool meets_at_most(NodeId loop) const {
     std::vector<Accumulation> meeting;
@@ -274,7 +324,7 @@ class Divider : public Rewriter {
   void write_with(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     // Lanes wait for nobody: short loops are as good as they were with all checks.
     if (plan.values.kept.empty()) {
-      all = loops_.both(all, has_many_turns(loop));
+      if (!has_kernels_ || lanes_in(loop) == Lanes::NoLoop) all = loops_.both(all, has_many_turns(loop));
       return write_strips(loop, all, gone, plan);
     }
     const auto strips = [&] { write_strips(loop, b_.constant(true), {}, plan); };
@@ -343,6 +393,22 @@ class Divider : public Rewriter {
       return strip(first, loops_.minimum(loops_.subtract(turns, first), most), carried);
     });
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+
+  /// Strips of turns as they were, each for one launch.
+  void write_launches(NodeId loop) {
+    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId most = b_.index(int64_t{1} << kLaunchStripBits);
+    const NodeId shift = b_.index(kLaunchStripBits);
+    const NodeId last = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+    const NodeId strips = loops_.add(last, b_.index(1));
+    loops_.set_one_by_one(true);
+    loops_.nest({&strips, 1}, [&](auto number) {
+      loops_.set_one_by_one(false);
+      const NodeId first = b_.make(Op::left_shift, {number[0], shift});
+      run_strip(loop, first, loops_.minimum(loops_.subtract(turns, first), most), {}, {}, {});
+    });
+    loops_.set_one_by_one(false);
   }
 
   /// Into a buffer each, the values of a strip's turns that are kept.
@@ -442,6 +508,14 @@ class Divider : public Rewriter {
         return Nodes{raises ? b_.constant(false) : fails_in(source_.region(node, i), early, phase)};
       };
       return loops_.branch(condition, {ir::kBool}, [&] { return arm(0); }, [&] { return arm(1); })[0];
+    }
+    if (has_kernels_ && are_same_in(node, early)) {
+      const NodeId has_turns = loops_.less(b_.index(0), use(source_.operand(node, 0)));
+      const auto first = [&] {
+        bind(source_.region_parameters(source_.region(node))[0], b_.index(0));
+        return Nodes{fails_in(source_.region(node), early, phase)};
+      };
+      return loops_.branch(has_turns, {ir::kBool}, first, [&] { return Nodes{b_.constant(false)}; })[0];
     }
     return any_turn(node, use(source_.operand(node, 0)), [&](NodeId index) {
       bind(source_.region_parameters(source_.region(node))[0], index);

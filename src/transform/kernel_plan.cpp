@@ -28,6 +28,8 @@ constexpr size_t kAllLevels = 16;
 constexpr int64_t kFewTurns = 8;
 /// ... whose turns combine what they carry, are one thread's.
 constexpr int64_t kFewCombined = 64;
+/// Loops of so few turns, known while compiling, are not shared by threads.
+constexpr int64_t kFewAlong = 16;
 /// What the threads of a block have together, on any device.
 constexpr int64_t kBlockBytes = 48 << 10;
 
@@ -78,7 +80,7 @@ bool KernelPlan::is_loop(NodeId node) const {
 }
 
 bool KernelPlan::is_parallel(NodeId loop) const {
-  return is_loop(loop) && can_share(f_, loop) && written_layouts(f_, loop).known;
+  return is_loop(loop) && (only_checks(f_, loop) || (can_share(f_, loop) && written_layouts(f_, loop).known));
 }
 
 /// The accumulations, and stores, that are all that keeps a loop's turns from running at once.
@@ -216,7 +218,8 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
     const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
     if (!is_short) return Part::Nest;
     const bool has_inner = ir::any_within(f_, f_.region(node), [&](NodeId at) { return is_parallel(at); });
-    return has_inner ? (levels_of(node).size() > 1 ? Part::Nest : Part::Host) : Part::Task;
+    if (!has_inner) return Part::Task;
+    return levels_of(node).size() > 1 || has_rows_of_its_own(node) ? Part::Nest : Part::Host;
   }
   if (is_scan(node)) return Part::Scan;
   if (const auto part = meeting_part(node)) return *part;
@@ -230,6 +233,19 @@ bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
   const std::vector<Accumulation> inside = meeting_in(inner);
   return !inside.empty() && std::ranges::all_of(inside, [&](const Accumulation& own) {
     return std::ranges::find(around, own.store, &Accumulation::store) != around.end();
+  });
+}
+
+/// Whether what is loaded may be changed by what is in a node.
+bool KernelPlan::is_changed(std::span<const NodeId> loads, NodeId inside) const {
+  return std::ranges::any_of(loads, [&](NodeId load) {
+    const Root from = root_of(f_, f_.operand(load, 0));
+    return !ir::walk(f_, inside, [&](NodeId node) {
+      const ir::Effects effects = ir::info(f_.op(node)).effects;
+      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return ir::Walk::Into;
+      const bool overlaps = may_overlap(f_, from, root_of(f_, f_.operand(node, 0)));
+      return overlaps ? ir::Walk::Stop : ir::Walk::Into;
+    });
   });
 }
 
@@ -250,15 +266,8 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
       inner = node;
     }
     if (!inner || f_.encloses(f_.region(nest), f_[f_.operand(inner, 0)].parent)) return levels;
-    // Each thread loads anew what a turn of the outer loop loads once: nothing inside may have changed it.
-    for (const NodeId load : loads) {
-      const Root from = root_of(f_, f_.operand(load, 0));
-      const bool is_changed = ir::any_within(f_, f_.region(inner), [&](NodeId node) {
-        return (f_.op(node) == Op::store || f_.op(node) == Op::stream || f_.op(node) == Op::copy) &&
-               may_overlap(f_, from, root_of(f_, f_.operand(node, 0)));
-      });
-      if (is_changed) return levels;
-    }
+    // Each thread loads anew what a turn of the outer loop loads once.
+    if (is_changed(loads, inner)) return levels;
     levels.push_back(inner);
   }
   return levels;
@@ -291,6 +300,43 @@ KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
   }
   if (!fit_in_block(reductions)) return Rows::None;
   return rows == Rows::None && has_shared ? Rows::Reduced : rows;
+}
+
+bool KernelPlan::is_along(NodeId loop) const {
+  const NodeId count = f_.operand(loop, 0);
+  const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() <= kFewAlong;
+  return !is_short && f_.op(loop) == Op::for_ && f_.attribute(loop, 1) != 1 && is_parallel(loop) &&
+         !ir::effects_of(f_, loop).any(ir::effect::Raise);
+}
+
+/// What a region comes to behind loads, arithmetic and checks.
+KernelPlan::Tail KernelPlan::tail_of(RegionId region) const {
+  NodeId last;
+  std::vector<NodeId> loads;
+  for (const NodeId node : f_.region_body(region)) {
+    const Op op = f_.op(node);
+    if (op == Op::result || op == Op::yield) continue;
+    if (f_[node].region_count > 0) {
+      const bool is_known = (op == Op::if_ || op == Op::for_) && f_.result_count(node) == 0 && !last;
+      if (!is_known) return Tail::Other;
+      last = node;
+    } else if (op == Op::load || op == Op::check) {
+      if (last) return Tail::Other;
+      if (op == Op::load) loads.push_back(node);
+    } else if (!ir::info(op).effects.pure() || ir::info(op).terminator) {
+      return Tail::Other;
+    }
+  }
+  if (!last) return Tail::Alone;
+  if (is_changed(loads, last)) return Tail::Other;
+  if (f_.op(last) == Op::for_) return is_along(last) ? Tail::Along : Tail::Alone;
+  const Tail first = tail_of(f_.region(last, 0));
+  const Tail second = tail_of(f_.region(last, 1));
+  return first == Tail::Other || second == Tail::Other ? Tail::Other : std::max(first, second);
+}
+
+bool KernelPlan::has_rows_of_its_own(NodeId nest) const {
+  return is_parallel(nest) && tail_of(f_.region(levels_of(nest).back())) == Tail::Along;
 }
 
 bool KernelPlan::uses_task(NodeId node, uint32_t task) const {
@@ -424,20 +470,52 @@ void KernelPlan::find_needed() {
   }
 }
 
+/// Whether all that a node does is to load numbers, and to compute with them.
+bool KernelPlan::only_reads(NodeId node) const {
+  return ir::walk(f_, node, [&](NodeId at) {
+    const Op op = f_.op(at);
+    const bool is_known =
+        op == Op::load || op == Op::if_ || op == Op::yield || op == Op::result || is_pure_number(at);
+    return is_known ? ir::Walk::Into : ir::Walk::Stop;
+  });
+}
+
+bool KernelPlan::is_in_loop(NodeId node) const {
+  for (NodeId at = f_[f_[node].parent].owner; at; at = f_[f_[at].parent].owner)
+    if (f_.op(at) == Op::for_) return true;
+  return false;
+}
+
 /// Finds one more task whose numbers the host loads itself; then it needs what these are computed from.
 bool KernelPlan::find_reads() {
   for (Task& task : tasks_) {
     if (task.is_read) continue;
-    const bool only_loads = std::ranges::all_of(
-        task.nodes, [&](NodeId node) { return f_.op(node) == Op::load || is_pure_number(node); });
+    const bool only_loads = std::ranges::all_of(task.nodes, [&](NodeId node) { return only_reads(node); });
     const auto is_needed = [&](NodeId result) { return needed_[result.index]; };
-    if (!only_loads || !std::ranges::all_of(task.results, is_needed)) continue;
+    // In a loop the host has what it reads of small arrays at hand.
+    const bool is_repeated = is_in_loop(task.nodes.front()) && std::ranges::any_of(task.results, is_needed);
+    if (!only_loads || !(is_repeated || std::ranges::all_of(task.results, is_needed))) continue;
     task.is_read = true;
+    for (const NodeId result : task.results) need(result);
     for (const NodeId node : task.nodes)
-      for (const NodeId operand : f_.operands(node)) need(operand);
+      ir::walk(f_, node, [&](NodeId at) {
+        for (const NodeId operand : f_.operands(at)) need(operand);
+      });
     return true;
   }
   return false;
+}
+
+std::vector<NodeId> KernelPlan::reads_in(NodeId loop) const {
+  std::vector<NodeId> reads;
+  for (const Task& task : tasks_) {
+    if (!task.is_read || !f_.encloses(f_.region(loop), f_[task.nodes.front()].parent)) continue;
+    for (const NodeId node : task.nodes)
+      ir::walk(f_, node, [&](NodeId at) {
+        if (f_.op(at) == Op::load) reads.push_back(at);
+      });
+  }
+  return reads;
 }
 
 void KernelPlan::find_deferred() {

@@ -53,11 +53,18 @@ class KernelPlan {
   /// shared: it walks rows, which it may reduce, or combines along them what it carries (as a scan does).
   enum class Rows : uint8_t { None, Reduced, Scanned };
   Rows rows_of(ir::NodeId nest) const;
+  /// Whether the turns of a nest come, behind loads, arithmetic and checks, to one loop whose turns are
+  /// independent, or to a choice of loops, that is no axis of the nest: its length differs from turn to turn,
+  /// or what stands before it may raise. Threads then share the turns of that loop (`is_along`).
+  bool has_rows_of_its_own(ir::NodeId nest) const;
+  bool is_along(ir::NodeId loop) const;
   /// What a store adds to an element that other turns of its nest add to, which is to be one step or, if it
   /// is not exact, to have an order; null: it does not.
   const Accumulation* accumulation_of(ir::NodeId store) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
+  /// The loads in a loop of the host's that the host makes itself.
+  std::vector<ir::NodeId> reads_in(ir::NodeId loop) const;
   /// Whether a number is not known to the host, but in a cell, or computed where it is used.
   bool is_deferred(ir::NodeId value) const { return deferred_[value.index]; }
   bool any() const { return any_; }
@@ -82,11 +89,16 @@ class KernelPlan {
   bool needs_host_inside(ir::NodeId node) const;
   bool has_launch_inside(ir::NodeId node) const;
   std::optional<Part> meeting_part(ir::NodeId node) const;
+  enum class Tail : uint8_t { Other, Alone, Along };
+  Tail tail_of(ir::RegionId region) const;
+  bool is_changed(std::span<const ir::NodeId> loads, ir::NodeId inside) const;
   bool uses_task(ir::NodeId node, uint32_t task) const;
   bool goes_past(ir::NodeId node) const;
   void add_to_task(ir::NodeId node);
   void find_results();
   void find_needed();
+  bool only_reads(ir::NodeId node) const;
+  bool is_in_loop(ir::NodeId node) const;
   bool find_reads();
   void find_deferred();
   void need(ir::NodeId value);

@@ -4,8 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "ir/calls.h"
 #include "ir/evaluate.h"
 #include "ir/walk.h"
+#include "transform/alias.h"
 #include "transform/apart.h"
 #include "transform/kernel_plan.h"
 #include "transform/kernel_scan.h"
@@ -34,6 +36,14 @@ constexpr int64_t kTurnsOfBin = 16;
 constexpr int64_t kMostBlocksOfBins = 1 << 10;
 /// So many rows keep all threads busy.
 constexpr int64_t kManyRows = 1 << 14;
+/// Where threads do a turn together, there are so many warps.
+constexpr int64_t kWarpsAlong = 1 << 12;
+/// What a loop of the host's reads of an array one by one is read at once, if it has up to so many bytes, and
+/// its elements lie up to so many bytes apart.
+constexpr int64_t kReadAtOnce = 4096;
+constexpr int64_t kReadApart = 128;
+/// ... at so many places of a function.
+constexpr size_t kMostReadAtOnce = 16;
 
 /// What is said of a loop that writes into an array by which its turns meet.
 constexpr std::string_view kMeeting =
@@ -47,14 +57,19 @@ class Parter : public Rewriter {
         plan_(source, machine),
         loops_(b_),
         kernels_(loops_, machine),
-        cells_(source.node_count()) {}
+        cells_(source.node_count()) {
+    const auto own = source.module().find(source.name());
+    if (own && ir::recursive_functions(source.module())[own->index]) copied_ = kMostReadAtOnce;
+  }
 
   bool changes() const { return plan_.any(); }
 
  protected:
   void visit(NodeId id) override {
     if (team_.team != nullptr) return write_in_team(id);
+    if (reads_ && source_.op(id) == Op::load) return read(id);
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
+    if (inside_ && along_.step && source_.op(id) == Op::for_) return write_along(id);
     if (inside_) return write_inside(id);
     finish_task_before(id);
     if (plan_.is_shared(id)) check_layouts(id);
@@ -68,6 +83,7 @@ class Parter : public Rewriter {
       case KernelPlan::Part::Host: break;
     }
     if (plan_.is_deferred(id)) return;
+    if (source_.op(id) == Op::for_ && plan_.part(id) == Part::Host) return write_host_loop(id);
     clone(id);
   }
   void terminate(NodeId terminator) override {
@@ -96,6 +112,11 @@ class Parter : public Rewriter {
     b_.make(Op::atomic, operands, attributes);
   }
   using Part = KernelPlan::Part;
+  /// Which turns a thread does of the loop that a turn comes to: `first`, `first + step`, ...
+  struct Along {
+    NodeId first;
+    NodeId step;
+  };
   /// What does the turn of a nest that reduces rows.
   struct Team {
     KernelTeam* team = nullptr;
@@ -167,7 +188,9 @@ class Parter : public Rewriter {
     const ir::SpanId place = b_.span();
     inside_ = true;
     if (task->is_read) {
+      reads_ = true;
       for (const NodeId node : task->nodes) visit_at_place(node);
+      reads_ = false;
     } else {
       inside_ = false;
       if (!task->results.empty()) make_cells(task->results);
@@ -184,6 +207,67 @@ class Parter : public Rewriter {
       give(task->results);
     }
     inside_ = false;
+    b_.set_span(place);
+  }
+  /// What the host has of an array, where that `is_there`.
+  struct HostCopy {
+    NodeId view;
+    NodeId copy;
+    NodeId is_there;
+  };
+  const HostCopy* copy_of(NodeId view) const {
+    const auto found = std::ranges::find(copies_, view, &HostCopy::view);
+    return found == copies_.end() ? nullptr : &*found;
+  }
+  void read(NodeId node) {
+    const HostCopy* const known = copy_of(source_.operand(node, 0));
+    if (known == nullptr) return clone(node);
+    const HostCopy own = *known;
+    const Nodes at = use_all(source_.operands(node).subspan(1));
+    const auto from_copy = [&] { return Nodes{loops_.load(own.copy, at)}; };
+    const auto from_array = [&] { return Nodes{loops_.load(use(own.view), at)}; };
+    bind(node, loops_.branch(own.is_there, {source_.type(node)}, from_copy, from_array)[0]);
+  }
+  /// A loop of the host's: of small arrays that it reads, and that nothing in it writes, it has a copy.
+  void write_host_loop(NodeId id) {
+    const size_t known = copies_.size();
+    for (const NodeId load : plan_.reads_in(id)) {
+      const NodeId view = source_.operand(load, 0);
+      const bool is_row =
+          source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), source_[view].parent);
+      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr && is_unwritten(view, id))
+        copy_to_host(load);
+    }
+    clone(id);
+    copies_.resize(known);
+  }
+  bool is_unwritten(NodeId view, NodeId loop) const {
+    const Root from = root_of(source_, view);
+    return !ir::any_within(source_, source_.region(loop), [&](NodeId node) {
+      const ir::Effects effects = ir::info(source_.op(node)).effects;
+      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return false;
+      return !writes_one_view(source_.op(node)) ||
+             may_overlap(source_, from, root_of(source_, source_.operand(node, 0)));
+    });
+  }
+  void copy_to_host(NodeId load) {
+    const ir::SpanId place = b_.span();
+    set_place(load);
+    const NodeId old = source_.operand(load, 0);
+    const NodeId view = use(old);
+    const DType dtype = source_.type(old).dtype();
+    const NodeId length = b_.length(view, 0);
+    const NodeId apart = loops_.absolute(b_.make(Op::stride, {view}, {0}));
+    const NodeId most = b_.index(kReadAtOnce / static_cast<int64_t>(base::size_of(dtype)));
+    const NodeId is_there =
+        loops_.both(loops_.less_equal(length, most), loops_.less_equal(apart, b_.index(kReadApart)));
+    const NodeId home =
+        b_.make(Op::alloc, {b_.index(kReadAtOnce)}, {static_cast<int64_t>(ir::Life::Stack)}, Type::buffer());
+    const NodeId copy = loops_.c_view(home, b_.index(0), {&length, 1}, dtype);
+    loops_.branch(
+        is_there, {}, [&] { return b_.make(Op::copy, {copy, view}), Nodes(); }, [] { return Nodes(); });
+    copies_.push_back({old, copy, is_there});
+    ++copied_;
     b_.set_span(place);
   }
   void visit_at_place(NodeId node) {
@@ -218,6 +302,7 @@ class Parter : public Rewriter {
     if (rows == KernelPlan::Rows::Reduced) return write_rows(id, levels, lengths);
     if (rows == KernelPlan::Rows::Scanned) return write_scanned_rows(id, levels, lengths);
     if (const Accumulation* const only = only_sum_of(id)) return write_bins(id, levels, lengths, *only);
+    if (plan_.has_rows_of_its_own(id)) return write_threads_along(id, levels, lengths);
     write_turns(id, levels, lengths);
   }
   /// By which alone the turns of a nest meet, in a view of one axis; null: there is no such.
@@ -309,6 +394,49 @@ class Parter : public Rewriter {
     };
     kernels_.grid(axes, thread, together_ > 1);
     together_ = 1;
+  }
+
+  /// A nest whose turns come to a loop of their own: where there are not so many of them that they keep all
+  /// threads busy, some threads do a turn together.
+  void write_threads_along(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    Nodes all;
+    for (const NodeId length : lengths) all.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    const NodeId turns = loops_.product(all);
+    const auto together = [&] {
+      const NodeId warps =
+          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), b_.make(Op::maximum, {turns, b_.index(1)})});
+      const NodeId step =
+          loops_.multiply(b_.make(Op::maximum, {warps, b_.index(1)}), b_.index(KernelWriter::kWarp));
+      all.push_back(step);
+      const NodeId threads = loops_.multiply(turns, step);
+      kernels_.grid({&threads, 1}, [&](std::span<const NodeId> at) {
+        prepare({&id, 1});
+        const Nodes indices = loops_.unflatten(at[0], all);
+        along_ = {indices.back(), step};
+        inside_ = true;
+        write_level(levels, std::span(indices).first(levels.size()), 0);
+        inside_ = false;
+        along_ = {};
+        forget_ready();
+      });
+      return Nodes();
+    };
+    loops_.branch(loops_.less(turns, b_.index(kManyRows)), {}, together,
+                  [&] { return write_turns(id, levels, lengths), Nodes(); });
+  }
+  /// A loop in such a turn. One that threads cannot share is the first one's.
+  void write_along(NodeId loop) {
+    const Along along = std::exchange(along_, {});
+    const RegionId region = source_.region(loop);
+    if (plan_.is_along(loop)) {
+      kernels_.strided(along.first, use(source_.operand(loop, 0)), along.step, [&](NodeId index) {
+        bind(source_.region_parameters(region)[0], index);
+        visit_body(region);
+      });
+    } else {
+      kernels_.when(loops_.equal(along.first, b_.index(0)), [&] { clone(loop); });
+    }
+    along_ = along;
   }
 
   /// A nest whose turns reduce rows: each is a thread's, a warp's or a block's.
@@ -630,9 +758,13 @@ class Parter : public Rewriter {
   std::vector<KernelScatter> writers_;
   NodeId turn_;
   int64_t together_ = 1;  ///< turns of a nest's last level that a thread does
-  NodeId bins_;           ///< of the block, where turns add to these
-  bool inside_ = false;   ///< nodes are written as they are
-  bool stores_ = true;    ///< ... those that store among them
+  Along along_;
+  size_t copied_ = 0;             ///< of these so far, or as many as there may be: none
+  std::vector<HostCopy> copies_;  ///< that the host's loops around have
+  NodeId bins_;                   ///< of the block, where turns add to these
+  bool reads_ = false;            ///< the host loads numbers
+  bool inside_ = false;           ///< nodes are written as they are
+  bool stores_ = true;            ///< ... those that store among them
   Team team_;
 };
 

@@ -112,7 +112,7 @@ class Lifetimes {
     const int64_t most = is_recursive ? most_on_stack_ / kPartOfRecursive : most_on_stack_;
     int64_t all = 0;
     for (const NodeId alloc : allocs_) {
-      if (!is_on_stack(alloc)) continue;
+      if (!is_on_stack(alloc) || is_of_host(alloc)) continue;
       const int64_t size = size_of(alloc);
       if (all + size > most) live(alloc, Life::Region);
       else all += size;

@@ -5,6 +5,7 @@
 #include "transform/derive.h"
 #include "transform/fuse.h"
 #include "transform/fuse_nests.h"
+#include "transform/hoist.h"
 #include "transform/inline.h"
 #include "transform/interchange.h"
 #include "transform/jam.h"
@@ -18,6 +19,7 @@
 #include "transform/reuse.h"
 #include "transform/schedule.h"
 #include "transform/simplify.h"
+#include "transform/split.h"
 #include "transform/streams.h"
 #include "transform/threads.h"
 #include "transform/to_loops.h"
@@ -42,8 +44,10 @@ constexpr Pass kPasses[] = {
     {"reuse", for_any<reuse>, ir::Stage::Both},
     {"fuse", for_any<fuse>, ir::Stage::Both},
     {"to_loops", to_loops, ir::Stage::Loop},
+    {"hoist", hoist, ir::Stage::Loop},
     {"checks", checks, ir::Stage::Loop},
     {"fuse_nests", fuse_nests, ir::Stage::Loop},
+    {"split", split, ir::Stage::Loop},
     {"contract", contract, ir::Stage::Loop},
     {"interchange", interchange, ir::Stage::Loop},
     {"schedule", for_any<schedule>, ir::Stage::Loop},

@@ -85,6 +85,14 @@ bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
   return !find_race(f, loop, meeting, *tables) && meeting.empty();
 }
 
+bool only_checks(const ir::Function& f, NodeId loop) {
+  if (f.op(loop) != Op::for_ || f.result_count(loop) > 0 || f.attribute(loop, 1) == 1) return false;
+  const ir::Effects effects = ir::effects_of(f, loop);
+  const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
+  return effects.any(ir::effect::Raise) && (effects.bits & ~allowed.bits) == 0 &&
+         !ir::has_loop(f, f.region(loop)) && f.op(f.terminator(f.region(loop))) == Op::yield;
+}
+
 std::unique_ptr<ir::Function> threads(const ir::Function& function) { return Sharer(function).run(); }
 
 }  // namespace ingot::transform

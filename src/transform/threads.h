@@ -22,4 +22,8 @@ std::unique_ptr<ir::Function> threads(const ir::Function& function);
 /// `tables`, if given, is filled with those whose numbers have to be natural and different for that.
 bool can_share(const ir::Function& function, ir::NodeId loop, std::vector<Table>* tables = nullptr);
 
+/// Whether all that the turns of a `for`, which holds no loop, may do is raise: they may run at the same time
+/// if the exception that is seen is that of the first of them.
+bool only_checks(const ir::Function& function, ir::NodeId loop);
+
 }  // namespace ingot::transform
