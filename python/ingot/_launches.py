@@ -82,7 +82,7 @@ class Launches:
     on_host: list[OnHost]
     least: int | None
     numbers: int | None
-    """How many numbers the host reads from the device's memory, each of which it waits for."""
+    """How many numbers, or small arrays, the host reads from the device's memory, each of which it waits for."""
     why: str = ""
     """Why what kernels need is not known, where that is so."""
 
@@ -191,12 +191,17 @@ class _Reader(_fusion._Reader):
             self._launch(node, turns)
         elif node.op in _ON_HOST:
             self._host(node, turns)
-        elif node.op == "load":
+        elif (node.op == "load" and not self._is_of_host(node)) or (node.op == "copy" and self._is_of_host(node)):
             self.numbers = _sum((self.numbers, turns))
         elif node.is_loop:
             self._turns(node, turns)
-        elif node.op not in ("copy", "call"):
+        elif node.op not in ("load", "copy", "call"):
             super().visit(node, turns)
+
+    def _is_of_host(self, node: Node) -> bool:
+        """Whether a node loads from memory of the host's own, or copies there."""
+        view = self.known(node.operands[0])
+        return isinstance(view, View) and view.buffer.kind == "host"
 
     def _if(self, node: Node, turns: int | None) -> None:
         is_known = self.known(node.operands[0]) is not None
@@ -260,6 +265,8 @@ class _Reader(_fusion._Reader):
         given = [self.known(name) for name in node.operands]
         if node.op in _NUMBERS and all(type(v) in (int, bool) or type(v) is float and node.op == "exponent" for v in given):
             return _NUMBERS[node.op](*given)
+        if node.op == "alloc" and _fusion._attribute(node, "life") == "stack":
+            return Buffer("", given[0], "host")
         if node.op == "stride" and isinstance(given[0], View) and given[0].strides:
             return given[0].strides[int(_fusion._attribute(node, "axis"))]
         if node.op == "same_object" and all(isinstance(v, Buffer) for v in given):

@@ -173,7 +173,7 @@ class Body {
   virtual void emit_store(NodeId id);
   virtual void emit_stream(NodeId id);
   void store_one(std::span<const NodeId> operands);
-  void emit_copy(NodeId id);
+  virtual void emit_copy(NodeId id);
   llvm::Value* field(llvm::Value* base, uint64_t offset);
   llvm::Value* element_address(NodeId view, std::span<const NodeId> indices);
   Parts load_element(DType dtype, llvm::Value* address, bool aligned);

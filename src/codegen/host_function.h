@@ -69,6 +69,7 @@ class HostFunction final : public LaneBody {
   // launches.cpp
   void emit_launch(NodeId id) override;
   void emit_load(NodeId id) override;
+  void emit_copy(NodeId id) override;
   llvm::Value* on_device(NodeId node, size_t part);
   /// Memory of the device that a function of the host works on meanwhile.
   struct Staged {
@@ -77,6 +78,7 @@ class HostFunction final : public LaneBody {
     llvm::Value* copy;
     bool is_stream;  ///< of random numbers
   };
+  bool is_on_stack(NodeId view) const;
   llvm::Value* stage(NodeId id, const Staged& array);
   void write_back(NodeId id, const Staged& array);
   bool has_device() const { return unit_.target.kernels != nullptr; }

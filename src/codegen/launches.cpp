@@ -102,9 +102,30 @@ void HostFunction::write_back(NodeId id, const Staged& array) {
              0, {}, id);
 }
 
+/// Whether a view is of memory on the stack, which the host of a device has itself.
+bool HostFunction::is_on_stack(NodeId view) const {
+  return source_.op(view) == ir::Op::view && life_of(source_.operand(view, 0)) == ir::Life::Stack;
+}
+
+/// Elements of one axis, which the host reads at once.
+void HostFunction::emit_copy(NodeId id) {
+  if (!has_device()) return LaneBody::emit_copy(id);
+  const NodeId to = source_.operand(id, 0);
+  const Parts& from = parts(source_.operand(id, 1));
+  INGOT_ASSERT(is_on_stack(to) && source_.type(to).rank() == 1, "other copies are launches");
+  llvm::Type* const pointer = b_.getPtrTy();
+  llvm::Type* const number = b_.getInt64Ty();
+  auto* const type =
+      llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, number, number}, false);
+  Value* const size = b_.getInt64(base::size_of(source_.type(to).dtype()));
+  leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_read_row", type, false),
+                           {context_, parts(to)[0], from[0], from[2], from[3], size}),
+             0, {}, id);
+}
+
 /// Waits for the number.
 void HostFunction::emit_load(NodeId id) {
-  if (!has_device()) return LaneBody::emit_load(id);
+  if (!has_device() || is_on_stack(source_.operand(id, 0))) return LaneBody::emit_load(id);
   const auto operands = source_.operands(id);
   const uint64_t size = base::size_of(dtype(id));
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());

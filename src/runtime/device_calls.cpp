@@ -430,6 +430,26 @@ Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_
   });
 }
 
+Status ingot_v1_device_read_row(Context* context, void* to, const void* from, int64_t count, int64_t stride,
+                                int64_t size) noexcept {
+  if (count <= 0) return 0;
+  const int64_t last = (count - 1) * stride;
+  if (stride == size) return ingot_v1_device_read(context, to, from, last + size);
+  const auto* const first = static_cast<const std::byte*>(from) + std::min<int64_t>(last, 0);
+  Status status = 0;
+  std::vector<std::byte> span;
+  status = guarded(*context, [&] {
+    span.resize(static_cast<size_t>(std::abs(last) + size));
+    return 0;
+  });
+  if (status == 0)
+    status = ingot_v1_device_read(context, span.data(), first, static_cast<int64_t>(span.size()));
+  const std::byte* const start = span.data() - std::min<int64_t>(last, 0);
+  for (int64_t i = 0; status == 0 && i < count; ++i)
+    std::memcpy(static_cast<std::byte*>(to) + i * size, start + i * stride, static_cast<size_t>(size));
+  return status;
+}
+
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept {
   const bool is_host = std::strcmp(what, "host") == 0;

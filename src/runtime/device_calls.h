@@ -99,6 +99,9 @@ Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
+/// ... `count` elements of `size` bytes, which lie `stride` bytes apart and are put side by side.
+Status ingot_v1_device_read_row(Context* context, void* to, const void* from, int64_t count, int64_t stride,
+                                int64_t size) noexcept;
 /// A routine that the device's libraries have, by them. Else `ingot_v1_outside` with copies of the views'
 /// memory on the host, which are written back. Views of one memory are of one copy.
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,

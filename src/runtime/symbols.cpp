@@ -29,6 +29,7 @@ namespace ingot::runtime {
   X("ingot_v1_device_allocate", ingot_v1_device_allocate)                                              \
   X("ingot_v1_device_launch", ingot_v1_device_launch)                                                  \
   X("ingot_v1_device_read", ingot_v1_device_read)                                                      \
+  X("ingot_v1_device_read_row", ingot_v1_device_read_row)                                              \
   X("ingot_v1_device_outside", ingot_v1_device_outside)                                                \
   X("ingot_v1_device_stage", ingot_v1_device_stage)                                                    \
   X("ingot_v1_device_stage_stream", ingot_v1_device_stage_stream)                                      \

@@ -64,13 +64,19 @@ class Lifetimes {
     return static_cast<bool>(around);
   }
 
+  /// Memory that the host of a device has itself.
+  bool is_of_host(NodeId alloc) const {
+    return is_device_ && f_.attribute(alloc, 0) == static_cast<int64_t>(Life::Stack) && !is_in_launch(alloc);
+  }
+
   void look_at(NodeId id) {
     const ir::OpInfo& card = ir::info(f_.op(id));
     const auto operands = f_.operands(id);
     const Type type = f_.type(id);
     if (f_.op(id) == Op::alloc) {
-      root_[id.index] = id;
+      if (!is_of_host(id)) root_[id.index] = id;
       const int64_t size = size_of(id);
+      if (is_of_host(id)) return;
       if (size < 0 || size > most_on_stack_ / kPartOfOne || (is_device_ && !is_in_launch(id)))
         live(id, Life::Region);
     }

@@ -96,6 +96,28 @@ TEST_F(DeviceCalls, ViewsOfOneMemoryAreOfOneCopy) {
   EXPECT_EQ(context_.buffers, nullptr);
 }
 
+TEST_F(DeviceCalls, RowsAreReadAtOnce) {
+  std::vector<int32_t> words(20);
+  std::iota(words.begin(), words.end(), 0);
+  const devices::Address memory = device_->allocate(80);
+  device_->write(memory, words.data(), 80);
+  auto* const there = reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr)
+  const auto read = [&](int64_t first, int64_t count, int64_t step) {
+    std::vector<int32_t> got(4, -1);
+    waits_ = 0;
+    EXPECT_EQ(ingot_v1_device_read_row(&context_, got.data(), there + 4 * first, count, 4 * step, 4), 0);
+    EXPECT_EQ(waits_, count > 0 ? 1 : 0);
+    return got;
+  };
+  EXPECT_EQ(read(3, 4, 1), (std::vector<int32_t>{3, 4, 5, 6}));
+  EXPECT_EQ(read(1, 3, 7), (std::vector<int32_t>{1, 8, 15, -1}));
+  EXPECT_EQ(read(19, 4, -6), (std::vector<int32_t>{19, 13, 7, 1}));
+  EXPECT_EQ(read(5, 3, 0), (std::vector<int32_t>{5, 5, 5, -1}));
+  EXPECT_EQ(read(5, 1, 100), (std::vector<int32_t>{5, -1, -1, -1}));
+  EXPECT_EQ(read(5, 0, 1), (std::vector<int32_t>(4, -1)));
+  device_->free(memory);
+}
+
 TEST_F(DeviceCalls, WhatWaitsLetsGoBefore) {
   const devices::Address memory = device_->allocate(64);
   int64_t word = 7;
