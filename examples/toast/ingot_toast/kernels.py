@@ -6,24 +6,8 @@ the samples are none.  A kernel writes into its arguments and returns None; it r
 row, an interval, an amplitude or a pixel is none of its arrays'.
 """
 
-import functools
-
 import ingot
 import numpy as np
-
-
-def kernel(function):
-    """Compile a kernel; compiled code takes the two columns of its intervals."""
-    compiled = ingot.jit(function)
-    place = function.__code__.co_varnames.index("intervals")
-
-    @functools.wraps(function)
-    def call(*arguments):
-        records = arguments[place]
-        columns = {"first": records["first"], "last": records["last"]}
-        return compiled(*arguments[:place], columns, *arguments[place + 1 :])
-
-    return call
 
 
 def spans(intervals, n_samples):
@@ -49,7 +33,7 @@ def check_equal(a, b):
         raise ValueError("arrays differ in length")
 
 
-@kernel
+@ingot.jit
 def pointing_detector(focalplane, boresight, quat_index, quats, intervals, shared_flags, shared_flag_mask):
     n_samples = quats.shape[1]
     first, last = spans(intervals, n_samples)
@@ -119,7 +103,7 @@ def cap(z, tt, nside, order, nest):
     return pixel
 
 
-@kernel
+@ingot.jit
 def pixels_healpix(
     quat_index, quats, shared_flags, shared_flag_mask, pixel_index, pixels, intervals, hit_submaps, n_pix_submap, nside, nest
 ):
@@ -158,7 +142,7 @@ def pixels_healpix(
                 pixels[pixel_row, s] = pixel
 
 
-@kernel
+@ingot.jit
 def stokes_weights_I(weight_index, weights, intervals, cal):
     first, last = spans(intervals, weights.shape[1])
     check_rows(weight_index, weights, len(cal))
@@ -168,7 +152,7 @@ def stokes_weights_I(weight_index, weights, intervals, cal):
             row[first[v] : last[v]] = cal[d]
 
 
-@kernel
+@ingot.jit
 def stokes_weights_IQU(quat_index, quats, weight_index, weights, hwp, intervals, epsilon, gamma, cal, IAU):
     n_samples = weights.shape[1]
     first, last = spans(intervals, n_samples)
@@ -222,7 +206,7 @@ def local_row(global2local, submap):
     return global2local[submap]
 
 
-@kernel
+@ingot.jit
 def scan_map(
     global2local, n_pix_submap, mapdata, det_data, data_index, pixels, pixel_index, weights, weight_index, intervals, data_scale,
     should_zero, should_subtract, should_scale
@@ -254,7 +238,7 @@ def scan_map(
                 det_data[row, s] = value
 
 
-@kernel
+@ingot.jit
 def noise_weight(det_data, data_index, intervals, detector_weights):
     first, last = spans(intervals, det_data.shape[1])
     check_rows(data_index, det_data, len(detector_weights))
@@ -264,7 +248,7 @@ def noise_weight(det_data, data_index, intervals, detector_weights):
             row[first[v] : last[v]] *= detector_weights[d]
 
 
-@kernel
+@ingot.jit
 def build_noise_weighted(
     global2local, zmap, pixel_index, pixels, weight_index, weights, data_index, det_data, flag_index, det_flags, det_scale,
     det_flag_mask, intervals, shared_flags, shared_flag_mask
@@ -314,7 +298,7 @@ def steps(intervals, n_samples, step_length, amp_offset, n_amp_views, n_amplitud
     return first, last, start
 
 
-@kernel
+@ingot.jit
 def template_offset_add_to_signal(
     step_length, amp_offset, n_amp_views, amplitudes, amplitude_flags, data_index, det_data, intervals
 ):
@@ -331,7 +315,7 @@ def template_offset_add_to_signal(
             a += 1
 
 
-@kernel
+@ingot.jit
 def template_offset_project_signal(
     data_index, det_data, flag_index, flag_data, flag_mask, step_length, amp_offset, n_amp_views, amplitudes, amplitude_flags,
     intervals

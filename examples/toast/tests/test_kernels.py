@@ -91,18 +91,10 @@ def test_the_same_functions_run_by_cpython_give_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_second_form_gives_the_same(name: str) -> None:
     second = getattr(second_forms, name)
-    compiled = ingot.jit(second) if name not in WITH_INTERVALS else with_columns(ingot.jit(second), place(name, "intervals"))
+    compiled = ingot.jit(second)
     for case in CASES:
         if case.kernel == name and case.name not in ("64_ring_mask1", "special-1_nest", "special-1_ring"):
             assert_oracle(case, called(compiled, case), case.outputs)
-
-
-def with_columns(function: Any, at: int) -> Any:
-    def call(*arguments: Any) -> None:
-        columns = {"first": arguments[at]["first"], "last": arguments[at]["last"]}
-        function(*arguments[:at], columns, *arguments[at + 1 :])
-
-    return call
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -351,15 +343,13 @@ def test_rows_named_twice_are_written_in_order() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_other_sizes_compile_nothing_anew(name: str) -> None:
     function = getattr(kernels, name)
-    compiled = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=False)).get("compiled") if name in WITH_INTERVALS else None
-    compiled = compiled.cell_contents if compiled is not None else function
     case = FIRST[name]
     called(function, case)
-    before = len(compiled.specialisations)
+    before = len(function.specialisations)
     called(function, case, small(case))
     if name in WITH_INTERVALS:
         called(function, case, interval_calls(name, [[3, 700], [5, 9]]))
-    assert len(compiled.specialisations) == before
+    assert len(function.specialisations) == before
 
 
 def test_a_map_of_other_types_is_refused_or_promoted() -> None:
