@@ -295,4 +295,11 @@ size_t axes_of_records(const ir::Function& function, NodeId a, NodeId b) {
   return 0;
 }
 
+bool is_beside(const ir::Function& function, NodeId view, NodeId other) {
+  if (view == other) return true;
+  const int rank = function.type(view).rank();
+  return rank == function.type(other).rank() &&
+         axes_of_records(function, view, other) == static_cast<size_t>(rank) && rank > 0;
+}
+
 }  // namespace ingot::transform

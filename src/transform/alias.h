@@ -60,4 +60,9 @@ std::optional<BufferPlace> element_of(const ir::Function& function, ir::NodeId v
 /// 0: not known.
 size_t axes_of_records(const ir::Function& function, ir::NodeId a, ir::NodeId b);
 
+/// Whether each element of a view shares memory with no other elements of another one than that of the same
+/// indices, as far as that one's do not with each other: it is the same view, or both are fields of the same
+/// records.
+bool is_beside(const ir::Function& function, ir::NodeId view, ir::NodeId other);
+
 }  // namespace ingot::transform

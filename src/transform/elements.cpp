@@ -176,7 +176,7 @@ bool Lowering::reads_only_at(NodeId old, NodeId view, const Root& root) const {
   return all_below({&old, 1}, [&](NodeId each) -> std::optional<bool> {
     const Whole& w = whole(each);
     if (!may_read(w, root)) return true;
-    if (w.view) return w.view == view;
+    if (w.view) return view && is_beside(b_.function(), w.view, view);
     return is_pointwise(each) ? std::nullopt : std::optional(false);
   });
 }

@@ -106,7 +106,8 @@ class Lowering::InPlaceWriter {
     if (!collected_.emplace(old.index, follows.index, same).second) return;
     const Whole& w = lowering_.whole(old);
     if (w.view) {
-      if (memory_of(b_.function(), w.view) == memory_of(b_.function(), view_) && !(same && w.view == view_))
+      const Function& f = b_.function();
+      if (memory_of(f, w.view) == memory_of(f, view_) && !(same && is_beside(f, w.view, view_)))
         add(w.view, follows);
       return;
     }
