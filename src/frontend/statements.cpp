@@ -229,8 +229,9 @@ void Evaluator::run_aug_assign(nb::handle s) {
     const Value owner = eval(target.attr("value"));
     const std::string name = mangled(text_of(target.attr("attr")));
     const Value before = present(attribute_of(owner, name, target), name, target);
-    const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
-    return set_attribute(owner, name, after, target);
+    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
+    if (owner.is<Structured>() && !after) return;  // a field, which is a view
+    return set_attribute(owner, name, after.value_or(before), target);
   }
   if (class_of(target) != "Subscript")
     unsupported(s, "an augmented assignment to `" + as_written(target) + "`",
@@ -243,7 +244,9 @@ void Evaluator::run_aug_assign(nb::handle s) {
   const Structured* records = container.as<Structured>();
   if (r != nullptr || records != nullptr || container.is<Record>() || is_instance(container)) {
     const Value before = present(eval_item(container, index, target), "the element", target);
-    const Value after = changed(before, op, eval(s.attr("value")), s).value_or(before);
+    const std::optional<Value> result = changed(before, op, eval(s.attr("value")), s);
+    if (records != nullptr && !result) return;  // a field, which is a view
+    const Value after = result.value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
     if (records != nullptr) return Fields(*this).set_item(*records, index, after, target);
     if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);

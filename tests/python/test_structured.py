@@ -131,6 +131,39 @@ def test_packed_records():
     check(f, records(PACKED, 11)[1::2], records(PACKED, 5, 2)[::-1])
 
 
+def test_odd_dtypes():
+    """Fields without elements, with titles, over each other, with gaps, of one byte, of other names; very many."""
+    with_each((lambda a: (a["e"], a["x"], a == a), lambda a: a.copy()), records([("e", "f8", (0,)), ("x", "f8")]))
+    check(lambda a: (a["title"], a["x"], a[0]["title"]), records([(("title", "x"), "f8"), ("n", "i8")]))
+
+    def over_each_other(a):
+        a["x"][0] = 7.0
+        i = a["i"][0]
+        a["low"] = 5
+        for v in a:
+            v["x"] = v["x"] * 2
+        return i, a["i"], a["x"], a.copy()
+
+    check(over_each_other, records({"names": ["x", "i", "low"], "formats": ["f8", "i8", "i4"], "offsets": [0, 0, 4]}))
+    gaps = records({"names": ["x", "n"], "formats": ["f8", "i2"], "offsets": [8, 24], "itemsize": 40})
+    check(lambda a: (a["x"], a["n"], a[::2], a.copy(), a.itemsize, a.strides), gaps)
+    check(lambda a: (a["x"], a.copy(), a[::2], a[[0, 1]], a.reshape(2, 2).T.copy()), records([("x", "?")], 4))
+    check(lambda a: (a["h"] * 2, a["c"], a["b"], a[1]["h"], a[0]["c"]), records([("c", "c8"), ("h", "f2"), ("b", "?"), ("u", "u1")]))
+    check(lambda a: (a["é ü"], a["{x}"], a["{y}"]), records([("é ü", "f8"), ("{x}", "f8")]))
+    check(lambda a: a["f7"] + a["f99"], records([(f"f{k}", "f8") for k in range(120)]))
+    check(lambda a: a["x"].sum(), np.zeros((1,) * 15, [("x", "f8")]))
+
+
+def test_arrays_of_records_without_axes():
+    def written(a):
+        a["first"] = 3
+        a[()] = (4.0, 5.0, 6, 7)
+        a[...] = a["last"]
+        return a["stop"]
+
+    with_each((written, lambda a: (a["last"], a[()], a[()]["start"], a[...], a.shape, a.copy()), lambda a: len(a)), records(TIMES, 1).reshape(()))
+
+
 # ---- Walks
 
 
