@@ -171,18 +171,58 @@ Parts emit_divide(const RuleArguments& a) {
   return divide_complex(a);
 }
 
-Parts emit_floor_divide(const RuleArguments& a) {
-  if (const llvm::APInt* const power = power_of_two(a)) {
-    const unsigned shift = power->logBase2();
-    return {a.is_signed_int() ? a.b.CreateAShr(a.re(0), shift) : a.b.CreateLShr(a.re(0), shift)};
-  }
+/// A quotient of lanes of signed 64-bit integers that is rounded down: where all dividends are at most 2^51
+/// in size, and all divisors positive and below 2^52, that of doubles rounded down, which is no integer too
+/// large: from the exact quotient to the next integer it is a part of the divisor, and no rounding error is.
+Value* quotient_of_small_words(const RuleArguments& a, llvm::function_ref<Value*()> otherwise) {
+  Builder& b = a.b;
+  llvm::Function* const function = b.GetInsertBlock()->getParent();
+  const auto new_block = [&](const char* name) {
+    return llvm::BasicBlock::Create(b.getContext(), name, function);
+  };
+  Value* const is_small =
+      b.CreateICmpULT(b.CreateAdd(a.re(0), integer(a, int64_t{1} << 51)), integer(a, (int64_t{1} << 52) + 1));
+  Value* const divides =
+      b.CreateICmpULT(b.CreateSub(a.re(1), integer(a, 1)), integer(a, (int64_t{1} << 52) - 1));
+  llvm::BasicBlock* const small = new_block("small");
+  llvm::BasicBlock* const large = new_block("large");
+  llvm::BasicBlock* const on = new_block("divided");
+  b.CreateCondBr(b.CreateAndReduce(b.CreateAnd(is_small, divides)), small, large);
+  b.SetInsertPoint(small);
+  llvm::Type* const real = like(a.type(), b.getDoubleTy());
+  Value* const exact = b.CreateFDiv(b.CreateSIToFP(a.re(0), real), b.CreateSIToFP(a.re(1), real));
+  Value* const down = b.CreateFPToSI(b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, exact), a.type());
+  b.CreateBr(on);
+  b.SetInsertPoint(large);
+  Value* const other = otherwise();
+  llvm::BasicBlock* const from = b.GetInsertBlock();
+  b.CreateBr(on);
+  b.SetInsertPoint(on);
+  llvm::PHINode* const either = b.CreatePHI(a.type(), 2);
+  either->addIncoming(down, small);
+  either->addIncoming(other, from);
+  return either;
+}
+
+Value* floor_quotient(const RuleArguments& a) {
   const Quotient q = divide_integers(a);
   Value* result = q.quotient;
   if (a.is_signed_int()) {
     result = a.b.CreateSelect(rounds_up(a, q), a.b.CreateSub(result, integer(a, 1)), result);
     result = a.b.CreateSelect(q.by_minus_one, a.b.CreateNeg(a.re(0)), result);
   }
-  return {a.b.CreateSelect(q.by_zero, zero(a), result)};
+  return a.b.CreateSelect(q.by_zero, zero(a), result);
+}
+
+Parts emit_floor_divide(const RuleArguments& a) {
+  if (const llvm::APInt* const power = power_of_two(a)) {
+    const unsigned shift = power->logBase2();
+    return {a.is_signed_int() ? a.b.CreateAShr(a.re(0), shift) : a.b.CreateLShr(a.re(0), shift)};
+  }
+  const bool in_words = a.is_signed_int() && a.type()->getScalarSizeInBits() == 64 && lanes_of(a.re(0)) > 0 &&
+                        a.scalars.instructions().converts_words();
+  if (in_words) return {quotient_of_small_words(a, [&] { return floor_quotient(a); })};
+  return {floor_quotient(a)};
 }
 
 Parts emit_remainder(const RuleArguments& a) {
