@@ -306,7 +306,18 @@ EarlyChecks::Values EarlyChecks::values() {
     if (!early[use.index] || !is_new || !f_.type(use).is_scalar()) continue;
     std::vector<bool> again(f_.node_count());
     mark_needed({use}, early, again);
-    if (cost_of_all(again) > kLight) values.kept.push_back(use);
+    // What is the same in all turns is no better in memory.
+    const bool varies = again[f_.region_parameters(body_)[0].index];
+    if (varies && cost_of_all(again) > kLight) values.kept.push_back(use);
+  }
+  // What takes little from the others is computed from these.
+  for (size_t i = values.kept.size(); i-- > 0;) {
+    std::vector<bool> open = early;
+    for (size_t k = 0; k < values.kept.size(); ++k)
+      if (k != i) open[values.kept[k].index] = false;
+    std::vector<bool> again(f_.node_count());
+    mark_needed({values.kept[i]}, open, again);
+    if (cost_of_all(again) <= kLight) values.kept.erase(values.kept.begin() + static_cast<ptrdiff_t>(i));
   }
   mark_needed(values.kept, early, values.needed);
   for (const auto& [load, phase] : phase_of_load_)
