@@ -245,3 +245,22 @@ def test_divisions_in_strips_before_sums_at_places_that_are_found(bad):
     table = np.array([2, -1, 0, 1, 3])
     check(in_cells, x, table, np.zeros((4, 64)), 64)
     check(in_cells, x, table, np.zeros((3, 64)), 64)
+
+
+def quotients(x, y, out):
+    for i in range(len(x)):
+        out[i] = x[i] // y[i]
+
+
+def test_quotients_of_small_and_large_words():
+    edges = np.array([0, 1, -1, 2**51, -(2**51), 2**51 + 1, -(2**51) - 1, 2**52, 2**62, -(2**63), 2**63 - 1, 7, -7], np.int64)
+    rng = np.random.default_rng(6)
+    small = rng.integers(-(2**51), 2**51 + 1, 4000)
+    by = np.concatenate([rng.integers(1, 5, 2000), rng.integers(1, 2**52, 2000)])
+    cases = [(small, by), (by * (small // by), by), (by * (small // by) - 1, by), (small, np.full(4000, 2**52 - 1)), (np.repeat(edges, 13), np.tile(edges, 13))]
+    for x, y in cases:
+        with np.errstate(all="ignore"):
+            wanted = x // y
+        out = np.empty_like(wanted)
+        ingot.jit(quotients)(x, y, out)
+        assert np.array_equal(out, wanted)
