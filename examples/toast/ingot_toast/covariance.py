@@ -13,13 +13,13 @@ import numpy as np
 
 from . import dispatch
 from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, kernel, local_row, spans
+from .kernels import check_equal, check_rows, local_row, spans
 from .mpi import exchange
 from .operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
 from .operators.maps import of_detectors
 
 
-@kernel
+@ingot.jit
 def accumulate_covariance(
     global2local, hits, invcov, pixel_index, pixels, weight_index, weights, flag_index, det_flags, det_weights,
     det_flag_mask, intervals, shared_flags, shared_flag_mask,

@@ -16,7 +16,7 @@ import numpy as np
 from . import dispatch
 from .covariance import apply_covariance  # noqa: F401 (registers kernels)
 from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, kernel, local_row, spans
+from .kernels import check_equal, check_rows, local_row, spans
 from .memory import size_class
 from .mpi import exchange, total
 from .operator import KernelOperator, Keys, Operator, each, intervals, rows, shared, table, whole
@@ -24,7 +24,7 @@ from .operators import BuildNoiseWeighted, NoiseWeight, OffsetAdd, OffsetLayout,
 from .pipeline import Pipeline
 
 
-@kernel
+@ingot.jit
 def copy_samples(source, source_index, target, target_index, intervals):
     """target = source in the intervals: float64 (rows, samples)."""
     first, last = spans(intervals, target.shape[1])
@@ -37,7 +37,7 @@ def copy_samples(source, source_index, target, target_index, intervals):
                 target[target_index[d], s] = source[source_index[d], s]
 
 
-@kernel
+@ingot.jit
 def fill_samples(target, target_index, value, intervals):
     """target = value in the intervals: float64 (rows, samples)."""
     first, last = spans(intervals, target.shape[1])
@@ -48,7 +48,7 @@ def fill_samples(target, target_index, value, intervals):
                 target[target_index[d], s] = value
 
 
-@kernel
+@ingot.jit
 def flag_for_solver(
     global2local, rcond, pixels, pixel_index, det_flags, flag_index, det_flag_mask, shared_flags, shared_flag_mask,
     solver_flags, solver_index, intervals,
@@ -78,7 +78,7 @@ def flag_for_solver(
                     solver_flags[solver_index[d], s] = rcond[local, column, 0] == 0.0
 
 
-@kernel
+@ingot.jit
 def count_runs(
     global2local, n_pix_submap, pixel_index, pixels, weight_index, weights, flag_index, flags, step_length, start, amplitude_flags,
     intervals, counts, run_start, run_pixel, run_weights, filled,

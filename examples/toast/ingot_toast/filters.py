@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import ingot
 import numpy as np
 
 from . import dispatch
 from .data import Data, Observation
-from .kernels import check_rows, kernel, spans
+from .kernels import check_rows, spans
 from .operator import KernelOperator, Keys, intervals, rows, shared, table
 
 
-@kernel
+@ingot.jit
 def filter_polynomials(
     det_data, data_index, det_flags, flag_index, det_flag_mask, shared_flags, shared_flag_mask, intervals, order
 ):  # fmt: skip
