@@ -149,10 +149,7 @@ class SharedStore(Store):
 
 
 class Intervals:
-    """Sorted, disjoint runs of samples `first <= s < last`: `data` is a record array (V,) of `INTERVAL`.
-
-    Kernels are given `columns`, its int64 columns (V,) "first" and "last".
-    """
+    """Sorted, disjoint runs of samples `first <= s < last`: `data`, which kernels are given, is a record array (V,) of `INTERVAL`."""
 
     def __init__(self, first: Any, last: Any, times: np.ndarray | None = None) -> None:
         self.data = np.zeros(len(first), INTERVAL).view(np.recarray)
@@ -162,7 +159,6 @@ class Intervals:
             raise ValueError("intervals are sorted and disjoint, first <= last")
         if times is not None and len(runs):
             runs["start"], runs["stop"] = times[runs["first"]], times[np.maximum(runs["last"] - 1, runs["first"])]
-        self.columns = {name: np.array(runs[name]) for name in ("first", "last")}
 
     def __len__(self) -> int:
         return len(self.data)

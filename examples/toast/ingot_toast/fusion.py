@@ -144,7 +144,7 @@ class Fused(Operator):
         kernels, memory = tuple(op.plain_kernel() for op in self.operators), here().memory
         most_detectors, most_samples = (HostBackend if memory is None else memory.backend).block_of_fused
         for ob in data.obs:
-            spans, chosen = ob.intervals[self.operators[0].view].columns, ob.select(detectors, self.operators[0].det_mask)
+            spans, chosen = ob.intervals[self.operators[0].view].data, ob.select(detectors, self.operators[0].det_mask)
             longest = int(max(spans["last"] - spans["first"], default=0))
             for start in range(0, len(chosen), most_detectors):
                 some = chosen[start : start + most_detectors]

@@ -202,7 +202,7 @@ class Argument:
         if self.kind == "shared":
             return self.value if isinstance(self.value, np.ndarray) else ob.shared[self.value].data
         if self.kind == "intervals":
-            return ob.intervals[self.value].columns
+            return ob.intervals[self.value].data
         return self.value.data if isinstance(self.value, Buffer) else self.value
 
 
@@ -230,7 +230,7 @@ def each(values: Any) -> Argument:
 
 
 def intervals(name: str | None) -> Argument:
-    """A list of intervals, by its columns: a dict with "first" and "last", int64 (V,)."""
+    """A list of intervals: an array of records (V,), whose fields "first" and "last" are int64."""
     return Argument("intervals", name)
 
 

@@ -550,8 +550,8 @@ class Clip(KernelOperator):
         return [table(self.signal), rows(self.signal), intervals(self.view), limits]
 
 
-class Columns(Clip):
-    """On a device its intervals are columns, as those of the kernels are."""
+class Apart(Clip):
+    """Does not say that it treats each sample for itself."""
 
     samplewise = False
 
@@ -573,8 +573,8 @@ def test_what_cannot_be_fused_splits_the_pipeline_with_a_word(caplog):
     cases = [
         ([point, pixels, Host(), weights, build], ["PointingDetector+PixelsHealpix", "Host", "StokesWeights+BuildNoiseWeighted"],
          "Host is not fused with PixelsHealpix: Host is no operator of a kernel"),
-        ([point, pixels, Columns(), weights], ["PointingDetector+PixelsHealpix", "Columns", "StokesWeights"],
-         "Columns is not fused with PixelsHealpix: Columns does not treat each sample for itself"),
+        ([point, pixels, Apart(), weights], ["PointingDetector+PixelsHealpix", "Apart", "StokesWeights"],
+         "Apart is not fused with PixelsHealpix: Apart does not treat each sample for itself"),
         ([point, pixels, weights, build, scan], ["PointingDetector+PixelsHealpix+StokesWeights+BuildNoiseWeighted", "ScanMap"],
          "ScanMap is not fused with BuildNoiseWeighted: BuildNoiseWeighted changes global 'zmap', which ScanMap uses"),
         ([point, pixels, weights, scan, build], ["PointingDetector+PixelsHealpix+StokesWeights+ScanMap", "BuildNoiseWeighted"],

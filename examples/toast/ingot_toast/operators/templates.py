@@ -23,7 +23,7 @@ class OffsetLayout:
         self.start: dict[tuple[str, str], int] = {}
         self.steps = {}
         for ob in data.obs:
-            spans = ob.intervals[view].columns
+            spans = ob.intervals[view].data
             self.steps[ob.name] = -(-np.maximum(spans["last"] - spans["first"], 0) // step_length)
         for detector in data.detectors(detectors):
             for ob in data.obs:
@@ -60,7 +60,7 @@ class OffsetAdd(OffsetOperator):
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         layout, amplitudes, flags = data[self.layout], data[self.amplitudes].data, data[self.amplitude_flags].data
         for ob in data.obs:
-            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].columns, layout.steps[ob.name]
+            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].data, layout.steps[ob.name]
             chosen = ob.select(detectors, self.det_mask)
             for detector, row in zip(chosen, signal.indices(chosen)):
                 at = layout.step_length, layout.start[ob.name, detector], steps
@@ -87,7 +87,7 @@ class OffsetProject(OffsetOperator):
         layout, amplitudes, bad = data[self.layout], data[self.amplitudes].data, data[self.amplitude_flags].data
         for ob in data.obs:
             chosen = ob.select(detectors, self.det_mask)
-            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].columns, layout.steps[ob.name]
+            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].data, layout.steps[ob.name]
             flags = None if self.det_flags is None else ob.detdata[self.det_flags]
             flag_rows = [-1] * len(chosen) if flags is None else flags.indices(chosen)
             flag_data = NO_ROWS if flags is None else flags.data
