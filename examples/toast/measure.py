@@ -2,11 +2,13 @@
 
     PYTHONPATH=examples/toast python examples/toast/measure.py --device emulated --detectors 16 --samples 100000
 
-The forms run by turns; the least of the rounds counts. Seconds are those of a whole `apply`, with what comes back.
+The forms run by turns; the least of the rounds counts. Seconds are those of a whole `apply`, with what comes back. With `--out`
+each form has a profile of one more round in that folder, for `python -m ingot profile merge`.
 """
 
 import argparse
 import types
+from pathlib import Path
 from time import perf_counter
 
 import ingot
@@ -47,11 +49,21 @@ def make(detectors: int, samples: int, views: int, nside: int) -> Data:
     return data
 
 
+def apply(pipeline: Pipeline, data: Data) -> np.ndarray:
+    """The map that the pipeline makes, from zero."""
+    for made in ("zmap", "hit_submaps"):
+        if made in data:
+            del data[made]
+    pipeline.apply(data)
+    return data["zmap"].data
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", help="gpu, emulated, opencl, ...; without it the host alone")
     for name, value in (("detectors", 16), ("samples", 100_000), ("views", 50), ("nside", 512), ("rounds", 7), ("threads", 0)):
         parser.add_argument(f"--{name}", type=int, default=value)
+    parser.add_argument("--out", type=Path, help="folder for the profiles")
     given = parser.parse_args()
     if given.threads:
         ingot.set_num_threads(given.threads)
@@ -72,13 +84,9 @@ def main() -> None:
         for name, (pipeline, memory) in forms.items():
             if memory is not None:
                 memory.traffic.clear()
-            for made in ("zmap", "hit_submaps"):
-                if made in data:
-                    del data[made]
             start = perf_counter()
-            pipeline.apply(data)
+            maps[name] = apply(pipeline, data)
             seconds[name] += [perf_counter() - start] if round_ > 1 else []
-            maps[name] = data["zmap"].data
     count = given.detectors * given.samples
     print(f"{count} detector-samples, nside {given.nside}, {given.views} intervals, {ingot.get_num_threads()} threads; {given.device or 'host'}")
     print(f"{'form':15s} {'ns a sample':>12s} {'median':>9s} {'bytes up':>9s} {'down':>7s} {'copying':>8s} {'apart':>9s}")
@@ -90,6 +98,13 @@ def main() -> None:
             text += f" {up:9.2f} {down:7.2f} {share:8.0%}"
         scale = np.abs(maps["host"]).max()
         print(text.ljust(64), f"{np.abs(maps[name] - maps['host']).max() / scale:9.1e}")
+    for name, (pipeline, _) in forms.items() if given.out else ():
+        ingot.profile.reset()
+        ingot.profile.start()
+        apply(pipeline, data)
+        ingot.profile.stop()
+        given.out.mkdir(parents=True, exist_ok=True)
+        ingot.profile.save(given.out / f"{name.replace(', ', '-')}.csv")
 
 
 if __name__ == "__main__":

@@ -30,7 +30,8 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
     one.add_argument("--fused", action="store_true", help="make one function of the operators of a pipeline where they can be")
     one.add_argument("--by-runs", action="store_true", help="let the solver go through runs of samples in a pixel, not samples")
-    one.add_argument("--out", type=Path, help="folder for maps, pictures, times and counters")
+    one.add_argument("--out", type=Path, help="folder for maps, pictures, the profile and counters")
+    one.add_argument("--trace", type=Path, help="file for each event of the profile, as JSON for Perfetto")
     one.add_argument("--checkpoint", type=Path, help="folder to go on from where the run was interrupted")
     one.add_argument("--every", type=int, default=10, help="steps of the solver between checkpoints")
     many = commands.add_parser("sweep", help="processes x threads at a fixed number of cores: times, memory, Amdahl's bound")
@@ -55,6 +56,8 @@ def run_satellite(arguments: argparse.Namespace) -> int:
     comm = Comm.of_mpi(arguments.group_size) if arguments.mpi else Comm()
     if arguments.threads:
         ingot.set_num_threads(arguments.threads)
+    if arguments.out or arguments.trace:
+        ingot.profile.start(trace=arguments.trace is not None)
     checkpoint = None
     if arguments.checkpoint:
         names = "size", "noise", "realization", "device", "group_size", "detector_ranks", "allreduce", "fused", "by_runs"
@@ -66,6 +69,9 @@ def run_satellite(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     found = satellite.run(work, checkpoint, satellite.Progress(comm.rank == 0))
     maps = satellite.write(work, found, arguments.out) if arguments.out else None
+    if arguments.trace:
+        arguments.trace.parent.mkdir(parents=True, exist_ok=True)
+        ingot.profile.trace(arguments.trace, comm.world)
     if comm.rank:
         return 0
     print(satellite.report(found))

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import ingot
+
 
 class Comm:
     """Processes in groups of equal size: each group has observations of its own.
 
     `world` is a communicator of mpi4py, or None: one process. `group_size` is a divisor of the number of processes; without
-    it there is one group.
+    it there is one group. The attribute `world` is the same communicator, but that a profile has a row for each of its calls;
+    `unwatched` is the one that was given.
     """
 
     def __init__(self, world: Any = None, group_size: int | None = None) -> None:
-        self.world = world
+        self.unwatched = world
+        self.world: Any = None if world is None else ingot.profile.watch(world)
         self.rank: int = 0 if world is None else world.Get_rank()
         self.size: int = 1 if world is None else world.Get_size()
         self.group_size = self.size if group_size is None else group_size
@@ -22,7 +26,7 @@ class Comm:
             raise ValueError(f"groups of {self.group_size} processes cannot be made of {self.size}: take a divisor")
         self.n_groups = self.size // self.group_size
         self.group, self.group_rank = self.rank // self.group_size, self.rank % self.group_size
-        self.group_comm = None if world is None else world.Split(self.group, self.group_rank)
+        self.group_comm = None if world is None else self.world.Split(self.group, self.group_rank)
 
     @classmethod
     def of_mpi(cls, group_size: int | None = None) -> Comm:

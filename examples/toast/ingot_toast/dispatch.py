@@ -17,7 +17,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from . import timing
+import ingot
 
 _kernels: dict[str, dict[str, Callable]] = {}
 _whole: dict[str | None, str | None] = {None: None}
@@ -25,16 +25,18 @@ _part: contextvars.ContextVar[dict[str | None, str]] = contextvars.ContextVar("i
 
 
 def register(kernel: str, implementation: str, function: Callable) -> None:
-    """Adds an implementation of a kernel; a second one of the same name is a ValueError.
+    """Adds an implementation of a kernel, whose calls a profile has in rows of both names; a second one of the same name is a ValueError.
 
     With "ingot", a compiled function, comes "python": the function below the decorator, which Python runs.
     """
     found = _kernels.setdefault(kernel, {})
     if implementation in found:
         raise ValueError(f"the kernel {kernel!r} has an implementation {implementation!r} already")
-    found[implementation] = function
+    plain = inspect.unwrap(function)
+    runs = "python" if implementation == "ingot" and plain is function else implementation  # under INGOT_DISABLE
+    found[implementation] = ingot.profile(kernel, implementation=runs)(function)
     if implementation == "ingot":
-        register(kernel, "python", inspect.unwrap(function))
+        register(kernel, "python", plain)
 
 
 def kernels() -> dict[str, list[str]]:
@@ -66,11 +68,8 @@ def chosen(kernel: str) -> str:
 
 
 def call(kernel: str, *args: Any) -> Any:
-    """Runs a kernel, timed in a row that names its implementation."""
-    name = chosen(kernel)
-    function = implementation(kernel, name)
-    with timing.region(kernel, name):
-        return function(*args)
+    """Runs a kernel in the implementation that is chosen."""
+    return implementation(kernel, chosen(kernel))(*args)
 
 
 def implementation(kernel: str, name: str) -> Callable:

@@ -15,7 +15,7 @@ from typing import Any
 import ingot
 import numpy as np
 
-from . import dispatch, timing
+from . import dispatch
 from .data import Data, Observation
 from .memory import HostBackend, here
 from .operator import Argument, Flow, KernelOperator, Keys, Operator, as_keys, keys_of
@@ -85,8 +85,9 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
                 room = tuple([made(detectors, samples) for made in makers])
                 steps(arguments, start, samples, room)
 
-    run.__name__ = run.__qualname__ = "_".join(kernel.__name__ for kernel in kernels)
-    return ingot.jit(run)
+    names = [kernel.__name__ for kernel in kernels]
+    run.__name__ = run.__qualname__ = "_".join(names)
+    return ingot.profile("+".join(names), implementation="fused")(ingot.jit(run))
 
 
 class Fused(Operator):
@@ -151,8 +152,7 @@ class Fused(Operator):
                 most = max(1, min(longest, most_samples // len(some)))
                 made = [[self._plan(a, ob, some) for a in op.arguments(data, ob, some)] for op in self.operators]
                 plans, values = (tuple(tuple(pair[i] for pair in arguments) for arguments in made) for i in (0, 1))
-                with timing.region("+".join(kernel.__name__ for kernel in kernels), "fused"):
-                    fused(kernels, plans, tuple(self._kept.values()))(len(some), most, spans["first"], spans["last"], values)
+                fused(kernels, plans, tuple(self._kept.values()))(len(some), most, spans["first"], spans["last"], values)
 
     def _finalize(self, data: Data) -> Any:
         return [op.finalize(data) for op in self.operators][-1]

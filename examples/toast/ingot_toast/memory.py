@@ -21,8 +21,6 @@ from typing import Any
 import ingot
 import numpy as np
 
-from . import timing
-
 Key = tuple[str, str]
 """Kind and name of an object, such as ("detdata", "signal")."""
 
@@ -45,12 +43,16 @@ class HostBackend:
 
     def put(self, host: np.ndarray, array: Any) -> None:
         """Copies from the host."""
-        array[...] = host
+        with ingot.profile("upload") as region:
+            array[...] = host
+            region.bytes_up += host.nbytes
         self.up += host.nbytes
 
     def get(self, array: Any, host: np.ndarray) -> None:
         """Copies to the host."""
-        host[...] = array
+        with ingot.profile("download") as region:
+            host[...] = array
+            region.bytes_down += host.nbytes
         self.down += host.nbytes
 
     def moved(self) -> tuple[int, int]:
@@ -314,11 +316,9 @@ class Memory:
         host = buffer.to_host()
         if not self.holds(buffer, detectors):
             self.create(buffer, detectors)
-        with self._counted(buffer, "upload") as (traffic, row):
-            moved = self._copy(self.backend.put, host, buffer)
+        with self._counted(buffer) as traffic:
+            traffic.bytes_up += self._copy(self.backend.put, host, buffer)
             traffic.uploads += 1
-            traffic.bytes_up += moved
-            row.bytes_up += moved
         buffer.device_valid = True
 
     def download(self, buffer: Buffer) -> None:
@@ -327,20 +327,18 @@ class Memory:
             raise RuntimeError(f"{buffer.label} has no valid copy on {self}")
         if buffer._host is None:
             buffer._host = np.zeros(buffer.shape, buffer.dtype)
-        with self._counted(buffer, "download") as (traffic, row):
-            moved = self._copy(lambda host, array: self.backend.get(array, host), buffer._host, buffer)
+        with self._counted(buffer) as traffic:
+            traffic.bytes_down += self._copy(lambda host, array: self.backend.get(array, host), buffer._host, buffer)
             traffic.downloads += 1
-            traffic.bytes_down += moved
-            row.bytes_down += moved
         buffer.host_valid = True
 
     def zero(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
         """Makes an object on the device zero; the host's copy is out of date then."""
         if not self.holds(buffer, detectors):
             self.create(buffer, detectors)
-        with self._counted(buffer, "zero") as (traffic, _):
+        with self._counted(buffer) as traffic, ingot.profile("zero"):
             traffic.zeroed += buffer._device.nbytes
-            buffer._block.view(np.int64)[...] = 0
+            buffer._block.view(np.int64).fill(0)
         buffer.host_valid, buffer.device_valid = False, True
 
     def free(self, buffer: Buffer, why: str = "it was freed on the device") -> None:
@@ -394,10 +392,9 @@ class Memory:
         return buffer._device.nbytes
 
     @contextlib.contextmanager
-    def _counted(self, buffer: Buffer, what: str) -> Iterator[tuple[Traffic, timing.Row]]:
+    def _counted(self, buffer: Buffer) -> Iterator[Traffic]:
         traffic, start = self.traffic[buffer.label], perf_counter()
-        with timing.region(what) as row:
-            yield traffic, row
+        yield traffic
         traffic.seconds += perf_counter() - start
 
     def _room(self, buffer: Buffer, nbytes: int) -> Any:

@@ -169,7 +169,7 @@ class NodeSharing:
         if comm.world is not None and comm.size > 1:
             from mpi4py import MPI
 
-            node = comm.world.Split_type(MPI.COMM_TYPE_SHARED)
+            node = comm.unwatched.Split_type(MPI.COMM_TYPE_SHARED)
             self.world = node.Split(color, comm.rank)
             node.Free()
         self.windows: list[Any] = []
@@ -245,12 +245,11 @@ def launch(size: str, device: str, processes: int, threads: int, folder: Path) -
 
 
 def kernel_seconds(found: dict[str, Any]) -> dict[str, float]:
-    """Seconds of kernels and copies, each in all of a run, the slowest process's."""
+    """Seconds of kernels and copies, each in all of a run, the slowest process's, without those of compiling and of rows inside."""
     spent: dict[str, float] = {}
     for row in found["rows"]:
-        last = row["path"].split("|")[-1]
-        if row["implementation"] or last in ("upload", "download"):
-            spent[last] = spent.get(last, 0.0) + float(row["seconds max"])
+        if row["kind"] in ("compiled", "upload", "download") or row["kind"] == "region" and row["implementation"] not in ("", "mpi"):
+            spent[row["operation"]] = spent.get(row["operation"], 0.0) + float(row["own"])
     return spent
 
 

@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
-from . import dispatch, timing
+import ingot
+
+from . import dispatch
 from .data import Data
 from .fusion import Fused, groups
 from .memory import Buffer, Key, Memory, Place, default_memory, size_class
@@ -135,7 +137,7 @@ class Pipeline(Operator):
         self._check(data)
         if not self._is_running:
             self._begin(data)
-        with self._chosen_implementation(), Place(operator=self.name).entered(), timing.region(self.name):
+        with self._chosen_implementation(), Place(operator=self.name).entered(), ingot.profile(self.name):
             memory = self._device()
             try:
                 sets = self._sets(data, detectors)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
@@ -16,7 +15,6 @@ from typing import Any
 import ingot
 import numpy as np
 
-from . import timing
 from .comm import Comm, blocks, detectors_of_ranks, evenly, grid
 from .covariance import Covariance
 from .data import Data, Observation
@@ -358,13 +356,14 @@ MAPS = {
 
 
 def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.ndarray] | None:
-    """Maps as maps.npz (and maps.h5 where h5py is there), amplitudes, figures, times and counters; the maps, on rank 0.
+    """Maps as maps.npz (and maps.h5 where h5py is there), amplitudes, figures, the profile and counters; the maps, on rank 0.
 
     All maps are whole skies in nested order, (pixels, numbers).
     """
     data = work.data
     maps = {name: exchange(data).sky(data[name].data) for name in MAPS}
-    offsets, rows = amplitudes(data), timings(data.comm)
+    offsets = amplitudes(data)
+    rows = ingot.profile.rows() if data.comm.size == 1 else ingot.profile.gather(data.comm.world)
     if offsets is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -374,10 +373,7 @@ def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.n
     np.savez(folder / "amplitudes.npz", places=places, lengths=lengths, values=np.concatenate([item[3] for item in offsets]))
     write_hdf5(maps, found, folder / "maps.h5")
     (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
-    with open(folder / "timing.csv", "w", newline="") as file:
-        table = csv.writer(file)
-        table.writerow(TIMES)
-        table.writerows(rows)
+    ingot.profile.save(folder / "timing.csv", rows)
     memory = work.options.get("memory")
     counters = {} if memory is None else {**memory.statistics(), "keys": {k: asdict(t) for k, t in memory.traffic.items()}}
     (folder / "counters.json").write_text(json.dumps(counters, indent=1) + "\n")
@@ -394,25 +390,6 @@ def write_hdf5(maps: dict[str, np.ndarray], found: dict[str, Any], path: Path) -
         file.attrs["summary"] = json.dumps(found)
         for name, values in maps.items():
             file.create_dataset(name, data=values).attrs["units"] = MAPS[name]
-
-
-TIMES = (
-    "path", "implementation", "processes", "calls min", "calls max", "seconds min", "seconds max", "seconds mean", "seconds median",
-    "bytes up", "bytes down",
-)  # fmt: skip
-
-
-def timings(comm: Comm) -> list[list[Any]]:
-    """The rows of `timing` of all processes, on rank 0: in the order in which they were first met."""
-    parts = [timing.rows] if comm.size == 1 else comm.world.gather(timing.rows)
-    table = []
-    for key in dict.fromkeys(key for part in parts or [] for key in part):
-        rows = [part[key] for part in parts if key in part]
-        calls, seconds = [row.calls for row in rows], [row.seconds for row in rows]
-        spent = [min(seconds), max(seconds), float(np.mean(seconds)), float(np.median(seconds))]
-        moved = [sum(row.bytes_up for row in rows), sum(row.bytes_down for row in rows)]
-        table.append([*key, len(rows), min(calls), max(calls), *spent, *moved])
-    return table
 
 
 def report(found: dict[str, Any]) -> str:

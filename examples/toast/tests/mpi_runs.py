@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import ingot
 from ingot_toast import Comm, destripe, mpi, satellite
 from mpi4py import MPI
 
@@ -33,10 +34,12 @@ def check_sharing(work):
 
 def main(folder):
     mpi.abort_on_errors()
+    ingot.profile.start()
     destripe.Destripe.tolerance = 1e-4  # a third of the steps
     world = MPI.COMM_WORLD
     satellite.SIZES["pair"] = SIZE
     for name, (group_size, options) in RUNS[world.Get_size()].items():
+        ingot.profile.reset()
         work = satellite.Workflow("pair", Comm(world, group_size), **options)
         found = satellite.run(work)
         if world.Get_size() > 1:

@@ -1,10 +1,12 @@
-"""Each kernel runs in the implementation that is chosen, which its row of times says, and all give the same."""
+"""Each kernel runs in the implementation that is chosen, which its row in a profile says, and all give the same."""
 
+import ingot
 import numpy as np
 import numpy_kernels
 import problem
 import pytest
-from ingot_toast import Data, HostBackend, Memory, Pipeline, PixelMap, dispatch, timing
+from ingot_toast import Data, HostBackend, KernelOperator, Memory, Pipeline, PixelMap, dispatch
+from ingot_toast.operator import rows
 from ingot_toast.operators import KERNELS, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap, StokesWeights
 
 for name in KERNELS:
@@ -13,20 +15,29 @@ for name in KERNELS:
 
 
 @pytest.fixture(autouse=True)
+def profiled():
+    ingot.profile.reset()
+    ingot.profile.start()
+    yield
+    ingot.profile.stop()
+
+
+@pytest.fixture(autouse=True)
 def nothing_is_chosen(monkeypatch):
     monkeypatch.delenv("INGOT_TOAST_IMPLEMENTATION", raising=False)
-    timing.rows.clear()
     yield
     dispatch.use(None)
     dispatch.use(**{name: None for name in KERNELS})
 
 
 def ran():
-    """The implementations that ran, of each kernel."""
+    """The implementations that ran, of each kernel: since the last time that this was asked."""
     found = {}
-    for row in timing.rows.values():
-        if row.implementation and row.calls:
-            found.setdefault(row.path.split("|")[-1], set()).add(row.implementation)
+    for row in ingot.profile.rows():
+        if row.name in KERNELS:
+            assert len(row.path) == 3 and row.path[0] == "Pipeline"
+            found.setdefault(row.name, set()).add(row.implementation)
+    ingot.profile.reset()
     return found
 
 
@@ -84,7 +95,6 @@ def test_each_kernel_runs_in_each_implementation(implementation, how, wanted, mo
         dispatch.use(implementation)
     if how == "environment":
         monkeypatch.setenv("INGOT_TOAST_IMPLEMENTATION", implementation)
-    timing.rows.clear()
     data = data_with_amplitudes()
     Pipeline(everything(), device=False, keep=KEPT, implementation=implementation if how == "pipeline" else None).apply(data)
     assert ran() == {name: {implementation} for name in KERNELS}
@@ -131,6 +141,32 @@ def test_a_pipeline_chooses_by_kernel(wanted):
     assert_same(results(data), wanted)
 
 
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_kernels_of_ones_own_have_rows(is_compiled, monkeypatch):
+    """Plain functions are told from compiled ones, also where INGOT_DISABLE has left these as they are."""
+
+    def double(signal):
+        signal[...] *= 2.0
+
+    class Double(KernelOperator):
+        kernel = ingot.jit(double) if is_compiled else double
+
+        def provides(self):
+            return {"detdata": ["signal"]}
+
+        def arguments(self, data, ob, detectors):
+            return [rows("signal")]
+
+    class Registered(Double):
+        kernel = "double"
+
+    monkeypatch.setattr(dispatch, "_kernels", dict(dispatch._kernels))
+    dispatch.register("double", "ingot", Double.kernel)
+    Pipeline([Double(), Registered()], device=False).apply(problem.make())
+    wanted = {("Pipeline", name, "double"): "ingot" if is_compiled else "python" for name in ("Double", "Registered")}
+    assert {row.path: row.implementation for row in ingot.profile.rows() if row.name == "double"} == wanted
+
+
 def test_names_that_are_wrong_are_refused():
     with pytest.raises(ValueError, match="'scan_map' has an implementation 'ingot' already"):
         dispatch.register("scan_map", "ingot", print)
@@ -152,9 +188,9 @@ def test_a_name_in_the_environment_that_is_wrong_is_an_error_where_a_kernel_is_c
 def test_implementations_that_take_no_arrays_of_a_device_run_on_the_host(wanted):
     """On the emulated device only compiled code runs; a device that is host memory takes all."""
     for where, moved in ((Memory("emulated"), True), (Memory(HostBackend()), False)):
-        timing.rows.clear()
         data = data_with_amplitudes()
         Pipeline(everything(), memory=where, keep=KEPT, implementation={"pixels_healpix": "numpy"}).apply(data)
-        assert ran()["pixels_healpix"] == {"numpy"} and ran()["scan_map"] == {"ingot"}
+        found = ran()
+        assert found["pixels_healpix"] == {"numpy"} and found["scan_map"] == {"ingot"}
         assert_same(results(data), wanted)
         assert (where.traffic["detdata.pixels"].bytes_up > 0) == moved

@@ -4,7 +4,7 @@ import ingot
 import numpy as np
 import problem
 import pytest
-from ingot_toast import Buffer, DetData, HostBackend, KernelOperator, Memory, Observation, Operator, PixelDistribution, PixelMap, timing
+from ingot_toast import Buffer, DetData, HostBackend, KernelOperator, Memory, Observation, Operator, PixelDistribution, PixelMap
 from ingot_toast.data import Store
 from ingot_toast.memory import Place, Pool, size_class
 from ingot_toast.operator import rows
@@ -304,14 +304,21 @@ def test_what_makes_way_where_memory_is_short(backend):
 
 
 def test_transfers_have_rows(memory):
-    timing.rows.clear()
-    item = Buffer(values=np.ones(10))
-    with timing.region("outside"):
+    """One for each copy, whoever makes it, and one where memory is made zero, which moves nothing."""
+    item, moved = Buffer(values=np.ones(10)), memory.backend.moved()
+    ingot.profile.reset()
+    ingot.profile.start()
+    with ingot.profile("outside"):
         memory.upload(item)
     memory.download(item)
     memory.zero(item)
-    rows = {path: (row.calls, row.bytes_up, row.bytes_down) for (path, _), row in timing.rows.items()}
-    assert rows == {"outside": (1, 0, 0), "outside|upload": (1, 80, 0), "download": (1, 0, 80), "zero": (1, 0, 0)}
+    ingot.profile.stop()
+    found = {row.path: row for row in ingot.profile.rows() if row.path[:1] != ("zero",) or len(row.path) == 1}
+    counts = {"|".join(path): (row.calls, row.bytes_up, row.bytes_down) for path, row in found.items()}
+    assert counts == {"outside": (1, 0, 0), "outside|upload": (1, 80, 0), "download": (1, 0, 80), "zero": (1, 0, 0)}
+    assert [now - before for now, before in zip(memory.backend.moved(), moved)] == [80, 80]
+    outside, upload = found["outside",], found["outside", "upload"]
+    assert outside.own == pytest.approx(outside.seconds - upload.seconds, abs=1e-9)
 
 
 def test_an_object_says_where_it_is_valid(memory):

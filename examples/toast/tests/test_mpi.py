@@ -1,5 +1,6 @@
 """Processes: the same maps as one process makes, and an end with a traceback where one of them fails."""
 
+import csv
 import json
 import os
 import subprocess
@@ -72,9 +73,11 @@ def test_the_same_number_of_processes_gives_the_same_bits(runs):
 
 
 def test_times_are_gathered(runs):
-    text = (runs / "4-groups" / "timing.csv").read_text()
-    rows = [line for line in text.splitlines() if line.startswith("Destripe,")]
-    assert len(rows) == 1 and rows[0].split(",")[2] == "4"
+    with open(runs / "4-groups" / "timing.csv", newline="") as file:
+        rows = {row["path"]: row for row in csv.DictReader(file)}
+    for path, implementation in (("Destripe", ""), ("Destripe|BinMap|MPI.Alltoallv", "mpi")):
+        assert (rows[path]["processes"], rows[path]["implementation"]) == ("4", implementation)
+        assert 0 < float(rows[path]["seconds_min"]) <= float(rows[path]["seconds_mean"]) <= float(rows[path]["seconds_max"])
 
 
 def test_a_process_that_fails_ends_the_others(cache):
@@ -132,9 +135,12 @@ def test_processes_of_a_node_share_its_devices(monkeypatch):
 def test_the_sweep_runs_all_splits_and_prints_the_bounds(monkeypatch, tmp_path):
     launched = []
     rows = [
-        {"path": "Pipeline|A|scan_map", "implementation": "ingot", "seconds max": "1.5"},
-        {"path": "Pipeline|A", "implementation": "", "seconds max": "1.6"},
-        {"path": "Pipeline|upload", "implementation": "", "seconds max": "0.1"},
+        {"operation": "scan_map", "kind": "compiled", "implementation": "ingot", "own": "0.9"},
+        {"operation": "scan_map", "kind": "region", "implementation": "python", "own": "0.6"},
+        {"operation": "compile", "kind": "compile", "implementation": "full", "own": "0.7"},
+        {"operation": "MPI.Alltoallv", "kind": "region", "implementation": "mpi", "own": "0.3"},
+        {"operation": "A", "kind": "region", "implementation": "", "own": "1.6"},
+        {"operation": "upload", "kind": "upload", "implementation": "", "own": "0.1"},
     ]
 
     def launch(size, device, processes, threads, folder):

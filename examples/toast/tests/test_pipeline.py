@@ -625,6 +625,15 @@ def test_what_is_changed_in_place_at_last_survives_fused():
         assert 0 < np.abs(found["ob0 detdata seen"]).max() <= 0.4
 
 
+def test_intervals_that_are_changed_are_seen(memory):
+    data = problem.make()
+    data.obs[0].intervals["scan"].data["last"][0] = 11
+    before = data.obs[0].detdata["signal"].data.copy()
+    Pipeline([NoiseWeight(view="scan")], memory=memory).apply(data)
+    weighted = data.obs[0].detdata["signal"].data[3] == 4.0 * before[3]
+    assert weighted[3:11].all() and not weighted[11:31].any() and weighted[31:88].all()
+
+
 def test_split_pipelines_give_the_same():
     operators = [*problem.binning()[:2], Host(), *problem.binning()[2:]]
     operators += [ScanMap(map="zmap", subtract=True), BuildNoiseWeighted(zmap="second"), Clip()]
@@ -647,6 +656,26 @@ def test_the_weights_of_temperature_alone_are_fused():
     wanted = ran(operators, device=False)
     assert wanted["zmap"].shape[2] == 1 and wanted["zmap"].any()
     assert_same(ran(operators, device=False, compiled=True), wanted)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_profile_counts_each_second_and_byte_once(memory, compiled):
+    pipeline = Pipeline(problem.binning("scan"), memory=memory)
+    pipeline = pipeline.compile() if compiled else pipeline
+    ingot.profile.reset()
+    ingot.profile.start()
+    pipeline.apply(problem.make())
+    ingot.profile.stop()
+    found = ingot.profile.rows()
+    (whole,) = (row for row in found if len(row.path) == 1)
+    assert whole.name == pipeline.name
+    assert sum(row.own for row in found if row.kind != "kernel") == pytest.approx(whole.seconds)
+    moved = [now - before for now, before in zip(memory.backend.moved(), memory._before)]
+    assert [sum(row.bytes_up for row in found), sum(row.bytes_down for row in found)] == moved
+    names = ["PointingDetector", "PixelsHealpix", "StokesWeights", "BuildNoiseWeighted"]
+    kernels = ["pointing_detector", "pixels_healpix", "stokes_weights_IQU", "build_noise_weighted"]
+    wanted = {("+".join(names), "+".join(kernels)): "fused"} if compiled else dict.fromkeys(zip(names, kernels), "ingot")
+    assert {row.path[1:]: row.implementation for row in found if row.kind == "compiled" and row.path[1] != "zero"} == wanted
 
 
 def test_size_classes_are_what_is_planned_with(memory):

@@ -33,7 +33,10 @@ def command(*words):
 def tiny():
     """A whole run, and what it found."""
     work = satellite.Workflow("tiny")
-    return work, satellite.run(work)
+    ingot.profile.start()
+    found = satellite.run(work)
+    ingot.profile.stop()
+    return work, found
 
 
 def bits(work):
@@ -199,6 +202,7 @@ def test_a_run_that_is_killed_goes_on(tiny, tmp_path):
         assert all(maps[name].tobytes() == tiny[0].data[name].sky().tobytes() for name in satellite.MAPS)
     with np.load(tmp_path / "again" / "amplitudes.npz") as written:
         assert written["values"].tobytes() == tiny[0].data["amplitudes"].data.tobytes()
+    assert "\nDestripe|BinMap|Pipeline," in (tmp_path / "again" / "timing.csv").read_text()
 
 
 def test_what_is_written(tiny, tmp_path):
@@ -217,8 +221,10 @@ def test_what_is_written(tiny, tmp_path):
     with open(tmp_path / "timing.csv", newline="") as file:
         table = list(csv.DictReader(file))
     rows = {row["path"]: row for row in table}
-    assert rows["Destripe|BinMap|Pipeline|BuildNoiseWeighted|build_noise_weighted"]["implementation"] == "ingot"
-    assert all(float(row["seconds min"]) <= float(row["seconds median"]) <= float(row["seconds max"]) for row in table)
+    built = rows["Destripe|BinMap|Pipeline|BuildNoiseWeighted|build_noise_weighted"]
+    assert (built["kind"], built["implementation"], built["calls"]) == ("compiled", "ingot", "73")  # the right side, and each step
+    outermost = sum(float(row["seconds"]) for row in table if "|" not in row["path"])
+    assert sum(float(row["own"]) for row in table) == pytest.approx(outermost, rel=1e-6) and outermost < found["seconds"]["all"]
 
 
 def test_sizes_and_their_shares_are_those_of_the_specification():
@@ -238,9 +244,11 @@ def test_progress_is_shown_on_terminals_alone(capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_the_command_prints_figures_and_refuses_what_it_does_not_know():
-    done = command("satellite", "--size", "tiny", "--noise", "white", "--threads", "1")
+def test_the_command_prints_figures_and_refuses_what_it_does_not_know(tmp_path):
+    done = command("satellite", "--size", "tiny", "--noise", "white", "--threads", "1", "--trace", tmp_path / "run.json")
     assert done.returncode == 0 and "hits 70000, pixels 1352 hit, 1253 good" in done.stdout, done.stderr
+    events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
+    assert {"Destripe", "ScanMap", "scan_map"} <= {event["name"] for event in events}
     assert command("satellite", "--size", "huge").returncode == 2
 
 
