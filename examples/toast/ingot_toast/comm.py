@@ -26,7 +26,7 @@ class Comm:
             raise ValueError(f"groups of {self.group_size} processes cannot be made of {self.size}: take a divisor")
         self.n_groups = self.size // self.group_size
         self.group, self.group_rank = self.rank // self.group_size, self.rank % self.group_size
-        self.group_comm = None if world is None else self.world.Split(self.group, self.group_rank)
+        self.group_comm = None if self.world is None else self.world.Split(self.group, self.group_rank)
 
     @classmethod
     def of_mpi(cls, group_size: int | None = None) -> Comm:

@@ -73,11 +73,16 @@ def test_the_same_number_of_processes_gives_the_same_bits(runs):
 
 
 def test_times_are_gathered(runs):
-    with open(runs / "4-groups" / "timing.csv", newline="") as file:
-        rows = {row["path"]: row for row in csv.DictReader(file)}
-    for path, implementation in (("Destripe", ""), ("Destripe|BinMap|MPI.Alltoallv", "mpi")):
-        assert (rows[path]["processes"], rows[path]["implementation"]) == ("4", implementation)
-        assert 0 < float(rows[path]["seconds_min"]) <= float(rows[path]["seconds_mean"]) <= float(rows[path]["seconds_max"])
+    wanted = {
+        "4-groups": {"Destripe": "", "Destripe|BinMap|MPI.Alltoallv": "mpi"},
+        "4-detectors": {"SimulateScan|MPI.Barrier": "mpi", "Destripe|BinMap|apply_covariance": "ingot"},
+    }
+    for run, paths in wanted.items():
+        with open(runs / run / "timing.csv", newline="") as file:
+            rows = {row["path"]: row for row in csv.DictReader(file)}
+        for path, implementation in paths.items():
+            assert (rows[path]["processes"], rows[path]["implementation"]) == ("4", implementation)
+            assert 0 < float(rows[path]["seconds_min"]) <= float(rows[path]["seconds_mean"]) <= float(rows[path]["seconds_max"])
 
 
 def test_a_process_that_fails_ends_the_others(cache):

@@ -33,6 +33,7 @@ def command(*words):
 def tiny():
     """A whole run, and what it found."""
     work = satellite.Workflow("tiny")
+    ingot.profile.reset()
     ingot.profile.start()
     found = satellite.run(work)
     ingot.profile.stop()
