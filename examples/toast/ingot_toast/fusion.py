@@ -157,6 +157,10 @@ class Fused(Operator):
     def _finalize(self, data: Data) -> Any:
         return [op.finalize(data) for op in self.operators][-1]
 
+    def _abandon(self, data: Data) -> None:
+        for op in self.operators:
+            op._abandon(data)
+
 
 def groups(operators: Sequence[Operator], device: dict[str, bool]) -> list[list[Operator]]:
     """Operators in groups that can be fused; the log says why a group ends. Those that `device` names stay alone."""

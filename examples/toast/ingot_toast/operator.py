@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,12 +80,15 @@ class Operator:
     - `supports_accel()`: whether it works on arrays of a device as well, as one does that gives them to compiled functions;
     - `_exec(data, detectors)`: the work, for these detectors; called any number of times;
     - `_create(data, detectors)`, if it makes objects: makes them, zero, before `_exec`;
-    - `_finalize(data)`, if something is to be done once at the end, on the host.
+    - `_finalize(data)`, if something is to be done once at the end, on the host;
+    - `_abandon(data)`, if it remembers anything from one `exec` to the next: forgets it, where one raised; called any number of times;
+    - `whole_detectors = True`, if a call needs all detectors, as a solver does: pipelines do not split them then.
 
     In `_exec`, `.data` of an object is an array where the operator runs, read-only if it is not provided.
     """
 
     name: str = ""
+    whole_detectors: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
         for name, value in options.items():
@@ -123,15 +127,16 @@ class Operator:
 
     def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
         """Works on these detectors (all, if None); KeyError if something required is not there."""
-        self._check(data)
-        self._create(data, detectors)
-        self._run(data, detectors, here().memory)
+        with self._or_abandon(data):
+            self._check(data)
+            self._create(data, detectors)
+            self._run(data, detectors, here().memory)
 
     def finalize(self, data: Data) -> Any:
         """Ends the work of all `exec` so far."""
         if type(self)._finalize is Operator._finalize:
             return None
-        with Place(operator=self.name).entered(), ingot.profile(self.name):
+        with self._or_abandon(data), Place(operator=self.name).entered(), ingot.profile(self.name):
             return self._finalize(data)
 
     def apply(self, data: Data, detectors: Sequence[str] | None = None) -> Any:
@@ -157,6 +162,15 @@ class Operator:
         with Place(memory, self.name, reads, writes).entered(), ingot.profile(self.name):
             self._exec(data, detectors)
 
+    @contextlib.contextmanager
+    def _or_abandon(self, data: Data) -> Iterator[None]:
+        """Where something inside raises, what was begun is abandoned."""
+        try:
+            yield
+        except BaseException:
+            self._abandon(data)
+            raise
+
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         pass
 
@@ -165,6 +179,9 @@ class Operator:
 
     def _finalize(self, data: Data) -> Any:
         return None
+
+    def _abandon(self, data: Data) -> None:
+        pass
 
 
 class Flow:

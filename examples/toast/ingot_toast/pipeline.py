@@ -10,7 +10,7 @@ from typing import Any, Literal
 import ingot
 
 from . import dispatch
-from .data import Data
+from .data import Data, Observation
 from .fusion import Fused, groups
 from .memory import Buffer, Key, Memory, Place, default_memory, size_class
 from .operator import Flow, Keys, Operator, as_keys, keys_of
@@ -57,6 +57,7 @@ class Pipeline(Operator):
         self._touched: dict[int, Buffer] = {}
         self._made: list[Key] = []
         self._ending: dict[Key, int] = {}
+        self._seen: list[Observation] = []
         self._is_running = False
 
     def steps(self) -> list[Operator]:
@@ -96,9 +97,14 @@ class Pipeline(Operator):
 
     def _begin(self, data: Data) -> None:
         """Looks which keys are new (`_made`), and which of them end with the pipeline (`_ending`), with their last use."""
-        flow = Flow(self.steps(), self.keep)
-        self._made = [key for key in flow.provided if not any(key[1] in store for store in data.stores(key[0]))]
+        flow, known = Flow(self.steps(), self.keep), {id(ob) for ob in self._seen}
+        fresh = data.with_observations(ob for ob in data.obs if id(ob) not in known)
+        new = self._made if self._is_running else flow.provided
+        checked = [key for key in new if not self._is_running or key[0] != "global"]
+        there = {key for key in checked if any(key[1] in store for store in fresh.stores(key[0]))}
+        self._made = [key for key in new if key not in there]
         self._ending = {key: place for key, place in flow.handed_on.items() if key in self._made}
+        self._seen += fresh.obs
         self._is_running = True
 
     # Where operators run.
@@ -134,19 +140,13 @@ class Pipeline(Operator):
 
     def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
         """Runs the operators on these detectors (all, if None)."""
-        self._check(data)
-        if not self._is_running:
+        with self._or_abandon(data), self._chosen_implementation(), Place(operator=self.name).entered(), ingot.profile(self.name):
+            self._check(data)
             self._begin(data)
-        with self._chosen_implementation(), Place(operator=self.name).entered(), ingot.profile(self.name):
-            memory = self._device()
-            try:
-                sets = self._sets(data, detectors)
-                self._plan_rows(data, [d for part in sets for d in part])
-                for part in sets:
-                    self._run_set(data, part, memory, is_only=len(sets) == 1)
-            except BaseException:
-                self._leave_after_error(data)
-                raise
+            memory, sets = self._device(), self._sets(data, detectors)
+            self._plan_rows(data, [d for part in sets for d in part])
+            for part in sets:
+                self._run_set(data, part, memory, is_only=len(sets) == 1)
 
     def _sets(self, data: Data, detectors: Sequence[str] | None) -> list[list[str]]:
         chosen = data.detectors(detectors)
@@ -258,21 +258,26 @@ class Pipeline(Operator):
 
     def _finalize(self, data: Data) -> Any:
         """Ends the operators; gives the result of the last one."""
-        result = None
-        try:
-            with self._chosen_implementation():
-                for op in self.steps():
-                    result = op.finalize(data)
-            self._drop(data, self._ending)
-            self._give_back(list(self._touched.values()))
-        except BaseException:
-            self._leave_after_error(data)
-            raise
-        self._forget(data)
+        result, everywhere = None, self._everywhere(data)
+        with self._chosen_implementation():
+            for op in self.steps():
+                result = op.finalize(data)
+        self._drop(everywhere, self._ending)
+        self._give_back(list(self._touched.values()))
+        self._forget(everywhere)
         return result
 
-    def _leave_after_error(self, data: Data) -> None:
+    def _everywhere(self, data: Data) -> Data:
+        """The data with all observations that were worked on."""
+        whole = data.with_observations([])
+        whole.obs = list({id(ob): ob for ob in (*self._seen, *data.obs)}.values())
+        return whole
+
+    def _abandon(self, data: Data) -> None:
         """Frees everything; what was there before is brought back as it is, what is new is removed."""
+        data = self._everywhere(data)
+        for op in self.steps():
+            op._abandon(data)
         self._drop(data, self._made)
         for buffer in list(self._touched.values()):
             try:
@@ -283,6 +288,6 @@ class Pipeline(Operator):
         self._forget(data)
 
     def _forget(self, data: Data) -> None:
-        self._made, self._ending, self._is_running = [], {}, False
+        self._made, self._ending, self._seen, self._is_running = [], {}, [], False
         for ob in data.obs:
             ob.detdata.planned.clear()

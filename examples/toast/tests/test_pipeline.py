@@ -448,6 +448,82 @@ def test_exceptions_free_everything(error, detector_sets, memory):
         assert_same(everything(data), everything(weighted))  # what is new is gone, what was changed is as it was then
 
 
+class Counts(Operator):
+    """Remembers what it has begun."""
+
+    begun: list[str] = []
+    fails_at_the_end: bool = False
+
+    def _exec(self, data, detectors):
+        self.begun.extend(ob.name for ob in data.obs)
+
+    def _finalize(self, data):
+        if self.fails_at_the_end:
+            raise ValueError("on purpose")
+        self.begun.clear()
+
+    def _abandon(self, data):
+        self.begun[:] = ["abandoned"]
+
+
+def test_operators_forget_what_they_began_where_something_raises(memory):
+    for around in (lambda op: [op, Fails()], lambda op: [Pipeline([op]), Fails()], lambda op: [Pipeline([op], memory="host"), Fails()]):
+        op = Counts(begun=[])
+        with pytest.raises(ValueError, match="on purpose"):
+            Pipeline(around(op), memory=memory).apply(problem.make())
+        assert op.begun == ["abandoned"]
+    for pipeline in (True, False):
+        op = Counts(begun=[], fails_at_the_end=True)
+        with pytest.raises(ValueError, match="on purpose"):
+            (Pipeline([op], memory=memory) if pipeline else op).apply(problem.make())
+        assert op.begun == ["abandoned"]
+
+    class Needs(Counts):
+        def requires(self):
+            return {"shared": ["angles"]}
+
+    op, data = Needs(begun=[]), problem.make()
+    data.obs[0].shared["angles"] = np.zeros(90)
+    op.exec(data.with_observations(data.obs[:1]))
+    assert op.begun == ["ob0"]
+    with pytest.raises(KeyError, match="Needs requires shared 'angles'"):
+        op.exec(data.with_observations(data.obs[1:]))
+    assert op.begun == ["abandoned"]
+
+
+def test_what_nested_pipelines_have_begun_is_freed(memory):
+    data = problem.make()
+    inner = Pipeline(problem.binning()[:3], memory=memory, keep=["quats", "pixels", "weights"])
+    with pytest.raises(ValueError, match="on purpose"):
+        Pipeline([inner, Fails()], memory=memory).apply(data)
+    assert_nothing_left(memory)
+    assert not inner._is_running and names(data) == ([{"signal", "flags"}] * 2, {"pixel_dist"})
+
+
+def test_all_observations_so_far_are_those_that_an_exception_frees(memory):
+    data, fails = problem.make(), Fails()
+    pipeline = Pipeline([*problem.binning()[:3], fails], memory=memory, keep=["quats"])
+    Fails._exec, raises = (lambda self, data, detectors: None), Fails._exec
+    try:
+        pipeline.exec(data.with_observations(data.obs[:1]))
+    finally:
+        Fails._exec = raises
+    with pytest.raises(ValueError, match="on purpose"):
+        pipeline.exec(data.with_observations(data.obs[1:]))
+    assert_nothing_left(memory)
+    assert names(data) == ([{"signal", "flags"}] * 2, {"pixel_dist"}) and not data.obs[0].detdata.planned
+
+
+def test_what_a_later_observation_has_stays():
+    data = problem.make()
+    data.obs[1].detdata["quats"] = np.full((3, 50, 4), 7.0)
+    pipeline = Pipeline(problem.binning(), device=False)
+    for ob in data.obs:
+        pipeline.exec(data.with_observations([ob]))
+    pipeline.finalize(data)
+    assert "quats" in data.obs[1].detdata and "pixels" not in data.obs[0].detdata
+
+
 def test_errors_of_kernels_free_everything(memory):
     """A pixel in a submap that is not kept."""
     data = problem.make()
