@@ -34,11 +34,11 @@ class DetData(Buffer):
         return detector in self._row
 
     def __getitem__(self, detector: str) -> np.ndarray:
-        """The samples of a detector (S[, k])."""
-        return self.data[self._row[detector]]
+        """The samples of a detector (S[, k]), where the running operator is; KeyError if it has none there."""
+        return self.data[int(self.indices([detector])[0])]
 
     def __setitem__(self, detector: str, values: Any) -> None:
-        self.data[self._row[detector]] = values
+        self.data[int(self.indices([detector])[0])] = values
 
     def indices(self, detectors: Iterable[str]) -> np.ndarray:
         """The rows of detectors in `data`, where the running operator is: int32 (D,)."""

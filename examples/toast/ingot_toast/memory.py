@@ -101,7 +101,7 @@ class Pool:
     """Blocks of a device's memory, which are kept when they are freed, for the next ones of their size.
 
     `limit` is a number of bytes (int) or a share of the device (float, up to 1.0): with a share each, several processes
-    use one device. In use and cached blocks together stay within it.
+    use one device. In use and cached blocks together stay within it; what kernels allocate themselves comes on top.
     """
 
     def __init__(self, backend: HostBackend, limit: int | float | None = None) -> None:
@@ -180,11 +180,12 @@ class Place:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[None]:
-        token = _place.set(self)
-        try:
-            yield
-        finally:
-            _place.reset(token)
+        with contextlib.nullcontext() if self.memory is None else self.memory.holding(()):
+            token = _place.set(self)
+            try:
+                yield
+            finally:
+                _place.reset(token)
 
 
 _place: contextvars.ContextVar[Place] = contextvars.ContextVar("place", default=Place())
@@ -239,6 +240,7 @@ class Buffer:
             raise KeyError(f"{place.operator} uses {self.label}, which is neither in its requires() nor in its provides()")
         if place.memory is not None:
             place.memory.stage(self)
+            place.memory.needed.add(id(self))
         array = self.to_host() if place.memory is None else self._device
         if writes:
             self.host_valid, self.device_valid = place.memory is None, place.memory is not None
@@ -279,7 +281,7 @@ def buffers_of(item: Any) -> list[Buffer]:
 
 @dataclass(eq=False)
 class Memory:
-    """The copies on one device: made, filled, brought back and freed, within a limit, and counted.
+    """The copies on one device: made, filled, brought back and freed, within a limit, and counted; of one thread at a time.
 
     `where` is a device of `ingot` ("gpu", "emulated", ...), "host", or a backend; `limit` that of its `Pool`.
     """
@@ -287,7 +289,7 @@ class Memory:
     where: Any
     limit: int | float | None = None
     needed: set[int] = field(default_factory=set)
-    """The `id`s of what the running operator needs: it is not dropped."""
+    """The `id`s of what the running operator needs or was given: it is not dropped."""
 
     def __post_init__(self) -> None:
         self.backend: HostBackend = self.where
@@ -300,6 +302,15 @@ class Memory:
 
     def __str__(self) -> str:
         return self.backend.name
+
+    @contextlib.contextmanager
+    def holding(self, buffers: Sequence[Buffer]) -> Iterator[None]:
+        """Drops none of these inside, nor what is given to an operator there."""
+        before, self.needed = self.needed, {*self.needed, *map(id, buffers)}
+        try:
+            yield
+        finally:
+            self.needed = before
 
     def create(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
         """Makes room for a copy, whose elements are not yet valid; of detector data, for the rows of `detectors`."""
@@ -339,7 +350,7 @@ class Memory:
         with self._counted(buffer) as traffic, ingot.profile("zero"):
             traffic.zeroed += buffer._device.nbytes
             buffer._block.view(np.int64).fill(0)
-        buffer.host_valid, buffer.device_valid = False, True
+        buffer.host_valid, buffer.device_valid, buffer.lost = False, True, ""
 
     def free(self, buffer: Buffer, why: str = "it was freed on the device") -> None:
         """Frees the copy. If it was the only valid one, the object cannot be read any more."""
@@ -349,7 +360,7 @@ class Memory:
             buffer.lost = why
         self.staged.pop(id(buffer), None)
         self.pool.free(buffer._block)
-        buffer._block = buffer._device = buffer.memory = None
+        buffer._block = buffer._device = buffer.memory = buffer._runs = None
         buffer.device_valid = False
 
     def holds(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> bool:
@@ -405,9 +416,10 @@ class Memory:
                 return self.pool.allocate(nbytes)
             except MemoryError:
                 if not droppable:
-                    free = max(self.pool.free_bytes, 0)
-                    what = f"{buffer.label} needs {size_class(nbytes)} bytes on {self}"
-                    raise MemoryError(f"{what}: of the limit of {self.pool.limit} bytes {free} are free, so much would fit") from None
+                    free, size = max(self.pool.free_bytes, 0), size_class(nbytes)
+                    limit = f"of the limit of {self.pool.limit} bytes {free} are free"
+                    why = f"{limit}, so much would fit" if size > free else f"{limit}, but so much the device itself does not have"
+                    raise MemoryError(f"{buffer.label} needs {size} bytes on {self}: {why}") from None
                 self.free(droppable.pop(0))
 
 

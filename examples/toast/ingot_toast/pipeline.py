@@ -130,6 +130,25 @@ class Pipeline(Operator):
             return False
         return self.device.get(op.name, True) if isinstance(self.device, dict) else True
 
+    # Which detectors.
+
+    @property
+    def whole_detectors(self) -> bool:  # type: ignore[override]
+        """Whether it needs all detectors in a call: one of its operators does, or hands a sum over them on to another."""
+        return bool(self._why_whole())
+
+    def _why_whole(self) -> str:
+        """Why its detectors cannot be worked on in parts; empty if they can."""
+        steps = self.steps()
+        for place, one in enumerate(steps):
+            if one.whole_detectors:
+                return f"{one.name} needs all detectors in a call"
+            changed = {key for key in keys_of(one.provides()) if key[0] == "global"}
+            for other in (*steps[:place], *steps[place + 1 :]):
+                for kind, name in changed & set(keys_of(other.requires())):
+                    return f"{one.name} changes {kind} {name!r}, which {other.name} uses: give each a pipeline"
+        return ""
+
     @contextlib.contextmanager
     def _chosen_implementation(self) -> Iterator[None]:
         given = self.implementation
@@ -144,6 +163,8 @@ class Pipeline(Operator):
             self._check(data)
             self._begin(data)
             memory, sets = self._device(), self._sets(data, detectors)
+            if len(sets) > 1 and (why := self._why_whole()):
+                raise ValueError(f"{self.name} cannot work on {len(sets)} sets of detectors one after the other: {why}")
             self._plan_rows(data, [d for part in sets for d in part])
             for part in sets:
                 self._run_set(data, part, memory, is_only=len(sets) == 1)
@@ -153,67 +174,81 @@ class Pipeline(Operator):
         if self.detector_sets == "ALL":
             return [chosen]
         sets = [[d] for d in chosen] if self.detector_sets == "SINGLE" else self.detector_sets
-        return [part for part in ([d for d in given if d in set(chosen)] for given in sets) if part]
+        return [part for part in ([d for d in given if d in set(chosen)] for given in sets) if part] or [[]]
 
     def _plan_rows(self, data: Data, detectors: list[str]) -> None:
         """New detector data that survives gets rows for all sets at once."""
         for ob in data.obs:
             ob.detdata.planned.update({name: detectors for kind, name in set(self._made) - set(self._ending) if kind == "detdata"})
 
-    def _run_set(self, data: Data, detectors: list[str], memory: Memory | None, is_only: bool) -> None:
-        steps = self.steps()
+    def _run_set(
+        self, data: Data, detectors: list[str], memory: Memory | None, is_only: bool = False, first: int = 0, ends: bool = True
+    ) -> None:
+        """Runs the operators from the first of these on; intermediates stay if they do not end here, for other detectors."""
         if memory is not None and self.staging:
-            need, what = self._need(data, detectors, memory)
+            need, what = self._need(data, detectors, memory, first)
             if need > memory.pool.limit:  # what earlier calls left there goes back
-                self._end_set(data, free=True)
-                need, what = self._need(data, detectors, memory)
+                self._end_set(data, free=True, ends=first == 0)
+                need, what = self._need(data, detectors, memory, first)
             if need > memory.pool.limit:
-                self._end_set(data, free=True)
-                if len(detectors) < 2:
-                    length = max((ob.n_samples for ob in data.obs), default=0) * memory.pool.limit // need
-                    limit = f"of the limit of {memory.pool.limit} bytes on {memory}: about {length} samples would fit"
-                    raise MemoryError(f"{what}, {need} bytes for {' '.join(detectors)} at once, {limit}")
-                middle = len(detectors) // 2
-                for half in (detectors[:middle], detectors[middle:]):
-                    self._run_set(data, half, memory, is_only=False)
+                length = max((ob.n_samples for ob in data.obs), default=0) * memory.pool.limit // need
+                limit = f"of the limit of {memory.pool.limit} bytes on {memory}: about {length} samples would fit"
+                self._halve(data, detectors, memory, first, ends, f"{what}, {need} bytes for {' '.join(detectors)} at once, {limit}")
                 return
-        for place, op in enumerate(steps):
+        for place, op in enumerate(self.steps()[first:], first):
             op._check(data)
             op._create(data, detectors)
             there = memory if self._runs_there(op, memory) else None
-            self._stage(data, op, detectors, there)
-            if isinstance(op, Pipeline):
-                op.exec(data, detectors)
-            else:
-                op._run(data, detectors, there)
+            with contextlib.ExitStack() as held:
+                try:
+                    self._stage(data, op, detectors, there, held)
+                except MemoryError as error:  # the device gives less than the limit
+                    if there is None:
+                        raise
+                    held.close()
+                    self._halve(data, detectors, there, place, ends, str(error))
+                    return
+                if isinstance(op, Pipeline):
+                    op.exec(data, detectors)
+                else:
+                    op._run(data, detectors, there)
             if not self.staging:
                 self._give_back(op.buffers(data))
-            self._drop(data, [key for key, last in self._ending.items() if last == place and key[0] == "detdata"])
-        self._end_set(data, free=not is_only)
+            if ends:
+                self._drop(data, [key for key, last in self._ending.items() if last == place and key[0] == "detdata"])
+        self._end_set(data, free=not is_only, ends=ends)
 
-    def _stage(self, data: Data, op: Operator, detectors: list[str], memory: Memory | None) -> None:
-        """Brings what an operator needs to where it runs."""
-        buffers = op.buffers(data)
+    def _halve(self, data: Data, detectors: list[str], memory: Memory, first: int, ends: bool, why: str) -> None:
+        """Goes on with one half of the detectors after the other; MemoryError where that cannot be."""
+        self._end_set(data, free=True, ends=first == 0)
+        if len(detectors) < 2:
+            raise MemoryError(why)
+        if whole := self._why_whole():
+            raise MemoryError(f"{why}; it cannot be fewer detectors at once: {whole}")
+        middle = len(detectors) // 2
+        self._run_set(data, detectors[:middle], memory, first=first, ends=first == 0)
+        self._run_set(data, detectors[middle:], memory, first=first, ends=ends)
+
+    def _stage(self, data: Data, op: Operator, detectors: list[str], memory: Memory | None, held: contextlib.ExitStack) -> None:
+        """Brings what an operator needs to where it runs, and keeps it there until `held` ends."""
         if memory is None:
             for buffer in op.buffers(data, keys_of(op.requires())):
                 buffer.to_host()
             return
-        memory.needed = {id(buffer) for buffer in buffers}
-        try:
-            for buffer in buffers:
-                if not self.staging:
-                    buffer.to_host()
-                if buffer.memory is not memory:
-                    self._touched[id(buffer)] = buffer
-                memory.stage(buffer, detectors)
-        finally:
-            memory.needed = set()
+        buffers = op.buffers(data)
+        held.enter_context(memory.holding(buffers))
+        for buffer in buffers:
+            if not self.staging:
+                buffer.to_host()
+            if buffer.memory is not memory:
+                self._touched[id(buffer)] = buffer
+            memory.stage(buffer, detectors)
 
-    def _need(self, data: Data, detectors: list[str], memory: Memory) -> tuple[int, str]:
+    def _need(self, data: Data, detectors: list[str], memory: Memory, first: int = 0) -> tuple[int, str]:
         """The most bytes of the device that are needed at once for a set of detectors, and what needs them."""
         most, what = 0, ""
         alive = {id(b): (b.label, b._block.nbytes) for b in memory.staged.values() if b.device_valid and not b.host_valid}
-        for place, op in enumerate(self.steps()):
+        for place, op in enumerate(self.steps()[first:], first):
             if not op.missing(data):
                 op._create(data, detectors)
             used, made = op.buffers(data), op.buffers(data, keys_of(op.provides()))
@@ -236,9 +271,10 @@ class Pipeline(Operator):
 
     # Ends.
 
-    def _end_set(self, data: Data, free: bool) -> None:
-        """Ends the intermediates of a set of detectors; with `free`, detector data leaves the device."""
-        self._drop(data, [key for key in self._ending if key[0] == "detdata"])
+    def _end_set(self, data: Data, free: bool, ends: bool = True) -> None:
+        """With `ends`, the intermediates of a set of detectors end; with `free`, detector data leaves the device."""
+        if ends:
+            self._drop(data, [key for key in self._ending if key[0] == "detdata"])
         if free:
             self._give_back([buffer for buffer in self._touched.values() if buffer.key[0] == "detdata"])
 

@@ -262,7 +262,7 @@ def test_a_device_that_has_less_than_the_limit():
         memory.upload(third)
         assert first.memory is None and second.memory is memory
         memory.needed = {id(second), id(third)}
-        with pytest.raises(MemoryError, match="so much would fit"):
+        with pytest.raises(MemoryError, match="needs 131072 bytes .* are free, but so much the device itself does not have"):
             memory.upload(first)
     finally:
         ingot.set_memory_limit(device, 0)
@@ -301,6 +301,40 @@ def test_what_makes_way_where_memory_is_short(backend):
     np.testing.assert_array_equal(items["b"].data, np.full(128, float(ord("b"))))
     memory.upload(items["b"])  # the host has what was changed of `c` now
     assert items["c"].memory is None
+
+
+def test_what_is_given_to_an_operator_stays_until_it_ends(backend):
+    """Also where it is not staged before: an operator within an operator."""
+    memory, first, second = Memory(backend, 1500), Buffer(values=np.full(128, 2.0)), Buffer(values=np.ones(128))
+    with Place(memory, "reads", frozenset([first.key]), frozenset()).entered():
+        held = first.data
+        with pytest.raises(MemoryError, match="needs 1024 bytes"):
+            second.data
+        np.testing.assert_array_equal(host_of(held), np.full(128, 2.0))
+    assert not memory.needed
+    memory.upload(second)
+    assert first.memory is None
+
+
+def test_zeros_take_the_place_of_what_was_lost(memory):
+    item = Buffer(values=np.ones(3))
+    with on(memory):
+        item.data[...] = 2.0
+    memory.free(item)
+    with pytest.raises(RuntimeError, match="has no valid copy"):
+        item.data
+    memory.zero(item)
+    np.testing.assert_array_equal(item.data, np.zeros(3))
+
+
+def test_the_rows_of_a_copy_that_was_freed_do_not_count(memory):
+    item = DetData(["a", "b", "c"], (4,))
+    item.data[:] = np.arange(3.0)[:, None]
+    memory.upload(item, ["c"])
+    memory.free(item)
+    with on(memory):
+        assert item.indices(["b", "c"]).tolist() == [1, 2]
+        np.testing.assert_array_equal(host_of(item["b"]), np.ones(4))
 
 
 def test_transfers_have_rows(memory):
