@@ -6,13 +6,14 @@ requires and which it provides.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .comm import Comm
-from .memory import Buffer, buffers_of, here
+from .memory import NO_KEY, Buffer, buffers_of, here
 
 KINDS = ("global", "meta", "detdata", "shared", "intervals")
 INTERVAL = np.dtype([("start", "f8"), ("stop", "f8"), ("first", "i8"), ("last", "i8")])
@@ -75,14 +76,27 @@ class Store(MutableMapping):
 
     def __setitem__(self, name: str, value: Any) -> None:
         item = Buffer(values=value) if isinstance(value, np.ndarray) else value
-        for buffer in buffers_of(item):
+        buffers = buffers_of(item)
+        for buffer in buffers:
+            if buffer.key not in (NO_KEY, (self.kind, name)):
+                raise ValueError(f"{self.kind} {name!r} would be the array that {buffer.label} is: give it a copy")
+        if name in self._items:
+            self._release(name, buffers)
+        for buffer in buffers:
             buffer.key = (self.kind, name)
         self._items[name] = item
 
     def __delitem__(self, name: str) -> None:
-        for buffer in buffers_of(self._items.pop(name)):
-            if buffer.memory is not None:
-                buffer.memory.free(buffer)
+        self._release(name)
+        del self._items[name]
+
+    def _release(self, name: str, but: Sequence[Buffer] = ()) -> None:
+        """Frees copies on devices of what is no longer here."""
+        for buffer in buffers_of(self._items[name]):
+            if all(buffer is not other for other in but):
+                if buffer.memory is not None:
+                    buffer.memory.free(buffer, f"{buffer.label} was removed, and its copy freed on the device")
+                buffer.key = NO_KEY
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._items)
@@ -149,16 +163,25 @@ class SharedStore(Store):
 
 
 class Intervals:
-    """Sorted, disjoint runs of samples `first <= s < last`: `data`, which kernels are given, is a record array (V,) of `INTERVAL`."""
+    """Sorted, disjoint runs of samples `0 <= first <= s < last`: `data`, which kernels are given, is a record array (V,) of `INTERVAL`.
+
+    With the `times` of the samples, float64 (S,), it has those of the first and last sample of each.
+    """
 
     def __init__(self, first: Any, last: Any, times: np.ndarray | None = None) -> None:
         self.data = np.zeros(len(first), INTERVAL).view(np.recarray)
+        if len(first) and not all(np.issubdtype(np.asarray(ends).dtype, np.integer) for ends in (first, last)):
+            raise TypeError("the ends of intervals are numbers of samples, integers")
         self.data["first"], self.data["last"] = first, last
         runs = self.data
-        if (runs["last"] < runs["first"]).any() or (runs["first"][1:] < runs["last"][:-1]).any():
-            raise ValueError("intervals are sorted and disjoint, first <= last")
+        if (runs["last"] < runs["first"]).any() or (runs["first"][1:] < runs["last"][:-1]).any() or (runs["first"] < 0).any():
+            raise ValueError("intervals are sorted and disjoint, 0 <= first <= last")
         if times is not None and len(runs):
-            runs["start"], runs["stop"] = times[runs["first"]], times[np.maximum(runs["last"] - 1, runs["first"])]
+            if runs["last"].max() > len(times):
+                raise ValueError(f"an interval ends at sample {runs['last'].max()}, but there are {len(times)} times")
+            at = np.minimum(runs["first"], max(len(times) - 1, 0))  # an empty one at the end has the last time
+            if len(times):
+                runs["start"], runs["stop"] = times[at], times[np.maximum(runs["last"] - 1, at)]
 
     def __len__(self) -> int:
         return len(self.data)
@@ -218,12 +241,13 @@ class Observation:
 
 
 class Data:
-    """Observations, and objects that belong to all of them: `data["map"]`. Arrays there become a `Buffer`."""
+    """Observations, each of a name of its own, and objects that belong to all of them: `data["map"]`, arrays as `Buffer`."""
 
     def __init__(self, observations: Iterable[Observation] = (), comm: Comm | None = None) -> None:
         self.obs = list(observations)
         self.comm = comm or Comm()
         self.objects = Store("global")
+        self.check_names()
 
     def __getitem__(self, name: str) -> Any:
         return self.objects[name]
@@ -236,6 +260,11 @@ class Data:
 
     def __contains__(self, name: object) -> bool:
         return name in self.objects
+
+    def check_names(self) -> None:
+        """ValueError where observations have the same name, which stands for one in layouts and checkpoints."""
+        if twice := [name for name, count in Counter(ob.name for ob in self.obs).items() if count > 1]:
+            raise ValueError(f"each observation has a name of its own, but {', '.join(map(repr, twice))}")
 
     def with_observations(self, observations: Iterable[Observation]) -> Data:
         """Data of some of the observations, with the same global objects."""
@@ -267,12 +296,14 @@ class Data:
 class PixelDistribution:
     """Which part of a sky of `n_pix` pixels this process keeps: submaps of `n_pix_submap` consecutive pixels.
 
-    `submaps` are the numbers of those that it keeps; `global2local` int64 (n_submap,) has their rows, or -1.
+    `submaps` are the numbers of those that it keeps, ascending; `global2local` int64 (n_submap,) has their rows, or -1.
     """
 
     def __init__(self, n_pix: int, n_pix_submap: int, submaps: Any = None) -> None:
         self.n_pix, self.n_pix_submap, self.n_submap = n_pix, n_pix_submap, -(-n_pix // n_pix_submap)
         self.submaps = np.arange(self.n_submap) if submaps is None else np.asarray(submaps, np.int64)
+        if (np.diff(self.submaps) <= 0).any() or len(self.submaps) and not 0 <= self.submaps[0] <= self.submaps[-1] < self.n_submap:
+            raise ValueError(f"submaps are ascending numbers below {self.n_submap}, not {self.submaps.tolist()}")
         table = np.full(self.n_submap, -1, np.int64)
         table[self.submaps] = np.arange(len(self.submaps))
         self.global2local = Buffer(values=table)

@@ -100,6 +100,7 @@ class Fused(Operator):
         options.setdefault("name", "+".join(op.name for op in operators))
         super().__init__(operators=list(operators), **options)
         self._kept: dict[str, tuple[tuple[int, ...], str]] | None = None
+        self._stored: set[str] = set()
 
     def _handed_on(self) -> list[str]:
         """The detector data that the operators make for each other alone."""
@@ -115,10 +116,19 @@ class Fused(Operator):
     def supports_accel(self) -> bool:
         return all(op.supports_accel() for op in self.operators)
 
+    def kernels(self) -> list[str]:
+        return [kernel for op in self.operators for kernel in op.kernels()]
+
+    def _is_one(self) -> bool:
+        """Whether it runs as one function: another implementation may have been chosen since it was made."""
+        return all(dispatch.chosen(kernel) == "ingot" for kernel in self.kernels())
+
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        names = [name for name in self._handed_on() if not data.buffers("detdata", name)]
+        names = [name for name in self._handed_on() if name in self._stored or not data.buffers("detdata", name)]
+        self._stored = set() if self._is_one() else set(names)
         for op in self.operators:
             op._create(data, detectors)
+        names = [name for name in names if name not in self._stored]
         shapes = {name: data.buffers("detdata", name) for name in names}
         self._kept = {name: (found[0].shape[2:], found[0].dtype.name) for name, found in shapes.items() if found}
         for name in names:
@@ -129,6 +139,9 @@ class Fused(Operator):
         assert self._kept is not None
         names, own = list(self._kept), self.operators[0].view
         if not isinstance(argument, Argument):
+            if not np.isscalar(argument) and argument is not None:
+                kind = type(argument).__name__
+                raise TypeError(f"{self.name} gives a kernel a plain {kind}: `shared`, `each` or `whole` say which part of it is a block's")
             return ("whole", 0), argument
         kind, value = argument.kind, argument.value
         if kind in ("rows", "table") and value in names:
@@ -142,10 +155,18 @@ class Fused(Operator):
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         assert self._kept is not None
+        if not self._is_one():
+            for op in self.operators:
+                op._exec(data, detectors)
+            self._drop_stored(data)
+            return
         kernels, memory = tuple(op.plain_kernel() for op in self.operators), here().memory
         most_detectors, most_samples = (HostBackend if memory is None else memory.backend).block_of_fused
         for ob in data.obs:
             spans, chosen = ob.intervals[self.operators[0].view].data, ob.select(detectors, self.operators[0].det_mask)
+            seen = spans["last"] > spans["first"]
+            if chosen and seen.any() and (spans["first"][seen].min() < 0 or spans["last"][seen].max() > ob.n_samples):
+                raise IndexError(f"intervals {self.operators[0].view!r} reach beyond the {ob.n_samples} samples of {ob.name}")
             longest = int(max(spans["last"] - spans["first"], default=0))
             for start in range(0, len(chosen), most_detectors):
                 some = chosen[start : start + most_detectors]
@@ -158,8 +179,14 @@ class Fused(Operator):
         return [op.finalize(data) for op in self.operators][-1]
 
     def _abandon(self, data: Data) -> None:
+        self._drop_stored(data)
         for op in self.operators:
             op._abandon(data)
+
+    def _drop_stored(self, data: Data) -> None:
+        for name in self._stored:
+            data.remove("detdata", name)
+        self._stored = set()
 
 
 def groups(operators: Sequence[Operator], device: dict[str, bool]) -> list[list[Operator]]:
@@ -182,6 +209,10 @@ def _why_not(group: Sequence[Operator], op: Operator, device: dict[str, bool]) -
             return f"{one.name} is no operator of a kernel"
         if not one.samplewise:
             return f"{one.name} does not treat each sample for itself"
+        if type(one)._exec is not KernelOperator._exec or type(one).calls is not KernelOperator.calls:
+            return f"{one.name} has a way of its own to call its kernel"
+        if one.whole_detectors:
+            return f"{one.name} needs all detectors in a call"
         if one.name in device:
             return f"the pipeline says where {one.name} runs"
         if other := [name for name in map(dispatch.chosen, one.kernels()) if name != "ingot"]:

@@ -23,6 +23,7 @@ import numpy as np
 
 Key = tuple[str, str]
 """Kind and name of an object, such as ("detdata", "signal")."""
+NO_KEY: Key = ("", "")
 
 
 class HostBackend:
@@ -207,7 +208,7 @@ class Buffer:
         given = (shape,) if isinstance(shape, int) else tuple(shape)
         self.shape: tuple[int, ...] = given if host is None else host.shape
         self.dtype = np.dtype(dtype) if host is None else host.dtype
-        self.key: Key = ("", "")
+        self.key = NO_KEY
         self.memory: Memory | None = None
         self.host_valid, self.device_valid, self.lost = host is not None, False, ""
         self._host = host

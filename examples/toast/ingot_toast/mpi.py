@@ -138,9 +138,6 @@ class DistributePixels(Operator):
     def supports_accel(self) -> bool:
         return True
 
-    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        pass
-
     def _finalize(self, data: Data) -> None:
         hit = data[self.hit_submaps].to_host()
         distribution = PixelDistribution(self.n_pix, -(-self.n_pix // len(hit)), np.flatnonzero(hit))

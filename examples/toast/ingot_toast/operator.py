@@ -78,7 +78,7 @@ class Operator:
     - `requires()` and `provides()`: the names of the objects that it reads, and that it makes or changes; what it changes
       in place stands in both;
     - `supports_accel()`: whether it works on arrays of a device as well, as one does that gives them to compiled functions;
-    - `_exec(data, detectors)`: the work, for these detectors; called any number of times;
+    - `_exec(data, detectors)`: the work, for these detectors; called any number of times; one with a `_finalize` may have none;
     - `_create(data, detectors)`, if it makes objects: makes them, zero, before `_exec`;
     - `_finalize(data)`, if something is to be done once at the end, on the host;
     - `_abandon(data)`, if it remembers anything from one `exec` to the next: forgets it, where one raised; called any number of times;
@@ -91,6 +91,9 @@ class Operator:
     whole_detectors: ClassVar[bool] = False
 
     def __init__(self, **options: Any) -> None:
+        for name in traits_of(type(self)):
+            if isinstance(default := getattr(type(self), name, None), (list, dict)):
+                self.__dict__[name] = default.copy()
         for name, value in options.items():
             setattr(self, name, value)
         self.name = self.name or type(self).__name__
@@ -154,6 +157,7 @@ class Operator:
         return list({id(b): b for kind, name in wanted for b in data.buffers(kind, name)}.values())
 
     def _check(self, data: Data) -> None:
+        data.check_names()
         if missing := self.missing(data):
             raise KeyError(f"{self.name} requires {', '.join(f'{kind} {name!r}' for kind, name in missing)}, which some observation lacks")
 
@@ -175,7 +179,8 @@ class Operator:
         pass
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        raise NotImplementedError(f"{type(self).__name__} has no _exec")
+        if type(self)._finalize is Operator._finalize:
+            raise NotImplementedError(f"{type(self).__name__} has no _exec")
 
     def _finalize(self, data: Data) -> Any:
         return None

@@ -24,7 +24,9 @@ class Pipeline(Operator):
     On a device, what they require is copied there once, what they make stays there from one to the next, and what is to
     survive is copied back once, by `finalize`: keys of `keep`, keys that were there before, and those that no later
     operator requires. The others are intermediates and end with the pipeline, also on the host. A set of detectors that
-    the device has no room for is halved: operators may be called with any part of the detectors.
+    the device has no room for is halved: operators may be called with any part of the detectors. Where they may not - one
+    says `whole_detectors`, or uses a global object that another makes of all detectors -, that is a MemoryError, and more
+    than one set a ValueError.
     """
 
     operators: list[Operator] = []
@@ -44,6 +46,24 @@ class Pipeline(Operator):
 
     def __init__(self, operators: Sequence[Operator] = (), **options: Any) -> None:
         super().__init__(operators=list(operators), **options)
+        self._touched: dict[int, Buffer] = {}
+        self._made: list[Key] = []
+        self._ending: dict[Key, int] = {}
+        self._seen: list[Observation] = []
+        self._is_running = False
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        before = getattr(self, name, None)
+        super().__setattr__(name, Memory(value) if name == "memory" and isinstance(value, str) else value)
+        if name in ("operators", "device", "detector_sets"):
+            try:
+                self._check_options()
+            except ValueError:
+                super().__setattr__(name, before)
+                raise
+
+    def _check_options(self) -> None:
+        """ValueError where options do not go with each other, or with those of the operators."""
         masks = {op.name: op.det_mask for op in self.steps() if hasattr(op, "det_mask")}
         if len(set(masks.values())) > 1:
             raise ValueError(f"the operators of a pipeline leave out the same detectors, but their det_mask differs: {masks}")
@@ -52,13 +72,6 @@ class Pipeline(Operator):
         sets: Any = self.detector_sets if isinstance(self.detector_sets, list) else []
         if twice := [detector for detector, count in Counter(d for part in sets for d in part).items() if count > 1]:
             raise ValueError(f"each detector is in one set, but {', '.join(twice)}")
-        if isinstance(self.memory, str):
-            self.memory = Memory(self.memory)
-        self._touched: dict[int, Buffer] = {}
-        self._made: list[Key] = []
-        self._ending: dict[Key, int] = {}
-        self._seen: list[Observation] = []
-        self._is_running = False
 
     def steps(self) -> list[Operator]:
         """The operators, those of pipelines without options of their own among them."""
@@ -140,13 +153,14 @@ class Pipeline(Operator):
     def _why_whole(self) -> str:
         """Why its detectors cannot be worked on in parts; empty if they can."""
         steps = self.steps()
+        if needs := [op.name for op in steps if op.whole_detectors]:
+            return f"{needs[0]} needs all detectors in a call"
+        at_the_end = [op for op in steps if type(op)._exec is Operator._exec and not isinstance(op, Pipeline)]
         for place, one in enumerate(steps):
-            if one.whole_detectors:
-                return f"{one.name} needs all detectors in a call"
             changed = {key for key in keys_of(one.provides()) if key[0] == "global"}
             for other in (*steps[:place], *steps[place + 1 :]):
-                for kind, name in changed & set(keys_of(other.requires())):
-                    return f"{one.name} changes {kind} {name!r}, which {other.name} uses: give each a pipeline"
+                if other not in at_the_end and (both := changed & set(keys_of(other.requires()))):
+                    return f"{one.name} changes global {min(both)[1]!r}, which {other.name} uses: give each a pipeline"
         return ""
 
     @contextlib.contextmanager
@@ -160,6 +174,7 @@ class Pipeline(Operator):
     def exec(self, data: Data, detectors: Sequence[str] | None = None) -> None:
         """Runs the operators on these detectors (all, if None)."""
         with self._or_abandon(data), self._chosen_implementation(), Place(operator=self.name).entered(), ingot.profile(self.name):
+            self._check_options()
             self._check(data)
             self._begin(data)
             memory, sets = self._device(), self._sets(data, detectors)
@@ -199,19 +214,22 @@ class Pipeline(Operator):
             op._check(data)
             op._create(data, detectors)
             there = memory if self._runs_there(op, memory) else None
+            lack = ""
             with contextlib.ExitStack() as held:
                 try:
                     self._stage(data, op, detectors, there, held)
                 except MemoryError as error:  # the device gives less than the limit
                     if there is None:
                         raise
-                    held.close()
-                    self._halve(data, detectors, there, place, ends, str(error))
-                    return
+                    lack = str(error) or f"there is no memory for {op.name} on {there}"
                 if isinstance(op, Pipeline):
                     op.exec(data, detectors)
-                else:
+                elif not lack:
                     op._run(data, detectors, there)
+            if lack:
+                assert there is not None
+                self._halve(data, detectors, there, place, ends, lack)
+                return
             if not self.staging:
                 self._give_back(op.buffers(data))
             if ends:

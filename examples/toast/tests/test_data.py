@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from ingot_toast import Buffer, Comm, Data, DetData, Intervals, Observation, Operator, PixelDistribution, PixelMap
+from ingot_toast import Buffer, Comm, Data, DetData, Intervals, Memory, Observation, Operator, Pipeline, PixelDistribution, PixelMap
 from ingot_toast.comm import blocks, detectors_of_ranks, evenly, grid
 
 
@@ -71,6 +71,17 @@ def test_intervals(ob):
     for first, last in (([4, 1], [6, 3]), ([1, 2], [3, 4]), ([3], [1])):
         with pytest.raises(ValueError, match="intervals are sorted and disjoint"):
             Intervals(first, last)
+    with pytest.raises(ValueError, match="0 <= first <= last"):
+        Intervals([-5], [-2])
+    for first, last in (([0.5], [3]), ([0], [3.0]), (["0"], [3])):
+        with pytest.raises(TypeError, match="integers"):
+            Intervals(first, last)
+    assert len(Intervals([], [])) == 0
+    at_the_end = Intervals([0, 10], [5, 10], times)
+    assert at_the_end.data["start"].tolist() == [0.0, 4.5] and at_the_end.data["stop"].tolist() == [2.0, 4.5]
+    assert Intervals([0], [0], times[:0]).data["start"].tolist() == [0.0]
+    with pytest.raises(ValueError, match="an interval ends at sample 11, but there are 10 times"):
+        Intervals([3], [11], times)
 
 
 def test_views(ob):
@@ -109,20 +120,71 @@ def test_global_objects(ob):
 
 
 def test_maps():
-    distribution = PixelDistribution(50, 12, [4, 0, 2])
+    distribution = PixelDistribution(50, 12, [0, 2, 4])
     assert (distribution.n_submap, distribution.n_local) == (5, 3)
-    assert distribution.global2local.data.tolist() == [1, -1, 2, -1, 0]
+    assert distribution.global2local.data.tolist() == [0, -1, 1, -1, 2]
     sky = np.random.default_rng(1).standard_normal((50, 3))
     own = PixelMap.of_sky(distribution, sky)
     assert own.shape == (3, 12, 3) and own.units == "K"
-    np.testing.assert_array_equal(own.data[1], sky[:12])
-    np.testing.assert_array_equal(own.data[0, :2], sky[48:])
+    np.testing.assert_array_equal(own.data[0], sky[:12])
+    np.testing.assert_array_equal(own.data[2, :2], sky[48:])
     wanted = sky.copy()
     wanted[12:24] = wanted[36:48] = 0
     np.testing.assert_array_equal(own.sky(), wanted)
     assert not PixelMap(distribution, 1, np.int32).data.any()
     with pytest.raises(ValueError, match=r"the map has shape \(3, 12, 2\)"):
         PixelMap(distribution, 2, values=np.zeros((3, 12, 3)))
+
+
+@pytest.mark.parametrize("submaps", [[4, 0, 2], [1, 1], [-1, 2], [0, 5]], ids=str)
+def test_submaps_that_are_not_in_order_are_refused(submaps):
+    """An exchange takes those of an owner to stand together."""
+    with pytest.raises(ValueError, match=r"submaps are ascending numbers below 5, not \["):
+        PixelDistribution(50, 12, submaps)
+    assert PixelDistribution(50, 12, []).n_local == 0
+
+
+def test_observations_of_one_name_are_refused(ob):
+    """Layouts and checkpoints know them by name: two would share their amplitudes."""
+    twin = Observation("one", ["a"], 5)
+    with pytest.raises(ValueError, match="each observation has a name of its own, but 'one'"):
+        Data([ob, twin])
+    data = Data([ob])
+    with pytest.raises(ValueError, match="but 'one'"):
+        data.with_observations([ob, twin])
+    data.obs.append(twin)
+    for op in (Operator(), Pipeline()):
+        with pytest.raises(ValueError, match="but 'one'"):
+            op.exec(data)
+
+
+def test_one_array_has_one_name(ob):
+    ob.detdata["signal"] = np.ones((3, 10))
+    with pytest.raises(ValueError, match="detdata 'copy' would be the array that detdata.signal is: give it a copy"):
+        ob.detdata["copy"] = ob.detdata["signal"]
+    assert "copy" not in ob.detdata and ob.detdata["signal"].key == ("detdata", "signal")
+    ob.detdata["signal"] = ob.detdata["signal"]  # the same again
+    data = Data([ob])
+    data["dist"] = PixelDistribution(50, 12)
+    with pytest.raises(ValueError, match="global 'other' would be the array that global.dist is"):
+        data["other"] = data["dist"]
+    moved = ob.detdata["signal"]
+    del ob.detdata["signal"]
+    ob.detdata["copy"] = moved
+    assert ob.detdata["copy"].key == ("detdata", "copy") and ob.detdata["copy"]["b"].all()
+
+
+@pytest.mark.parametrize("kind", ["detdata", "global"])
+def test_what_is_replaced_leaves_the_device(ob, kind):
+    memory, data = Memory("host"), Data([ob])
+    (store,) = data.stores(kind)
+    store["x"] = np.ones((3, 10))
+    old = store["x"]
+    memory.upload(old)
+    store["x"] = old
+    assert old.memory is memory
+    store["x"] = np.zeros((3, 10))
+    assert memory.pool.in_use == 0 and not memory.staged and old.data.all() and not store["x"].data.any()
 
 
 class Options(Operator):
@@ -158,6 +220,15 @@ def test_options_of_a_wrong_type_are_refused(name, value):
 def test_unknown_options_are_refused():
     with pytest.raises(AttributeError, match="Options has no option 'counts'; it has count, factor, mode, name, names, pair, table, text"):
         Options(counts=1)
+
+
+def test_defaults_belong_to_one_operator_alone():
+    one = Options()
+    one.names.append("a")
+    one.table["a"] = True
+    assert Options().names == Options.names == [] and Options().table == Options.table == {}
+    given = ["b"]
+    assert Options(names=given).names is given
 
 
 def test_operators_say_what_is_missing(ob):

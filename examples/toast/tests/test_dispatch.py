@@ -167,6 +167,50 @@ def test_kernels_of_ones_own_have_rows(is_compiled, monkeypatch):
     assert {row.path: row.implementation for row in ingot.profile.rows() if row.name == "double"} == wanted
 
 
+def fused_steps():
+    return [*problem.binning("scan"), ScanMap(view="scan", map="sky", subtract=True), NoiseWeight(view="scan")]
+
+
+@pytest.mark.parametrize("where", ["cpu", "emulated", "host"])
+def test_what_is_chosen_after_compiling_runs(where):
+    """Operators that are one run one by one then, and store what they hand on to each other, which ends with them."""
+    options = {"device": False} if where == "cpu" else {"memory": where}
+    want = data_with_amplitudes()
+    Pipeline(fused_steps(), device=False, keep=["pixels"]).apply(want)
+    made = Pipeline(fused_steps(), keep=["pixels"], **options).compile()
+    assert len(made.steps()) == 1
+    for choice in ("python", None, "numpy", None):
+        for detector_sets in ("ALL", "SINGLE"):
+            ingot.profile.reset()
+            made.detector_sets = detector_sets
+            dispatch.use(choice)
+            data = data_with_amplitudes()
+            made.apply(data)
+            found = {(row.name, row.implementation) for row in ingot.profile.rows() if row.implementation in ("python", "numpy", "fused")}
+            assert found == ({(name, choice) for name in FUSED} if choice else {("+".join(FUSED), "fused")})
+            assert all(set(ob.detdata) == {"signal", "flags", "pixels"} for ob in data.obs)
+            np.testing.assert_allclose(data["zmap"].data, want["zmap"].data, rtol=1e-11, atol=1e-11)
+            for ob, other in zip(data.obs, want.obs):
+                np.testing.assert_allclose(ob.detdata["signal"].data, other.detdata["signal"].data, rtol=1e-11, atol=1e-11)
+                np.testing.assert_array_equal(ob.detdata["pixels"].data, other.detdata["pixels"].data)
+        if where != "cpu":
+            assert made.memory.pool.in_use == 0
+
+
+FUSED = ["pointing_detector", "pixels_healpix", "stokes_weights_IQU", "build_noise_weighted", "scan_map", "noise_weight"]
+
+
+def test_operators_that_run_one_by_one_leave_nothing_where_one_fails():
+    made = Pipeline([*problem.binning("scan")], device=False).compile()
+    dispatch.use("python")
+    data = data_with_amplitudes()
+    data["pixel_dist"] = type(data["pixel_dist"])(12 * problem.NSIDE**2, problem.N_PIX_SUBMAP, [1])
+    for operator in (made, made.steps()[0]):
+        with pytest.raises(IndexError):
+            operator.apply(data)
+        assert all(set(ob.detdata) == {"signal", "flags"} for ob in data.obs)
+
+
 def test_names_that_are_wrong_are_refused():
     with pytest.raises(ValueError, match="'scan_map' has an implementation 'ingot' already"):
         dispatch.register("scan_map", "ingot", print)

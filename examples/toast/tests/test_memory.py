@@ -36,7 +36,7 @@ def objects():
     ob.detdata["signal"], ob.detdata["quats"] = rng.standard_normal((3, 20)), rng.standard_normal((3, 20, 4))
     ob.detdata["pixels"], ob.detdata["flags"] = rng.integers(-1, 99, (3, 20)), rng.integers(0, 9, (3, 20)).astype(np.uint8)
     ob.shared["boresight"], ob.shared["flags"] = rng.standard_normal((20, 4)), np.arange(20).astype(np.uint8)
-    store, distribution = Store("global"), PixelDistribution(60, 12, [3, 1])
+    store, distribution = Store("global"), PixelDistribution(60, 12, [1, 3])
     store["map"] = PixelMap(distribution, 3, values=rng.standard_normal((2, 12, 3)))
     store["counts"] = PixelMap(distribution, 1, np.int32, "1", rng.integers(0, 9, (2, 12, 1)).astype(np.int32))
     store["dist"], store["one"], store["empty"] = distribution, Buffer(values=np.float32(3)), Buffer((0, 4))
