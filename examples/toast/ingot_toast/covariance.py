@@ -145,21 +145,22 @@ class Covariance(KernelOperator):
     inverse: str = "inverse_covariance"
     covariance: str = "covariance"
     rcond: str = "rcond"
-    _begun = False
+    _before: dict[str, PixelMap | None] | None = None
+    """What the sums have replaced, once they are begun."""
 
     def requires(self) -> Keys:
-        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
-        return {
-            "meta": [self.noise], "shared": shared_flags, "detdata": [self.pixels, self.weights, *det_flags],
-            "global": [self.pixel_dist], "intervals": [] if self.view is None else [self.view],
-        }  # fmt: skip
+        detdata = [self.pixels, self.weights, self.det_flags]
+        return self.keys({"meta": [self.noise], "shared": [self.shared_flags], "detdata": detdata, "global": [self.pixel_dist]})
 
     def provides(self) -> Keys:
         return {"global": [self.hits, self.inverse, self.covariance, self.rcond]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        if not self._begun or self.hits not in data:
-            self._begun = True
+        if self._before is None or self.hits not in data:
+            self._before = {name: data.objects.get(name) for name in (self.hits, self.inverse)}
+            for replaced in self._before.values():
+                if replaced is not None:
+                    replaced.to_host()
             data[self.hits] = PixelMap(data[self.pixel_dist], 1, np.int64, "1")
             data[self.inverse] = PixelMap(data[self.pixel_dist], 6, units="1/K2")
 
@@ -171,13 +172,19 @@ class Covariance(KernelOperator):
         masks = [self.det_flag_mask, intervals(self.view), shared(self.shared_flags), self.shared_flag_mask]
         return [*maps, *samples, *flags, noise, *masks]
 
+    def _abandon(self, data: Data) -> None:
+        for name, replaced in (self._before or {}).items():
+            data.remove("global", name)
+            if replaced is not None:
+                data[name] = replaced
+        self._before = None
+
     def _finalize(self, data: Data) -> None:
-        self._begun = False
         between = exchange(data, self.pixel_dist)
         inverse = between.collect(data[self.inverse].to_host())
         cov, rcond = invert_covariance(inverse, self.threshold)
-        between.owned[self.covariance] = cov
         data[self.hits] = between.map(between.collect(data[self.hits].to_host()), "1")
         data[self.inverse] = between.map(inverse, "1/K2")
         data[self.covariance] = between.map(cov, "K2")
         data[self.rcond] = between.map(rcond, "1")
+        self._before = None

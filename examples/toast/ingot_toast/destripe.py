@@ -7,6 +7,7 @@ map, B bins one. Conjugate gradients need M, its transpose, P and B, which are p
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -85,9 +86,9 @@ def count_runs(
 ):  # fmt: skip
     """Good samples of a step that lie side by side in one pixel are a run: counts them, int64 (n_amp,), or writes them down.
 
-    start: int64 (detectors,), the first amplitude of each; steps with amplitude_flags, uint8 (n_amp,), have none. With `filled`, run r of amplitude a goes to run_start[a] + r: run_pixel,
-    int64 (runs,), its pixel in a map (n_local * n_pix_submap, 3), and run_weights, float64 (runs, 3), the sum of its weights. Samples
-    are good where flags, uint8 (rows, samples), are 0.
+    start: int64 (detectors,), the first amplitude of each; steps with amplitude_flags, uint8 (n_amp,), have none. With `filled`,
+    run r of amplitude a goes to run_start[a] + r: run_pixel, int64 (runs,), its pixel in a map (n_local * n_pix_submap, 3), and
+    run_weights, float64 (runs, 3), the sum of its weights. Samples are good where flags, uint8 (rows, samples), are 0.
     """
     n_samples = pixels.shape[1]
     first, last = spans(intervals, n_samples)
@@ -148,8 +149,12 @@ def project_runs(run_start, run_pixel, run_weights, scale, good, amplitudes, see
 
 @ingot.jit
 def offset_variance(good, length, weight):
-    """The variances (K²) of steps of which so many of `length` samples are good: float64 (n,); 0 for half of them or fewer."""
-    return np.where(good > 0.5 * length, 1.0 / (weight * np.maximum(good, 1.0)), 0.0)
+    """The variances (K²) of steps of which so many of `length` samples are good: float64 (n,); 0 for half of them or fewer.
+
+    It is 0 as well where the weight, 1/K², of a sample is 0, negative or not finite.
+    """
+    known = (weight > 0.0) & (weight < np.inf)
+    return np.where((good > 0.5 * length) & known, 1.0 / (np.where(known, weight, 1.0) * np.maximum(good, 1.0)), 0.0)
 
 
 @ingot.jit
@@ -168,17 +173,20 @@ for function in (copy_samples, fill_samples, flag_for_solver, count_runs, bin_ru
     dispatch.register(function.__name__, "ingot", function)
 
 
+TEMPLATE = "destripe_template"
+"""Samples that the solver works on, in detdata."""
+
+
 class Samples(KernelOperator):
     """What works on samples of the detectors from `source` to `signal`: both in detdata, float64."""
 
-    signal: str = "template"
+    signal: str = TEMPLATE
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        for ob in data.obs:
-            ob.detdata.ensure(self.signal, detectors=ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.signal)
 
 
 class CopySignal(Samples):
@@ -188,7 +196,7 @@ class CopySignal(Samples):
     source: str = "signal"
 
     def requires(self) -> Keys:
-        return {"detdata": [self.source], "intervals": [] if self.view is None else [self.view]}
+        return self.keys({"detdata": [self.source]})
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         return [rows(self.source), table(self.source), rows(self.signal), table(self.signal), intervals(self.view)]
@@ -201,7 +209,7 @@ class FillSignal(Samples):
     value: float = 0.0
 
     def requires(self) -> Keys:
-        return {"intervals": [] if self.view is None else [self.view]}
+        return self.keys({})
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         return [rows(self.signal), table(self.signal), float(self.value), intervals(self.view)]
@@ -221,18 +229,14 @@ class FlagForSolver(KernelOperator):
     solver_flags: str = "solver_flags"
 
     def requires(self) -> Keys:
-        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
-        return {
-            "global": [self.pixel_dist, self.rcond], "detdata": [self.pixels, *det_flags], "shared": shared_flags,
-            "intervals": [] if self.view is None else [self.view],
-        }  # fmt: skip
+        maps, detdata = [self.pixel_dist, self.rcond], [self.pixels, self.det_flags]
+        return self.keys({"global": maps, "detdata": detdata, "shared": [self.shared_flags]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.solver_flags]}
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
-        for ob in data.obs:
-            ob.detdata.ensure(self.solver_flags, (), np.uint8, "1", ob.select(detectors, self.det_mask))
+        self.ensure(data, detectors, self.solver_flags, (), np.uint8, "1")
 
     def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
         seen = [whole(data[self.pixel_dist].global2local), whole(data[self.rcond]), rows(self.pixels), table(self.pixels)]
@@ -286,8 +290,8 @@ class ClearMap(Operator):
 class BinMap(Operator):
     """The binned map of a signal, kelvin: covariance times the noise-weighted map that the operators `build` accumulate.
 
-    `build` adds this process's samples to `zmap`; the map has those of all. `options` are those of pipelines. A `zmap` that is there
-    is used, and stays.
+    `build` adds this process's samples to `zmap`, and `finalize` those of the other processes. `options` are those of pipelines. A
+    `zmap` that is there is used, and stays.
     """
 
     build: Operator = BuildNoiseWeighted()
@@ -312,24 +316,22 @@ class BinMap(Operator):
                 self._pipeline(ClearMap(map=self.zmap)).apply(data)
         self.build.exec(data, detectors)
 
-    def _finalize(self, data: Data) -> None:
+    def _abandon(self, data: Data) -> None:
+        self.build._abandon(data)
+        if self._begun and not self._existed:
+            data.remove("global", self.zmap)
         self._begun = False
+
+    def _finalize(self, data: Data) -> None:
         self.build.finalize(data)
         between = exchange(data, self.pixel_dist)
+        if between.world is not None:
+            data[self.zmap].data[...] = between.spread(between.collect(data[self.zmap].to_host()))
         names = {"pixel_dist": self.pixel_dist, "covariance": self.covariance, "zmap": self.zmap, "map": self.map}
-        if between.world is None:
-            self._pipeline(ApplyCovariance(**names)).apply(data)
-        else:
-            zmap = between.collect(data[self.zmap].to_host())
-            product = np.empty_like(zmap)
-            dispatch.call("apply_covariance", between.owned[self.covariance], zmap, product)
-            made = between.spread(product)
-            if self.map in data:
-                data[self.map].data[...] = made
-            else:
-                data[self.map] = PixelMap(data[self.pixel_dist], 3, values=made)
+        self._pipeline(ApplyCovariance(**names)).apply(data)
         if not self._existed:
             del data[self.zmap]
+        self._begun = False
 
     def _pipeline(self, *operators: Operator) -> Pipeline:
         return Pipeline(operators, **{name: value for name, value in self.options.items() if name != "detector_sets"})
@@ -368,17 +370,27 @@ def conjugate_gradients(
 ) -> dict[str, Any]:  # fmt: skip
     """Solves apply(x) = rhs, of a symmetric matrix, from 0 on, until |rhs - apply(x)|² < tolerance |rhs|².
 
-    `inner` is the scalar product. The state after each step, which `watch` is shown and from which the solver goes on when it
+    Raises ArithmeticError where a scalar product is not finite, or none can be divided by. `inner` is the scalar product. The state after each step, which `watch` is shown and from which the solver goes on when it
     is given: step, the vectors x, residual and direction, and the numbers rz and squares (|residual|² of all steps, the first one
     |rhs|²).
     """
+
+    def checked(value: float, step: int) -> float:
+        if not math.isfinite(value):
+            raise ArithmeticError(f"a scalar product of the solver is {value} after {step} steps: is a sample, a weight or a pixel not finite?")
+        return value
+
     if state is None:
         z = precondition(rhs)
         state = {"step": 0, "x": np.zeros_like(rhs), "residual": rhs, "direction": z, "rz": inner(rhs, z), "squares": [inner(rhs, rhs)]}
+    checked(state["rz"] + state["squares"][-1], state["step"])
     while state["step"] < max_steps and state["squares"][-1] >= tolerance * state["squares"][0] and state["squares"][-1] > 0.0:
         x, residual, direction, rz = (state[name] for name in ("x", "residual", "direction", "rz"))
         product = apply(direction)
-        factor = rz / inner(direction, product)
+        curvature = checked(inner(direction, product), state["step"])
+        if curvature == 0.0 or rz == 0.0:
+            raise ArithmeticError(f"the solver cannot go on after {state['step']} steps: the equations say nothing of the residual")
+        factor = rz / curvature
         x, residual = add_scaled(x, factor, direction), add_scaled(residual, -factor, product)
         z = precondition(residual)
         following = inner(residual, z)
@@ -386,6 +398,7 @@ def conjugate_gradients(
             "step": state["step"] + 1, "x": x, "residual": residual, "direction": add_scaled(z, following / rz, direction),
             "rz": following, "squares": [*state["squares"], inner(residual, residual)],
         }  # fmt: skip
+        checked(following + state["squares"][-1], state["step"])
         watch(state)
     return state
 
@@ -430,7 +443,7 @@ class Runs:
     ) -> None:  # fmt: skip
         layout = data["offsets"]
         self.data, self.pixel_dist, self.covariance = data, names["pixel_dist"], covariance
-        self.scale, self.good = np.zeros(layout.n_amp), data["good_samples"].data.copy()
+        self.scale, self.good = np.zeros(layout.n_amp), data["destripe_good_samples"].to_host()
         for ob in data.obs:
             for detector in ob.select(detectors):
                 own = layout.start[ob.name, detector]
@@ -447,10 +460,9 @@ class Runs:
         between = exchange(self.data, self.pixel_dist)
         local = np.zeros((between.distribution.n_local, between.distribution.n_pix_submap, 3))
         dispatch.call("bin_runs", self.start, self.pixel, self.weights, self.scale, amplitudes, local.reshape(-1, 3))
-        zmap = between.collect(local)
-        product = np.empty_like(zmap)
-        dispatch.call("apply_covariance", between.owned[self.covariance], zmap, product)
-        seen, projected = between.spread(product), np.zeros_like(amplitudes)
+        zmap = between.spread(between.collect(local))
+        seen, projected = np.empty_like(zmap), np.zeros_like(amplitudes)
+        dispatch.call("apply_covariance", self.data[self.covariance].to_host(), zmap, seen)
         runs = self.start, self.pixel, self.weights, self.scale, self.good
         dispatch.call("project_runs", *runs, amplitudes, seen.reshape(-1, 3), projected)
         return projected
@@ -459,9 +471,11 @@ class Runs:
 class Destripe(Operator):
     """Takes offsets of steps of `step_length` samples out of `signal`, of all detectors at once; `finalize` gives the solver's state.
 
-    The amplitudes stay as global `amplitudes` float64 (n_amp,), in the order of `OffsetLayout`, with `amplitude_flags`:
-    steps of which half of the samples or fewer are good have none. `pointing` are operators that make pixels and weights anew each
-    time they are needed, where they are not stored; `options` are those of all pipelines.
+    The amplitudes stay as global `amplitudes` float64 (n_amp,), in the order of `OffsetLayout` (`offsets`), with
+    `amplitude_flags`: steps of which half of the samples or fewer are good, and those of detectors whose weight is not above 0,
+    have none. `pointing` are operators that make pixels and weights anew each time they are needed, where they are not stored;
+    `options` are those of all pipelines. Names that begin with `destripe_` are the solver's own and end with it: a ValueError
+    where one is there before. The signal is as it was where the solver raises ArithmeticError.
     """
 
     step_length: int = 1000
@@ -482,41 +496,53 @@ class Destripe(Operator):
     """Is shown the state of the solver after each step."""
     state: dict[str, Any] | None = None
     """From which state the solver goes on."""
-    _own = ("residual", "preconditioned", "projected", "offset_variance", "good_samples")
+    whole_detectors = True
+    _own = tuple(f"destripe_{name}" for name in ("residual", "preconditioned", "projected", "direction", "variance", "good_samples"))
 
     def requires(self) -> Keys:
         return {"global": [self.pixel_dist, self.covariance], "detdata": [self.signal, self.solver_flags], "meta": [self.noise]}
 
     def provides(self) -> Keys:
-        return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", *self._own]}
+        return {"detdata": [self.signal], "global": ["amplitudes", "amplitude_flags", "offsets", "solver"]}
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        maps = "solver_zmap", "solver_map"
-        for name in maps:
-            data[name] = PixelMap(data[self.pixel_dist], 3)
-        if not self.pointing:
-            for ob in data.obs:
-                ob.detdata.ensure("template", detectors=ob.select(detectors))
-        own = ["template", self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
-        with staged(data, self.options, {"detdata": own, "global": [*maps, self.covariance, self.pixel_dist]}):
-            try:
-                self._solve(data, detectors)
-            finally:
-                for kind, name in (("detdata", "template"), *(("global", name) for name in (*maps, *self._own))):
-                    data.remove(kind, name)
+        maps = "destripe_zmap", "destripe_map"
+        own = [("detdata", TEMPLATE), *(("global", name) for name in (*maps, *self._own))]
+        if taken := [name for kind, name in own if any(name in store for store in data.stores(kind))]:
+            raise ValueError(f"{', '.join(taken)}: {self.name} makes and removes what has this name")
+        kept = [TEMPLATE, self.solver_flags, *([] if self.pointing else ["pixels", "weights"])]
+
+        def remove() -> None:
+            for kind, name in own:
+                data.remove(kind, name)
+
+        try:
+            for name in maps:
+                data[name] = PixelMap(data[self.pixel_dist], 3)
+            if not self.pointing:
+                for ob in data.obs:
+                    ob.detdata.ensure(TEMPLATE, detectors=ob.select(detectors))
+            with staged(data, self.options, {"detdata": kept, "global": [*maps, self.covariance, self.pixel_dist]}):
+                try:
+                    self._solve(data, detectors)
+                finally:
+                    remove()  # before what is left is copied back
+        finally:
+            remove()
 
     def _solve(self, data: Data, detectors: Sequence[str] | None) -> None:
         self._prepare(data, detectors)
         rhs = self._projected(data, detectors, CopySignal(source=self.signal))
 
         def by_kernels(direction: np.ndarray) -> np.ndarray:
-            data["amplitudes"].data[:] = direction
-            return self._projected(data, detectors, FillSignal(), OffsetAdd(signal="template"))
+            data["destripe_direction"] = direction
+            return self._projected(data, detectors, FillSignal(), OffsetAdd(signal=TEMPLATE, amplitudes="destripe_direction"))
 
         def precondition(residual: np.ndarray) -> np.ndarray:
-            data["residual"] = residual
-            OffsetPrecond(amplitudes="residual").apply(data)
-            return data["preconditioned"].data.copy()
+            data["destripe_residual"] = residual
+            names = {"variance": "destripe_variance", "amplitudes": "destripe_residual", "result": "destripe_preconditioned"}
+            OffsetPrecond(**names).apply(data)
+            return data["destripe_preconditioned"].to_host().copy()
 
         def inner(a: np.ndarray, b: np.ndarray) -> float:
             return float(total(data.comm, dot(a, b)))
@@ -528,8 +554,8 @@ class Destripe(Operator):
             apply = Runs(data, self._pipeline, self.pointing, names, self.noise, self.covariance, detectors).apply
         found = conjugate_gradients(apply, precondition, rhs, inner, self.tolerance, self.max_steps, self.state, watch)
         data["solver"] = found
-        data["amplitudes"] = -found["x"]
-        self._pipeline(OffsetAdd(signal=self.signal)).apply(data, detectors)
+        data["destripe_direction"] = -found["x"]
+        self._pipeline(OffsetAdd(signal=self.signal, amplitudes="destripe_direction")).apply(data, detectors)
         data["amplitudes"] = found["x"]
 
     def _finalize(self, data: Data) -> dict[str, Any]:
@@ -540,8 +566,7 @@ class Destripe(Operator):
         layout = OffsetLayout(data, self.step_length, detectors=detectors)
         data["offsets"] = layout
         data["amplitude_flags"] = np.zeros(layout.n_amp, np.uint8)
-        data["amplitudes"] = np.zeros(layout.n_amp)
-        data["projected"] = np.zeros(layout.n_amp)
+        data["destripe_projected"] = np.zeros(layout.n_amp)
         self._pipeline(FillSignal(value=1.0), self._project()).apply(data, detectors)
         length, weight = np.zeros(layout.n_amp), np.ones(layout.n_amp)
         for ob in data.obs:
@@ -549,26 +574,27 @@ class Destripe(Operator):
             for detector in ob.select(detectors):
                 own = slice(layout.start[ob.name, detector], layout.start[ob.name, detector] + len(steps))
                 length[own], weight[own] = steps, ob.meta[self.noise][detector]
-        data["good_samples"] = data["projected"].data.copy()
-        data["offset_variance"] = offset_variance(data["good_samples"].data, length, weight)
-        data["amplitude_flags"] = (data["offset_variance"].data == 0.0).astype(np.uint8)
+        good = data["destripe_projected"].to_host().copy()
+        variance = offset_variance(good, length, weight)
+        data["destripe_good_samples"], data["destripe_variance"] = good, variance
+        data["amplitude_flags"] = (variance == 0.0).astype(np.uint8)
 
     def _pipeline(self, *operators: Operator, keep: Sequence[str] = ()) -> Pipeline:
         made = Pipeline(operators, keep=list(keep), **self.options)
         return made.compile() if self.fused else made
 
     def _project(self) -> OffsetProject:
-        return OffsetProject(signal="template", amplitudes="projected", det_flags=self.solver_flags, det_flag_mask=1)
+        return OffsetProject(signal=TEMPLATE, amplitudes="destripe_projected", det_flags=self.solver_flags, det_flag_mask=1)
 
     def _projected(self, data: Data, detectors: Sequence[str] | None, *source: Operator) -> np.ndarray:
-        """Mᵀ N⁻¹ Z of what `source` makes of "template"."""
+        """Mᵀ N⁻¹ Z of what `source` makes of the template."""
         flags: dict[str, Any] = {"det_flags": self.solver_flags, "det_flag_mask": 1, "shared_flags": None}
-        accumulate = BuildNoiseWeighted(signal="template", zmap="solver_zmap", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
+        accumulate = BuildNoiseWeighted(signal=TEMPLATE, zmap="destripe_zmap", noise=self.noise, pixel_dist=self.pixel_dist, **flags)
         stored = not self.pointing
-        build = self._pipeline(*source, *self.pointing, accumulate, keep=["template"] if stored else [])
-        names = {"covariance": self.covariance, "pixel_dist": self.pixel_dist, "zmap": "solver_zmap", "map": "solver_map"}
+        build = self._pipeline(*source, *self.pointing, accumulate, keep=[TEMPLATE] if stored else [])
+        names = {"covariance": self.covariance, "pixel_dist": self.pixel_dist, "zmap": "destripe_zmap", "map": "destripe_map"}
         BinMap(build=build, options=self.options, **names).apply(data, detectors)
-        data["projected"] = np.zeros(data["offsets"].n_amp)
-        back = [ScanMap(map="solver_map", signal="template", subtract=True), NoiseWeight(signal="template", noise=self.noise)]
+        data["destripe_projected"] = np.zeros(data["offsets"].n_amp)
+        back = [ScanMap(map="destripe_map", signal=TEMPLATE, subtract=True), NoiseWeight(signal=TEMPLATE, noise=self.noise)]
         self._pipeline(*([] if stored else [*source, *self.pointing]), *back, self._project()).apply(data, detectors)
-        return data["projected"].data.copy()
+        return data["destripe_projected"].to_host().copy()

@@ -1,7 +1,7 @@
 """Sums over processes: of maps, of which each process has its own submaps, and of numbers.
 
 Each submap that some process hits has one owner. A sum sends all local copies to the owners, which add them in the order of
-ranks, do with the totals what is to be done, and send them back. With one process all of this is nothing.
+ranks and send the totals back. With one process all of this is nothing.
 """
 
 from __future__ import annotations
@@ -28,12 +28,11 @@ from .operator import Keys, Operator
 class Exchange:
     """The submaps of a distribution among its processes: who owns which, and who has copies.
 
-    `submaps` are the numbers of those that this process owns, `owned` holds maps on them by name, (submaps, pixels, numbers).
+    `submaps` are the numbers of those that this process owns.
     """
 
     def __init__(self, distribution: PixelDistribution, comm: Comm) -> None:
         self.distribution, self.world = distribution, comm.world if comm.size > 1 else None
-        self.owned: dict[str, np.ndarray] = {}
         self.submaps = distribution.submaps
         if self.world is None:
             return
@@ -100,7 +99,7 @@ class DenseExchange(Exchange):
 
     def __init__(self, distribution: PixelDistribution, comm: Comm) -> None:
         self.distribution, self.world = distribution, comm.world if comm.size > 1 else None
-        self.owned, self.submaps = {}, distribution.submaps
+        self.submaps = distribution.submaps
 
     def collect(self, values: np.ndarray) -> np.ndarray:
         if self.world is None:

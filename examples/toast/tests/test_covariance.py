@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ingot_toast import Data, Observation, PixelDistribution, covariance
+from ingot_toast import Data, Observation, Pipeline, PixelDistribution, covariance
 
 ORACLE = np.load(Path(__file__).parent / "oracle" / "covariance.npz")
 
@@ -93,3 +93,28 @@ def test_a_pixel_of_a_submap_that_is_not_local_is_an_error():
     ob.detdata["flags"].data[2, 7] = ob.shared["flags"].data[7] = 0
     with pytest.raises(IndexError):
         covariance.Covariance(det_flags="flags").apply(data)
+
+
+@pytest.mark.parametrize("piped", [False, True])
+def test_sums_that_an_exception_has_ended_do_not_count(piped):
+    data, ob = problem()
+    weigh = covariance.Covariance(det_flags="flags")
+    run = Pipeline([weigh], device=False, detector_sets="SINGLE").apply if piped else weigh.apply
+    run(data)
+    names = "hits", "inverse_covariance", "covariance", "rcond"
+    want = [data[name].data.tobytes() for name in names]
+    for before in (True, False):  # maps of an earlier run come back, where there are some
+        if not before:
+            for name in names:
+                del data[name]
+        ob.detdata["flags"].data[2, 7] = ob.shared["flags"].data[7] = 0
+        kept, ob.detdata["pixels"].data[2, 7] = ob.detdata["pixels"].data[2, 7], 30
+        with pytest.raises(IndexError):
+            run(data)
+        ob.detdata["pixels"].data[2, 7] = kept
+        assert [data[name].data.tobytes() for name in names if name in data] == (want if before else [])
+        fresh = covariance.Covariance(det_flags="flags", hits="h", inverse="i", covariance="c", rcond="r")
+        fresh.apply(data)
+        run(data)
+        want = [data[name].data.tobytes() for name in names]
+        assert want == [data[name].data.tobytes() for name in "hicr"]

@@ -72,19 +72,6 @@ def test_amplitudes_and_destriped_map_are_the_oracles_once_solved(data):
     assert off(binned(data), ORACLE["out_map_destriped"], good) < 1e-9
 
 
-def test_offsets_alone_are_found(data):
-    ob, step = data.obs[0], np.arange(6000) // 100
-    detector = np.arange(6)[:, None]
-    Pipeline([], name="nothing").apply(data)
-    flagged = ORACLE["out_amplitude_flags"].reshape(6, 60)[:, step] != 0
-    ob.detdata["signal"] = ORACLE["signal_clean"] + np.where(flagged, 0.0, 1e-3 * np.sin(1 + 0.7 * step + 3.1 * detector))
-    destripe.Destripe(step_length=100).apply(data)
-    good = np.where(ORACLE["out_rcond"] > 0, ORACLE["out_hits"], 0)
-    error = binned(data)[good > 0] - ORACLE["sky"][good > 0]
-    error[:, 0] -= np.average(error[:, 0], weights=good[good > 0])
-    assert np.abs(error).max() < 2e-6
-
-
 def test_recomputed_pointing_gives_the_same_bits(data):
     first = destripe.Destripe(step_length=100, max_steps=5).apply(data)
     signal, again = data.obs[0].detdata["signal"].data.copy(), data
@@ -96,7 +83,7 @@ def test_recomputed_pointing_gives_the_same_bits(data):
     second = destripe.Destripe(step_length=100, max_steps=5, pointing=pointing, options=options).apply(again)
     np.testing.assert_array_equal(first["x"], second["x"])
     np.testing.assert_array_equal(signal, again.obs[0].detdata["signal"].data)
-    assert {"pixels", "weights", "quats", "template"}.isdisjoint(again.obs[0].detdata)
+    assert {"pixels", "weights", "quats", "destripe_template"}.isdisjoint(again.obs[0].detdata)
 
 
 def test_runs_of_samples_give_the_same_solution(data):
@@ -131,6 +118,95 @@ def test_what_the_solver_needs_for_itself_ends_with_it(data, by_runs):
     assert set(data.objects) - before[0] <= {*left, "solver"} and set(data.obs[0].detdata) == before[1]
 
 
+@pytest.mark.parametrize("existed", [False, True])
+def test_a_map_that_an_exception_has_ended_does_not_count(data, existed):
+    pixels, flags = data.obs[0].detdata["pixels"].data, data.obs[0].detdata["flags"].data
+    sample = np.flatnonzero((flags[5] & 7 == 0) & (data.obs[0].shared["flags"].data & 15 == 0))[0]
+    build = BuildNoiseWeighted(**FLAGS)
+    make = destripe.BinMap(build=Pipeline([build], device=False) if existed else build)
+    if existed:
+        data["zmap"] = PixelMap(data["pixel_dist"], 3)
+    make.exec(data, NAMES[:5])
+    kept, pixels[5, sample] = pixels[5, sample], 10**6
+    with pytest.raises(IndexError):
+        make.exec(data, NAMES[5:])
+    assert "map" not in data and ("zmap" in data) == existed
+    pixels[5, sample] = kept
+    make.apply(data)
+    assert off(data["map"].sky(), ORACLE["out_map_binned"]) < 1e-12 and ("zmap" in data) == existed
+
+
+def changed_noise(data, detector, weight):
+    data.obs[0].meta["noise"] = {**data.obs[0].meta["noise"], detector: weight}
+    Covariance(threshold=float(ORACLE["rcond_threshold"]), **FLAGS).apply(data)
+    destripe.FlagForSolver(**FLAGS).apply(data)
+
+
+@pytest.mark.parametrize("by_runs", [False, True])
+def test_a_detector_of_weight_0_has_no_amplitudes_and_harms_no_other(data, by_runs):
+    changed_noise(data, "d2", 0.0)
+    others = [name for name in NAMES if name != "d2"]
+    signal = data.obs[0].detdata["signal"]
+    want = destripe.Destripe(step_length=100, max_steps=5).apply(data, others)["x"]
+    cleaned = signal.data.copy()
+    signal.data[:] = ORACLE["signal"]
+    found = destripe.Destripe(step_length=100, max_steps=5, by_runs=by_runs).apply(data)["x"].reshape(6, 60)
+    scale = np.abs(want).max()
+    assert scale > 0 and np.abs(np.delete(found, 2, 0).ravel() - want).max() < 1e-9 * scale
+    assert (found[2] == 0).all() and (data["amplitude_flags"].data.reshape(6, 60)[2] == 1).all()
+    assert np.abs(signal.data - cleaned).max() < 1e-9 * np.abs(cleaned).max()
+
+
+@pytest.mark.parametrize("by_runs", [False, True])
+@pytest.mark.parametrize("what", ["sample", "weight"])
+def test_what_is_not_finite_is_told_before_the_signal_is_touched(data, by_runs, what):
+    signal = data.obs[0].detdata["signal"].data
+    good = np.flatnonzero(data.obs[0].detdata["solver_flags"].data[3] == 0)
+    if what == "sample":
+        signal[3, good[0]] = np.nan
+    else:
+        data.obs[0].meta["noise"] = {**data.obs[0].meta["noise"], "d3": np.inf}
+    before = signal.copy()
+    with pytest.raises(ArithmeticError, match="not finite"):
+        destripe.Destripe(step_length=100, by_runs=by_runs).apply(data)
+    np.testing.assert_array_equal(signal, before)
+    assert "amplitudes" not in data
+
+
+def test_a_covariance_is_taken_as_it_is(data):
+    """By runs too, and one that was read, not made here."""
+    changed = PixelMap(data["pixel_dist"], 6, units="K2", values=0.5 * data["covariance"].data)
+    del data["covariance"]
+    data["covariance"] = changed
+    data.remove("global", "pixel_dist_exchange")
+    found = []
+    for by_runs in (False, True):
+        data.obs[0].detdata["signal"].data[:] = ORACLE["signal"]
+        found.append(destripe.Destripe(step_length=100, max_steps=3, by_runs=by_runs).apply(data)["x"])
+    assert np.abs(found[1] - found[0]).max() < 1e-9 * np.abs(found[0]).max()
+
+
+def test_names_of_the_user_stay(data):
+    ob = data.obs[0]
+    ob.detdata["template"] = np.full((6, 6000), 3.0)
+    own = "residual", "preconditioned", "projected", "offset_variance", "good_samples", "solver_map", "solver_zmap"
+    for name in own:
+        data[name] = np.arange(5.0)
+    destripe.Destripe(step_length=100, max_steps=1).apply(data)
+    assert (ob.detdata["template"].data == 3.0).all() and all((data[name].data == np.arange(5.0)).all() for name in own)
+    assert not [name for name in (*data.objects, *ob.detdata) if name.startswith("destripe")]
+    kept, data["destripe_residual"] = data["amplitudes"].data.copy(), np.arange(5.0)
+    with pytest.raises(ValueError, match="destripe_residual"):
+        destripe.Destripe(step_length=100, max_steps=1).apply(data)
+    assert (data["destripe_residual"].data == np.arange(5.0)).all() and (data["amplitudes"].data == kept).all()
+
+
+def test_what_the_solver_provides_is_there(data):
+    op = destripe.Destripe(step_length=100, max_steps=1)
+    op.apply(data)
+    assert set(op.provides()["global"]) <= set(data.objects)
+
+
 def test_conjugate_gradients_solve_and_go_on_from_any_step():
     rng = np.random.default_rng(4)
     a = rng.standard_normal((30, 30))
@@ -156,6 +232,18 @@ def test_variances_of_steps_hang_on_how_many_samples_are_good():
     good, length = np.array([0.0, 50, 51, 100, 20, 21]), np.array([100.0, 100, 100, 100, 40, 40])
     want = [0, 0, 1 / (51 * 4.0), 1 / (100 * 4.0), 0, 1 / (21 * 4.0)]
     np.testing.assert_array_equal(destripe.offset_variance(good, length, np.full(6, 4.0)), want)
+    weight = np.array([4.0, 0.0, 0.0, -4.0, np.inf, np.nan])
+    np.testing.assert_array_equal(destripe.offset_variance(length, length, weight), [1 / 400.0, 0, 0, 0, 0, 0])
+
+
+def test_equations_without_an_answer_are_told():
+    solve = dict(inner=destripe.dot, tolerance=1e-12, max_steps=10)
+    with pytest.raises(ArithmeticError, match="not finite"):
+        destripe.conjugate_gradients(lambda x: x, lambda r: r, np.array([1.0, np.nan]), **solve)
+    with pytest.raises(ArithmeticError, match="not finite"):
+        destripe.conjugate_gradients(lambda x: x * np.inf, lambda r: r, np.ones(2), **solve)
+    with pytest.raises(ArithmeticError, match="after 0 steps"):
+        destripe.conjugate_gradients(lambda x: 0 * x, lambda r: r, np.ones(2), **solve)
 
 
 def test_what_the_solver_leaves_out():

@@ -132,9 +132,9 @@ def test_a_device_gives_the_same_maps_and_keeps_the_samples(small_problem):
     moved = {key: (traffic.bytes_up, traffic.bytes_down) for key, traffic in memory.traffic.items() if key.startswith("detdata")}
     assert moved.pop("detdata.solver_flags") == (samples, samples)
     assert moved.pop("detdata.signal") == (0, 8 * samples)
-    assert set(moved) == {f"detdata.{name}" for name in ("quats", "pixels", "weights", "template")}
+    assert set(moved) == {f"detdata.{name}" for name in ("quats", "pixels", "weights", "destripe_template")}
     assert set(moved.values()) == {(0, 0)} and memory.pool.in_use == 0
-    for name in ("solver_zmap", "solver_map"):  # the solver moves nothing but its vectors
+    for name in ("destripe_zmap", "destripe_map"):  # the solver moves nothing but its vectors
         assert (memory.traffic[f"global.{name}"].bytes_up, memory.traffic[f"global.{name}"].bytes_down) == (0, 0)
 
 
