@@ -6,6 +6,7 @@ ranks and send the totals back. With one process all of this is nothing.
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import math
@@ -13,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,23 +74,47 @@ class Exchange:
     def sky(self, local: np.ndarray) -> np.ndarray:
         """The whole sky (n_pix, numbers) of a map that is equal wherever it is kept, on rank 0; without pixels on others."""
         own = self.distribution
-        parts = [(own.submaps, local)] if self.world is None else self.world.gather((own.submaps, local))
-        if parts is None:
+        kept = [own.submaps] if self.world is None else self.world.gather(own.submaps)
+        if kept is None:
+            self._send(local)
             return np.zeros((0, local.shape[2]), local.dtype)
         whole = np.zeros((own.n_submap, own.n_pix_submap, local.shape[2]), local.dtype)
-        for submaps, values in parts:
-            whole[submaps] = values
+        for rank, submaps in enumerate(kept):
+            whole[submaps] = self._received(rank, (len(submaps), *local.shape[1:]), local.dtype) if rank else local
         return whole.reshape(-1, local.shape[2])[: own.n_pix]
 
-    def _move(self, values: np.ndarray, sent: list[int], received: list[int]) -> np.ndarray:
-        from mpi4py import MPI
+    # Messages are counted in submaps: MPI counts up to 2³¹, and a map may have more bytes.
 
+    def _move(self, values: np.ndarray, sent: list[int], received: list[int]) -> np.ndarray:
         assert self.world is not None
-        kind = MPI._typedict[values.dtype.char].Create_contiguous(math.prod(values.shape[1:])).Commit()
         result = np.empty((sum(received), *values.shape[1:]), values.dtype)
-        self.world.Alltoallv([np.ascontiguousarray(values), sent, kind], [result, received, kind])
-        kind.Free()
+        with submap_type(values) as kind:
+            self.world.Alltoallv([np.ascontiguousarray(values), sent, kind], [result, received, kind])
         return result
+
+    def _send(self, values: np.ndarray) -> None:
+        assert self.world is not None
+        with submap_type(values) as kind:
+            self.world.Send([np.ascontiguousarray(values), len(values), kind], 0)
+
+    def _received(self, rank: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+        assert self.world is not None
+        values = np.empty(shape, dtype)
+        with submap_type(values) as kind:
+            self.world.Recv([values, len(values), kind], rank)
+        return values
+
+
+@contextlib.contextmanager
+def submap_type(values: np.ndarray) -> Iterator[Any]:
+    """MPI's type of a row of an array (submaps, pixels, numbers)."""
+    from mpi4py import MPI
+
+    kind = MPI._typedict[values.dtype.char].Create_contiguous(math.prod(values.shape[1:])).Commit()
+    try:
+        yield kind
+    finally:
+        kind.Free()
 
 
 class DenseExchange(Exchange):

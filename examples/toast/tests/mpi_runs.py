@@ -1,5 +1,6 @@
 """Run by mpiexec: maps of one problem, by all ways to share it that this number of processes has, into a folder for each."""
 
+import pickle
 import sys
 from pathlib import Path
 
@@ -32,6 +33,29 @@ def check_sharing(work):
     assert all(seen)
 
 
+class Limited:
+    """A communicator of which an object of Python that is gathered has 8 KiB at most, as it has 2 GiB at most in MPI."""
+
+    def __init__(self, world):
+        self.world = world
+
+    def gather(self, sent):
+        assert len(pickle.dumps(sent)) < 1 << 13
+        return self.world.gather(sent)
+
+    def __getattr__(self, name):
+        return getattr(self.world, name)
+
+
+def check_gathering(work):
+    """Maps of more bytes than an object of Python may have are gathered."""
+    between, local = mpi.exchange(work.data), work.data["inverse_covariance"].data
+    assert local.nbytes > 1 << 13
+    want, between.world = between.sky(local), Limited(between.world)
+    assert between.sky(local).tobytes() == want.tobytes()
+    between.world = between.world.world
+
+
 def main(folder):
     mpi.abort_on_errors()
     ingot.profile.start()
@@ -44,6 +68,7 @@ def main(folder):
         found = satellite.run(work)
         if world.Get_size() > 1:
             check_sharing(work)
+            check_gathering(work)
         satellite.write(work, found, folder / f"{world.Get_size()}-{name}")
 
 
