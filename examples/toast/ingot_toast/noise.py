@@ -54,8 +54,20 @@ def noise_stream(key, first, count, rate, net, f_knee, f_min, alpha):
     return shaped_stream(key, first, count, wave_amplitudes(count, rate, net, f_knee, f_min, alpha))
 
 
+REALIZATIONS = 1 << 32
+
+
 def noise_key(detector, session, realization=0, telescope=0, component=0):
-    """The key of a detector's stream in one session (an observation): uint64 (2,)."""
+    """The key of a detector's stream in one session (an observation): uint64 (2,).
+
+    ValueError for a number that has no room there: 32 bits are the realization's, the session's and the detector's, 16 the
+    telescope's and the component's.
+    """
+    numbers = {"detector": detector, "session": session, "realization": realization, "telescope": telescope, "component": component}
+    for name, value in numbers.items():
+        bound = 1 << 16 if name in ("telescope", "component") else REALIZATIONS
+        if not 0 <= value < bound:
+            raise ValueError(f"the {name} of a noise stream is a number from 0 to {bound - 1}, not {value}")
     return np.array([(realization << 32) + (telescope << 16) + component, (session << 32) + detector], np.uint64)
 
 
@@ -164,7 +176,10 @@ class SimulateNoise(Operator):
 
 
 class EstimateNoise(Operator):
-    """NET and f_knee of each detector from its good samples, into the dict `noise_estimate` of `meta`, by `noise_estimate`."""
+    """NET and f_knee of each detector from its good samples, into the dict `noise_estimate` of `meta`, by `noise_estimate`.
+
+    A ValueError where too few samples are good, or no straight line in 1/f fits what they have, as where all are equal.
+    """
 
     signal: str = "signal"
     det_flags: str | None = None
@@ -190,7 +205,15 @@ class EstimateNoise(Operator):
                     good &= ob.shared[self.shared_flags].data & self.shared_flag_mask == 0
                 if self.det_flags is not None:
                     good &= ob.detdata[self.det_flags][detector] & self.det_flag_mask == 0
-                lags = min(self.lags, ob.n_samples // 4)
-                frequencies, density = noise_estimate(ob.detdata[self.signal][detector], good, ob.meta["rate"], lags)
-                net, f_knee = noise_figures(frequencies, density)
+                lags, count = min(self.lags, ob.n_samples // 4), np.count_nonzero(good)
+                if lags < 2 or count < 8:
+                    raise ValueError(
+                        f"no noise can be estimated from {count} good samples of {detector} in {ob.name} with {lags} lags: it takes "
+                        f"8 and 2, so leave it out of the detectors"
+                    )
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    frequencies, density = noise_estimate(ob.detdata[self.signal][detector], good, ob.meta["rate"], lags)
+                    net, f_knee = noise_figures(frequencies, density)
+                if not (np.isfinite(net) and np.isfinite(f_knee)):
+                    raise ValueError(f"the {count} good samples of {detector} in {ob.name} are no noise with a NET: {net}, f_knee {f_knee}")
                 found[detector] = {"net": float(net), "f_knee": float(f_knee), "frequencies": frequencies, "density": density}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,8 @@ def mollweide(nside: int, width: int = WIDTH) -> np.ndarray:
     return pixels.reshape(x.shape)
 
 
-def draw(maps: dict[str, np.ndarray], data: Data, folder: Path) -> list[Path]:
-    """Draws what `write` has given into a folder; the files. None without matplotlib."""
+def draw(maps: Mapping[str, np.ndarray], data: Data, folder: Path) -> list[Path]:
+    """Draws the maps of `maps.npz` into a folder; the files. None without matplotlib."""
     try:
         import matplotlib
     except ImportError:
@@ -81,7 +82,7 @@ def _masked(values: np.ndarray, good: np.ndarray) -> np.ndarray:
     return np.where(good, values, np.nan)
 
 
-def _skies(pyplot: Any, maps: dict[str, np.ndarray], name: str, seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
+def _skies(pyplot: Any, maps: Mapping[str, np.ndarray], name: str, seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
     figure, axes = pyplot.subplots(1, 3, figsize=(18, 4))
     for k, component in enumerate("IQU"):
         values = 1e6 * maps[name][:, k]
@@ -90,7 +91,7 @@ def _skies(pyplot: Any, maps: dict[str, np.ndarray], name: str, seen: np.ndarray
     return _save(pyplot, figure, folder / f"{name}.png")
 
 
-def _residuals(pyplot: Any, maps: dict[str, np.ndarray], seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
+def _residuals(pyplot: Any, maps: Mapping[str, np.ndarray], seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
     figure, axes = pyplot.subplots(2, 3, figsize=(18, 8))
     for row, name in enumerate(("binned", "destriped")):
         for k, component in enumerate("IQU"):
@@ -101,7 +102,7 @@ def _residuals(pyplot: Any, maps: dict[str, np.ndarray], seen: np.ndarray, good:
     return _save(pyplot, figure, folder / "residuals.png")
 
 
-def _coverage(pyplot: Any, maps: dict[str, np.ndarray], seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
+def _coverage(pyplot: Any, maps: Mapping[str, np.ndarray], seen: np.ndarray, good: np.ndarray, folder: Path) -> Path:
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4))
     hits = maps["hits"][:, 0].astype(float)
     _panel(axes[0], np.where(hits > 0, np.log10(np.maximum(hits, 1)), np.nan), seen, "hits", "log10 of samples")

@@ -7,6 +7,8 @@ import math
 import os
 import resource
 import sys
+import zipfile
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import perf_counter
@@ -215,13 +217,15 @@ class Progress:
 
 
 class Checkpoint:
-    """A folder from which an interrupted run goes on: the simulated signal, and the solver's state after some of its steps.
+    """A folder from which an interrupted run goes on: the simulated signal, and the solver's state after each `every` steps.
 
     Each process has files of its own. What is written is valid at once, or not at all: a small file names the step that all
-    processes have written.
+    processes have written. A file that cannot be read is a ValueError with its name.
     """
 
     def __init__(self, folder: Path, comm: Comm, settings: dict[str, Any], every: int = 10) -> None:
+        if every < 1:
+            raise ValueError(f"a checkpoint is written each so many steps, 1 or more, not each {every}")
         self.folder, self.comm, self.every = folder, comm, every
         if comm.rank == 0:
             folder.mkdir(parents=True, exist_ok=True)
@@ -229,7 +233,7 @@ class Checkpoint:
             if not written.exists():
                 self._replace(written, json.dumps(settings).encode())
         self._together()
-        found = json.loads((folder / "settings.json").read_text())
+        found = self._read(folder / "settings.json")
         if found != settings:
             raise ValueError(f"the checkpoint in {folder} is of another run: {found}, not {settings}")
 
@@ -248,15 +252,32 @@ class Checkpoint:
     def last(self, stage: str) -> int | None:
         """The last step that all processes have written."""
         written = self.folder / f"{stage}.json"
-        return json.loads(written.read_text())["step"] if written.exists() else None
+        if not written.exists():
+            return None
+        step = self._read(written)
+        if not isinstance(step, dict) or not isinstance(step.get("step"), int):
+            raise damaged(written, "it names no step")
+        return step["step"]
 
     def load(self, stage: str) -> dict[str, np.ndarray] | None:
         """What this process wrote at the last step, or None."""
         step = self.last(stage)
         if step is None:
             return None
-        with np.load(self._file(stage, step)) as arrays:
-            return dict(arrays)
+        return self._read(self._file(stage, step))
+
+    def _read(self, path: Path) -> Any:
+        try:
+            if path.suffix == ".json":
+                return json.loads(path.read_text())
+            with open(path, "rb") as file:
+                if not zipfile.is_zipfile(file):
+                    raise ValueError("it is no file of arrays")
+                file.seek(0)
+                with np.load(file) as arrays:
+                    return dict(arrays)
+        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+            raise damaged(path, str(error)) from error
 
     def _file(self, stage: str, step: int) -> Path:
         return self.folder / f"{stage}-{step}-{self.comm.rank}.npz"
@@ -277,8 +298,15 @@ class Checkpoint:
             self.comm.world.Barrier()
 
 
-def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress | None = None) -> dict[str, Any]:
-    """Runs the whole workflow; the figures, on rank 0."""
+def damaged(path: Path, why: str) -> ValueError:
+    """What is raised where a file of a checkpoint cannot be read."""
+    return ValueError(f"the checkpoint's {path} cannot be read ({why}): remove its folder to begin anew")
+
+
+def run(
+    work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress | None = None, folder: Path | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """Runs the whole workflow; the figures, on rank 0. What `write` writes is in the folder then, the maps before any figure is made."""
     progress, seconds, start = progress or Progress(False), {}, perf_counter()
     data, comm = work.data, work.data.comm
 
@@ -309,19 +337,32 @@ def run(work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress
         stage("binning again", 1.0, work.bin, "destriped")
         for name in names[1:]:
             data.remove("detdata", name)
+    begin = perf_counter()
+    skies = None if folder is None else write_maps(data, folder)
+    start += perf_counter() - begin  # "all" is without what is written
+    result = summary(work, found)
+    progress.write("", "\r")
+    if comm.rank == 0:
+        result["seconds"] = {**seconds, "all": perf_counter() - start}
+    if folder is not None:
+        write_summary(work, result, folder, skies)
+    return result
+
+
+def summary(work: Workflow, state: dict[str, Any]) -> dict[str, Any]:
+    """What a run has found, on rank 0; an empty dict on others. `state` is the solver's."""
+    data, comm = work.data, work.data.comm
     hits, rcond = (exchange(data).sky(data[key].data) for key in ("hits", "rcond"))
     peaks = peak_memory(work)
-    counts = total(comm, np.array([len(found["x"]), int(data["amplitude_flags"].data.sum())]))
+    counts = total(comm, np.array([len(state["x"]), int(data["amplitude_flags"].data.sum())]))
     result = {"binned": figures(data, "binned"), "destriped": figures(data, "destriped")}
-    progress.write("", "\r")
     if comm.rank:
         return {}
     seen = {"hits": int(hits.sum()), "pixels_hit": int(np.count_nonzero(hits)), "pixels_good": int(np.count_nonzero(rcond))}
-    seen.update(amplitudes=int(counts[0]), amplitudes_flagged=int(counts[1]), steps=int(found["step"]))
-    seconds["all"] = perf_counter() - start
+    seen.update(amplitudes=int(counts[0]), amplitudes_flagged=int(counts[1]), steps=int(state["step"]))
     about: dict[str, Any] = {"size": work.name, "noise": work.noise, "realization": work.realization}
     about.update(processes=comm.size, threads=ingot.get_num_threads(), memory=peaks)
-    return {**about, **seen, **result, "seconds": seconds}
+    return {**about, **seen, **result}
 
 
 def peak_memory(work: Workflow) -> dict[str, list[int]] | None:
@@ -360,10 +401,15 @@ def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.n
 
     All maps are whole skies in nested order, (pixels, numbers).
     """
-    data = work.data
+    maps = write_maps(work.data, folder)
+    write_summary(work, found, folder, maps)
+    return maps
+
+
+def write_maps(data: Data, folder: Path) -> dict[str, np.ndarray] | None:
+    """maps.npz and amplitudes.npz; the maps, on rank 0."""
     maps = {name: exchange(data).sky(data[name].data) for name in MAPS}
     offsets = amplitudes(data)
-    rows = ingot.profile.rows() if data.comm.size == 1 else ingot.profile.gather(data.comm.world)
     if offsets is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -371,13 +417,20 @@ def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.n
     places = np.array([item[:3] for item in offsets], np.int64)
     lengths = np.array([len(item[3]) for item in offsets], np.int64)
     np.savez(folder / "amplitudes.npz", places=places, lengths=lengths, values=np.concatenate([item[3] for item in offsets]))
+    return maps
+
+
+def write_summary(work: Workflow, found: dict[str, Any], folder: Path, maps: dict[str, np.ndarray] | None) -> None:
+    """What `write` writes beside `write_maps`, whose maps it is given."""
+    comm, memory = work.data.comm, work.options.get("memory")
+    rows = ingot.profile.rows() if comm.size == 1 else ingot.profile.gather(comm.world)
+    if maps is None:
+        return
     write_hdf5(maps, found, folder / "maps.h5")
     (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
     ingot.profile.save(folder / "timing.csv", rows)
-    memory = work.options.get("memory")
     counters = {} if memory is None else {**memory.statistics(), "keys": {k: asdict(t) for k, t in memory.traffic.items()}}
     (folder / "counters.json").write_text(json.dumps(counters, indent=1) + "\n")
-    return maps
 
 
 def write_hdf5(maps: dict[str, np.ndarray], found: dict[str, Any], path: Path) -> None:

@@ -59,6 +59,13 @@ def test_a_stream_is_made_as_written_by_hand():
 def test_keys_hold_realization_telescope_component_session_and_detector():
     np.testing.assert_array_equal(noise.noise_key(77, 12345, 7, 3, 1), np.array([30064967681, 53021371269197], np.uint64))
     np.testing.assert_array_equal(ORACLE["in_key_2"], noise.noise_key(77, 12345, 7, 3, 1))
+    largest = {"detector": 2**32, "session": 2**32, "realization": 2**32, "telescope": 2**16, "component": 2**16}
+    top = noise.noise_key(**{name: bound - 1 for name, bound in largest.items()})
+    np.testing.assert_array_equal(top, np.full(2, 2**64 - 1, np.uint64))
+    for name, bound in largest.items():
+        for value in (-1, bound):
+            with pytest.raises(ValueError, match=f"the {name} .* not {value}"):
+                noise.noise_key(**{"detector": 0, "session": 0, name: value})
 
 
 @pytest.mark.parametrize("shape", [SHAPE, (50e-6, 0.0, 0.0, 1.0)])
@@ -106,6 +113,22 @@ def test_net_and_knee_are_found_in_streams_with_gaps():
     assert np.mean([found[d]["net"] for d in plane.names]) == pytest.approx(plane.net, rel=0.05)
     assert np.mean([found[d]["f_knee"] for d in plane.names]) == pytest.approx(0.5, rel=0.2)
     assert len(found["D000A"]["frequencies"]) == len(found["D000A"]["density"]) == 513
+
+
+def test_what_is_too_little_for_an_estimate_is_told():
+    rng = np.random.default_rng(6)
+    for count, flagged, options in ((3, 0, {}), (7, 0, {}), (400, 400, {}), (400, 393, {}), (400, 0, {"lags": 1})):
+        ob = observation(count, focalplane.hexagon(1))
+        ob.detdata["signal"].data[:] = rng.standard_normal((14, count))
+        ob.shared["flags"].data[:flagged] = 1
+        with pytest.raises(ValueError, match=f"{count - flagged} good samples of D000A in one with"):
+            noise.EstimateNoise(**options).apply(Data([ob]))
+    with pytest.raises(ValueError, match="no noise"):
+        noise.EstimateNoise().apply(Data([observation(50, focalplane.hexagon(1))]))  # all samples are equal
+    ob = observation(8, focalplane.hexagon(1))
+    ob.detdata["signal"].data[:] = [1, -1, 2, -1, 1, -3, 0, 1]
+    noise.EstimateNoise().apply(Data([ob]))
+    assert all(np.isfinite(found["net"]) for found in ob.meta["noise_estimate"].values())
 
 
 def test_the_estimate_of_white_noise_is_flat():

@@ -12,7 +12,7 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
-from ingot_toast import Comm, Memory, satellite
+from ingot_toast import Comm, Memory, __main__, satellite
 from ingot_toast.destripe import Destripe
 
 FOLDER = Path(__file__).resolve().parents[1]
@@ -190,6 +190,32 @@ def test_an_interrupted_run_goes_on_with_the_same_bits(tiny, tmp_path, monkeypat
         satellite.Checkpoint(tmp_path, Comm(), {"size": "small"})
 
 
+@pytest.mark.parametrize("content", [b"", b"half of it", b'{"step": 1', b"[1]"])
+@pytest.mark.parametrize("name", ["settings.json", "solver.json", "solver-1-0.npz"])
+def test_a_damaged_file_of_a_checkpoint_is_named(tmp_path, name, content):
+    kept = satellite.Checkpoint(tmp_path, Comm(), {"size": "tiny"})
+    kept.save("solver", 1, {"x": np.arange(50.0)})
+    np.testing.assert_array_equal(kept.load("solver")["x"], np.arange(50.0))
+    file = tmp_path / name
+    file.write_bytes(content or file.read_bytes()[:-9])
+    with pytest.raises(ValueError, match="another run" if (name, content) == ("settings.json", b"[1]") else f"{name} cannot be read"):
+        satellite.Checkpoint(tmp_path, Comm(), {"size": "tiny"}).load("solver")
+
+
+def test_a_damaged_or_missing_array_of_a_checkpoint_is_named(tmp_path):
+    kept = satellite.Checkpoint(tmp_path, Comm(), {})
+    kept.save("solver", 1, {"x": np.arange(500.0)})
+    file = tmp_path / "solver-1-0.npz"
+    content = bytearray(file.read_bytes())
+    content[1000] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(ValueError, match="solver-1-0.npz cannot be read"):
+        kept.load("solver")
+    file.unlink()
+    with pytest.raises(ValueError, match="solver-1-0.npz cannot be read"):
+        kept.load("solver")
+
+
 def test_a_run_that_is_killed_goes_on(tiny, tmp_path):
     words = ["satellite", "--size", "tiny", "--checkpoint", tmp_path / "kept", "--every", "1"]
     killed = subprocess.Popen([sys.executable, "-m", "ingot_toast", *map(str, words)], env=environment(), stdout=subprocess.DEVNULL)
@@ -228,6 +254,18 @@ def test_what_is_written(tiny, tmp_path):
     assert sum(float(row["own"]) for row in table) == pytest.approx(outermost, rel=1e-6) and outermost < found["seconds"]["all"]
 
 
+def test_maps_are_written_before_a_figure_is_made(small_problem, tmp_path, monkeypatch):
+    def fails(data, name):
+        raise Interrupted
+
+    monkeypatch.setattr(satellite, "figures", fails)
+    with pytest.raises(Interrupted):
+        satellite.run(satellite.Workflow("tiny"), folder=tmp_path)
+    with np.load(tmp_path / "maps.npz") as maps, np.load(tmp_path / "amplitudes.npz") as written:
+        assert all(maps[name].tobytes() == small_problem.data[name].sky().tobytes() for name in satellite.MAPS)
+        assert written["values"].tobytes() == small_problem.data["amplitudes"].data.tobytes()
+
+
 def test_sizes_and_their_shares_are_those_of_the_specification():
     assert [size.detectors for size in satellite.SIZES.values()] == [14, 14, 74, 254]
     assert [size.nside_submap for size in satellite.SIZES.values()] == [4, 16, 16, 16]
@@ -251,6 +289,33 @@ def test_the_command_prints_figures_and_refuses_what_it_does_not_know(tmp_path):
     events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
     assert {"Destripe", "ScanMap", "scan_map"} <= {event["name"] for event in events}
     assert command("satellite", "--size", "huge").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--every 0", "--limit 0", "--limit 1.5", "--limit nan", "--realization -1", f"--realization {2**32}", "--threads 0",
+        "--group-size 0", "--detector-ranks 0", "--every some",
+    ],
+)  # fmt: skip
+def test_numbers_that_cannot_be_are_refused_before_anything_runs(words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        __main__.main(["satellite", *words.split()])
+    option, value = words.split()
+    assert ended.value.code == 2 and f"{option}: {value!r} is no" in capsys.readouterr().err
+
+
+def test_numbers_at_their_bounds_are_taken():
+    found = __main__.parser().parse_args(["satellite", "--limit", "1", "--realization", str(2**32 - 1), "--every", "1"])
+    assert (found.limit, found.realization, found.every) == (1.0, 2**32 - 1, 1)
+    with pytest.raises(SystemExit):
+        __main__.main(["sweep", "--cores", "0"])
+
+
+def test_a_checkpoint_is_not_written_each_0_steps(tmp_path):
+    with pytest.raises(ValueError, match="each 0"):
+        satellite.Checkpoint(tmp_path / "kept", Comm(), {}, every=0)
+    assert not (tmp_path / "kept").exists()
 
 
 def test_the_functions_are_right_undecorated():
