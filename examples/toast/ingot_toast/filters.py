@@ -65,10 +65,7 @@ class FilterPolynomials(KernelOperator):
     shared_flag_mask: int = 15
 
     def requires(self) -> Keys:
-        det_flags, shared_flags = ([] if name is None else [name] for name in (self.det_flags, self.shared_flags))
-        return {
-            "detdata": [self.signal, *det_flags], "shared": shared_flags, "intervals": [] if self.view is None else [self.view],
-        }  # fmt: skip
+        return self.keys({"detdata": [self.signal, self.det_flags], "shared": [self.shared_flags]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
