@@ -302,6 +302,11 @@ class BinMap(Operator):
     options: dict[str, Any] = {}
     _begun = _existed = False
 
+    @property
+    def whole_detectors(self) -> bool:  # type: ignore[override]
+        """Whether `build` needs all detectors in a call."""
+        return self.build.whole_detectors
+
     def requires(self) -> Keys:
         keys = self.build.requires()
         return {**keys, "global": [*keys.get("global", []), self.covariance]}
@@ -370,14 +375,15 @@ def conjugate_gradients(
 ) -> dict[str, Any]:  # fmt: skip
     """Solves apply(x) = rhs, of a symmetric matrix, from 0 on, until |rhs - apply(x)|² < tolerance |rhs|².
 
-    Raises ArithmeticError where a scalar product is not finite, or none can be divided by. `inner` is the scalar product. The state after each step, which `watch` is shown and from which the solver goes on when it
-    is given: step, the vectors x, residual and direction, and the numbers rz and squares (|residual|² of all steps, the first one
-    |rhs|²).
+    `inner` is the scalar product; ArithmeticError where one is not finite, or is 0 and divided by. The state after each step, which
+    `watch` is shown and from which the solver goes on when it is given: step, the vectors x, residual and direction, and the
+    numbers rz and squares (|residual|² of all steps, the first one |rhs|²).
     """
 
     def checked(value: float, step: int) -> float:
         if not math.isfinite(value):
-            raise ArithmeticError(f"a scalar product of the solver is {value} after {step} steps: is a sample, a weight or a pixel not finite?")
+            why = "is a sample, a weight or a covariance not finite?"
+            raise ArithmeticError(f"a scalar product of the solver is {value} after {step} steps: {why}")
         return value
 
     if state is None:

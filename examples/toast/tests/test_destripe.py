@@ -207,6 +207,18 @@ def test_what_the_solver_provides_is_there(data):
     assert set(op.provides()["global"]) <= set(data.objects)
 
 
+def test_parts_of_the_detectors_are_refused(data):
+    before = data.obs[0].detdata["signal"].data.copy()
+    with pytest.raises(ValueError, match="Destripe"):
+        Pipeline([destripe.Destripe(step_length=100)], detector_sets="SINGLE", device=False).apply(data)
+    np.testing.assert_array_equal(data.obs[0].detdata["signal"].data, before)
+    clean = Pipeline([destripe.Destripe(step_length=100), BuildNoiseWeighted(**FLAGS)], device=False)
+    with pytest.raises(ValueError, match="BinMap"):
+        Pipeline([destripe.BinMap(build=clean)], detector_sets="SINGLE", device=False).apply(data)
+    Pipeline([destripe.BinMap(build=BuildNoiseWeighted(**FLAGS))], detector_sets="SINGLE", device=False).apply(data)
+    assert off(data["map"].sky(), ORACLE["out_map_binned"]) < 1e-12
+
+
 def test_conjugate_gradients_solve_and_go_on_from_any_step():
     rng = np.random.default_rng(4)
     a = rng.standard_normal((30, 30))
