@@ -147,7 +147,8 @@ class DenseExchange(Exchange):
 class DistributePixels(Operator):
     """`finalize` makes the distribution of the submaps that this process hits, and who owns which, by all processes together.
 
-    Maps are summed between owners of submaps, or with `allreduce` by Allreduce.
+    It reads `hit_submaps` then, once all detectors have been worked on; `exec` does not, so these may come in parts. Maps are summed
+    between owners of submaps, or with `allreduce` by Allreduce.
     """
 
     n_pix: int = 49152
@@ -157,7 +158,7 @@ class DistributePixels(Operator):
     allreduce: bool = False
 
     def requires(self) -> Keys:
-        return {"detdata": [self.pixels], "global": [self.hit_submaps]}
+        return {"detdata": [self.pixels]}
 
     def supports_accel(self) -> bool:
         return True
