@@ -146,6 +146,12 @@ Layouts written_layouts(const Function& f, NodeId loop) {
   return found;
 }
 
+bool stands_once(const Function& f, NodeId loop, NodeId view) {
+  Layouts found;
+  Layout(f, loop, found).look(view);
+  return found.known && found.views.empty();
+}
+
 NodeId are_apart(LoopWriter& loops, const Function& f, std::span<const NodeId> views,
                  const std::function<NodeId(NodeId)>& use) {
   NodeId all = loops.truth(true);

@@ -22,6 +22,8 @@ struct Layouts {
   std::vector<ir::NodeId> views;
 };
 Layouts written_layouts(const ir::Function& function, ir::NodeId loop);
+/// Whether each element of a view that a loop writes through is known to stand in one place.
+bool stands_once(const ir::Function& function, ir::NodeId loop, ir::NodeId view);
 
 /// The view whose memory, offset and strides the `view` at a node has; none: not known.
 ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);

@@ -268,6 +268,7 @@ class RaceFinder {
     if (is_own(a.view) && is_own(b.view)) return false;
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
     if (a.view != b.view && are_apart(a, b)) return false;
+    if (is_of_row(a, b) || is_of_row(b, a)) return false;
     if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
     if (a.whole || b.whole) return true;
     for (const ir::Cursor& cursor : cursors_)
@@ -355,6 +356,13 @@ class RaceFinder {
         return std::pair(axis, *start);
     }
     return std::nullopt;
+  }
+  /// Whether an element of the whole view lies in the row of the same turn.
+  bool is_of_row(const Access& row, const Access& element) const {
+    if (element.whole || !row.view || f_.op(base_of_row(row.view)) != Op::slice) return false;
+    const auto axis = row_axis(row.view);
+    if (!axis || f_.operand(base_of_row(row.view), 0) != element.view) return false;
+    return affine(element.indices[axis->first]) == axis->second;
   }
   bool same_row(NodeId a, NodeId b) const {
     const auto x = row_axis(a);

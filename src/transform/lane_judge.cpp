@@ -4,6 +4,8 @@
 
 #include "ir/cursor.h"
 #include "ir/walk.h"
+#include "transform/alias.h"
+#include "transform/apart.h"
 #include "transform/dependence.h"
 #include "transform/early_checks.h"
 #include "transform/reductions.h"
@@ -45,7 +47,7 @@ class LaneJudge {
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
     for (const ir::Cursor& cursor : cursors_) varies_[cursor.parameter.index] = false;
     if (!fits(body) || operations_ < kGatherCost * gathers_) return false;
-    return !is_for || !find_race(f_, loop_, cursors_);
+    return !is_for || (!find_race(f_, loop_, cursors_) && writes_once());
   }
 
  private:
@@ -107,6 +109,38 @@ class LaneJudge {
     const Op op = f_.op(index);
     if (op != Op::add && op != Op::subtract) return !varies(index);
     return is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
+  }
+  /// Whether what the loop writes is met by no other access of its turns: different indices of an array are
+  /// taken for different places, which they are not where an element stands in two.
+  bool writes_once() {
+    Nodes accesses;
+    ir::walk(f_, f_.region(loop_), [&](NodeId node) {
+      if (f_[node].region_count == 0 && f_.op(node) != Op::result && touches_memory(node))
+        accesses.push_back(node);
+    });
+    return std::ranges::all_of(accesses, [&](NodeId node) {
+      if (!ir::info(f_.op(node)).effects.any(ir::effect::Write)) return true;
+      const NodeId view = f_.operand(node, 0);
+      return stands_once(f_, loop_, view) || std::ranges::all_of(accesses, [&](NodeId other) {
+               return other == node || is_same_step(node, other) ||
+                      !may_overlap(f_, root_of(f_, view), root_of(f_, f_.operand(other, 0)));
+             });
+    });
+  }
+  bool touches_memory(NodeId node) const {
+    const bool is_access = ir::info(f_.op(node)).effects.any(ir::effect::Read | ir::effect::Write);
+    return is_access && f_.operands(node).size() > 0 && f_.type(f_.operand(node, 0)).is_view();
+  }
+  /// Whether two accesses are of one element, and lanes find its neighbours along the last axis.
+  bool is_same_step(NodeId a, NodeId b) const {
+    const NodeId view = f_.operand(a, 0);
+    const bool are_plain =
+        (f_.op(a) == Op::store || f_.op(a) == Op::load) && (f_.op(b) == Op::store || f_.op(b) == Op::load);
+    if (!are_plain || view != f_.operand(b, 0)) return false;
+    const auto rank = static_cast<size_t>(f_.type(view).rank());
+    const auto own = f_.operands(a).subspan(1, rank);
+    if (rank == 0 || !std::ranges::equal(own, f_.operands(b).subspan(1, rank))) return false;
+    return !any_varies(own.first(rank - 1)) && is_step(own.back());
   }
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);

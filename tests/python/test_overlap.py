@@ -2,6 +2,7 @@
 
 import linecache
 
+import ingot
 import numpy as np
 import pytest
 from support import MODES, jitted, windows
@@ -106,3 +107,51 @@ def test_outputs_may_overlap_what_is_read(output, mode):
         plain(*make(expected))
         function(*make(found))
         np.testing.assert_array_equal(found, expected, name)
+
+
+def places_of_rows(x, y):
+    for i in range(len(y)):
+        x[i, 0] = y[i]
+        x[i, 1] = y[i] + 100
+
+
+def short_rows(x, y):
+    for i in range(len(y)):
+        for k in range(x.shape[1]):
+            x[i, k] = y[i]
+
+
+def from_place_to_place(x, y):
+    for i in range(len(y)):
+        x[i, 1] = x[i, 0] + y[i]
+
+
+def constants(x, y):
+    for i in range(len(y)):
+        x[i, 0] = 5.0
+        x[i, 1] = 7.0
+
+
+def onto_itself(x, y):
+    for i in range(len(y)):
+        x[i, 0] += y[i]
+
+
+def from_above(x, y):
+    for i in range(1, len(x)):
+        for k in range(x.shape[1]):
+            x[i, k] = x[i - 1, k] * 0.5 + y[i]
+
+
+@pytest.mark.parametrize("strides", [(8, 8), (0, 8), (16, 8), (-8, 8), (8, 16)])
+@pytest.mark.parametrize("function", [places_of_rows, short_rows, from_place_to_place, constants, onto_itself, from_above])
+def test_loops_over_arrays_that_overlap_themselves_have_pythons_order(function, strides):
+    """An element in two places is written by several turns: the last one's value stays."""
+    for width in (2, 3, 12):
+        y, results = np.arange(40.0), []
+        for f in (function, ingot.jit(function), jitted(function, "interpreted")):
+            memory = np.zeros(800)
+            rows = windows(memory, (40, width), (abs(strides[0]), strides[1]))
+            f(rows[::-1] if strides[0] < 0 else rows, y)
+            results.append(memory)
+        assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
