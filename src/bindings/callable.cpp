@@ -58,10 +58,12 @@ class Known {
  public:
   Known(const Signature& signature, nb::list candidates)
       : words_(signature.words().begin(), signature.words().end()),
-        objects_(signature.objects().begin(), signature.objects().end()),
         candidates_(std::move(candidates)),
         is_recognised_(Recogniser::knows(words_)) {
-    for (PyObject* object : objects_) kept_.push_back(nb::borrow(object));
+    for (PyObject* object : signature.objects()) {
+      kept_.push_back(private_of(object));
+      objects_.push_back(kept_.back().ptr());
+    }
   }
 
   /// Runs no code of anybody's.

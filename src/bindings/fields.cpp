@@ -57,17 +57,20 @@ bool is_one_shape(PyObject* a, PyObject* b) {
 }
 
 bool is_one_form(const PyArray_Descr* a, const PyArray_Descr* b) {
-  if (a == b) return true;
+  if (a == b) return true;  // compared now: what is kept is a copy
   if (a->type_num != b->type_num || a->typeobj != b->typeobj || a->byteorder != b->byteorder ||
       PyDataType_ELSIZE(a) != PyDataType_ELSIZE(b) ||
       PyDataType_FLAGCHK(a, NPY_ALIGNED_STRUCT) != PyDataType_FLAGCHK(b, NPY_ALIGNED_STRUCT) ||
-      has_fields(a) != has_fields(b) || PyDataType_HASSUBARRAY(a) != PyDataType_HASSUBARRAY(b))
+      PyDataType_METADATA(a) != PyDataType_METADATA(b) || has_fields(a) != has_fields(b) ||
+      PyDataType_HASSUBARRAY(a) != PyDataType_HASSUBARRAY(b))
     return false;
   if (PyDataType_HASSUBARRAY(a)) {
     return is_one_form(PyDataType_SUBARRAY(a)->base, PyDataType_SUBARRAY(b)->base) &&
            is_one_shape(PyDataType_SUBARRAY(a)->shape, PyDataType_SUBARRAY(b)->shape);
   }
-  if (!has_fields(a)) return true;
+  if (!has_fields(a))
+    return dtype_of(a->type_num) ||
+           PyArray_EquivTypes(const_cast<PyArray_Descr*>(a), const_cast<PyArray_Descr*>(b));
   PyObject* const names = PyDataType_NAMES(a);
   PyObject* const others = PyDataType_NAMES(b);
   if (PyTuple_GET_SIZE(names) != PyTuple_GET_SIZE(others)) return false;
@@ -105,6 +108,18 @@ PyArray_Descr* descr_of(PyObject* object, Holder holder) {
   return reinterpret_cast<PyArray_Descr*>(reinterpret_cast<PyVoidScalarObject*>(object)->descr);
 }
 
+namespace {
+
+/// A text of Python's own class that UTF-8 has.
+bool is_known_text(PyObject* text) {
+  if (!PyUnicode_CheckExact(text)) return false;
+  if (PyUnicode_AsUTF8AndSize(text, nullptr) != nullptr) return true;
+  PyErr_Clear();
+  return false;
+}
+
+}  // namespace
+
 bool has_known_fields(PyArray_Descr* descr) {
   if (PyDataType_HASSUBARRAY(descr)) return has_known_fields(PyDataType_SUBARRAY(descr)->base);
   if (!has_fields(descr)) return dtype_of(descr->type_num) && PyArray_ISNBO(descr->byteorder);
@@ -112,9 +127,9 @@ bool has_known_fields(PyArray_Descr* descr) {
   PyObject* const names = PyDataType_NAMES(descr);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* const name = PyTuple_GET_ITEM(names, i);
-    if (!PyUnicode_CheckExact(name)) return false;
+    if (!is_known_text(name)) return false;
     const Field field = field_of(descr, name);
-    if (field.title != nullptr && !PyUnicode_CheckExact(field.title)) return false;
+    if (field.title != nullptr && !is_known_text(field.title)) return false;
     if (!has_known_fields(field.descr)) return false;
   }
   return true;
@@ -122,10 +137,79 @@ bool has_known_fields(PyArray_Descr* descr) {
 
 bool same_fields(PyObject* a, PyObject* b) { return is_one_form(as_descr(a), as_descr(b)); }
 
-uint64_t word_of_fields(Holder holder, PyArray_Descr* descr) {
-  const Py_hash_t hash = PyObject_Hash(reinterpret_cast<PyObject*>(descr));
-  if (hash == -1) throw nb::python_error();
-  return word_of(Tag::Fields, static_cast<uint64_t>(holder) | static_cast<uint64_t>(hash) << 8);
+namespace {
+
+nb::object copy_of_fields(const PyArray_Descr* descr) {
+  nb::dict fields;
+  PyObject* const names = PyDataType_NAMES(descr);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    const nb::handle name = PyTuple_GET_ITEM(names, i);
+    const Field field = field_of(descr, name.ptr());
+    const nb::object own = private_descr(field.descr);
+    const nb::handle offset = field.offset;
+    if (field.title == nullptr) {
+      fields[name] = nb::make_tuple(own, offset);
+      continue;
+    }
+    const nb::handle title = field.title;
+    const nb::object entry = nb::make_tuple(own, offset, title);
+    fields[name] = entry;
+    if (PyUnicode_Check(title.ptr())) fields[title] = entry;
+  }
+  return fields;
+}
+
+}  // namespace
+
+nb::object private_descr(PyArray_Descr* descr) {
+  PyArray_Descr* const base = PyDataType_HASSUBARRAY(descr) ? PyDataType_SUBARRAY(descr)->base : descr;
+  if (!has_fields(base)) return nb::borrow(reinterpret_cast<PyObject*>(descr));
+  nb::object copy = nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrNew(descr)));
+  if (!copy.is_valid()) throw nb::python_error();
+  auto* const made = reinterpret_cast<_PyArray_LegacyDescr*>(copy.ptr());
+  made->hash = -1;
+  if (made->subarray != nullptr)
+    Py_SETREF(made->subarray->base, as_descr(private_descr(base).release().ptr()));
+  if (has_fields(descr)) Py_SETREF(made->fields, copy_of_fields(descr).release().ptr());
+  return copy;
+}
+
+bool is_renamed_in_place(PyObject* object) {
+  if (PyArray_DescrCheck(object)) {
+    const PyArray_Descr* const descr = as_descr(object);
+    return has_fields(PyDataType_HASSUBARRAY(descr) ? PyDataType_SUBARRAY(descr)->base : descr);
+  }
+  if (!PyTuple_CheckExact(object)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    if (is_renamed_in_place(PyTuple_GET_ITEM(object, i))) return true;
+  return false;
+}
+
+nb::object private_of(PyObject* object) {
+  if (!is_renamed_in_place(object)) return nb::borrow(object);
+  if (PyArray_DescrCheck(object)) return private_descr(as_descr(object));
+  nb::list parts;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
+    parts.append(private_of(PyTuple_GET_ITEM(object, i)));
+  return nb::tuple(parts);
+}
+
+uint64_t hash_of_form(const PyArray_Descr* descr) {
+  if (PyDataType_HASSUBARRAY(descr)) return hash_of_form(PyDataType_SUBARRAY(descr)->base) * 31 + 1;
+  uint64_t hash =
+      static_cast<uint64_t>(descr->type_num) * 1000003U ^ static_cast<uint64_t>(PyDataType_ELSIZE(descr));
+  if (!has_fields(descr)) return hash;
+  PyObject* const names = PyDataType_NAMES(descr);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyObject* const name = PyTuple_GET_ITEM(names, i);
+    const auto of_name = static_cast<uint64_t>(PyObject_Hash(name));  // that of a text, which keeps it
+    hash = (hash ^ of_name ^ hash_of_form(field_of(descr, name).descr)) * 0x100000001b3U;
+  }
+  return hash;
+}
+
+uint64_t word_of_fields(Holder holder, const PyArray_Descr* descr) {
+  return word_of(Tag::Fields, static_cast<uint64_t>(holder) | hash_of_form(descr) << 8);
 }
 
 PyObject* array_of_record(PyObject* record) {

@@ -32,11 +32,22 @@ PyArray_Descr* descr_of(PyObject* object, Holder holder);
 bool has_known_fields(PyArray_Descr* descr);
 
 /// Whether two dtypes are of one form: the same numbers, names, titles, offsets, sizes and shapes, both
-/// aligned or not, and with elements of one class. They are dtypes. Runs no code of the user's.
+/// aligned or not, and with elements of one class. They are dtypes. Runs no code of the user's. That of a
+/// dtype that others hold may change: NumPy renames fields in place. What is kept is compared by a copy.
 bool same_fields(PyObject* a, PyObject* b);
 
+/// A dtype of the same form whose fields, and those inside them, nobody else renames; the same one if it has
+/// none.
+nb::object private_descr(PyArray_Descr* descr);
+/// A dtype's private copy, or a tuple of such ones; any other object itself.
+nb::object private_of(PyObject* object);
+/// Whether an object is a dtype whose fields may be renamed, or a tuple with such a one.
+bool is_renamed_in_place(PyObject* object);
+
+/// A number that dtypes of one form have in common.
+uint64_t hash_of_form(const PyArray_Descr* descr);
 /// The word of a dtype that holds records; equal forms have equal ones.
-uint64_t word_of_fields(Holder holder, PyArray_Descr* descr);
+uint64_t word_of_fields(Holder holder, const PyArray_Descr* descr);
 inline Holder holder_of_word(uint64_t word) { return static_cast<Holder>(word >> 8 & 0xff); }
 
 /// An array without axes of the memory of a record, which is its base: a new reference, or null with an

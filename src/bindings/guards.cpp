@@ -96,8 +96,7 @@ int same(PyObject* a, PyObject* b) {
   if (PyLong_Check(a) || PyComplex_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a)) return same_repr(a, b);
   if (PyArray_IsScalar(a, Generic)) return same_scalar(a, b);
   if (PyArray_DescrCheck(a)) {
-    auto* const dtype = reinterpret_cast<PyArray_Descr*>(a);
-    return PyDataType_HASFIELDS(dtype) && has_known_fields(dtype) && same_fields(a, b) ? 1 : 0;
+    return is_renamed_in_place(a) && same_fields(a, b) ? 1 : 0;
   }
   return PyTuple_CheckExact(a) ? same_tuple(a, b) : 0;
 }
@@ -129,7 +128,11 @@ Guards::Guards(const nb::tuple& guards) {
       else if (is_named("__kwdefaults__")) guard.attribute = Attribute::KeywordDefaults;
       else guard.kind = Owner::Other;
     }
-    if (guard.kind != Owner::Dict) others_.push_back(guards_.size());
+    if (is_present && is_renamed_in_place(guard.expected)) {
+      guard.copy = private_of(guard.expected);
+      guard.expected = guard.copy.ptr();
+    }
+    if (guard.kind != Owner::Dict || guard.copy.is_valid()) others_.push_back(guards_.size());
     runs_code_ = runs_code_ || guard.kind == Owner::Other;
     guards_.push_back(std::move(guard));
   }
@@ -149,6 +152,7 @@ PyObject* Guards::of_function(const Guard& guard) {
 
 /// Whether what is there is the very object that was. False: `holds` must look.
 bool Guards::holds_at_once(const Guard& guard) {
+  if (guard.copy.is_valid()) return false;
   if (guard.kind == Owner::Class) return guard.version != 0 && guard.version == version_of_class(guard.owner);
   if (guard.expected == nullptr) return false;
   if (guard.kind == Owner::Cell) return PyCell_GET(guard.owner) == guard.expected;
@@ -201,8 +205,8 @@ PyObject* Guards::changed_anew() const {
   InlineVector<uint64_t, 16> versions;
   for (const Dict& dict : dicts_) versions.push_back(version_of(dict.object));
   for (const Guard& guard : guards_) {
-    const bool is_as_it_was = guard.kind == Owner::Dict && versions[guard.dict] != 0 &&
-                              versions[guard.dict] == dicts_[guard.dict].version;
+    const bool is_as_it_was = guard.kind == Owner::Dict && !guard.copy.is_valid() &&
+                              versions[guard.dict] != 0 && versions[guard.dict] == dicts_[guard.dict].version;
     if (!is_as_it_was && !holds_at_once(guard) && !holds(guard)) return guard.given.ptr();
   }
   for (size_t i = 0; i < dicts_.size(); ++i) dicts_[i].version = versions[i];

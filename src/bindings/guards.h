@@ -56,6 +56,7 @@ class Guards {
     Attribute attribute;           ///< of a function
     size_t dict = 0;               ///< of a dict: its place among `dicts_`
     mutable unsigned version = 0;  ///< of a class: its version when this last held; 0: not known
+    nb::object copy{};             ///< of a dtype whose fields may be renamed in place: what is expected
   };
   /// A dict that guards look into, and its version when they last held; 0: not known.
   struct Dict {

@@ -27,6 +27,8 @@ bool is_number_of(PyObject* value, uint64_t kind) {
 /// Whether a value is described as the constant that this object is. Equal texts and numbers have equal
 /// words.
 bool is_same_constant(PyObject* value, PyObject* object) {
+  if (PyArray_DescrCheck(object) && is_renamed_in_place(object))
+    return PyArray_DescrCheck(value) && same_fields(value, object);
   if (value == object) return is_plain(value) || dtype_of_scalar(Py_TYPE(value)) || is_constant(value);
   return Py_TYPE(value) == Py_TYPE(object) && (is_plain(value) || dtype_of_scalar(Py_TYPE(value))) &&
          same(value, object) == 1;

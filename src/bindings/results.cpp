@@ -73,16 +73,29 @@ struct ResultPlan::Maker {
     return known;
   }
 
+  /// A dtype with fields: that of an argument, or a new one, so that who renames its fields renames no
+  /// other's.
+  nb::object dtype(const ResultPlan& plan) {
+    if (plan.dtype_leaf_ >= 0) {
+      const nb::object leaf = values.leaf(plan.dtype_leaf_);
+      if (PyArray_Check(leaf.ptr())) {
+        const nb::object own = nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(leaf.ptr()))));
+        if (same_fields(own.ptr(), plan.object_.ptr())) return own;
+      }
+    }
+    return private_of(plan.object_.ptr());
+  }
+
   /// Where a plan is of records, what holds them on the array of their bytes. A device has none: they come
   /// home.
-  static nb::object held(nb::object bytes, const ResultPlan* plan) {
+  nb::object held(nb::object bytes, const ResultPlan* plan) {
     if (plan == nullptr || plan->kind_ != Kind::Fields) return bytes;
     if (is_device_array(bytes.ptr())) {
       const DeviceArray& array = device_array(bytes.ptr());
       const bool is_writable = array.is_writable;
       bytes = finished(to_host(array), is_writable);
     }
-    nb::object records = records_on(bytes, plan->holder_, plan->object_);
+    const nb::object records = records_on(bytes, plan->holder_, dtype(*plan));
     return plan->holder_ == Holder::Record ? record_of(records) : records;
   }
 
@@ -175,6 +188,7 @@ struct ResultPlan::Maker {
   nb::object make(const ResultPlan& plan) {
     switch (plan.kind_) {
       case Kind::Static: return plan.object_;
+      case Kind::DType: return dtype(plan);
       case Kind::Argument: return values.container(plan.argument_);
       case Kind::Number: return values.number(plan.numpys_);
       case Kind::Array:
@@ -235,7 +249,9 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     for (const nb::handle part : nb::cast<nb::tuple>(given)) parts_.emplace_back(nb::cast<nb::tuple>(part));
   };
   if (tag == "static") {
-    object_ = description[1];
+    object_ = private_of(nb::handle(description[1]).ptr());
+    if (is_renamed_in_place(object_.ptr())) kind_ = Kind::DType;
+    if (nb::len(description) > 2) dtype_leaf_ = nb::cast<int64_t>(description[2]);
   } else if (tag == "argument") {
     kind_ = Kind::Argument;
     argument_ = nb::cast<int64_t>(description[1]);
@@ -248,7 +264,8 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     if (holds_records) {
       const auto name = nb::cast<std::string_view>(description[1]);
       holder_ = static_cast<Holder>(std::ranges::find(kHolders, name) - std::begin(kHolders));
-      object_ = description[2];
+      object_ = private_of(nb::handle(description[2]).ptr());
+      dtype_leaf_ = nb::cast<int64_t>(description[4]);
     }
     const auto array = holds_records ? nb::cast<nb::tuple>(description[3]) : description;
     is_writable_ = nb::cast<bool>(array[3]);

@@ -40,6 +40,7 @@ class ResultPlan {
     Text,
     Letters,
     Fields,
+    DType,
     Tuple,
     Named,
     List,
@@ -65,7 +66,9 @@ class ResultPlan {
   bool is_writable_ = false;           ///< of an array
   bool may_be_argument_ = false;       ///< of an array: a number after it says which one, -1 none
   bool owns_ = false;                  ///< of an array: others that own the same memory are the same object
-  Holder holder_ = Holder::Array;      ///< of records, whose dtype is `object_`
+  Holder holder_ = Holder::Array;      ///< of records, whose dtype is as `object_`, a copy of the plan's own
+  int64_t dtype_leaf_ =
+      -1;  ///< of a dtype, or of records: the leaf of records whose dtype it is; -1: a new one
   int64_t argument_ = -1;  ///< of an array: the leaf that it is; of the caller's container, which;
                            ///< of what has been made before: its place among arrays, containers and instances
   nb::object object_;  ///< what is static; what an element is like; keys, names of attributes; a text with

@@ -102,6 +102,8 @@ uint64_t word_of_constant(PyObject* value) {
   uint64_t hash = reinterpret_cast<uintptr_t>(value) >> 4;
   if (is_plain(value)) hash = static_cast<uint64_t>(PyObject_Hash(value));
   else if (PyArray_IsScalar(value, Generic)) hash = 0;
+  else if (PyArray_DescrCheck(value) && is_renamed_in_place(value))
+    hash = hash_of_form(reinterpret_cast<PyArray_Descr*>(value));
   return word_of(Tag::Constant, hash);
 }
 
@@ -630,7 +632,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     case Tag::Scalar:
       if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
       return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));
-    case Tag::Constant: return nb::make_tuple("static", nb::handle(objects_[object++]));
+    case Tag::Constant: return nb::make_tuple("static", private_of(objects_[object++]));
     case Tag::Slice: return nb::make_tuple("slice") + texts_of(3, word, object);
     case Tag::Tuple: return nb::make_tuple("tuple", texts_of(rest, word, object));
     case Tag::List: return nb::make_tuple("list", texts_of(rest, word, object));
@@ -670,7 +672,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     }
     case Tag::Letters: return nb::make_tuple("letters", text_of(word, object));
     case Tag::Fields: {
-      const nb::handle dtype = objects_[object++];
+      const nb::object dtype = private_of(objects_[object++]);
       return nb::make_tuple("fields", kHolders[static_cast<size_t>(holder_of_word(now))], dtype,
                             text_of(word, object));
     }

@@ -52,6 +52,18 @@ bool is_ellipsis(const Value& value) {
   return value.is<Static>() && value.as<Static>()->object.is(nb::ellipsis());
 }
 
+/// Whether fields of one name have different titles, which NumPy does not compare.
+bool have_other_titles(const nb::object& a, const nb::object& b) {
+  if (!has_fields(a) || !has_fields(b) || !member(a, "names").equal(member(b, "names"))) return false;
+  for (const nb::handle name : member(a, "names")) {
+    const nb::object x = member(a, "fields")[name];
+    const nb::object y = member(b, "fields")[name];
+    if (nb::len(x) != nb::len(y) || (nb::len(x) > 2 && !nb::object(x[2]).equal(y[2]))) return true;
+    if (have_other_titles(member(x[0], "base"), member(y[0], "base"))) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_one_dtype(const nb::object& a, const nb::object& b) {
@@ -73,9 +85,12 @@ Value Evaluator::Fields::parameter(const nb::tuple& description, const std::stri
   const std::string layout = text_of(array[5]);
   array[5] = "A";  // its elements are bytes that lie apart
   const std::string holder = text_of(description[1]);
-  return Structured{.dtype = nb::borrow<nb::object>(description[2]),
+  const nb::handle dtype = description[2];
+  const Value first = e_.parameter(nb::tuple(array), name, -1);
+  e_.text_arguments_[dtype.ptr()] = first.as<Array>()->argument;
+  return Structured{.dtype = nb::borrow<nb::object>(dtype),
                     .holder = static_cast<Holder>(std::ranges::find(kHolders, holder) - kHolders.begin()),
-                    .first = share(e_.parameter(nb::tuple(array), name, -1)),
+                    .first = share(first),
                     .layout = layout == "C"   ? Layout::C
                               : layout == "F" ? Layout::F
                                               : Layout::Any};
@@ -92,7 +107,13 @@ nb::object Evaluator::Fields::describe(const Structured& records, Outward& outwa
   }
   const nb::object described = e_.describe_result(whole, outward);
   if (text_of(described[0]) == "again") return described;
-  return nb::make_tuple("fields", kHolders[static_cast<size_t>(records.holder)], records.dtype, described);
+  return nb::make_tuple("fields", kHolders[static_cast<size_t>(records.holder)], records.dtype, described,
+                        leaf_of(records.dtype));
+}
+
+int Evaluator::Fields::leaf_of(const nb::object& dtype) const {
+  const auto known = e_.text_arguments_.find(dtype.ptr());
+  return known == e_.text_arguments_.end() ? -1 : known->second;
 }
 
 void Evaluator::Fields::open(const Value& value) {
@@ -125,6 +146,23 @@ bool Evaluator::Fields::is_same(const Structured& a, const Structured& b) {
   const uint32_t object = first_of(a).object;
   return a.holder == b.holder && a.places.empty() && b.places.empty() && object != 0 &&
          object == first_of(b).object;
+}
+
+bool Evaluator::Fields::may_be_same(const Structured& a, const Structured& b) {
+  const Array& x = first_of(a);
+  const Array& y = first_of(b);
+  if (a.holder != b.holder || a.places.size() != b.places.size()) return false;
+  if (a.places.empty()) return x.argument >= 0 && y.argument >= 0 && x.argument != y.argument;
+  const auto is_one_place = [](const Value& p, const Value& q) {
+    return p.as<Scalar>()->node == q.as<Scalar>()->node;
+  };
+  return x.node == y.node && std::ranges::equal(a.places, b.places, is_one_place);
+}
+
+bool Evaluator::Fields::may_be_same(const nb::object& a, const nb::object& b) {
+  const nb::object dtype = numpy("dtype");
+  return nb::isinstance(a, dtype) && nb::isinstance(b, dtype) && has_fields(member(a, "base")) &&
+         has_fields(member(b, "base")) && is_one_dtype(a, b);
 }
 
 std::string Evaluator::Fields::words(const Structured& records) {
@@ -321,6 +359,8 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
   bool is_index = true;
   for (Value& part : made.parts) {
     part = e_.present(part, "an index", node);
+    const bool is_known_list = e_.is_list(part) && e_.growing(part) == nullptr;
+    if (is_known_list && e_.elements_of(part, node).empty()) part = by_library("no_places", {}, node);
     if (e_.is_list(part) || part.is<Tuple>() || part.is<Range>()) part = e_.array_of(part, node);
     const Array* array = part.as<Array>();
     const std::optional<Kind> kind = e_.kind_of(part);
@@ -352,6 +392,11 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
 Structured Evaluator::Fields::record_at(const Structured& records, const Index& index) {
   Structured record = records;
   record.holder = Holder::Record;
+  if (rank_of(records) == 0) {  // another object on the same memory
+    Array first = first_of(records);
+    first.object = e_.next_object_++;
+    record.first = share(Value(first));
+  }
   for (int axis = 0; axis < rank_of(records); ++axis) {
     const Value& part = index.parts[static_cast<size_t>(axis)];
     e_.need_index_sized(part);
@@ -385,11 +430,15 @@ Value Evaluator::Fields::item(const Structured& records, const Value& index, nb:
 
 void Evaluator::Fields::set_item(const Structured& records, const Value& index, const Value& value,
                                  nb::handle node) {
-  e_.need_writable(first_of(records), "assignment destination is read-only", node);
   const bool is_one = records.holder == Holder::Record;
+  const auto need_writable = [&] {
+    e_.need_writable(first_of(records), "assignment destination is read-only", node);
+  };
+  if (!is_one) need_writable();
   if (is_one && e_.is_list(index)) e_.raise(ExceptionKind::IndexError, "invalid index");
   std::optional<Value> known = by_name(records, index, node);
   if (!known && is_one) known = by_place(records, index, node);
+  if (known && is_one) need_writable();
   if (known) return fill(records, *known, value, node);
   if (is_one) {
     if (!index.is<Slice>() && !index.is<Tuple>() && !is_ellipsis(index) && !is_none(index))
@@ -408,6 +457,11 @@ void Evaluator::Fields::fill(const Structured& records, const Value& field, cons
   if (numbers == nullptr) {
     by_library("fill", {placed(records, field, node), value}, node);
     return;
+  }
+  if (const Structured* given = value.as<Structured>();
+      given != nullptr && nb::len(member(given->dtype, "names")) == 1) {
+    const Value name = Static{nb::object(member(given->dtype, "names")[nb::int_(0)])};
+    return fill(records, field, item(*given, name, node), node);  // NumPy casts records of one field
   }
   const bool is_one = static_cast<size_t>(numbers->type.rank()) == records.places.size();
   Tuple index{records.places};
@@ -587,8 +641,13 @@ std::optional<Value> Evaluator::Fields::compare(const std::string& ast, const Va
   const auto is_one = [](const Value& value) { return value.is<Structured>() && !is_array(value); };
   if (is_equality && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
     return Static{nb::bool_(ast == "NotEq")};
-  if (is_equality && a.is<Structured>() && b.is<Structured>())
+  if (is_equality && a.is<Structured>() && b.is<Structured>()) {
+    if (have_other_titles(a.as<Structured>()->dtype, b.as<Structured>()->dtype))
+      e_.raise(ExceptionKind::TypeError,
+               "Cannot compare structured arrays unless they have a common dtype.  I.e. "
+               "`np.result_type(arr1, arr2)` must be defined.");
     return by_library(ast == "Eq" ? "equal" : "not_equal", {a, b}, node);
+  }
   const bool is_search = ast == "In" || ast == "NotIn";
   if (is_search && a.is<Structured>() && is_array(b)) {
     const Value inside = by_library("contains", {b, a}, node);

@@ -20,14 +20,20 @@ class Evaluator::Fields {
   /// An argument: `("fields", holder, dtype, array)`.
   Value parameter(const nb::tuple& description, const std::string& name);
   nb::object describe(const Structured& records, Outward& outward);
+  /// The leaf of the argument whose dtype this is; -1: it is no argument's.
+  int leaf_of(const nb::object& dtype) const;
   /// Makes the views of all fields of records in a value where it is made, so that they stand outside of the
   /// loops in which they are used. What nobody uses goes.
   void open(const Value& value);
   /// The same two with what their forms have in common, where paths meet; none: they cannot be one value.
   static std::optional<std::pair<Value, Value>> alike(const Value& a, const Value& b);
 
-  /// Whether two are known to be one object; refuses what is not known.
+  /// Whether two are known to be one object.
   static bool is_same(const Structured& a, const Structured& b);
+  /// Whether it is not known of two that are not: two arguments, or a record that is taken twice.
+  static bool may_be_same(const Structured& a, const Structured& b);
+  /// Whether two objects are dtypes of the same fields, which do not say whose they are.
+  static bool may_be_same(const nb::object& a, const nb::object& b);
 
   /// What a message calls it.
   static std::string words(const Structured& records);

@@ -279,7 +279,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   }
   const Value value = present(given, "the result", {});
   if (value.is<Foreign>()) use_foreign("", "", {value}, {});
-  if (const Static* s = value.as<Static>()) return nb::make_tuple("static", s->object);
+  if (const Static* s = value.as<Static>()) {
+    const int leaf = PyUnicode_Check(s->object.ptr()) ? -1 : Fields(*this).leaf_of(s->object);
+    return leaf < 0 ? nb::make_tuple("static", s->object) : nb::make_tuple("static", s->object, leaf);
+  }
   if (const Scalar* s = value.as<Scalar>()) {
     outward.leaves.push_back(s->node);
     return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));

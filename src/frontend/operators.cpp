@@ -290,14 +290,19 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
                                                     {tag, builder_->constant<int8_t>(1)})};
     }
     bool identical = false;
-    if (a.is<Static>() && b.is<Static>()) identical = a.as<Static>()->object.is(b.as<Static>()->object);
-    else if (a.is<Reference>() && b.is<Reference>()) {
+    if (a.is<Static>() && b.is<Static>()) {
+      identical = a.as<Static>()->object.is(b.as<Static>()->object);
+      if (!identical && Fields::may_be_same(a.as<Static>()->object, b.as<Static>()->object))
+        unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
+    } else if (a.is<Reference>() && b.is<Reference>()) {
       identical = a.as<Reference>()->object == b.as<Reference>()->object;
     } else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
                a.as<Array>()->object != 0) {
       identical = true;
     } else if (a.is<Structured>() && b.is<Structured>()) {
       identical = Fields::is_same(*a.as<Structured>(), *b.as<Structured>());
+      if (!identical && Fields::may_be_same(*a.as<Structured>(), *b.as<Structured>()))
+        unsupported(node, "`is` between records that may be one object", "compare values with ==");
     } else if (a.is<Object>() && b.is<Object>()) {
       identical = a.as<Object>()->object == b.as<Object>()->object;
     } else if (a.is<Set>() && b.is<Set>()) {

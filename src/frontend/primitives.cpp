@@ -19,6 +19,8 @@ nb::object dtype_object(DType dtype) { return numpy("dtype")(std::string(base::i
 
 const Array& Evaluator::array_argument(Call& call, size_t position) {
   Value& value = call.positional.at(position);
+  if (value.is<Structured>())
+    unsupported(call.node, "records where derivatives or mapped functions take arrays", "pass their fields");
   if (!value.is<Array>()) throw base::InternalError("`" + call.name + "` of the library wants an array");
   return *value.as<Array>();
 }

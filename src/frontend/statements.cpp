@@ -303,6 +303,11 @@ void Evaluator::delete_item(nb::handle target) {
   if (const Record* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
   if (r == nullptr) {
     if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
+    const Structured* records = container.as<Structured>();
+    if (records != nullptr && !Fields::is_array(container))
+      raise(ExceptionKind::ValueError, "cannot delete scalar field");
+    if (records != nullptr || container.is<Array>())
+      raise(ExceptionKind::ValueError, "cannot delete array elements");
     raise_by_type("delete", "", {container, index});
     unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
   }

@@ -141,23 +141,22 @@ def need_fields(target: Any, value: Any) -> None:
 
 
 def fill_by_records(target: Any, value: Any) -> None:
-    """Assigns records, field by field in the order of their names."""
+    """Assigns records, field by field in the order of their names. Memory may be shared."""
     need_fields(target, value)
     if is_one(target) and not is_one(value) and value.ndim > 0:
         if value.size != 1:
             raise ValueError("setting an array element with a sequence.")
         value = value[(*[0 for _ in range(value.ndim)],)]
-    if target.dtype != value.dtype:
-        value = value.copy()  # a field may be read after another has been written
     names = target.dtype.names
     others = value.dtype.names
+    if not is_one(target) or not is_one(value) or target.dtype != value.dtype:
+        value = value.copy()  # NumPy reads only a single record of the same dtype while it writes
     for k in range(len(names)):
         part = value[others[k]]
         extra = len(target.dtype[names[k]].shape) - len(value.dtype[others[k]].shape)
         if extra > 0 and isinstance(part, np.ndarray):
             part = part[(..., *[None for _ in range(extra)])]
         target[names[k]] = part
-
 
 def put(target: Any, index: tuple[Any, ...], value: Any) -> None:
     """Assigns to the records that an index with arrays takes."""
@@ -171,7 +170,7 @@ def put(target: Any, index: tuple[Any, ...], value: Any) -> None:
     if not holds_records(value):
         value = array_of(value, target.dtype)
     need_fields(target, value)
-    records = value if target.dtype == value.dtype else value.copy()
+    records = value.copy()  # a field may be read after another has been written
     names = target.dtype.names
     others = records.dtype.names
     for k in range(len(names)):
@@ -180,6 +179,11 @@ def put(target: Any, index: tuple[Any, ...], value: Any) -> None:
         if extra > 0 and isinstance(part, np.ndarray):
             part = part[(..., *[None for _ in range(extra)])]
         put_field(target[names[k]], apart, part)
+
+
+def no_places() -> Any:
+    """What an empty list is as an index."""
+    return np.empty(0, np.intp)
 
 
 def put_field(field: Any, index: tuple[Any, ...], value: Any) -> None:
@@ -359,11 +363,20 @@ def ones_like(a: Any, dtype: Any = None, order: Any = "K", subok: bool = True, s
 @method("astype")
 def astype(a: Any, dtype: Any) -> Any:
     other = np.dtype(dtype)
+    if other.names is None and len(a.dtype.names) == 1 and a.dtype[0].names is None and other.subdtype is None and len(a.dtype[0].shape) == 0:
+        return a[a.dtype.names[0]].astype(other)
     if other.names is None:
         raise TypeError(f"Cannot cast array data from {a.dtype!r} to {other!r} according to the rule 'unsafe'")
-    made = new(a.shape, other)
+    if is_one(a):
+        made = new((), other)
+        made[...] = a
+        return made[()]
+    if other.itemsize > a.itemsize:
+        made = new(a.shape, other)
+    else:  # with axes as they lie in memory
+        made = primitives.records(np.empty_like(primitives.bytes_of(a)[..., : other.itemsize]), other, "ndarray")
     made[...] = a
-    return made[()] if is_one(a) else made
+    return made.view(np.recarray) if isinstance(a, np.recarray) else made
 
 
 # The same records in other shapes.
@@ -534,7 +547,7 @@ def item(a: Any, *args: Any) -> Any:
 def number_of(x: Any) -> Any:
     """A member of the tuple that a record is in Python."""
     if holds_records(x):
-        return item(x)
+        return item(x) if is_one(x) else x
     return x.copy() if isinstance(x, np.ndarray) else primitives.python_number(x)
 
 
