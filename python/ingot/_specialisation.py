@@ -80,9 +80,10 @@ class Specialisation(_ingot.Specialisation):
     def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
         self._loading = loading
-        self.result = program.result
+        self.result = _ingot.private_of(program.result)
         self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
-        self.hosts = program.hosts
+        self.hosts = _ingot.private_of(program.hosts)
+        self.guards = _ingot.private_of(program.guards)
         self.writes = program.writes
         self.layouts = program.layouts
         # The sites whose callee keeps what it gets, but for so many arrays at first.
@@ -90,7 +91,7 @@ class Specialisation(_ingot.Specialisation):
         self.key = key
         self.device = _devices.of(f"{key[-1][1]}:{key[-1][2]}") if key and key[-1][0] == "device" else None
         self.why = why
-        super().__init__(program.guards, program.result, program.errors, not self.hosts and not self.writes)
+        super().__init__(self.guards, self.result, program.errors, not self.hosts and not self.writes)
 
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
@@ -166,9 +167,9 @@ class Specialisation(_ingot.Specialisation):
         if folder is None or self.keys is None or self.device is not None or self.program.linked:
             return
         it = self.program
-        stored = Stored(it.result, it.hosts, it.writes, it.layouts, it.errors, it.multiplies)
+        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies)
         try:
-            self.not_stored = folder.keep(self.keys, it.guards, stored, int(tier), code)
+            self.not_stored = folder.keep(self.keys, self.guards, stored, int(tier), code)
         except Exception as error:  # no call may fail for it
             self.not_stored = f"{type(error).__name__}: {error}"
 

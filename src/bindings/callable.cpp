@@ -872,6 +872,9 @@ void bind_callable(nb::module_& m) {
       "object"_a.none(),
       "Whether an object is an ndarray or a recarray of a dtype with fields, or an element of one.");
   m.def(
+      "private_of", [](nb::handle object) { return private_of(object.ptr()); }, "object"_a.none(),
+      "A dtype's copy, whose fields nobody else renames, or a tuple with such copies; else the object.");
+  m.def(
       "has_known_fields",
       [](nb::handle dtype) {
         auto* const descr = reinterpret_cast<PyArray_Descr*>(dtype.ptr());

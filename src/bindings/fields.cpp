@@ -73,6 +73,8 @@ bool is_one_form(const PyArray_Descr* a, const PyArray_Descr* b) {
            PyArray_EquivTypes(const_cast<PyArray_Descr*>(a), const_cast<PyArray_Descr*>(b));
   PyObject* const names = PyDataType_NAMES(a);
   PyObject* const others = PyDataType_NAMES(b);
+  if (names == others && PyDataType_FIELDS(a) == PyDataType_FIELDS(b))
+    return true;  // renaming makes new ones
   if (PyTuple_GET_SIZE(names) != PyTuple_GET_SIZE(others)) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     if (!is_one_text(PyTuple_GET_ITEM(names, i), PyTuple_GET_ITEM(others, i))) return false;
@@ -139,6 +141,17 @@ bool same_fields(PyObject* a, PyObject* b) { return is_one_form(as_descr(a), as_
 
 namespace {
 
+/// Whether records stand inside the records of a dtype.
+bool has_inner_fields(const PyArray_Descr* descr) {
+  if (!has_fields(descr)) return false;
+  PyObject* const names = PyDataType_NAMES(descr);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    PyArray_Descr* const inner = field_of(descr, PyTuple_GET_ITEM(names, i)).descr;
+    if (is_renamed_in_place(reinterpret_cast<PyObject*>(inner))) return true;
+  }
+  return false;
+}
+
 nb::object copy_of_fields(const PyArray_Descr* descr) {
   nb::dict fields;
   PyObject* const names = PyDataType_NAMES(descr);
@@ -170,7 +183,7 @@ nb::object private_descr(PyArray_Descr* descr) {
   made->hash = -1;
   if (made->subarray != nullptr)
     Py_SETREF(made->subarray->base, as_descr(private_descr(base).release().ptr()));
-  if (has_fields(descr)) Py_SETREF(made->fields, copy_of_fields(descr).release().ptr());
+  if (has_inner_fields(descr)) Py_SETREF(made->fields, copy_of_fields(descr).release().ptr());
   return copy;
 }
 

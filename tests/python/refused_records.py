@@ -1,5 +1,6 @@
 """Refusals of records (structured dtypes), with a function and arguments each: examples for refusals.py."""
 
+import ingot
 import numpy as np
 
 RECORDS = np.zeros(4, [("x", "f8"), ("n", "i8")])
@@ -45,4 +46,7 @@ EXAMPLES = [
     (lambda a, b: np.concatenate((a, b)), RECORDS, OTHERS),
     (lambda a: a.reshape(2, 2).item(3), RECORDS),
     (lambda a: np.array_equal(a, a, equal_nan=True), RECORDS),
+    (lambda a, b: a is b, RECORDS, RECORDS),
+    (lambda a: a.dtype is np.dtype([("x", "f8"), ("n", "i8")]), RECORDS),
+    (lambda a: ingot.vmap(lambda r: r["x"])(a), RECORDS),
 ]

@@ -367,15 +367,10 @@ def astype(a: Any, dtype: Any) -> Any:
         return a[a.dtype.names[0]].astype(other)
     if other.names is None:
         raise TypeError(f"Cannot cast array data from {a.dtype!r} to {other!r} according to the rule 'unsafe'")
-    if is_one(a):
-        made = new((), other)
-        made[...] = a
-        return made[()]
-    if other.itemsize > a.itemsize:
-        made = new(a.shape, other)
-    else:  # with axes as they lie in memory
-        made = primitives.records(np.empty_like(primitives.bytes_of(a)[..., : other.itemsize]), other, "ndarray")
+    made = new(a.shape, other)
     made[...] = a
+    if is_one(a):
+        return made[()]
     return made.view(np.recarray) if isinstance(a, np.recarray) else made
 
 
