@@ -52,6 +52,52 @@ bool is_ellipsis(const Value& value) {
   return value.is<Static>() && value.as<Static>()->object.is(nb::ellipsis());
 }
 
+/// What the memory of a view or buffer is of.
+NodeId memory_of(const ir::Function& function, NodeId node) {
+  const auto is_part = [&] {
+    if (!ir::info(function.op(node)).effects.pure() || function.operands(node).empty()) return false;
+    const ir::Type type = function.type(function.operand(node, 0));
+    return type.is_view() || type.is_buffer();
+  };
+  while (is_part()) node = function.operand(node, 0);
+  return node;
+}
+
+/// Whether two views are known to share no memory: one is new, or both are arguments that lie apart.
+bool are_apart(const ir::Function& function, NodeId a, NodeId b) {
+  a = memory_of(function, a);
+  b = memory_of(function, b);
+  const auto set_of = [&](NodeId node) -> std::optional<uint32_t> {
+    if (function.op(node) != Op::param || function[node].parent != function.body()) return std::nullopt;
+    return function.parameters()[static_cast<size_t>(function.attribute(node, 0))].alias_set;
+  };
+  const auto is_new = [&](NodeId node) {
+    const ir::OpInfo& card = ir::info(function.op(node));
+    return card.effects == ir::effect::Allocate && card.regions == 0;
+  };
+  if (a == b) return false;
+  const std::optional<uint32_t> x = set_of(a);
+  const std::optional<uint32_t> y = set_of(b);
+  if (is_new(a) || is_new(b)) return (is_new(a) || x) && (is_new(b) || y);
+  return x && y && *x != *y;
+}
+
+/// Whether no two fields of a record have a byte in common.
+bool has_disjoint_fields(const nb::object& dtype) {
+  if (!has_fields(dtype)) return true;
+  std::vector<std::pair<int64_t, int64_t>> places;
+  for (const nb::handle name : member(dtype, "names")) {
+    const nb::object field = member(dtype, "fields")[name];
+    const auto begin = nb::cast<int64_t>(field[1]);
+    places.emplace_back(begin, begin + bytes_in(field[0]));
+    if (!has_disjoint_fields(member(field[0], "base"))) return false;
+  }
+  std::ranges::sort(places);
+  return std::ranges::adjacent_find(places, [](const auto& one, const auto& next) {
+           return one.second > next.first;
+         }) == places.end();
+}
+
 /// Whether fields of one name have different titles, which NumPy does not compare.
 bool have_other_titles(const nb::object& a, const nb::object& b) {
   if (!has_fields(a) || !has_fields(b) || !member(a, "names").equal(member(b, "names"))) return false;
@@ -447,7 +493,17 @@ void Evaluator::Fields::set_item(const Structured& records, const Value& index, 
   }
   const Index given = prepared(records, index, node);
   if (given.has_arrays && !given.takes_one) by_library("put", {records, Tuple{given.parts}, value}, node);
-  else by_library("fill", {item(records, index, node), value}, node);
+  else fill_records(item(records, index, node), value, node);
+}
+
+/// Assigns to all of an array of records, or to one. What may share their memory is copied first.
+void Evaluator::Fields::fill_records(const Value& target, const Value& value, nb::handle node) {
+  const Structured* to = target.as<Structured>();
+  const Structured* from = value.as<Structured>();
+  const bool is_apart = to != nullptr && from != nullptr && is_one_dtype(to->dtype, from->dtype) &&
+                        has_disjoint_fields(to->dtype) &&
+                        are_apart(e_.builder_->function(), first_of(*to).node, first_of(*from).node);
+  by_library(is_apart ? "fill_apart" : "fill", {target, value}, node);
 }
 
 /// Assigns to a field of all of `first`.
@@ -455,7 +511,7 @@ void Evaluator::Fields::fill(const Structured& records, const Value& field, cons
                              nb::handle node) {
   const Array* numbers = field.as<Array>();
   if (numbers == nullptr) {
-    by_library("fill", {placed(records, field, node), value}, node);
+    fill_records(placed(records, field, node), value, node);
     return;
   }
   if (const Structured* given = value.as<Structured>();

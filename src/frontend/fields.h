@@ -50,6 +50,8 @@ class Evaluator::Fields {
   std::vector<Value> members(const Structured& record, nb::handle node);
   NodeId length(const Structured& records);  ///< of an array along its first axis, which it has
 
+  void fill_records(const Value& target, const Value& value, nb::handle node);
+
   /// What a dtype is made of, known when compiling: lists and tuples too.
   nb::object spelled(const Value& value, nb::handle node);
   /// A function that is given records, or asked to make some; none: it takes them as it takes all else.

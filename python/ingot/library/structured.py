@@ -84,13 +84,13 @@ def fill(target: Any, value: Any) -> None:
     elif isinstance(value, (list, range)):
         if is_one(target):
             raise ValueError("setting an array element with a sequence.")
-        fill_by_records(target, array_of(value, target.dtype))
+        fill_apart(target, array_of(value, target.dtype))
     elif is_one(target):
         fill_one(target, value)
     elif isinstance(value, np.ndarray):
         fill_by_numbers(target, value)
     else:
-        fill_by_records(target, array_of(value, target.dtype))
+        fill_apart(target, array_of(value, target.dtype))
 
 
 def fill_one(target: Any, value: Any) -> None:
@@ -140,7 +140,12 @@ def need_fields(target: Any, value: Any) -> None:
             primitives.refuse("an assignment between a field that is a record and one that is not", "assign field by field")
 
 
-def fill_by_records(target: Any, value: Any) -> None:
+def fill_apart(target: Any, value: Any) -> None:
+    """Assigns records that share no memory with those that they are assigned to."""
+    fill_by_records(target, value, True)
+
+
+def fill_by_records(target: Any, value: Any, is_apart: bool = False) -> None:
     """Assigns records, field by field in the order of their names. Memory may be shared."""
     need_fields(target, value)
     if is_one(target) and not is_one(value) and value.ndim > 0:
@@ -149,7 +154,7 @@ def fill_by_records(target: Any, value: Any) -> None:
         value = value[(*[0 for _ in range(value.ndim)],)]
     names = target.dtype.names
     others = value.dtype.names
-    if not is_one(target) or not is_one(value) or target.dtype != value.dtype:
+    if not is_apart and (not is_one(target) or not is_one(value) or target.dtype != value.dtype):
         value = value.copy()  # NumPy reads only a single record of the same dtype while it writes
     for k in range(len(names)):
         part = value[others[k]]
