@@ -55,7 +55,9 @@ bool is_ellipsis(const Value& value) {
 /// What the memory of a view or buffer is of.
 NodeId memory_of(const ir::Function& function, NodeId node) {
   const auto is_part = [&] {
-    if (!ir::info(function.op(node)).effects.pure() || function.operands(node).empty()) return false;
+    const Op op = function.op(node);
+    const bool is_name = ir::info(op).effects.pure() || op == Op::lift || op == Op::primal;
+    if (!is_name || function.operands(node).empty()) return false;
     const ir::Type type = function.type(function.operand(node, 0));
     return type.is_view() || type.is_buffer();
   };
