@@ -306,6 +306,15 @@ def test_records_of_one_field_are_numbers():
     check(lambda a: a.astype("f8"), np.ones(2, [("x", "i4")]))
 
 
+def test_shapes_in_messages_are_those_of_records():
+    a, b = pairs(), np.zeros((2, 3), PAIR)
+    check(lambda a: np.broadcast_to(a, (2, 5)), a)
+    check(lambda a, b: np.concatenate([a, b]), a, b)
+    check(lambda a, b: np.concatenate([b, b[:, :2]]), a, b)
+    check(lambda a, c: np.where(c, a, a), a, np.ones(3, bool))
+    check(lambda a, c: np.where(c, a, a), a, np.array([True, False]))
+
+
 def write_no_field(r):
     r["nope"] = 3
 

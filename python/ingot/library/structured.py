@@ -470,8 +470,14 @@ def flip(m: Any, axis: Any = None) -> Any:
 
 @of_records(np.broadcast_to)
 def broadcast_to(array: Any, shape: Any) -> Any:
+    np.broadcast_to(first_bytes(array), shape_of(shape))  # raises what NumPy raises
     bytes = np.broadcast_to(primitives.bytes_of(array), (*shape_of(shape), array.itemsize))
     return primitives.records(bytes, array.dtype, "ndarray")
+
+
+def first_bytes(a: Any) -> Any:
+    """An array of the shape of records."""
+    return primitives.bytes_of(a)[..., 0]
 
 
 def joined_dtype(arrays: Any) -> Any:
@@ -490,6 +496,7 @@ def concatenate(arrays: Any, axis: Any = 0) -> Any:
         flat = [primitives.bytes_of(one).reshape((one.size, dtype.itemsize)) for one in arrays]
         return primitives.records(np.concatenate(flat), dtype, "ndarray")
     along = normal_axis(axis, arrays[0].ndim)
+    np.concatenate([first_bytes(one) for one in arrays], along)  # raises what NumPy raises
     return primitives.records(np.concatenate([primitives.bytes_of(one) for one in arrays], along), dtype, "ndarray")
 
 
@@ -606,5 +613,6 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 @of_records(np.where)
 def where(condition: Any, x: Any, y: Any) -> Any:
     dtype = joined_dtype((x, y))
+    np.where(condition, first_bytes(x), first_bytes(y))  # raises what NumPy raises
     chosen = np.where(np.asarray(condition)[..., None], primitives.bytes_of(x), primitives.bytes_of(y))
     return primitives.records(chosen, dtype, "ndarray")
