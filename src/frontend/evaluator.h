@@ -948,7 +948,7 @@ class Evaluator {
     size_t first = 0;  ///< the number of ops before the outermost loop
   };
   Unrolling unrolling_;
-  std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments that they are
+  std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments; records' dtypes → leaves
   bool opens_texts_ = true;
   bool on_device_ = false;
   bool has_letters_ = false;                          ///< some text is not known
