@@ -101,14 +101,10 @@ struct Laid {
   }
 };
 
-/// An array of NumPy's; false: it is none that compiled code can have.
-[[gnu::always_inline]] inline bool lay_out(PyObject* value, Laid& laid) {
-  PyArrayObject* const array = as_array(value);
-  const std::optional<base::DType> dtype = dtype_of(PyArray_TYPE(array));
-  const int rank = PyArray_NDIM(array);
-  if (!dtype || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || rank > kMaxLeaves) return false;
-  laid = {*dtype,
-          rank,
+/// How an array of NumPy's lies, whose elements count as numbers of a dtype.
+[[gnu::always_inline]] inline Laid laid_of(PyArrayObject* array, base::DType dtype) {
+  return {dtype,
+          PyArray_NDIM(array),
           PyArray_ITEMSIZE(array),
           PyArray_DIMS(array),
           PyArray_STRIDES(array),
@@ -116,6 +112,15 @@ struct Laid {
           static_cast<bool>(PyArray_ISWRITEABLE(array)),
           static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)),
           static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))};
+}
+
+/// An array of NumPy's; false: it is none that compiled code can have.
+[[gnu::always_inline]] inline bool lay_out(PyObject* value, Laid& laid) {
+  PyArrayObject* const array = as_array(value);
+  const std::optional<base::DType> dtype = dtype_of(PyArray_TYPE(array));
+  const bool has_numbers = dtype && PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
+  if (!has_numbers || PyArray_NDIM(array) > kMaxLeaves) return false;
+  laid = laid_of(array, *dtype);
   return true;
 }
 

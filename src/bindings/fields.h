@@ -57,15 +57,7 @@ PyObject* array_of_record(PyObject* record);
 /// How an array of records lies; its elements count as bytes.
 [[gnu::always_inline]] inline bool lay_out_records(PyArrayObject* array, Laid& laid) {
   if (PyArray_NDIM(array) >= kMaxLeaves) return false;  // the bytes of a record are an axis more
-  laid = {base::DType::UInt8,
-          PyArray_NDIM(array),
-          PyArray_ITEMSIZE(array),
-          PyArray_DIMS(array),
-          PyArray_STRIDES(array),
-          reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
-          static_cast<bool>(PyArray_ISWRITEABLE(array)),
-          static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)),
-          static_cast<bool>(PyArray_IS_F_CONTIGUOUS(array))};
+  laid = laid_of(array, base::DType::UInt8);
   return true;
 }
 
