@@ -1,6 +1,7 @@
 option(INGOT_PYTHON "build the Python extension and its core" ON)
 option(INGOT_TESTS "build the C++ tests and ingot-opt" OFF)
 option(INGOT_CHECKED "assertions on, and the verifier after every pass" OFF)
+option(INGOT_PRECOMPILE "headers that a component includes nearly everywhere are compiled once" ON)
 set(INGOT_SANITIZE "" CACHE STRING "empty, address;undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)
@@ -19,7 +20,8 @@ endif()
 
 find_program(INGOT_CCACHE ccache)
 if(INGOT_CCACHE)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${INGOT_CCACHE})
+  # What it asks for before it keeps what was compiled with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${INGOT_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${INGOT_CCACHE})
 endif()
 

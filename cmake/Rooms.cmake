@@ -1,10 +1,25 @@
-# ingot_room(NAME SOURCES ... DEPENDS ...): the static library ingot_NAME of src/NAME.
+# ingot_precompile(TARGET [HEADER ...]): compiles the standard library's headers that most sources include, and those
+# given, once for all sources of a target. Sources include what they use all the same: debug builds precompile nothing.
+function(ingot_precompile target)
+  if(INGOT_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE
+      <algorithm> <array> <bit> <cstddef> <cstdint> <cstring> <functional> <limits> <map>
+      <memory> <numeric> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>
+      ${ARGN})
+  endif()
+endfunction()
+
+# ingot_room(NAME SOURCES ... DEPENDS ... PRECOMPILED ...): the static library ingot_NAME of src/NAME.
 # The arrows between rooms are the DEPENDS here; tests/python/test_layering.py holds #include lines to them.
 function(ingot_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;PRECOMPILED" ${ARGN})
   add_library(ingot_${name} STATIC ${ROOM_SOURCES})
   list(TRANSFORM ROOM_DEPENDS PREPEND ingot_)
   target_link_libraries(ingot_${name} PUBLIC ingot_options ${ROOM_DEPENDS})
+  list(LENGTH ROOM_SOURCES count)
+  if(ROOM_PRECOMPILED OR count GREATER 12)
+    ingot_precompile(ingot_${name} ${ROOM_PRECOMPILED})
+  endif()
 endfunction()
 
 # ingot_test(ROOM SOURCES ... DEPENDS ...): the GoogleTest program test_ROOM, known to ctest by its cases.
@@ -13,6 +28,7 @@ function(ingot_test room)
   add_executable(test_${room} ${TEST_SOURCES})
   list(TRANSFORM TEST_DEPENDS PREPEND ingot_)
   target_link_libraries(test_${room} PRIVATE ${TEST_DEPENDS} GTest::gtest_main)
+  ingot_precompile(test_${room} <gtest/gtest.h>)
   target_compile_definitions(test_${room} PRIVATE
     INGOT_TEST_DATA="${PROJECT_SOURCE_DIR}/tests")
   gtest_discover_tests(test_${room} TEST_PREFIX ${room}. DISCOVERY_MODE PRE_TEST)

@@ -323,11 +323,6 @@ bool is_object_of_numpy(const Value& value);
 /// Whether a ufunc is told along which axes its core runs.
 bool has_axes(const Evaluator::Call& call);
 
-template <class T>
-std::shared_ptr<const T> share(T value) {
-  return std::make_shared<const T>(std::move(value));
-}
-
 inline bool is_none(const Value& value) { return value.is<Static>() && value.as<Static>()->object.is_none(); }
 
 }  // namespace ingot::frontend

@@ -6,11 +6,6 @@ namespace ingot::frontend {
 
 namespace {
 
-template <class T>
-std::shared_ptr<const T> share(T value) {
-  return std::make_shared<const T>(std::move(value));
-}
-
 std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
   return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
 }

@@ -24,6 +24,12 @@ using ir::NodeId;
 
 struct Value;
 
+/// Parts of values are shared, and do not change.
+template <class T>
+std::shared_ptr<const T> share(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
+
 /// Throws it again, where memory for compiling has run out: that says nothing of the program.
 void rethrow_lack_of_memory(const nb::python_error& error);
 
