@@ -8,7 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ._source import constant_key
+from ._codes import constant_key
 
 
 class History(tuple):

@@ -1,93 +1,230 @@
-"""The AST of a function: found in its file, and accepted only if compiling it gives the function's own code."""
+"""The AST of a function: found in its file, and accepted only if compiling it gives the function's own code.
 
-import __future__
+A text is compiled in more than one way: a file as a whole, what is typed or stands in a notebook's cell statement by
+statement. CPython makes other code of `np.sin(x)` where the unit that it compiles imports `np`, so each way is tried.
+"""
+
+from __future__ import annotations
 
 import ast
 import contextlib
+import copy
+import functools
 import inspect
 import linecache
 import os
 import stat
 import sys
 import types
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from . import _decompile
+from ._codes import FUTURE, inner_codes, same_code
 from ._errors import UnsupportedError
 from ._trees import find as _kept
 
-
-def _same_code(a: types.CodeType, b: types.CodeType) -> bool:
-    if (a.co_code, a.co_names, a.co_varnames, a.co_freevars, a.co_cellvars, a.co_argcount) != (
-        b.co_code,
-        b.co_names,
-        b.co_varnames,
-        b.co_freevars,
-        b.co_cellvars,
-        b.co_argcount,
-    ):
-        return False
-    if len(a.co_consts) != len(b.co_consts):
-        return False
-    for x, y in zip(a.co_consts, b.co_consts):
-        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
-            if not _same_code(x, y):
-                return False
-        elif constant_key(x) != constant_key(y):
-            return False
-    return True
+_Key = tuple[str, int]
+"""The name of a function and the first line of it."""
 
 
-def constant_key(constant: Any) -> Any:
-    """What tells constants of code apart. The order of sets does not: it hangs on who made them, from a source or a pyc file."""
-    if isinstance(constant, tuple):
-        return tuple, *map(constant_key, constant)
-    if isinstance(constant, frozenset):
-        return frozenset(map(constant_key, constant))
-    return type(constant), repr(constant)
+class _Definition(NamedTuple):
+    """A function of a text."""
+
+    node: Any
+    owner: str
+    """The name of the class around it, by which private names are told apart; empty: there is none."""
+    unit: int
+    """The statement of the text that it stands in."""
 
 
-def _codes(code: types.CodeType):
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield constant
-            yield from _codes(constant)
-
-
-_Key = tuple[str, int]  # the name of a function and the first line of it
-
-
-def _functions(tree: ast.AST) -> dict[_Key, list[ast.AST]]:
-    """The functions of a file; one with decorators starts at the first of these, or at its `def`."""
-    found: dict[_Key, list[ast.AST]] = {}
-    for node in ast.walk(tree):
+def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
+    """The functions of a text; one with decorators starts at the first of these, or at its `def`."""
+    found: dict[_Key, list[_Definition]] = {}
+    waiting = [(node, "", unit) for unit, node in enumerate(tree.body)]
+    while waiting:
+        node, owner, unit = waiting.pop()
         if isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
+            found.setdefault(("<lambda>", node.lineno), []).append(_Definition(node, owner, unit))
         elif isinstance(node, ast.FunctionDef):
             for line in {node.lineno, min([node.lineno] + [d.lineno for d in node.decorator_list])}:
-                found.setdefault((node.name, line), []).append(node)
+                found.setdefault((node.name, line), []).append(_Definition(node, owner, unit))
+        elif isinstance(node, ast.ClassDef):
+            waiting += [(part, node.name, unit) for part in node.body]
+            waiting += [(part, owner, unit) for part in (*node.decorator_list, *node.bases, *node.keywords)]
+            continue
+        waiting += [(part, owner, unit) for part in ast.iter_child_nodes(node)]
     return found
 
 
-def _codes_by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.CodeType]]:
+def _by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.CodeType]]:
     found: dict[_Key, list[types.CodeType]] = {}
     for code in codes:
         found.setdefault((code.co_name, code.co_firstlineno), []).append(code)
     return found
 
 
-_blocks: dict[tuple[str, _Key], tuple[str, Any]] = {}
-_parts: dict[str, tuple[str, dict[_Key, str]]] = {}
+class _Settled(ast.NodeTransformer):
+    """The AST as Python's compiler takes it, which knows how asserts are compiled and where private names stand."""
+
+    def __init__(self, owner: str, optimize: int, has_asserts: bool) -> None:
+        self.owner, self.optimize, self.has_asserts = owner.lstrip("_"), optimize, has_asserts
+
+    def changes(self, node: ast.AST) -> bool:
+        """Whether a node, without what is in it, means something else than it says."""
+        if isinstance(node, ast.Assert):
+            return not self.has_asserts
+        if isinstance(node, (ast.Constant, ast.keyword)):
+            return False
+        names = [value for _, value in ast.iter_fields(node) if type(value) is str]
+        names += getattr(node, "names", ()) if isinstance(node, (ast.Global, ast.Nonlocal)) else ()
+        return any(name.startswith("__") and (name == "__debug__" or name != self.name(name)) for name in names)
+
+    def name(self, name: str) -> str:
+        is_private = self.owner and name.startswith("__") and not name.endswith("__") and "." not in name
+        return f"_{self.owner}{name}" if is_private else name
+
+    def visit(self, node: Any) -> Any:
+        for field, value in ast.iter_fields(node):
+            if type(value) is str and not isinstance(node, (ast.Constant, ast.keyword)):
+                setattr(node, field, self.name(value))
+            elif isinstance(node, (ast.Global, ast.Nonlocal)):
+                node.names = [self.name(name) for name in node.names]
+        return super().visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.copy_location(ast.Constant(self.optimize == 0), node) if node.id == "__debug__" else node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """What is left out is nothing that runs, but its names are names of the function still."""
+        self.generic_visit(node)
+        if self.has_asserts:
+            return node
+        return ast.copy_location(ast.If(ast.copy_location(ast.Constant(False), node), [node], []), node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        return node  # is no code of the function's
+
+
+def _settled(definition: _Definition, optimize: int, has_asserts: bool) -> Any:
+    """The AST of a function that was compiled so; the same one for the same question."""
+    node, owner, _ = definition
+    settled = _Settled(owner, optimize, has_asserts)
+    known = node.__dict__.setdefault("_ingot_settled", {})
+    key = (optimize, has_asserts)
+    if key not in known:
+        known[key] = node
+        if any(map(settled.changes, ast.walk(node))):
+            known[key] = settled.visit(copy.deepcopy(node))
+            if isinstance(node, ast.FunctionDef):
+                known[key].name = node.name  # what it is called, not what it is stored as
+    return known[key]
+
+
+_LEVELS = (0, 1, 2)
+"""What code may be optimized by: Python's options -O and -OO leave asserts out, and texts that say what functions do."""
+
+
+class _Text:
+    """A text that functions are defined in, or a part of one that is one function."""
+
+    def __init__(self, text: str, file: str, flags: int) -> None:
+        self.text, self._file = text, file
+        self._flags = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        self._tree = _tree(text, file, flags)
+        self._definitions = _definitions(self._tree)
+        self._compiled: dict[tuple, dict[_Key, list[types.CodeType]]] = {}
+
+    def found(self, function: types.FunctionType, is_part: bool = False) -> Any:
+        """The AST of a function, wherever it stands in the text; None: the text has no function of this code."""
+        code = function.__code__
+        own = (code.co_name, code.co_firstlineno)
+        others = () if is_part else (key for key in self._definitions if key[0] == own[0] and key != own)
+        now = min(sys.flags.optimize, _LEVELS[-1])
+        for level in sorted(_LEVELS, key=lambda level: level != now):
+            for key in (own, *others):
+                for definition, has_asserts in self._same(key, function, level, is_part):
+                    return _settled(definition, level, has_asserts)
+        return None
+
+    def _same(self, key: _Key, function: types.FunctionType, level: int, is_part: bool) -> Iterator[tuple[_Definition, bool]]:
+        """The functions of a name and a line that are compiled to the code of `function`, and whether with asserts."""
+        definitions = sorted(self._definitions.get(key, ()), key=lambda d: (d.node.lineno, d.node.col_offset))
+        for imports, unit, is_rewritten in self._ways(definitions, function, is_part):
+            inside = [d for d in definitions if unit is None or d.unit == unit]
+            codes = sorted(self._codes(imports, unit, is_rewritten, level).get(key, ()), key=_start)
+            if len(inside) == len(codes):  # both come in the same order
+                pairs = zip(inside, codes)
+                yield from ((d, is_rewritten or level == 0) for d, code in pairs if same_code(code, function.__code__))
+
+    def _ways(self, definitions: list[_Definition], function: types.FunctionType, is_part: bool) -> Iterator[tuple]:
+        """How the text may have been compiled: with which imports in front, which statement of it, and whether by pytest."""
+        if is_part:
+            modules = tuple(n for n in function.__code__.co_names if isinstance(function.__globals__.get(n), types.ModuleType))
+            if modules:
+                yield modules, None, False
+            yield (), None, False
+            return
+        if definitions:
+            yield (), None, False
+        for unit in dict.fromkeys(d.unit for d in definitions):
+            yield (), unit, False
+        if definitions and "@pytest_ar" in function.__globals__:
+            yield (), None, True
+
+    def _codes(self, imports: tuple, unit: int | None, is_rewritten: bool, level: int) -> dict[_Key, list[types.CodeType]]:
+        """All code that is made in such a way; none where Python does not compile it."""
+        way = (imports, unit, is_rewritten, level)
+        if way not in self._compiled:
+            body = self._tree.body if unit is None else [self._tree.body[unit]]
+            if imports:
+                names = [ast.alias(name) for name in imports]
+                body = [ast.fix_missing_locations(ast.Import(names, lineno=1, col_offset=0)), *body]
+            tree = _rewritten(self.text, self._file) if is_rewritten else ast.Module(body, [])
+            try:
+                code = compile(tree, self._file, "exec", self._flags, dont_inherit=True, optimize=level)
+            except SyntaxError:  # `return` outside of a function, say, in another statement
+                self._compiled[way] = {}
+            else:
+                self._compiled[way] = _by_place(inner_codes(code))
+        return self._compiled[way]
+
+
+def _rewritten(text: str, file: str) -> ast.Module:
+    """The AST of a file as pytest compiles it, with asserts that say more."""
+    from _pytest.assertion.rewrite import rewrite_asserts
+
+    tree = _tree(text, file)
+    rewrite_asserts(tree, text.encode(), file)
+    return tree
+
+
+def _start(code: types.CodeType) -> tuple[int, int]:
+    # What begins and ends a function stands in column 0, up to column 0.
+    return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))  # type: ignore[type-var]
+
+
+def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
+    """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for
+    no reason of its own."""
+    parse = functools.partial(compile, text, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    for _ in range(4):
+        with contextlib.suppress(SystemError):
+            return parse()
+    return parse()
+
+
+_lines: dict[str, tuple[str, dict[_Key, str]]] = {}
+_texts: dict[tuple, _Text] = {}
 _GOES_ON = " \t\f\r\n#)]}"  # begins lines that end no function
 
 
 def _block(file: str, source: str, key: _Key) -> str:
     """The part of a file that is a function of the module, as its indentation shows it, found once in each source of
     the file; what stands in the first column of a text in it ends it too early, which its code then shows."""
-    if file not in _parts or _parts[file][0] != source:
-        _parts[file] = (source, {})
-    parts = _parts[file][1]
+    if file not in _lines or _lines[file][0] != source:
+        _lines[file] = (source, {})
+    parts = _lines[file][1]
     if key not in parts:
         lines = source.splitlines(keepends=True)[key[1] - 1 :]
         header = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0)
@@ -96,66 +233,27 @@ def _block(file: str, source: str, key: _Key) -> str:
     return parts[key]
 
 
-def _alone(file: str, source: str, function: types.FunctionType) -> Any:
-    """The AST of a function that stands at the level of its module, parsed without the rest; None: not for certain."""
-    code, first = function.__code__, function.__code__.co_firstlineno
-    if code.co_qualname != code.co_name or code.co_name == "<lambda>" or first == 1:
-        return None
-    try:
-        key = (file, (code.co_name, first))
-        block = _block(file, source, key[1])
-        if key not in _blocks or _blocks[key][0] != block:
-            # Calls of what a module imports have code of their own.
-            modules = [n for n in code.co_names if isinstance(function.__globals__.get(n), types.ModuleType)]
-            text = (f"import {', '.join(modules)}" if modules else "") + "\n" * (first - 1) + block
-            tree = _tree(text, file)
-            future = code.co_flags & __future__.annotations.compiler_flag
-            compiled = compile(text, file, "exec", flags=future, dont_inherit=True)
-            own = [c for c in compiled.co_consts if isinstance(c, types.CodeType) and c.co_name == code.co_name]
-            node = tree.body[-1]
-            is_one = len(own) == 1 and isinstance(node, ast.FunctionDef)
-            _blocks[key] = (block, (node, own[0]) if is_one else None)
-    except (SyntaxError, IndexError):
-        return None
-    known = _blocks[key][1]
-    return known[0] if known is not None and _same_code(known[1], code) else None
+def _parsed(place: tuple, text: str, file: str, flags: int) -> _Text:
+    """A text, parsed once as long as it stays what it is."""
+    known = _texts.get((place, flags))
+    if known is None or known.text != text:
+        known = _texts[place, flags] = _Text(text, file, flags)
+    return known
 
 
-def _tree(text: str, file: str) -> ast.Module:
-    """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for no reason of its own."""
-    for _ in range(4):
-        with contextlib.suppress(SystemError):
-            return ast.parse(text, file)
-    return ast.parse(text, file)
-
-
-_Parsed = tuple[dict[_Key, list[ast.AST]], dict[_Key, list[types.CodeType]]]
-_trees: dict[str, tuple[str, _Parsed]] = {}
-
-
-def _parsed(file: str, source: str) -> _Parsed:
-    known = _trees.get(file)
-    if known is None or known[0] != source:
-        tree = _tree(source, file)
-        codes = _codes_by_place(_codes(compile(source, file, "exec", dont_inherit=True)))
-        known = _trees[file] = (source, (_functions(tree), codes))
-    return known[1]
-
-
-def _rewritten(file: str, source: str, function: types.FunctionType) -> dict[_Key, list[types.CodeType]]:
-    """The code objects of a file whose asserts pytest has rewritten; none where it has not."""
-    if "@pytest_ar" not in function.__globals__:
-        return {}
-    from _pytest.assertion.rewrite import rewrite_asserts
-
-    key = f"{file}@pytest"
-    known = _trees.get(key)
-    if known is None or known[0] != source:
-        tree = _tree(source, file)
-        rewrite_asserts(tree, source.encode(), file)
-        codes = _codes_by_place(_codes(compile(tree, file, "exec", dont_inherit=True)))
-        known = _trees[key] = (source, ({}, codes))
-    return known[1][1]
+def _found(function: types.FunctionType, file: str, source: str) -> Any:
+    """The AST of a function in a text; None: the text has no function of this code. First, what seems to be its part of
+    the text is looked at alone: this takes no time in long files."""
+    code = function.__code__
+    flags = code.co_flags & FUTURE
+    key = (code.co_name, code.co_firstlineno)
+    if code.co_qualname == code.co_name != "<lambda>":
+        with contextlib.suppress(SyntaxError):
+            text = "\n" * (key[1] - 1) + _block(file, source, key)
+            node = _parsed((file, key), text, file, flags).found(function, is_part=True)
+            if node is not None:
+                return node
+    return _parsed((file,), source, file, flags).found(function)
 
 
 def text_of(function: types.FunctionType) -> str:
@@ -202,19 +300,6 @@ def _program(file: str) -> str | None:
     return f"{text}\n" if text is not None else None
 
 
-def _found(function: types.FunctionType, file: str, source: str) -> Any:
-    """The AST of a function in a text; None: the text has no function of this code."""
-    code = function.__code__
-    alone = _alone(file, source, function)
-    if alone is not None:
-        return alone
-    functions, codes = _parsed(file, source)
-    key = (code.co_name, code.co_firstlineno)
-    nodes = functions.get(key, [])
-    same = _matching(nodes, codes.get(key, []), code) or _matching(nodes, _rewritten(file, source, function).get(key, []), code)
-    return same[0] if same else None
-
-
 _rebuilt: dict[types.CodeType, Any] = {}
 
 
@@ -229,7 +314,7 @@ def _without_text(function: types.FunctionType, file: str) -> Any:
             node = None
         if node is None:
             try:
-                node = _decompile.rebuild(code, _same_code)
+                node = _decompile.rebuild(code, same_code)
             except _decompile.Unstructured as error:
                 raise UnsupportedError(
                     f"`{function.__qualname__}` has no source that can be read ({file}), and none was found for its bytecode ({error})\n"
@@ -291,23 +376,3 @@ def shown(function: types.FunctionType) -> str:
         return inspect.getsource(function)
     except OSError:
         return ast.unparse(find(function)[0]) + "\n"
-
-
-def _matching(nodes: list[ast.AST], places: list[types.CodeType], code: types.CodeType) -> list[ast.AST]:
-    """Those of the AST nodes of one line and name whose code is this one."""
-    if len(nodes) != len(places):
-        return []
-    # Code objects and AST nodes of one line come in the same order.
-    return [node for node, candidate in zip(_in_order(nodes), _in_position(places)) if _same_code(candidate, code)]
-
-
-def _in_order(nodes):
-    return sorted(nodes, key=lambda n: (n.lineno, n.col_offset))
-
-
-def _in_position(codes):
-    def start(code: types.CodeType):
-        # What begins and ends a function stands in column 0, up to column 0.
-        return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))
-
-    return sorted(codes, key=start)

@@ -198,7 +198,7 @@ def compiled(node: Any, code: types.CodeType) -> types.CodeType:
     imports = [at(ast.Import([at(ast.alias(n), place)]), place) for n in sorted(_imported(code))]
     module = ast.Module([*imports, at(ast.FunctionDef("scope", nothing, inside, []), place)], [])
     ast.fix_missing_locations(module)
-    scope = compile(module, code.co_filename, "exec", dont_inherit=True)
+    scope = compile(module, code.co_filename, "exec", dont_inherit=True, optimize=0)  # asserts are proposed where the code has them
     outer = next(c for c in scope.co_consts if isinstance(c, types.CodeType))
     return next(c for c in outer.co_consts if isinstance(c, types.CodeType))
 
@@ -235,7 +235,7 @@ def rebuild(code: types.CodeType, same_code: _Same) -> Any:
         try:
             node = _proposal(code, choices, same_code)
             made = compiled(node, code)
-            if same_code(made, code) and made.co_exceptiontable == code.co_exceptiontable:
+            if same_code(made, code):
                 return node
             agreement, reason = _agreement(made, code), "it compiles to other code"
         except Unstructured as error:

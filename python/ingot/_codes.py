@@ -1,0 +1,69 @@
+"""When two code objects are one program: what Python runs is the same, whatever file, line or unit of compiling it comes from."""
+
+import __future__
+
+import functools
+import inspect
+import operator
+import struct
+import types
+from collections.abc import Iterator
+from typing import Any
+
+FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
+"""The flags of code that say what its text has imported from `__future__`."""
+# What those change stands in the code, and where functions are nested their names and cells say it.
+_SAID_ELSEWHERE = FUTURE | inspect.CO_NESTED
+
+_parts = operator.attrgetter(
+    "co_code",
+    "co_exceptiontable",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_cellvars",
+    "co_argcount",
+    "co_posonlyargcount",
+    "co_kwonlyargcount",
+    "co_name",
+)
+
+
+def same_code(a: types.CodeType, b: types.CodeType) -> bool:
+    """Whether two functions do the same. Their lines may differ, and what they are nested in."""
+    if _parts(a) != _parts(b) or (a.co_flags ^ b.co_flags) & ~_SAID_ELSEWHERE or len(a.co_consts) != len(b.co_consts):
+        return False
+    for x, y in zip(a.co_consts, b.co_consts):
+        if isinstance(x, types.CodeType) and isinstance(y, types.CodeType):
+            if _name_in(x, a) != _name_in(y, b) or not same_code(x, y):
+                return False
+        elif constant_key(x) != constant_key(y):
+            return False
+    return True
+
+
+def _name_in(inner: types.CodeType, outer: types.CodeType) -> str:
+    """The qualified name of a function, from the one on that it is nested in."""
+    return inner.co_qualname.removeprefix(outer.co_qualname + ".")
+
+
+def constant_key(constant: Any) -> Any:
+    """What tells constants of code apart. The order of sets does not: it depends on who made them, from a source or a pyc file."""
+    kind = type(constant)
+    if kind is tuple:
+        return kind, *map(constant_key, constant)
+    if kind is frozenset:
+        return kind, frozenset(map(constant_key, constant))
+    if kind is float:
+        return kind, struct.pack("d", constant)
+    if kind is complex:
+        return kind, struct.pack("2d", constant.real, constant.imag)
+    return kind, repr(constant)
+
+
+def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """The code objects inside of one, at any depth."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from inner_codes(constant)
