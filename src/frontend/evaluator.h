@@ -735,7 +735,6 @@ class Evaluator {
   /// Whether a class has under a name just what `from` has.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);
   size_t place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node);
-  std::string mangled(const std::string& name) const;  ///< `__x` in a class
   [[noreturn]] void raise_no_attribute(const nb::object& type, const std::string& name);
   /// What a class's attribute is for an instance (or, of class methods, the class).
   Value bind_attribute(const Value& self, const nb::object& type, const nb::object& raw,

@@ -337,7 +337,7 @@ Value Evaluator::eval_walrus(nb::handle e) {
 
 Value Evaluator::eval_attribute(nb::handle e) {
   if (std::optional<Value> value = super_attribute(e)) return *value;
-  return attribute_of(eval(e.attr("value")), mangled(text_of(e.attr("attr"))), e);
+  return attribute_of(eval(e.attr("value")), text_of(e.attr("attr")), e);
 }
 
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {

@@ -125,21 +125,9 @@ size_t Evaluator::place_of_attribute(const HeapObject& instance, const std::stri
   if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {
     for (const nb::handle other :
          imported("ingot._scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
-      names.append(mangled(text_of(other)));
+      names.append(text_of(other));
   }
   throw Uses{instance.type_of, names};
-}
-
-std::string Evaluator::mangled(const std::string& name) const {
-  if (!name.starts_with("__") || name.ends_with("__")) return name;
-  const std::string qualname = frame_->qualname.substr(0, frame_->qualname.find(".<locals>.<lambda>"));
-  const size_t inner = qualname.rfind(".<locals>.");
-  const size_t last = qualname.rfind('.');
-  if (last == std::string::npos || (inner != std::string::npos && inner + 9 == last)) return name;
-  std::string owner = qualname.substr(0, last);
-  owner = owner.substr(owner.rfind('.') == std::string::npos ? 0 : owner.rfind('.') + 1);
-  owner.erase(0, owner.find_first_not_of('_'));
-  return "_" + owner + name;
 }
 
 void Evaluator::raise_no_attribute(const nb::object& type, const std::string& name) {
@@ -295,7 +283,7 @@ std::optional<Value> Evaluator::super_attribute(nb::handle e) {
   if (!type.is_valid()) unsupported(inner, "`super` of a " + type_name(self), "call it in a method");
   const nb::object order = attribute(type, "__mro__");
   guards_.push_back({type, "__mro__", order, true});
-  const std::string name = mangled(text_of(e.attr("attr")));
+  const std::string name = text_of(e.attr("attr"));
   bool passed = false;
   for (const nb::handle base : order) {
     if (passed) {

@@ -159,8 +159,7 @@ void Evaluator::assign(nb::handle target, Value value) {
     raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
   }
   if (kind == "Attribute") {
-    return set_attribute(eval(target.attr("value")), mangled(text_of(target.attr("attr"))), std::move(value),
-                         target);
+    return set_attribute(eval(target.attr("value")), text_of(target.attr("attr")), std::move(value), target);
   }
   unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
 }
@@ -227,7 +226,7 @@ void Evaluator::run_aug_assign(nb::handle s) {
   }
   if (class_of(target) == "Attribute") {
     const Value owner = eval(target.attr("value"));
-    const std::string name = mangled(text_of(target.attr("attr")));
+    const std::string name = text_of(target.attr("attr"));
     const Value before = present(attribute_of(owner, name, target), name, target);
     const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
     if (owner.is<Structured>() && !after) return;  // a field, which is a view
@@ -343,7 +342,7 @@ void Evaluator::run_delete(nb::handle s) {
       eval_name(target);
       set_local(text_of(target.attr("id")), Unbound{});
     } else {
-      delete_attribute(eval(target.attr("value")), mangled(text_of(target.attr("attr"))), target);
+      delete_attribute(eval(target.attr("value")), text_of(target.attr("attr")), target);
     }
   };
   for (const nb::handle target : s.attr("targets")) remove(target);
