@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors
+from . import _errors, _frames
 from ._host import HostFunction
 
 
@@ -86,4 +86,4 @@ def call_host(function: Callable, positional: tuple, keywords: dict, sites: tupl
         inner = error.__traceback__.tb_next  # type: ignore[union-attr]
         while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
             inner = inner.tb_next
-        raise error.with_traceback(_errors.traceback(sites, inner))
+        raise error.with_traceback(_frames.traceback(sites, inner))

@@ -1,12 +1,8 @@
 """The errors of Ingot itself."""
 
-import ast
 import builtins
-import functools
 import linecache
 import re
-import sys
-import types
 from typing import Any
 
 
@@ -120,31 +116,6 @@ def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:
     indent = len(source) - len(source.lstrip())
     carets = "^" * min(max(1, end - start), max(1, len(source) - start))
     return ["    " + source.strip(), "    " + " " * (start - indent) + carets]
-
-
-@functools.lru_cache(maxsize=256)
-def _code(site: Site) -> types.CodeType:
-    """Code of a function of this name, all of which stands at this place."""
-    file, line, column, end_column, function = site
-    name = function if function.isidentifier() else "function"
-    place = {"lineno": line, "end_lineno": line, "col_offset": column, "end_col_offset": max(end_column, column)}
-    call = ast.Return(ast.Call(ast.Name("frame", ast.Load()), [], []))
-    definition = ast.FunctionDef(name, ast.arguments([], [], None, [], [], None, []), [call], [])
-    for node in ast.walk(definition):
-        if "lineno" in node._attributes:
-            vars(node).update(place)
-    space: dict = {}
-    exec(compile(ast.Module([definition], []), file, "exec"), space)
-    return space[name].__code__.replace(co_name=function, co_qualname=function)
-
-
-def traceback(sites: tuple[Site, ...], inner: types.TracebackType | None = None) -> types.TracebackType | None:
-    """A traceback through places of the user's, the last of which is the first one given; then what is `inner`."""
-    for site in sites:
-        if site[1] > 0:
-            frame = types.FunctionType(_code(site), {"frame": sys._getframe, "__name__": "__main__"})()
-            inner = types.TracebackType(inner, frame, frame.f_lasti, site[1])
-    return inner
 
 
 _ADVICE = {

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _errors, _ingot
+from . import _errors, _frames, _ingot
 
 
 def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...]) -> BaseException:
@@ -30,7 +30,7 @@ def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...]) -> Ba
         error = made[place]
         error.__cause__, error.__context__ = made[cause], made[context]
         error.__suppress_context__ = is_suppressing
-        error.__traceback__ = _errors.traceback(places)
+        error.__traceback__ = _frames.traceback(places)
     return made[0]
 
 
@@ -77,8 +77,8 @@ def exception(
     if made is not None:
         number, values = made
         known, description = errors[number]
-        return built(known, _ingot.Objects([], []).make(description, values), sites).with_traceback(_errors.traceback(sites))
-    return _new_exception(kind, message, sites).with_traceback(_errors.traceback(sites))
+        return built(known, _ingot.Objects([], []).make(description, values), sites).with_traceback(_frames.traceback(sites))
+    return _new_exception(kind, message, sites).with_traceback(_frames.traceback(sites))
 
 
 def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> BaseException:

@@ -143,6 +143,7 @@ class Function(Base[P, R_co]):
     ) -> None:
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
+        _source.remember(function)
         self._defaults = (function.__defaults__, function.__kwdefaults__)
         self._parameters = inspect.signature(function)
         kinds = [p.kind for p in self._parameters.parameters.values()]

@@ -16,6 +16,7 @@ import os
 import stat
 import sys
 import types
+import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -38,6 +39,11 @@ class _Definition(NamedTuple):
     """The statement of the text that it stands in."""
 
 
+def first_line(node: Any) -> int:
+    """Where a function begins: its decorators are part of it."""
+    return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+
+
 def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
     """The functions of a text; one with decorators starts at the first of these, or at its `def`."""
     found: dict[_Key, list[_Definition]] = {}
@@ -47,7 +53,7 @@ def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
         if isinstance(node, ast.Lambda):
             found.setdefault(("<lambda>", node.lineno), []).append(_Definition(node, owner, unit))
         elif isinstance(node, ast.FunctionDef):
-            for line in {node.lineno, min([node.lineno] + [d.lineno for d in node.decorator_list])}:
+            for line in {node.lineno, first_line(node)}:
                 found.setdefault((node.name, line), []).append(_Definition(node, owner, unit))
         elif isinstance(node, ast.ClassDef):
             waiting += [(part, node.name, unit) for part in node.body]
@@ -146,6 +152,17 @@ class _Text:
                 for definition, has_asserts in self._same(key, function, level, is_part):
                     return _settled(definition, level, has_asserts)
         return None
+
+    def at(self, line: int, column: int, name: str) -> Any:
+        """The innermost function of a name that a place is in; None: there is none."""
+        found = None
+        for (its_name, _), definitions in self._definitions.items():
+            for node, *_ in definitions if its_name == name else ():
+                is_in = (first_line(node), 0 if node.lineno < line else node.col_offset) <= (line, column)
+                is_in = is_in and (line, column) <= (node.end_lineno, node.end_col_offset)
+                if is_in and (found is None or (node.lineno, node.col_offset) >= (found.lineno, found.col_offset)):
+                    found = node
+        return found
 
     def _same(self, key: _Key, function: types.FunctionType, level: int, is_part: bool) -> Iterator[tuple[_Definition, bool]]:
         """The functions of a name and a line that are compiled to the code of `function`, and whether with asserts."""
@@ -256,6 +273,27 @@ def _found(function: types.FunctionType, file: str, source: str) -> Any:
     return _parsed((file,), source, file, flags).found(function)
 
 
+_of_files: weakref.WeakValueDictionary[str, types.FunctionType] = weakref.WeakValueDictionary()
+
+
+def remember(function: types.FunctionType) -> None:
+    """Has what is asked of a file know one of its functions."""
+    _of_files[function.__code__.co_filename] = function
+
+
+def function_of(file: str) -> types.FunctionType | None:
+    """A function that was defined in a file; None: none of them is known any more."""
+    return _of_files.get(file)
+
+
+def function_at(file: str, text: str, line: int, column: int, name: str) -> Any:
+    """The AST of the function of a name that a place in a text is in; None: it is in none."""
+    try:
+        return _parsed((file,), text, file, 0).at(line, column, name)
+    except SyntaxError:
+        return None
+
+
 def text_of(function: types.FunctionType) -> str:
     """The source of the file that a function was defined in; empty: it cannot be read."""
     captured = getattr(function, "__ingot_source__", None)
@@ -350,6 +388,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     kept = _of_library(function)
     if kept is not None:
         return kept, file, code.co_firstlineno
+    remember(function)
     source = text_of(function)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")

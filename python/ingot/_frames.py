@@ -1,0 +1,151 @@
+"""Frames that tracebacks show of compiled functions, as if Python had run them.
+
+The code of a frame is made from the text of its function: it has the function's lines, parameters and instructions, and
+what has failed is the instruction at that place. None of these run: in front of them the frame waits at the line that has
+failed until it is taken, and returns.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+import types
+from typing import Any, NamedTuple
+
+from . import _source
+from ._errors import Site
+
+
+class _NotKept:
+    """Stands for an argument in the frame of a function."""
+
+    def __repr__(self) -> str:
+        return "<not kept by compiled code>"
+
+
+_NOT_KEPT = _NotKept()
+
+
+class _Code(NamedTuple):
+    """What a frame at one place is made of."""
+
+    code: types.CodeType
+    instruction: int | None
+    """That which has failed; None: the one that the frame waits at."""
+
+
+_made: dict[str, tuple[list[str], dict[Site, _Code]]] = {}
+_MOST_FILES = 256
+_NO_LINES: list[str] = []
+
+
+def traceback(sites: tuple[Site, ...], inner: types.TracebackType | None = None) -> types.TracebackType | None:
+    """A traceback through places of the user's, the last of which is the first one given; then what is `inner`."""
+    for site in sites:
+        if site[1] > 0:
+            inner = _entry(site, inner)
+    return inner
+
+
+def _entry(site: Site, inner: types.TracebackType | None) -> types.TracebackType:
+    file, line, *_ = site
+    function = _source.function_of(file)
+    space = {"__name__": "__main__"} if function is None else function.__globals__
+    lines = linecache.getlines(file, space) or _NO_LINES
+    if file not in _made or _made[file][0] is not lines:
+        if len(_made) >= _MOST_FILES:
+            _made.clear()
+        _made[file] = (lines, {})
+    known = _made[file][1]
+    if site not in known:
+        known[site] = _code(site, lines)
+    code, instruction = known[site]
+    closure = tuple(types.CellType() for _ in code.co_freevars)
+    positional = [_NOT_KEPT] * (code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS))
+    named = {name: _NOT_KEPT for name in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]}
+    waiting = types.FunctionType(code, space, closure=closure)(*positional, **named)
+    next(waiting)
+    frame = waiting.gi_frame
+    next(waiting, None)
+    return types.TracebackType(inner, frame, frame.f_lasti if instruction is None else instruction, line)
+
+
+def _code(site: Site, lines: list[str]) -> _Code:
+    file, line, column, end_column, name = site
+    node = _source.function_at(file, "".join(lines), line, column, name)
+    if node is not None:
+        try:
+            code = _compiled(node, site, (0, 0), _body(node))
+        except (SyntaxError, ValueError):  # what stands there now is no such function
+            node = None
+        else:
+            instruction = _instruction(code, site)
+            if instruction is not None:
+                return _Code(code, instruction)
+    if end_column <= column:
+        text = lines[line - 1].rstrip().encode() if line <= len(lines) else b""
+        column, end_column = len(text) - len(text.lstrip()), len(text)
+    return _Code(_compiled(node, site, (column, end_column), []), None)
+
+
+def _body(node: Any) -> list[ast.stmt]:
+    return [ast.copy_location(ast.Return(node.body), node.body)] if isinstance(node, ast.Lambda) else node.body
+
+
+def _compiled(node: Any, site: Site, columns: tuple[int, int], body: list[ast.stmt]) -> types.CodeType:
+    """The code of a frame, which waits at these columns of the line that has failed, and does not come to the body."""
+    file, line, _, _, name = site
+    place = {"lineno": line, "end_lineno": line, "col_offset": columns[0], "end_col_offset": columns[1]}
+    waits = ast.If(ast.Yield(None, **place), body or [ast.Pass(**place)], [ast.Return(None, **place)], **place)
+    of_outside = {n for part in body for each in ast.walk(part) if isinstance(each, ast.Nonlocal) for n in each.names}
+    first = line if node is None else _source.first_line(node)
+    definition = ast.FunctionDef("function", _parameters(node), [waits], [], **_at(first))
+    targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in sorted(of_outside)]
+    around = [ast.Assign(targets, ast.Constant(None), **_at(1))] if targets else []
+    outer = ast.FunctionDef("outer", _parameters(None), [*around, definition], [], **_at(1))
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    compiled = compile(module, file, "exec", dont_inherit=True, optimize=0)
+    code = next(c for c in _inner(_inner(compiled)[0]) if c.co_name == "function")
+    return code.replace(co_name=name, co_qualname=name)
+
+
+def _at(line: int) -> dict[str, int]:
+    return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
+
+
+def _inner(code: types.CodeType) -> list[types.CodeType]:
+    return [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+
+
+def _parameters(node: Any) -> ast.arguments:
+    """The parameters of a function, without annotations and defaults."""
+    if node is None:
+        return ast.arguments([], [], None, [], [], None, [])
+    its = node.args
+
+    def plain(arguments: list[ast.arg]) -> list[ast.arg]:
+        return [ast.copy_location(ast.arg(a.arg), a) for a in arguments]
+
+    rest, others = plain([its.vararg] if its.vararg else []), plain([its.kwarg] if its.kwarg else [])
+    named = plain(its.kwonlyargs)
+    return ast.arguments(plain(its.posonlyargs), plain(its.args), *(rest or [None]), named, [None] * len(named), *(others or [None]), [])
+
+
+def _instruction(code: types.CodeType, site: Site) -> int | None:
+    """Which instruction stands at a place: of several in a row the last one, which works on what the others have loaded."""
+    _, line, column, end_column, _ = site
+
+    def is_there(place: tuple) -> bool:
+        if place[0] != line or place[2] != column:
+            return False
+        return place[1] == line and place[3] == end_column if end_column > column else place[1] > line
+
+    stands = [is_there(place) for place in code.co_positions()]
+    if not any(stands):
+        return None
+    first = stands.index(True)
+    count = sum(1 for _ in itertools.takewhile(bool, stands[first:]))
+    operations = code.co_code[2 * first : 2 * (first + count) : 2]
+    return 2 * (first + max(k for k, operation in enumerate(operations) if operation))
