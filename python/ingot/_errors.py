@@ -3,6 +3,7 @@
 import builtins
 import linecache
 import re
+import sys
 from typing import Any
 
 
@@ -75,7 +76,7 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
     file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
-        parts.append(f"  {file}:{line}{_in(function)}")
+        parts.append(f"  {place_text(file, line)}{_in(function)}")
         parts += _excerpt(file, line, column, end_column)
     if operands:
         parts.append(f"  where {', '.join(operands)}")
@@ -84,7 +85,7 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
     for number, (file, line, column, end_column, function) in enumerate(shown):
         if len(shown) < len(callers) and number == _MOST_CALLERS - 1:
             parts.append(f"  ... and {len(callers) - len(shown)} calls more")
-        parts.append(f"  called at {file}:{line}{_in(function)}")
+        parts.append(f"  called at {place_text(file, line)}{_in(function)}")
         parts += _excerpt(file, line, 0, 0)[:1]
     parts.append(f"  instead: {advice}")
     return UnsupportedError("\n".join(parts))
@@ -100,12 +101,20 @@ def shown_names(text: str) -> str:
     return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
 
 
+def place_text(file: str, line: int) -> str:
+    """A line of a file for messages; of a notebook's cell as IPython's tracebacks say it: `Cell In[3], line 2`."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
+    return f"{file}:{line}" if name is None else f"{' '.join(name)}, line {line}"
+
+
 def _in(function: str) -> str:
     return f", in {function}" if function else ""
 
 
 def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:
     """A line of a source, and carets under these bytes of it; without an end, under the rest of it."""
+    linecache.checkcache(file)
     source = linecache.getline(file, line).rstrip("\n")
     if not source:
         return []

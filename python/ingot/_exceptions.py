@@ -92,7 +92,7 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
     if kind == "DeviceError":
         return _errors.DeviceError(message)
     if kind == "TypeChangeError":
-        return _errors.TypeChangeError(f"{message} ({sites[0][0]}:{sites[0][1]})" if sites else message)
+        return _errors.TypeChangeError(f"{message} ({_errors.place_text(*sites[0][:2])})" if sites else message)
     if kind == "ValueError" and (match := re.fullmatch(r"axis (-?\d+) is out of bounds for array of dimension (\d+)", message)):
         return np.exceptions.AxisError(int(match[1]), int(match[2]), None)
     if kind == "KeyError" and message:

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from . import _decompile
 from ._codes import FUTURE, inner_codes, same_code
-from ._errors import UnsupportedError
+from ._errors import UnsupportedError, place_text
 from ._trees import find as _kept
 
 _Key = tuple[str, int]
@@ -390,8 +390,9 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
         return kept, file, code.co_firstlineno
     remember(function)
     source = text_of(function)
+    place = place_text(file, code.co_firstlineno)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {file}:{code.co_firstlineno}\n  instead: write a loop")
+        raise UnsupportedError(f"the coroutine `{function.__qualname__}` is not supported\n  {place}\n  instead: write a loop")
     if not source:
         return _without_text(function, file), file, code.co_firstlineno
     try:
@@ -404,7 +405,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
     if node is None:
         raise UnsupportedError(
             f"the source of `{function.__qualname__}` has changed since it was defined\n"
-            f"  {file}:{code.co_firstlineno}\n  instead: define or import it again"
+            f"  {place}\n  instead: define or import it again"
         )
     return node, file, code.co_firstlineno
 
