@@ -144,6 +144,7 @@ class Function(Base[P, R_co]):
         functools.update_wrapper(self, function)
         self.__ingot_function__ = function
         _source.remember(function)
+        self._code = function.__code__
         self._defaults = (function.__defaults__, function.__kwdefaults__)
         self._parameters = inspect.signature(function)
         kinds = [p.kind for p in self._parameters.parameters.values()]
@@ -207,6 +208,8 @@ class Function(Base[P, R_co]):
 
     def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the arguments taken apart."""
+        if self.__ingot_function__.__code__ is not self._code:
+            self._check_parameters()
         if not self._is_settled:
             self._settle_on(handle_of(self._device))
             self._is_settled = True
@@ -219,6 +222,20 @@ class Function(Base[P, R_co]):
         if self._mode == "compiled" and all(map(operator.is_, values, given)):
             self._remember(arguments, self._table[_hashable(specialisation.key)])
         return specialisation, arguments
+
+    def _check_parameters(self) -> None:
+        """Code may be replaced by other code, which guards see, but not by code of other parameters."""
+        now = self.__ingot_function__.__code__
+        if _parameters_of(now) != _parameters_of(self._code):
+            what = f"a call of `{self.__name__}`, whose parameters are others than when it was made a compiled function,"
+            raise _errors.unsupported((self._site(),), what, "import it again, or apply the decorator again")
+        self._code = now
+
+    def _become(self, new: Function) -> None:
+        """Does from now on what another function does, which has taken its place in a module that was loaded again. Guards
+        see that the code is another one."""
+        sys.modules["IPython.extensions.autoreload"].update_function(self.__ingot_function__, new.__ingot_function__)
+        self._signatures, self._relaxed = new._signatures, new._relaxed
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
@@ -239,8 +256,10 @@ class Function(Base[P, R_co]):
         try:
             bound = self._parameters.bind(*args, **kwargs)
         except TypeError:
+            bound = None
+        if bound is None:
             without_body(function)(*args, **kwargs)  # raises Python's own message
-            raise
+            bound = self._parameters.bind(*args, **kwargs)
         bound.apply_defaults()
         return [bound.arguments[n] for n in self._names]
 
@@ -500,6 +519,23 @@ class Function(Base[P, R_co]):
             function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
         specialisation, arguments = function._prepare(args, kwargs)
         return explanation(self.__ingot_function__, specialisation, arguments.leaves, code, svg)
+
+
+def _parameters_of(code: types.CodeType) -> tuple:
+    count = code.co_argcount + code.co_kwonlyargcount
+    kinds = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: count + kinds.bit_count()], code.co_argcount, code.co_posonlyargcount, kinds
+
+
+_RELOADED = (lambda old, new: isinstance(old, Function) and isinstance(new, Function), Function._become)
+
+
+def updated_by_autoreload() -> None:
+    """Has IPython's `%autoreload`, where it is in use, update compiled functions that others have imported, as it does
+    plain ones."""
+    rules = getattr(sys.modules.get("IPython.extensions.autoreload"), "UPDATE_RULES", None)
+    if rules is not None and _RELOADED not in rules:
+        rules.append(_RELOADED)
 
 
 def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:

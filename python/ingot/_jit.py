@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 from ._devices import Device, checked
-from ._function import Function
+from ._function import Function, updated_by_autoreload
 from ._profile import label_of, uncounted
 from ._signature import Signature, Type, parse_signatures
 from ._static import static
@@ -132,6 +132,7 @@ def jit(
         constant = static(own, static_argnums, static_argnames)
         if disabled():
             return own
+        updated_by_autoreload()
         made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         made.is_stored, made.tier = bool(cache), tier
         if (label := label_of(given)) is not None:
