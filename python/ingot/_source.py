@@ -145,7 +145,7 @@ class _Text:
         """The AST of a function, wherever it stands in the text; None: the text has no function of this code."""
         code = function.__code__
         own = (code.co_name, code.co_firstlineno)
-        others = () if is_part else (key for key in self._definitions if key[0] == own[0] and key != own)
+        others = [] if is_part else [key for key in self._definitions if key[0] == own[0] and key != own]
         now = min(sys.flags.optimize, _LEVELS[-1])
         for level in sorted(_LEVELS, key=lambda level: level != now):
             for key in (own, *others):

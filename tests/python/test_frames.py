@@ -92,7 +92,8 @@ class Owner:
         4]
 
 
-FAILING = [over_lines, inlined, generated, listed, assigned, in_place, divided, raising, with_é, enclosing, lambda x: x[8], Owner.still]
+FAILING = [over_lines, inlined, generated, listed, assigned, in_place, divided, raising, with_é, enclosing, Owner.still]
+FAILING.append(lambda x: x[8])
 WIDER = (listed, in_place)  # a list has a frame of its own in Python 3.11; the statement is what fails in place
 ARGUMENTS = {"over_lines": (1,), "inlined": (4,)}
 
@@ -134,7 +135,8 @@ def test_debugger_after_the_fact():
     """`pdb.pm` lists the whole function, points at the line, and knows what is global."""
     error = _failure(ingot.jit(inlined), np.zeros(3), 4)
     shown = io.StringIO()
-    debugger = pdb.Pdb(stdin=io.StringIO("where\nlonglist\np ABOVE\np x\nup\nlist\nargs\nquit\n"), stdout=shown, nosigint=True, readrc=False)
+    commands = io.StringIO("where\nlonglist\np ABOVE\np x\nup\nlist\nargs\nquit\n")
+    debugger = pdb.Pdb(stdin=commands, stdout=shown, nosigint=True, readrc=False)
     debugger.reset()
     with pytest.raises(bdb.BdbQuit):
         debugger.interaction(None, error.__traceback__)
@@ -148,7 +150,8 @@ def test_debugger_after_the_fact():
 def test_text_that_is_gone():
     """The frame of a function whose text is not there, or is another one now, still tells name and line."""
     text = "def f(x):\n    return x[5]\n"
-    for now in ("", "def f(x:\n", "x = 1\n", "def f(x):\n    nonlocal x\n    return 1\n", "async def f(x):\n    return await x[5]\n"):
+    later = ["", "def f(x:\n", "x = 1\n", "def f(x):\n    nonlocal x\n    return 1\n", "async def f(x):\n    return await x[5]\n"]
+    for now in later:
         file = f"<gone {len(now)}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         scope: dict = {}

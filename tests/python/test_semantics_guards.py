@@ -181,6 +181,27 @@ def test_defaults_are_guarded():
     assert compiled(1) == f(1) == 31
 
 
+def test_code_of_other_parameters():
+    def f(x):
+        return x + 1
+
+    def same(x):
+        return x * 5
+
+    def other(x, y=5):
+        return x * y
+
+    compiled = jitted(f)
+    assert compiled(1) == 2
+    f.__code__ = same.__code__
+    assert compiled(1) == compiled(x=1) == 5
+    f.__code__, f.__defaults__ = other.__code__, other.__defaults__
+    assert f(1, 7) == 7
+    for arguments in ((1,), (1, 7)):
+        with pytest.raises(ingot.UnsupportedError, match="whose parameters are others than when it was made(?s:.)*apply the decorator again"):
+            compiled(*arguments)
+
+
 def test_one_of_two_lambdas():
     a, b = ingot.jit(lambda x: x + 1), ingot.jit(lambda x: x * 10)
     assert (a(3), b(3)) == (4, 30)

@@ -229,7 +229,7 @@ def test_private_names_of_classes():
 
 # ---- Random edits
 
-SEEDS = 400
+SEEDS = 150
 LINES = [
     "a = x + {n}",
     "b = a * {f}",

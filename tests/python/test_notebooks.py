@@ -1,0 +1,327 @@
+"""Notebooks: cells of a real kernel, whose functions IPython compiles statement by statement and keeps in no file."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+
+class Kernel:
+    """A kernel that runs cells, one after another."""
+
+    def __init__(self, client: NotebookClient, notebook):
+        self.client, self.notebook = client, notebook
+        self.pid = int(self.run("import os, sys, time; import numpy as np, ingot; print(os.getpid())"))
+
+    def run(self, text: str) -> str:
+        """What a cell shows: texts, its last value, and the traceback of what it raises."""
+        cell = nbformat.v4.new_code_cell(textwrap.dedent(text).strip("\n"))
+        self.notebook.cells.append(cell)
+        self.client.execute_cell(cell, len(self.notebook.cells) - 1)
+        shown = []
+        for output in cell.outputs:
+            if output.output_type == "error":
+                shown.append("\n".join(output.traceback))
+            else:
+                shown.append(output.text if output.output_type == "stream" else output.data["text/plain"])
+        return re.sub("\x1b\\[[0-9;]*m", "", "\n".join(shown)).strip()
+
+    def interrupted(self, text: str, after: float) -> tuple[str, float]:
+        """What a cell shows that the user interrupts after some time, and for how long it went on then."""
+        sent = []
+
+        def interrupt() -> None:
+            sent.append(time.monotonic())
+            os.kill(self.pid, signal.SIGINT)
+
+        timer = threading.Timer(after, interrupt)
+        timer.start()
+        shown = self.run(text)
+        timer.join()
+        return shown, time.monotonic() - sent[0]
+
+
+@pytest.fixture(scope="module")
+def kernel():
+    notebook = nbformat.v4.new_notebook()
+    client = NotebookClient(notebook, timeout=60, allow_errors=True, kernel_name="python3")
+    with client.setup_kernel(env=os.environ | {"INGOT_CACHE": "off", "JUPYTER_PLATFORM_DIRS": "1"}):
+        yield Kernel(client, notebook)
+
+
+def test_one_cell(kernel):
+    shown = kernel.run(
+        """
+        import math
+        import numpy.linalg as la
+        from datetime import datetime
+
+        def helper(x):
+            return math.sqrt(x) + np.cos(x)
+
+        @ingot.jit
+        def f(x):
+            norm = lambda v: la.norm(v)
+            def inner(v):
+                return np.exp(v) + norm(np.ones(4))
+            return np.sin(x) + helper(x) + inner(x)
+
+        class Box:
+            def __init__(self, k): self.__k = np.float64(k)
+            def scaled(self, x): return np.floor(x) * self.__k
+            @ingot.jit
+            def compiled(self, x): return np.ceil(x) * self.__k
+
+        b = Box(3)
+        plain = f.__ingot_function__
+        g = ingot.jit(lambda x: np.tan(x) + b.scaled(x))
+        print(f(0.5) == plain(0.5), b.compiled(0.5), g(0.0))
+        ingot.jit(lambda x: np.sqrt(x))(16.0)
+        """
+    )
+    assert shown.split() == ["True", "3.0", "0.0", "np.float64(4.0)"]
+
+
+def test_many_cells(kernel):
+    kernel.run("def part(x): return np.sin(x) * 2")
+    kernel.run("def decorated(**options): return lambda f: f")
+    kernel.run(
+        """
+        @decorated(a=1)
+        @ingot.jit
+        def whole(x):
+            return [part(v) + b.scaled(1.5) for v in x]
+        """
+    )
+    assert kernel.run("whole(np.zeros(2))") == "[np.float64(3.0), np.float64(3.0)]"
+    kernel.run("def part(x): return np.sin(x) + 7")  # the cell has run again, edited
+    assert kernel.run("whole(np.zeros(2))") == "[np.float64(10.0), np.float64(10.0)]"
+    kernel.run("from __future__ import annotations")
+    shown = kernel.run(
+        """
+        import asyncio
+        await asyncio.sleep(0)
+        @ingot.jit
+        def annotated(x: float) -> float:
+            def inner(y: int) -> "int": return np.cos(y)
+            return inner(x)
+        print(annotated(0.0))
+        """
+    )
+    assert shown == "1.0"
+    shown = kernel.run("@ingot.jit\ndef ahead(x): return np.cos(x)\nprint(ahead(0.0))\nreturn ahead")
+    assert shown.startswith("1.0") and "'return' outside function" in shown
+
+
+@pytest.mark.parametrize("magic", ["time", "timeit -n1 -r1", "capture", "prun -q"])
+def test_magics_of_cells(kernel, magic, tmp_path):
+    file = tmp_path / "shown"
+    kernel.run(
+        f"""
+        %%{magic}
+        import numpy as np
+        @ingot.jit
+        def by_magic(x):
+            total = 0.0
+            for i in range(3):
+                total += np.sin(x) + i
+            return total
+        open({str(file)!r}, "w").write(str(by_magic(0.0)))
+        """
+    )
+    assert file.read_text() == "3.0"
+
+
+def test_a_script_that_is_run(kernel, tmp_path):
+    file = tmp_path / "script.py"
+    file.write_text("import numpy as np, ingot\n@ingot.jit\ndef of_script(x):\n    return np.sin(x) + 2\nprint(of_script(0.0))\n")
+    assert kernel.run(f"%run {file}\nof_script(0.0)").split() == ["2.0", "np.float64(2.0)"]
+
+
+def test_tracebacks(kernel):
+    text = """
+        {decorator}
+        def element{n}(x, i):
+            y = x[i]
+            return y + 1
+
+        {decorator}
+        def total{n}(x, n):
+            # The sum.
+            total = 0.0
+            for i in range(n):
+                total += element{n}(x, i)
+            return total
+        """
+    kernel.run("def same(f): return f")
+    shown = []
+    for decorator, n in (("@same", 1), ("@ingot.jit", 2)):
+        kernel.run(text.format(decorator=decorator, n=n))
+        cell = kernel.run(f"total{n}(np.zeros(3), 4)")
+        assert "IndexError: index 3 is out of bounds" in cell
+        for name in (f"element{n}", f"total{n}", decorator):
+            cell = cell.replace(name, "same")
+        shown.append(re.sub(r"In\[\d+\]", "In[]", cell))
+    assert shown[0] == shown[1]
+    printed = "import traceback\ntry: total{}(np.zeros(3), 4)\nexcept IndexError: traceback.print_exc()"
+    plain, own = (kernel.run(printed.format(n)) for n in (1, 2))
+    assert re.sub(r"\d+", "", plain) == re.sub(r"\d+", "", own)
+
+
+def test_refusals(kernel):
+    kernel.run(
+        """
+        def refused(x):
+            y = x + 1
+            class A: pass
+            return y
+        """
+    )
+    kernel.run("@ingot.jit\ndef calls(x):\n    return refused(x)")
+    shown = kernel.run("calls(1)")
+    number = int(re.search(r"Cell In\[(\d+)\], line 1\n", shown)[1])
+    assert (
+        "UnsupportedError: a class that is defined inside a function is not supported\n"
+        f"  Cell In[{number - 2}], line 3, in refused\n    class A: pass\n    ^^^^^^^^^^^^^\n"
+        f"  called at Cell In[{number - 1}], line 3, in calls\n    return refused(x)\n  instead: "
+    ) in shown
+    assert "_function.py" not in shown
+    shown = kernel.run("calls()")
+    assert "_function.py" not in shown and "During handling" not in shown
+    assert "TypeError: calls() missing 1 required positional argument: 'x'" in shown
+
+
+@pytest.mark.parametrize("loop", ["range", "ingot.prange"])
+def test_interrupts(kernel, loop):
+    kernel.run(
+        f"""
+        @ingot.jit
+        def long(n):
+            total = 0.0
+            for i in {loop}(n):
+                total += np.sin(i) * np.cos(i * 0.5)
+            return total
+        print(long(10) != 0)
+        """
+    )
+    shown, late = kernel.interrupted("long(10**12)", 0.4)
+    assert "KeyboardInterrupt" in shown
+    assert late < 5.0
+    assert kernel.run("print(long(10) != 0)") == "True"
+
+
+def test_modules_that_autoreload_loads_again(kernel, tmp_path):
+    file = tmp_path / "reloaded_here.py"
+    text = textwrap.dedent(
+        """
+        import ingot
+        import numpy as np
+
+        def helper(x):
+            return np.cos(x) + 1
+
+        @ingot.jit
+        def f(x):
+            return helper(x) * 2
+
+        class Owner:
+            def method(self, x):
+                return np.cos(x) * 3
+        """
+    )
+
+    def edited(old: str, new: str) -> None:
+        nonlocal text
+        assert old in text
+        text = text.replace(old, new)
+        file.write_text(text)
+        os.utime(file, (time.time() + len(text), time.time() + len(text)))
+
+    file.write_text(text)
+    kernel.run(f"sys.path.insert(0, {str(tmp_path)!r})\nsys.dont_write_bytecode = True")
+    kernel.run("%load_ext autoreload\n%autoreload 1\n%aimport reloaded_here")
+    kernel.run(
+        """
+        from reloaded_here import f, helper, Owner
+        @ingot.jit
+        def mine(x): return helper(x) * 100
+        owner = Owner()
+        @ingot.jit
+        def method(x): return owner.method(x)
+        """
+    )
+    call = "print(f(0.0), reloaded_here.f(0.0), mine(0.0), method(0.0))"
+    assert kernel.run(call) == "4.0 4.0 200.0 3.0"
+    edited("np.cos(x) + 1", "np.cos(x) + 10")
+    assert kernel.run(call) == "22.0 22.0 1100.0 3.0"
+    edited("np.cos(x) * 3", "np.cos(x) * 4")
+    assert kernel.run(call) == "22.0 22.0 1100.0 4.0"
+    edited("helper(x) * 2", "helper(x) * 3")
+    assert kernel.run(call) == "33.0 33.0 1100.0 4.0"
+    edited("import ingot\n", "import ingot\n\n# above\n")
+    assert kernel.run(call) == "33.0 33.0 1100.0 4.0"
+    edited("def f(x)", "def f(x, y=0.0)")
+    assert kernel.run("reloaded_here.f(0.0, 1.0)") == "np.float64(33.0)"
+    shown = kernel.run("f(0.0)")
+    assert "UnsupportedError: a call of `f`, whose parameters are others than when it was made a compiled function" in shown
+    kernel.run("%autoreload 0")
+
+
+# ---- Other places where text is typed
+
+TYPED = """
+import numpy as np, ingot
+@ingot.jit
+def f(x):
+    return np.sin(x) + 1
+
+print(f(0.0))
+"""
+
+
+def test_ipython_in_a_terminal(tmp_path):
+    options = ["--colors=NoColor", "--no-banner", f"--ipython-dir={tmp_path}"]
+    command = [sys.executable, "-m", "IPython", *options, "-c", TYPED + "f(np.zeros(2), 1)"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert "1.0" in done.stdout.split()
+    assert "takes 1 positional argument but 2 were given" in done.stdout + done.stderr
+
+
+OTHERS = '''
+import code, doctest, linecache, sys, types
+def example():
+    """
+    >>> import numpy as np, ingot
+    >>> @ingot.jit
+    ... def f(x):
+    ...     return np.sin(x) + (lambda v: np.cos(v))(x)
+    >>> f(0.0)
+    np.float64(1.0)
+    >>> f(np.zeros(2), 1)
+    Traceback (most recent call last):
+    TypeError: f() takes 1 positional argument but 2 were given
+    """
+print(doctest.testmod())
+console = code.InteractiveConsole()
+for line in TYPED.splitlines():
+    console.push(line)
+text = TYPED.replace("+ 1", "+ 2")
+linecache.cache["<registered>"] = (len(text), None, text.splitlines(keepends=True), "<registered>")
+exec(compile(text, "<registered>", "exec"), {})
+'''
+
+
+def test_doctests_consoles_and_registered_texts(tmp_path):
+    file = tmp_path / "others.py"
+    file.write_text(f"TYPED = {TYPED!r}\n{OTHERS}")
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["TestResults(failed=0, attempted=4)", "1.0", "2.0"]
