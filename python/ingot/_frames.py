@@ -8,13 +8,17 @@ failed until it is taken, and returns.
 from __future__ import annotations
 
 import ast
+import dis
+import functools
 import inspect
 import itertools
 import linecache
 import types
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import _source
+from ._codes import inner_codes
 from ._errors import Site
 
 
@@ -62,14 +66,54 @@ def _entry(site: Site, inner: types.TracebackType | None) -> types.TracebackType
     if site not in known:
         known[site] = _code(site, lines)
     code, instruction = known[site]
-    closure = tuple(types.CellType() for _ in code.co_freevars)
     positional = [_NOT_KEPT] * (code.co_argcount + bool(code.co_flags & inspect.CO_VARARGS))
     named = {name: _NOT_KEPT for name in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]}
+    frame = _frame(code, space, positional, named)
+    return types.TracebackType(inner, frame, frame.f_lasti if instruction is None else instruction, line)
+
+
+def _frame(code: types.CodeType, space: dict[str, Any], positional: Iterable, named: dict[str, Any]) -> types.FrameType:
+    closure = tuple(types.CellType() for _ in code.co_freevars)
     waiting = types.FunctionType(code, space, closure=closure)(*positional, **named)
     next(waiting)
     frame = waiting.gi_frame
     next(waiting, None)
-    return types.TracebackType(inner, frame, frame.f_lasti if instruction is None else instruction, line)
+    return frame
+
+
+def with_arguments(function: Any, shown: types.TracebackType, positional: tuple, named: dict[str, Any]) -> types.TracebackType:
+    """The traceback of a call of a compiled function, with arguments in its first frame: those whose names the function
+    does not bind anew, as what it has bound to the others by then is not known."""
+    own, code = function.__ingot_function__.__code__, shown.tb_frame.f_code
+    is_own = (code.co_filename, code.co_firstlineno, code.co_name) == (own.co_filename, own.co_firstlineno, own.co_name)
+    if not is_own or code.co_consts[-1] is not _NOT_KEPT:
+        return shown
+    anew = _bound_anew(own)
+    given: Iterable = positional
+    if function._simple and not named and len(positional) == code.co_argcount:
+        if anew:
+            given = [_NOT_KEPT if name in anew else value for name, value in zip(code.co_varnames, positional)]
+    else:
+        try:
+            bound = function._parameters.bind(*positional, **named)
+        except TypeError:  # parameters are others than they were
+            return shown
+        bound.apply_defaults()
+        for name in anew & bound.arguments.keys():
+            kind = bound.signature.parameters[name].kind
+            bound.arguments[name] = (_NOT_KEPT,) if kind is kind.VAR_POSITIONAL else {} if kind is kind.VAR_KEYWORD else _NOT_KEPT
+        given, named = bound.args, bound.kwargs
+    frame = _frame(code, shown.tb_frame.f_globals, given, named)
+    return types.TracebackType(shown.tb_next, frame, shown.tb_lasti, shown.tb_lineno)
+
+
+_BINDING = ("STORE_FAST", "DELETE_FAST", "STORE_DEREF", "DELETE_DEREF")
+
+
+@functools.lru_cache(maxsize=256)
+def _bound_anew(code: types.CodeType) -> set[str]:
+    """The names that a function, or one inside of it, binds."""
+    return {i.argval for each in (code, *inner_codes(code)) for i in dis.get_instructions(each) if i.opname in _BINDING}
 
 
 def _code(site: Site, lines: list[str]) -> _Code:
@@ -108,7 +152,7 @@ def _compiled(node: Any, site: Site, columns: tuple[int, int], body: list[ast.st
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, file, "exec", dont_inherit=True, optimize=0)
     code = next(c for c in _inner(_inner(compiled)[0]) if c.co_name == "function")
-    return code.replace(co_name=name, co_qualname=name)
+    return code.replace(co_name=name, co_qualname=name, co_consts=(*code.co_consts, _NOT_KEPT))  # by which frames are known
 
 
 def _at(line: int) -> dict[str, int]:

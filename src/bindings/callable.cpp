@@ -404,19 +404,20 @@ nb::object folder_of(PyObject* traceback) {
   return file.attr("rpartition")("/")[0];
 }
 
-/// Leaves entries out of the traceback of what has been raised: `rest_of` gives what stays of it.
+/// Changes the traceback of what has been raised: `changed` gives another one for it, or None.
 template <class Fn>
-void leave_out_entries(Fn&& rest_of) {
-  PyObject* type = nullptr;
-  PyObject* value = nullptr;
-  PyObject* traceback = nullptr;
-  PyErr_Fetch(&type, &value, &traceback);
-  PyErr_NormalizeException(&type, &value, &traceback);
-  nb::object rest = nb::steal(traceback);
-  if (rest.is_valid()) rest = rest_of(rest);
-  if (rest.is_none()) rest = nb::object();
-  if (value != nullptr) PyException_SetTraceback(value, rest.is_valid() ? rest.ptr() : Py_None);
-  PyErr_Restore(type, value, rest.release().ptr());
+void change_traceback(Fn&& changed) {
+  PyObject* fetched[3] = {};
+  PyErr_Fetch(&fetched[0], &fetched[1], &fetched[2]);
+  PyErr_NormalizeException(&fetched[0], &fetched[1], &fetched[2]);
+  nb::object type = nb::steal(fetched[0]);
+  nb::object value = nb::steal(fetched[1]);
+  nb::object traceback = nb::steal(fetched[2]);
+  if (traceback.is_valid()) traceback = changed(traceback);
+  if (traceback.is_none()) traceback = nb::object();
+  if (value.is_valid())
+    PyException_SetTraceback(value.ptr(), traceback.is_valid() ? traceback.ptr() : Py_None);
+  PyErr_Restore(type.release().ptr(), value.release().ptr(), traceback.release().ptr());
 }
 
 /// Calls the Python side, whose own lines, all in files of one folder, do not enter the traceback of what the
@@ -427,7 +428,7 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
   } catch (nb::python_error& error) {
     error.restore();
   }
-  leave_out_entries([](nb::object rest) {
+  change_traceback([](nb::object rest) {
     const nb::object own = folder_of(rest.ptr());
     while (!rest.is_none() && folder_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
     return rest;
@@ -464,7 +465,7 @@ PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, s
   const nb::object shown = state.shown;
   PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
   if (result != nullptr) return result;
-  leave_out_entries([](const nb::object& rest) -> nb::object { return rest.attr("tb_next"); });
+  change_traceback([](const nb::object& rest) -> nb::object { return rest.attr("tb_next"); });
   return nullptr;
 }
 
@@ -501,8 +502,8 @@ nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arg
   return result.ptr() == Py_NotImplemented ? nb::object() : result;
 }
 
-/// A call as one that no profiler sees.
-PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, size_t count,
+/// A call whose exceptions do not show its arguments.
+PyObject* call_barely(PyObject* self, State* state, PyObject* const* arguments, size_t count,
                       PyObject* keywords) {
   if (state != nullptr) {
     if (nb::object result = call_waiting(self, *state, arguments, count, keywords); result.is_valid())
@@ -518,6 +519,24 @@ PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, 
   }
   const auto [positional, named] = packed(arguments, count, keywords);
   return call_in_python(self, positional, named);
+}
+
+/// A call as one that no profiler sees.
+PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, size_t count,
+                      PyObject* keywords) {
+  try {
+    PyObject* const result = call_barely(self, state, arguments, count, keywords);
+    if (result != nullptr || state == nullptr) return result;
+  } catch (nb::python_error& error) {
+    error.restore();
+    if (state == nullptr) return nullptr;
+  }
+  change_traceback([&](const nb::object& traceback) -> nb::object {
+    const auto [positional, named] = packed(arguments, count, keywords);
+    return nb::module_::import_("ingot._frames")
+        .attr("with_arguments")(nb::handle(self), traceback, positional, named);
+  });
+  return nullptr;
 }
 
 /// The label of its calls in profiles: made of its name, unless it has been given another.

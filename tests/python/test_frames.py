@@ -131,6 +131,25 @@ def test_tracebacks_are_those_of_the_plain_function(function):
             assert set(inspect.getargs(codes[1]).args) <= set(made.tb_frame.f_locals)
 
 
+def test_frames_have_the_arguments_of_the_call():
+    """Those that stay what they are: what the others have become is not known. Inlined calls have none."""
+
+    def f(x, n, *rest, k=2, **more):
+        n = n + 1
+        return element(x, n + 5)
+
+    x = np.zeros(3)
+    compiled = ingot.jit(f)
+    for _ in range(2):
+        entries = [*_entries(_failure(compiled, x, 1, 2.5, z=3))]
+        shown = entries[0].tb_frame.f_locals
+        assert shown["x"] is x and (shown["rest"], shown["k"], shown["more"]) == ((2.5,), 2, {"z": 3})
+        assert repr(shown["n"]) == "<not kept by compiled code>"
+        assert {*map(repr, entries[1].tb_frame.f_locals.values())} == {"<not kept by compiled code>"}
+    error = _failure(ingot.jit(divided), x=x)
+    assert next(_entries(error)).tb_frame.f_locals["x"] is x
+
+
 def test_debugger_after_the_fact():
     """`pdb.pm` lists the whole function, points at the line, and knows what is global."""
     error = _failure(ingot.jit(inlined), np.zeros(3), 4)
