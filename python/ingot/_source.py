@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import functools
 import inspect
 import linecache
@@ -25,6 +24,8 @@ from ._codes import FUTURE, inner_codes, same_code
 from ._errors import UnsupportedError, place_text
 from ._trees import find as _kept
 
+_NO_PYTHON = (SyntaxError, ValueError)
+"""What is raised for a text that does not parse, and for one with zeros in it."""
 _Key = tuple[str, int]
 """The name of a function and the first line of it."""
 
@@ -91,11 +92,12 @@ class _Settled(ast.NodeTransformer):
         return f"_{self.owner}{name}" if is_private else name
 
     def visit(self, node: Any) -> Any:
-        for field, value in ast.iter_fields(node):
-            if type(value) is str and not isinstance(node, (ast.Constant, ast.keyword)):
-                setattr(node, field, self.name(value))
-            elif isinstance(node, (ast.Global, ast.Nonlocal)):
-                node.names = [self.name(name) for name in node.names]
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
+            node.names = [self.name(name) for name in node.names]
+        elif not isinstance(node, (ast.Constant, ast.keyword)):
+            for field, value in ast.iter_fields(node):
+                if type(value) is str:
+                    setattr(node, field, self.name(value))
         return super().visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -112,6 +114,16 @@ class _Settled(ast.NodeTransformer):
         return node  # is no code of the function's
 
 
+def _copied(value: Any) -> Any:
+    """A copy of an AST, without what others keep on its nodes."""
+    if isinstance(value, list):
+        return [_copied(each) for each in value]
+    if not isinstance(value, ast.AST):
+        return value
+    made = type(value)(**{field: _copied(part) for field, part in ast.iter_fields(value)})
+    return ast.copy_location(made, value)
+
+
 def _settled(definition: _Definition, optimize: int, has_asserts: bool) -> Any:
     """The AST of a function that was compiled so; the same one for the same question."""
     node, owner, _ = definition
@@ -121,7 +133,7 @@ def _settled(definition: _Definition, optimize: int, has_asserts: bool) -> Any:
     if key not in known:
         known[key] = node
         if any(map(settled.changes, ast.walk(node))):
-            known[key] = settled.visit(copy.deepcopy(node))
+            known[key] = settled.visit(_copied(node))
             if isinstance(node, ast.FunctionDef):
                 known[key].name = node.name  # what it is called, not what it is stored as
     return known[key]
@@ -265,7 +277,7 @@ def _found(function: types.FunctionType, file: str, source: str) -> Any:
     flags = code.co_flags & FUTURE
     key = (code.co_name, code.co_firstlineno)
     if code.co_qualname == code.co_name != "<lambda>":
-        with contextlib.suppress(SyntaxError):
+        with contextlib.suppress(*_NO_PYTHON):
             text = "\n" * (key[1] - 1) + _block(file, source, key)
             node = _parsed((file, key), text, file, flags).found(function, is_part=True)
             if node is not None:
@@ -290,7 +302,7 @@ def function_at(file: str, text: str, line: int, column: int, name: str) -> Any:
     """The AST of the function of a name that a place in a text is in; None: it is in none."""
     try:
         return _parsed((file,), text, file, 0).at(line, column, name)
-    except SyntaxError:
+    except _NO_PYTHON:
         return None
 
 
@@ -348,7 +360,7 @@ def _without_text(function: types.FunctionType, file: str) -> Any:
         text = _program(file)
         try:
             node = _found(function, file, text) if text is not None else None
-        except SyntaxError:
+        except _NO_PYTHON:
             node = None
         if node is None:
             try:
@@ -400,7 +412,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
         if node is None:  # what was read may be older than the function
             linecache.checkcache(file)
             node = _found(function, file, text_of(function))
-    except SyntaxError as error:
+    except _NO_PYTHON as error:
         raise UnsupportedError(f"{file} does not parse any more: {error}\n  instead: import it again") from None
     if node is None:
         raise UnsupportedError(

@@ -70,6 +70,23 @@ def test_edited_text_is_never_taken(tmp_path, monkeypatch, before, after):
     assert _behaviour(ingot.jit(module.f), np.ones(3)) == _behaviour(module.f, np.ones(3))
 
 
+def test_texts_that_do_not_parse_any_more(tmp_path, monkeypatch):
+    """What stands beside a function does not matter; a text that is none is refused."""
+    file = tmp_path / "broken_module.py"
+    text = "def f(x):\n    return x + 1\n\nclass C:\n    def m(self, x): return x * 2\n"
+    file.write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("broken_module")
+    sys.modules.pop("broken_module")
+    c = module.C()
+    for after in ("\nthis is no Python\n", "\n\0\n"):
+        file.write_text(text + after)
+        linecache.checkcache()
+        assert ingot.jit(module.f)(1) == 2
+        with pytest.raises(ingot.UnsupportedError, match="does not parse any more"):
+            ingot.jit(lambda x: c.m(x))(1)
+
+
 def test_what_linecache_still_holds(tmp_path, monkeypatch):
     """The text that was read before the file was edited is the function's; that of before it was imported again is not."""
     file = tmp_path / "held_module.py"
