@@ -9,6 +9,7 @@ seen of it has no name, and then nothing is stored.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import dis
 import enum
 import functools
@@ -120,13 +121,17 @@ def form_of(value: Any) -> Any:
         return ("value", value)
     if type(value) is tuple:
         return ("tuple", tuple(map(form_of, value)))
+    if (path := path_of(value)) is not None:
+        return ("path", *path)
     for kinds, form in _FORMS:
         if isinstance(value, kinds):
             return form(value)
     if type(value) is object:
         return ("sentinel",)
     if isinstance(value, enum.Enum):
-        return ("member", class_form(type(value)), value._name_)
+        return ("member", class_form(type(value)), *_member_form(value))
+    if _ingot.is_namedtuple(value):
+        return ("named tuple", class_form(type(value)), tuple(map(form_of, value)))
     if _is_jitted(value):
         return ("jitted", form_of(value.__ingot_function__))
     if _ingot.is_instance(value):
@@ -155,7 +160,8 @@ def _wrapper_form(wrapper: Any) -> tuple:
 def class_form(kind: type) -> Any:
     """What a class is: its path where it is not a user's; else its bases, its metaclass and what its methods do.
 
-    Values that it holds are not in it: they may change, and guards say what they have to be.
+    Values that it holds are not in it: they may change, and guards say what they have to be. The members of an Enum are,
+    since nothing takes their places, and the compiler reads them as the numbers and texts that they are.
     """
     path = path_of(kind)
     if path is not None:
@@ -172,9 +178,65 @@ def class_form(kind: type) -> Any:
             attributes.append((name, type(value).__name__))
         elif _is_jitted(value):
             attributes.append((name, form_of(value)))
+    if isinstance(kind, enum.EnumType):
+        attributes.append(("__members__", _members_form(kind)))
     bases = tuple(map(class_form, kind.__bases__))
     whole = (kind.__module__, kind.__qualname__, class_form(type(kind)), bool(kind.__flags__ & (1 << 20)), bases, tuple(attributes))
     return ("class", _ingot.digest(_ingot.encode(whole, refuse)))
+
+
+_MIXED: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (int, int.__int__),
+    (float, float.__float__),
+    (complex, complex.__complex__),
+    (str, str.__str__),
+    (bytes, lambda member: bytes(memoryview(member))),
+    (tuple, lambda member: form_of(tuple(tuple.__iter__(member)))),
+    (np.generic, lambda member: (np.generic.dtype.__get__(member).str, np.generic.tobytes(member))),
+)
+"""Types that members of an Enum may be of, too, and what is read of them then."""
+
+
+def _member_form(member: enum.Enum) -> tuple:
+    """What a member of an Enum is called, its value, and what it is as a number or text. What is read of a value otherwise is guarded."""
+    value = member.__dict__.get("_value_")
+    try:
+        of_value = form_of(value)
+    except Unnamed:  # of a kind that the compiler does not read either
+        of_value = ("of class", type(value).__module__, type(value).__qualname__)
+    of_c = [base for base in type(member).__mro__ if base is not object and not base.__flags__ & (1 << 9)]
+    of_member = tuple(read(member) for kind, read in _MIXED if isinstance(member, kind))
+    if of_c and not of_member:
+        refuse(member)
+    return member._name_, of_value, of_member
+
+
+def _members_form(kind: enum.EnumType) -> tuple:
+    """What an Enum has: its members and other names of them, in order, and what a Flag makes of bits that it does not know."""
+    members = tuple((name, *_member_form(member)) for name, member in kind._member_map_.items())
+    return members, getattr(getattr(kind, "_boundary_", None), "_name_", None)
+
+
+def _dataclass_field_form(field: dataclasses.Field) -> tuple:
+    parts = (form_of(field.default), form_of(field.default_factory))
+    marks = (field.init, field.repr, field.hash, field.compare, field.kw_only is True, repr(field._field_type))  # type: ignore[attr-defined]
+    return ("dataclass's field", field.name, parts, marks)
+
+
+def _is_of_fields(value: Any) -> bool:
+    """Whether a dict is what a dataclass says of its fields."""
+    return type(value) is dict and bool(value) and all(type(each) is dataclasses.Field for each in value.values())
+
+
+_LIMITS = (
+    *("dtype", "bits", "key", "kind", "max", "min", "eps", "epsneg", "iexp", "machep", "maxexp", "minexp", "negep", "nexp", "nmant"),
+    *("precision", "resolution", "smallest_normal", "smallest_subnormal", "tiny"),
+)
+
+
+def _limits_form(limits: np.finfo | np.iinfo) -> tuple:
+    values = [getattr(limits, name, None) for name in _LIMITS]
+    return ("limits", class_form(type(limits)), tuple(value if is_plain(value) else None for value in values))
 
 
 _Field: Any = type(collections.namedtuple("_Pair", "first").first)
@@ -196,10 +258,24 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (types.CellType, lambda cell: ("cell",)),
     (types.MethodType, lambda method: ("method", form_of(method.__func__))),
     (functools.partial, _partial_form),
+    (dataclasses.Field, _dataclass_field_form),
+    ((np.finfo, np.iinfo), _limits_form),
     ((types.MemberDescriptorType, types.GetSetDescriptorType), lambda slot: (type(slot).__name__, slot.__name__)),
     (_Field, lambda field: ("field", field.__reduce__()[1][0])),
     (HostFunction, lambda host: ("host", form_of(host.function), repr(host.result))),
 )
+
+
+def _whole_form(value: Any) -> Any:
+    """The form of an object, or of a dict: of most dicts guards say what they have to hold. Raises Unnamed."""
+    if type(value) is dict:
+        return ("fields", tuple(map(_dataclass_field_form, value.values()))) if _is_of_fields(value) else None
+    if type(value) is list and all(map(is_plain, value)):
+        return ("list", tuple(value))
+    try:
+        return form_of(value)
+    except RecursionError:
+        raise Unnamed(f"an object of class {type(value).__qualname__}, which is part of itself") from None
 
 
 class Namer:
@@ -212,7 +288,7 @@ class Namer:
         self.steps: list[tuple] = []
         self.codes: dict[types.CodeType, int] = {}
         self._numbers: dict[int, int] = {}
-        self._parts: dict[int, tuple] = {}
+        self._parts: dict[int, tuple[str, Any, Any]] = {}
         self._kept: list[Any] = []
         self.add(function, ("root",))
         for place, value in enumerate(arguments):
@@ -225,7 +301,8 @@ class Namer:
         if known is not None:
             return known
         if id(value) in self._parts:
-            return self.add(value, self._parts[id(value)])
+            kind, owner, where = self._parts[id(value)]
+            return self.add(value, (kind, self.number(owner), where))
         if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
             return self.add(value, ("module", value.__name__))
         if type(value) is dict and (module := sys.modules.get(value.get("__name__", ""))) is not None and module.__dict__ is value:
@@ -244,31 +321,35 @@ class Namer:
         """The number of an object that is found by a step. Raises Unnamed."""
         if any(value is each for each in _HASHING):
             raise Unnamed(f"`{value.__name__}`, whose results hang on hashes")
-        form = None
-        if step[0] not in ("root", "module", "path") and type(value) is not dict:
-            path = path_of(value)
-            form = ("path", *path) if path is not None else form_of(value)
+        form = None if step[0] in ("root", "module", "path") else _whole_form(value)
         number = self._numbers[id(value)] = len(self.steps)
         self.steps.append((*step, form))
         self._kept.append(value)
-        for part, way in _parts_of(value, number):
-            self._parts.setdefault(id(part), way)
-            self._kept.append(part)
+        self._add_parts(value)
         if isinstance(value, types.FunctionType):
             if makes_sets(value.__code__):
                 raise Unnamed(f"sets in {value.__qualname__}")
             self.codes[value.__code__] = number
         return number
 
+    def _add_parts(self, value: Any) -> None:
+        """Notes what an object leads to, so that it can be numbered, and what that does if nothing else may stand in its place."""
+        for part, kind, where in _parts_of(value):
+            if id(part) not in self._parts:
+                self._parts[id(part)] = (kind, value, where)
+                self._kept.append(part)
+                if type(part) is tuple or isinstance(part, (enum.Enum, dataclasses.Field)) or _ingot.is_namedtuple(part):
+                    self._add_parts(part)
 
-def _parts_of(value: Any, number: int) -> Iterator[tuple[Any, tuple]]:
-    """What an object leads to, and the steps there."""
+
+def _parts_of(value: Any) -> Iterator[tuple[Any, str, Any]]:
+    """What an object leads to, and the kinds of the steps there, with what they take."""
     attributes: tuple[str, ...] = ()
     if isinstance(value, types.FunctionType):
         attributes = ("__globals__", "__code__", "__defaults__", "__kwdefaults__", "__closure__")
-        yield from ((cell, ("cell", number, i)) for i, cell in enumerate(value.__closure__ or ()))
-        yield from _items(value.__defaults__ or (), number, "default")
-        yield from _items((value.__kwdefaults__ or {}).values(), number, "keyword default")
+        yield from ((cell, "cell", i) for i, cell in enumerate(value.__closure__ or ()))
+        yield from _items(value.__defaults__ or (), "default")
+        yield from _items((value.__kwdefaults__ or {}).values(), "keyword default")
     elif isinstance(value, types.ModuleType):
         attributes = ("__dict__",)
     elif isinstance(value, (staticmethod, classmethod, types.MethodType)):
@@ -277,15 +358,24 @@ def _parts_of(value: Any, number: int) -> Iterator[tuple[Any, tuple]]:
         attributes = ("fget", "fset", "fdel")
     elif isinstance(value, type):
         attributes = ("__mro__",)
-        yield from _items(value.__mro__, number, "base")
+        yield from _items(value.__mro__, "base")
+        if isinstance(value, enum.EnumType):
+            yield from ((member, "member", name) for name, member in value._member_map_.items())
     elif isinstance(value, functools.partial):
         attributes = ("func",)
     elif isinstance(value, HostFunction):
         attributes = ("function",)
-    elif type(value) is tuple:
-        yield from _items(value, number, "item")
     elif isinstance(value, enum.Enum):
         attributes = ("__dict__", "__class__")
+    elif type(value) is tuple:
+        yield from _items(value, "item")
+    elif _ingot.is_namedtuple(value):
+        attributes = ("__class__",)
+        yield from _items(value, "item")
+    elif _is_of_fields(value):
+        yield from ((field, "item", name) for name, field in value.items())
+    elif isinstance(value, dataclasses.Field):
+        attributes = ("default", "default_factory")
     elif _is_jitted(value):
         attributes = ("__ingot_function__",)
     elif _ingot.is_instance(value):
@@ -293,13 +383,13 @@ def _parts_of(value: Any, number: int) -> Iterator[tuple[Any, tuple]]:
     for name in attributes:
         part = getattr(value, name)
         if part is not None:
-            yield part, ("part", number, name)
+            yield part, "part", name
 
 
-def _items(values: Any, number: int, kind: str) -> Iterator[tuple[Any, tuple]]:
+def _items(values: Any, kind: str) -> Iterator[tuple[Any, str, int]]:
     for place, value in enumerate(values):
         if not is_plain(value):
-            yield value, (kind, number, place)
+            yield value, kind, place
 
 
 class Finder:
@@ -324,10 +414,8 @@ class Finder:
             raise Changed from None
 
     def _has(self, found: Any, form: Any) -> bool:
-        if form[0] == "path":
-            return path_of(found) == form[1:]
         try:
-            return form_of(found) == form
+            return _ingot.encode(_whole_form(found), refuse) == _ingot.encode(form, refuse)  # which tells 0.0, -0.0, 0 and False apart
         except Unnamed:
             return False
 
@@ -367,4 +455,5 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "keyword default": lambda it, owner, place: list(it.objects[owner].__kwdefaults__.values())[place],
     "base": lambda it, owner, place: it.objects[owner].__mro__[place],
     "item": lambda it, owner, place: it.objects[owner][place],
+    "member": lambda it, owner, name: it.objects[owner]._member_map_[name],
 }
