@@ -16,12 +16,6 @@ bool same_double(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : a == b && std::signbit(a) == std::signbit(b);
 }
 
-int same_repr(PyObject* a, PyObject* b) {
-  const nb::object x = nb::steal(PyObject_Repr(a));
-  const nb::object y = x.is_valid() ? nb::steal(PyObject_Repr(b)) : nb::object();
-  return y.is_valid() ? PyObject_RichCompareBool(x.ptr(), y.ptr(), Py_EQ) : -1;
-}
-
 bool same_complex(PyObject* a, PyObject* b) {
   const Py_complex x = PyComplex_AsCComplex(a);
   const Py_complex y = PyComplex_AsCComplex(b);
@@ -89,12 +83,14 @@ int same(PyObject* a, PyObject* b) {
   if (a == b) return 1;
   PyTypeObject* const type = Py_TYPE(a);
   if (type != Py_TYPE(b)) return 0;
-  if (PyFloat_Check(a)) return same_double(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)) ? 1 : 0;
+  if (type == &PyFloat_Type || type == &PyDoubleArrType_Type)
+    return same_double(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b)) ? 1 : 0;
   if (type == &PyUnicode_Type || type == &PyLong_Type || type == &PyBytes_Type)
     return PyObject_RichCompareBool(a, b, Py_EQ);
   if (PyComplex_CheckExact(a) || type == &PyCDoubleArrType_Type) return same_complex(a, b) ? 1 : 0;
-  if (PyLong_Check(a) || PyComplex_Check(a) || PyUnicode_Check(a) || PyBytes_Check(a)) return same_repr(a, b);
-  if (PyArray_IsScalar(a, Generic)) return same_scalar(a, b);
+  if (PyArray_IsScalar(a, Generic))
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 ? same_scalar(a, b)
+                                                       : 0;  // what a class adds is not compared
   if (PyArray_DescrCheck(a)) {
     return is_renamed_in_place(a) && same_fields(a, b) ? 1 : 0;
   }

@@ -222,7 +222,9 @@ NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
 std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const NodeId zero = builder_->index(0);
   const NodeId one = builder_->index(1);
-  const auto& [lower, upper, by] = *slice.parts;
+  const Value lower = plain_number((*slice.parts)[0]);
+  const Value upper = plain_number((*slice.parts)[1]);
+  const Value by = plain_number((*slice.parts)[2]);
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
     const Array* array = part->as<Array>();
@@ -273,6 +275,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
 
 Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, nb::handle node) {
   std::vector<Value> parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
+  for (Value& part : parts) part = plain_number(part);
   for (Value& part : parts) part = present(part, "an index", node);
   for (const Value& part : parts)
     if (is_foreign(part)) use_foreign("subscript", "", {array, index}, node);

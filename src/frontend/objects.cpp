@@ -643,6 +643,7 @@ Value Evaluator::plain_number(const Value& value) const {
   PyObject* plain = nullptr;
   if (PyLong_Check(o)) plain = PyLong_Type.tp_as_number->nb_int(o);
   else if (PyFloat_Check(o)) plain = PyFloat_FromDouble(PyFloat_AS_DOUBLE(o));
+  else if (PyComplex_Check(o)) plain = PyComplex_FromCComplex(PyComplex_AsCComplex(o));
   else if (PyUnicode_Check(o)) plain = PyUnicode_FromObject(o);
   else return value;
   if (plain == nullptr) throw nb::python_error();
