@@ -47,6 +47,7 @@ COMPILE = {
 LLVM = "/usr/lib/llvm-19/lib/libLLVM.so.1"  # for Dr.Jit, which brings none
 PROGRAMS = ("add_one", "quadratic", "kuramoto")
 IMPORT = "import time; import numpy; start = time.process_time(); import {module}; print(time.process_time() - start)"
+IMPORTS = {"ingot": "ingot", "ingot.jit": "ingot; ingot.jit(lambda x: x)"}  # the second with what a decorator loads
 IMPORT_NUMPY = "import time; start = time.process_time(); import numpy; print(time.process_time() - start)"
 
 
@@ -209,7 +210,8 @@ def _of_programs(small: bool, clock: str) -> dict[str, Any]:
 
 def imports(machine: Machine, rounds: int) -> dict[str, dict]:
     """CPU seconds of imports; those of the compilers after NumPy's."""
-    scripts = {"numpy": IMPORT_NUMPY} | {m: IMPORT.format(module=m) for m in ("ingot", *machine.peers) if m in SET_UP}
+    modules = IMPORTS | {name: name for name in machine.peers if name in SET_UP}
+    scripts = {"numpy": IMPORT_NUMPY} | {name: IMPORT.format(module=module) for name, module in modules.items()}
     return {"import": _rounds(scripts, rounds)}
 
 

@@ -1,57 +1,110 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
-from . import cuda, lax, random, tree
-from ._array import Array, device_put, from_dlpack
-from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
-from ._derivatives import (
-    check_grads,
-    checkpoint,
-    custom_jvp,
-    custom_vjp,
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    stop_gradient,
-    value_and_grad,
-    vjp,
-)
-from ._devices import (
-    Device,
-    default_device,
-    device,
-    devices,
-    release_memory,
-    reset_memory_peak,
-    set_default_device,
-    set_memory_limit,
-)
-from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
-from ._export import export
-from ._graph import Graph, graph
-from ._guvectorize import guvectorize
-from ._host import host
-from ._jit import disabled as _disabled
-from ._jit import jit
-from ._lazy import lazy
-from ._memory import memory, set_cache_limit
-from ._profile import profile
-from ._signature import Type
-from ._threads import get_num_threads, set_num_threads
-from ._vectorize import vectorize
-from .library.registry import implements
+import os as _os
+import sys as _sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import cuda, lax, numpy, random, tree
+    from ._array import Array, device_put, from_dlpack
+    from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
+    from ._derivatives import (
+        check_grads,
+        checkpoint,
+        custom_jvp,
+        custom_vjp,
+        grad,
+        hessian,
+        hvp,
+        jacfwd,
+        jacrev,
+        jvp,
+        linearize,
+        stop_gradient,
+        value_and_grad,
+        vjp,
+    )
+    from ._devices import (
+        Device,
+        default_device,
+        device,
+        devices,
+        release_memory,
+        reset_memory_peak,
+        set_default_device,
+        set_memory_limit,
+    )
+    from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
+    from ._export import export
+    from ._graph import Graph, graph
+    from ._guvectorize import guvectorize
+    from ._host import host
+    from ._jit import jit
+    from ._lazy import lazy
+    from ._memory import memory, set_kept_memory_limit
+    from ._profile import profile
+    from ._threads import get_num_threads, set_num_threads
+    from ._types import (
+        bool_,
+        complex64,
+        complex128,
+        float16,
+        float32,
+        float64,
+        int8,
+        int16,
+        int32,
+        int64,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+        void,
+    )
+    from ._vectorize import vectorize
+    from .library.registry import implements
 
 __version__ = "0.1.0"
 
-bool_ = Type("bool")
-int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("int64")
-uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
-float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
-complex64, complex128 = Type("complex64"), Type("complex128")
-void = Type("void")
+_MODULES = {
+    "_array": "Array device_put from_dlpack",
+    "_batching": "all_gather axis_index pmap pmax pmean pmin psum vmap",
+    "_derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
+    "_devices": "Device default_device device devices release_memory reset_memory_peak set_default_device set_memory_limit",
+    "_errors": "DeviceError InternalError TypeChangeError UnsupportedError",
+    "_export": "export",
+    "_graph": "Graph graph",
+    "_guvectorize": "guvectorize",
+    "_host": "host",
+    "_jit": "jit",
+    "_lazy": "lazy",
+    "_memory": "memory set_kept_memory_limit",
+    "_profile": "profile",
+    "_threads": "get_num_threads set_num_threads",
+    "_types": "bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 void",
+    "_vectorize": "vectorize",
+    "library.registry": "implements",
+}
+"""Where names are defined: each module is loaded when a name of it is first asked for."""
+_PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
+_SUBMODULES = ("cuda", "lax", "numpy", "random", "tree")
+
+
+if not TYPE_CHECKING:  # a type checker takes any name for one of a module that has this
+
+    def __getattr__(name: str) -> object:
+        from importlib import import_module
+
+        if name in _SUBMODULES:
+            return import_module(f"{__name__}.{name}")
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES, *_SUBMODULES})
 
 
 def prange(*bounds: int) -> range:
@@ -59,8 +112,14 @@ def prange(*bounds: int) -> range:
     return range(*bounds)
 
 
-if _disabled():
-    prange = range  # type: ignore[assignment]
+if any(name.startswith("INGOT_") for name in _os.environ):
+    from . import _environment
+
+    _environment.check()
+    if _environment.is_disabled():
+        prange = range  # type: ignore[assignment]
+    if _os.environ.get("INGOT_PROFILE") or _os.environ.get("INGOT_PROFILE_TRACE"):
+        from . import _profile  # counts from here on
 
 
 __all__ = [
@@ -120,8 +179,8 @@ __all__ = [
     "random",
     "release_memory",
     "reset_memory_peak",
-    "set_cache_limit",
     "set_default_device",
+    "set_kept_memory_limit",
     "set_memory_limit",
     "set_num_threads",
     "stop_gradient",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextvars
 import functools
-import glob
-import importlib.util
 import math
 import os
 import re
@@ -97,6 +95,8 @@ def _of_kind(kind: str) -> tuple[Device, ...]:
 
 def _library_folders() -> list[str]:
     """Where wheels of vendors put their libraries."""
+    import glob
+
     places = dict.fromkeys(place or "." for place in sys.path)
     return [folder for place in places for folder in sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")), reverse=True)]
 
@@ -197,7 +197,7 @@ def set_memory_limit(device: str | Device, bytes: int) -> None:
         raise ValueError(f"the limit is a number of bytes, not {bytes}")
     handle = handle_of(device)
     if handle is None:
-        raise ValueError("the limit is one of a device's memory; ingot.set_cache_limit sets the host's")
+        raise ValueError("the limit is one of a device's memory; ingot.set_kept_memory_limit sets what the host keeps")
     handle.set_memory_limit(bytes)
 
 
@@ -229,6 +229,8 @@ def no_memory(shape: tuple[int, ...], dtype: str, device: str, why: str) -> Memo
 @functools.cache
 def find_toolkit() -> None:
     """Tells where Python's packages have the vendor's compilers, before they are needed."""
+    import importlib.util
+
     found = importlib.util.find_spec("nvidia")
     parts = ("cu13", "cuda_nvrtc", "nvjitlink")
     folders = [os.path.join(place, part, "lib") for place in (found and found.submodule_search_locations or ()) for part in parts]

@@ -22,15 +22,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 import numpy as np
 
-from . import _errors, _ingot, _source
-from ._cache import Keys, cache
+from . import _errors, _ingot
 from ._devices import Device, handle_of, target_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
-from ._explanation import Explanation, explanation
-from ._host import c_pointer
-from ._profile import compiling
+from ._loading import Loading
 from ._signature import DTYPES, Signature
-from ._specialisation import Call, Loaded, Loading, Specialisation, core
 from ._static import Constants, Static
 from ._tiers import Tier, asked_for, worker
 
@@ -77,6 +73,10 @@ Owner = TypeVar("Owner")
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+
+    from ._cache import Cache
+    from ._explanation import Explanation
+    from ._specialisation import Specialisation
 
     class Base(Generic[P, R_co]):
         """The base as type checkers see it: called with what the function takes, and bound as a function is."""
@@ -199,6 +199,8 @@ class Function(Base[P, R_co]):
             found = getattr(found, name, None)
         if found is self and not (by_value and self.__module__ == "__main__"):
             return self.__qualname__
+        from . import _source
+
         source = _source.text_of(self.__ingot_function__)
         return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self.is_stored, self.tier)
 
@@ -277,6 +279,8 @@ class Function(Base[P, R_co]):
         found, _ = self._find(arguments.key)
         if found is not None:
             return found, arguments
+        from ._profile import compiling
+
         label = self._profile_label()
         if self._is_storable:
             with compiling(label, "cache"):
@@ -288,7 +292,7 @@ class Function(Base[P, R_co]):
 
     @property
     def _is_storable(self) -> bool:
-        return self.is_stored and self._mode == "compiled" and self._device is None and self.loading == Loading() and cache() is not None
+        return self.is_stored and self._mode == "compiled" and self._device is None and self.loading == Loading() and _cache() is not None
 
     def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
@@ -299,7 +303,9 @@ class Function(Base[P, R_co]):
                 return None
 
     def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
-        found = cache().find(self, arguments, values)  # type: ignore[union-attr]
+        from ._specialisation import Loaded, Specialisation
+
+        found = _cache().find(self, arguments, values)  # type: ignore[union-attr]
         if found is None:
             return None
         stored, arguments = found
@@ -308,7 +314,7 @@ class Function(Base[P, R_co]):
         specialisation.wanted = self._wanted()
         specialisation.label = self._profile_label()
         if stored.tier == Tier.QUICK:
-            specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
+            specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
         specialisation.take(stored.code, Tier(stored.tier))
         self._add(specialisation)
         return specialisation, arguments
@@ -320,6 +326,8 @@ class Function(Base[P, R_co]):
 
     def _lowering(self, key: tuple) -> Callable[[], Any]:
         """What lowers the function for arguments of a description, with what is known now."""
+        from ._specialisation import core
+
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
         attributes, relaxed, opens_texts = self._attributes(), self._relaxed, self._opens_texts
@@ -370,6 +378,8 @@ class Function(Base[P, R_co]):
         return True
 
     def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
+        from ._specialisation import Specialisation
+
         key, own = arguments.key, len(self._names)
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
@@ -405,7 +415,7 @@ class Function(Base[P, R_co]):
             specialisation.wanted = self._wanted()
             specialisation.label = self._profile_label()
             if self._is_storable:
-                specialisation.keys = cache().keys(self, arguments, values)  # type: ignore[union-attr]
+                specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._add(specialisation)
             return specialisation, arguments
 
@@ -422,6 +432,8 @@ class Function(Base[P, R_co]):
             self._demand(demand.argument)
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
+        from ._specialisation import Call
+
         if specialisation.device is not None and self._mode != "compiled":
             what = f"interpreting a call of `{self.__name__}` on {specialisation.device}"
             raise _errors.unsupported((self._site(),), what, "compile it")
@@ -496,6 +508,8 @@ class Function(Base[P, R_co]):
         `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
         Lengths are names of integers among the parameters, or constants.
         """
+        from ._host import c_pointer
+
         return c_pointer(self, signature)
 
     def explain(
@@ -513,6 +527,8 @@ class Function(Base[P, R_co]):
         the text's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
         is not there.
         """
+        from ._explanation import explanation
+
         code, there = target_of(device)
         function = self
         if there is not None:
@@ -538,8 +554,17 @@ def updated_by_autoreload() -> None:
         rules.append(_RELOADED)
 
 
+def _cache() -> Cache | None:
+    """The process's cache on disk, if there is one."""
+    from ._cache import cache
+
+    return cache()
+
+
 def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:
     """The refusal of an argument of a Python function, shown at its parameter."""
+    from . import _source
+
     node, file, _ = _source.find(function)
     root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
     place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)

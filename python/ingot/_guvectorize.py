@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._function import Function
-from ._jit import disabled
+from ._environment import is_disabled
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 from ._vectorize import TARGETS
@@ -39,7 +39,7 @@ class GUFunction:
         for signature in signatures:
             if len(signature.parameters) != len(self.inputs) + len(self.outputs):
                 raise TypeError(f"the layout {layout!r} and the signature {signature} differ in length")
-        self._core = function if disabled() else Function(function)
+        self._core = function if is_disabled() else Function(function)
 
     def __call__(self, *args: Any) -> Any:
         if len(args) not in (len(self.inputs), len(self.inputs) + len(self.outputs)):

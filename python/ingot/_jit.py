@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
+from ._environment import is_disabled
 from ._devices import Device, checked
 from ._function import Function, updated_by_autoreload
 from ._profile import label_of, uncounted
@@ -16,11 +16,6 @@ from ._tiers import TIERS
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
-
-
-def disabled() -> bool:
-    """Whether the environment says that nothing is to be compiled, by INGOT_DISABLE."""
-    return os.environ.get("INGOT_DISABLE", "") not in ("", "0")
 
 
 RELAXATIONS = ("nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc")
@@ -130,7 +125,7 @@ def jit(
             raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
         own = f.__ingot_function__ if isinstance(f, Function) else f
         constant = static(own, static_argnums, static_argnames)
-        if disabled():
+        if is_disabled():
             return own
         updated_by_autoreload()
         made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _ingot
+from . import _environment, _ingot
 from ._function import Function
 from ._signature import DTYPES
 
@@ -210,6 +210,6 @@ def written_by(operation: int | None, target: Any, value: Any, is_dropped: bool)
     return target if _using(expression, statement, leaves, "", statement) is not NotImplemented else NotImplemented
 
 
-_ingot.wait_at_first(os.environ.get("INGOT_LAZY", "1") not in ("", "0"))
+_ingot.wait_at_first(_environment.value_of("INGOT_LAZY"))
 os.register_at_fork(after_in_child=_ingot.renew_turn)
 atexit.register(_ingot.forget_expressions)

@@ -15,11 +15,11 @@ def memory(device: str | _devices.Device | None = None) -> dict[str, int]:
     return _ingot.memory() if device is None else _devices.memory_of(_devices.device(device))
 
 
-def set_cache_limit(bytes: int) -> None:
-    """From now on at most `bytes` of freed memory are kept; what is above goes back to the system.
+def set_kept_memory_limit(bytes: int) -> None:
+    """From now on at most `bytes` of freed memory are kept for the next arrays; what is above goes back to the system.
 
-    0 keeps nothing. The limit is an eighth of the machine's memory, or the environment variable INGOT_CACHE_BYTES.
+    0 keeps nothing. The limit is an eighth of the machine's memory, or the environment variable INGOT_KEPT_MEMORY.
     """
     if bytes < 0:
         raise ValueError(f"the limit is a number of bytes, not {bytes}")
-    _ingot.set_cache_limit(bytes)
+    _ingot.set_kept_memory_limit(bytes)

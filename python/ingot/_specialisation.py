@@ -10,11 +10,12 @@ import functools
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
 from ._callbacks import Cells, call_host, kept_after
+from ._loading import Loading
 from ._profile import OF_NO_FUNCTION, compiling
 from ._routines import library
 from ._streams import holding
@@ -27,19 +28,6 @@ def core() -> tuple[Any, Any]:
     from . import _core
 
     return _core, _core.Registry()
-
-
-class Loading(NamedTuple):
-    """How a function's kernels are compiled and loaded; 0 says nothing."""
-
-    linked: tuple = ()
-    """What is linked with them: objects of `cuda.LinkableCode`."""
-    max_registers: int = 0
-    """Of a thread."""
-    most_threads: int = 0
-    """Of a block of any launch."""
-    fewest_blocks: int = 0
-    """That are to fit on a processor."""
 
 
 class Loaded:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import collections
 import contextlib
 import enum
-import os
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+
+from . import _environment
 
 TIERS = ("auto", "quick", "full")
 
@@ -25,11 +26,8 @@ class Tier(enum.IntEnum):
 
 
 def asked_for(tier: str) -> str:
-    """What a function's `tier` and the environment's word come to. ValueError: INGOT_TIERS is none of off, quick, on."""
-    word = os.environ.get("INGOT_TIERS", "")
-    if word not in ("", "on", "off", "quick"):
-        raise ValueError(f"INGOT_TIERS is off, quick or on, not {word!r}")
-    return tier if tier != "auto" else {"off": "full", "quick": "quick"}.get(word, "auto")
+    """What a function's `tier` and the environment's word come to."""
+    return tier if tier != "auto" else {"off": "full", "quick": "quick"}.get(_environment.value_of("INGOT_TIERS"), "auto")
 
 
 MUCH = 1 << 23

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol, overload
 import numpy as np
 
 from . import _errors, _ingot, _source
+from ._environment import is_disabled
 from ._exceptions import exception
 from ._function import Function
-from ._jit import disabled, relaxations
+from ._jit import relaxations
 from ._profile import uncounted
 from ._signature import DTYPES, Signature, parse_signatures
 from ._specialisation import Specialisation
@@ -206,7 +207,7 @@ class Loop(_ingot.UfuncLoop):
             turns = vectorized.parallel_turns_of(element.function, prange)
         else:
             turns = vectorized.turns_of(element.function)
-        return turns if disabled() else Function(turns, relaxed=element.relaxed)
+        return turns if is_disabled() else Function(turns, relaxed=element.relaxed)
 
     @staticmethod
     def _stand_in(dtype: np.dtype, kind: str, room: np.ndarray | None) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as _numpy
 
-from ._jit import disabled as _disabled
+from ._environment import is_disabled as _disabled
 
 _MODULES = {
     "threefry": "PRNGKey bits fold_in key randint split uniform",

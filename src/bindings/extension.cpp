@@ -3,7 +3,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -58,15 +57,6 @@ void look_around() {
   runtime::Pool::threads();
 }
 
-void check_environment() {
-  const char* const limit = std::getenv("INGOT_CACHE_BYTES");
-  if (limit != nullptr && !runtime::parse_cache_limit(limit))
-    throw nb::value_error(("INGOT_CACHE_BYTES is no number of bytes: " + std::string(limit)).c_str());
-  const char* const threads = std::getenv("INGOT_NUM_THREADS");
-  if (threads != nullptr && !runtime::parse_thread_count(threads))
-    throw nb::value_error(("INGOT_NUM_THREADS is no number of threads: " + std::string(threads)).c_str());
-}
-
 /// Lets compiled code sort as NumPy does: equal elements stand in its order.
 void use_numpys_sorts() {
   for (size_t i = 0; i < base::kDTypeCount; ++i) {
@@ -89,7 +79,6 @@ void use_numpys_sorts() {
 NB_MODULE(_ingot, m) {
   nb::set_leak_warnings(false);
   if (_import_array() < 0 || _import_umath() < 0) throw nb::python_error();
-  check_environment();
   use_numpys_sorts();
   find_main_thread();
   look_around();
@@ -108,7 +97,7 @@ NB_MODULE(_ingot, m) {
   bind_c_functions(m);
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);
-  m.def("set_cache_limit", &runtime::Allocator::set_limit, "bytes"_a);
+  m.def("set_kept_memory_limit", &runtime::Allocator::set_limit, "bytes"_a);
   m.def("fail_allocation", &runtime::Allocator::fail_at, "number"_a,
         "For tests: of the blocks of memory that calls ask of the system from now on, this one is not there; "
         "0: all are. How many were to come before the one asked for last.");

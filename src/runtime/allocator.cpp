@@ -2,7 +2,7 @@
 // each page, which is more than most loops cost, so freed blocks stay mapped: the next buffer of the same
 // class (eight classes to the doubling) gets the block that was freed last. Blocks from 2 MiB on are mappings
 // of their own, in huge pages. At most an eighth of the memory that the process may use is kept
-// (`INGOT_CACHE_BYTES`, `ingot.set_cache_limit`); above that the blocks freed first go back to the system,
+// (`INGOT_KEPT_MEMORY`, `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the system,
 // and all do when an allocation fails, which is then tried again. `ingot.memory()` and `python -m ingot info`
 // show limit, kept, in use and peak. The cache is one object for the process, with a lock that forking takes,
 // so that a child has it whole. Under the address sanitizer kept blocks are poisoned.
@@ -126,8 +126,9 @@ void give_memory_back(Block* block) {
 }
 
 int64_t initial_limit() {
-  if (const char* text = std::getenv("INGOT_CACHE_BYTES"))
-    if (const auto limit = parse_cache_limit(text)) return *limit;
+  for (const char* const name : {"INGOT_KEPT_MEMORY", "INGOT_CACHE_BYTES"})  // the second is its former name
+    if (const char* const text = std::getenv(name))
+      if (const auto limit = parse_kept_limit(text)) return *limit;
   const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   return std::min(machine, memory_limit_of_group()) / 8;
 }
@@ -306,7 +307,7 @@ void Allocator::trim(int64_t bytes) noexcept {
   give_back(surplus);
 }
 
-std::optional<int64_t> parse_cache_limit(std::string_view text) {
+std::optional<int64_t> parse_kept_limit(std::string_view text) {
   int64_t bytes = 0;
   const char* const start = text.data();
   const char* const end = start + text.size();

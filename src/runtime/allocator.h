@@ -55,9 +55,9 @@ class Allocator {
   static void trim(int64_t bytes) noexcept;
 };
 
-/// The limit as a text gives it, such as the environment variable INGOT_CACHE_BYTES, which holds from the
+/// The limit as a text gives it, such as the environment variable INGOT_KEPT_MEMORY, which holds from the
 /// first allocation: a decimal number. Nothing for any other text. Without the variable, or with such a text,
 /// the limit is an eighth of the memory that this process may use.
-std::optional<int64_t> parse_cache_limit(std::string_view text);
+std::optional<int64_t> parse_kept_limit(std::string_view text);
 
 }  // namespace ingot::runtime

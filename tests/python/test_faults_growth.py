@@ -34,7 +34,7 @@ class Figures:
 
     def __init__(self) -> None:
         gc.collect()
-        ingot.set_cache_limit(0)
+        ingot.set_kept_memory_limit(0)
         with open("/proc/self/statm") as file:
             self.resident = int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
         lines = mappings()
@@ -61,7 +61,7 @@ class Figures:
 def limit():
     before = ingot.memory()["limit"]
     yield
-    ingot.set_cache_limit(before)
+    ingot.set_kept_memory_limit(before)
 
 
 def growth(act, turns, megabytes=4.0, first=16):

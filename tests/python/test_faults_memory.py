@@ -22,10 +22,10 @@ def no_kept_blocks(monkeypatch):
     """Each buffer is asked of the system."""
     monkeypatch.setenv("INGOT_TIERS", "quick")
     before = ingot.memory()["limit"]
-    ingot.set_cache_limit(0)
+    ingot.set_kept_memory_limit(0)
     yield
     _ingot.fail_allocation(0)
-    ingot.set_cache_limit(before)
+    ingot.set_kept_memory_limit(before)
 
 
 def runs_of(program, compiled):

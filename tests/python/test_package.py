@@ -1,5 +1,7 @@
 """The package as others meet it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
 
+import importlib
+import json
 import os
 import subprocess
 import sys
@@ -22,9 +24,75 @@ def write(tmp_path, text: str) -> str:
     return str(file)
 
 
-def test_import_does_not_load_the_core():
-    done = run("import sys, ingot; print('ingot._ingot' in sys.modules, 'ingot._core' in sys.modules)")
-    assert done.stdout == "True False\n", done.stderr
+LOADED = """
+import json, sys
+import numpy
+before, steps = set(sys.modules), []
+def step():
+    steps.append(sorted(set(sys.modules) - before))
+    before.update(sys.modules)
+import ingot
+step()
+@ingot.jit
+def f(x): return x + 1
+step()
+f(numpy.ones(3))
+step()
+print(json.dumps(steps))
+"""
+MOST_LOADED = {"decorate": 16, "call": 46}
+"""How many modules a decorator and the first call, compiled, may load beyond NumPy's: fewer later, never more."""
+
+
+def test_what_is_imported_when(tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("INGOT_")}
+    done = run(LOADED, env=environment | {"XDG_CACHE_HOME": str(tmp_path)})
+    imported, decorated, called = json.loads(done.stdout)
+    assert imported == ["ingot"]
+    assert "ingot._ingot" in decorated and len(decorated) <= MOST_LOADED["decorate"]
+    for module in ("_array", "_cache", "_core", "_decompile", "_derivatives", "_source", "_specialisation", "_vectorize", "cuda", "library"):
+        assert f"ingot.{module}" not in decorated
+    assert len(called) <= MOST_LOADED["call"]
+    for module in ("_derivatives", "_explanation", "_graph", "_vectorize", "cuda", "lax", "random", "tree"):
+        assert f"ingot.{module}" not in called
+
+
+def test_names_of_the_package_are_found_when_they_are_asked_for():
+    done = run(
+        "import ingot, sys\n"
+        "assert ingot.numpy is sys.modules['ingot.numpy'] and ingot.cuda.jit and ingot.lax.cond and ingot.tree.map\n"
+        "assert set(ingot.__all__) <= set(dir(ingot)) and 'numpy' in dir(ingot)\n"
+        "assert ingot.float64 is ingot.float64 and 'float64' in vars(ingot)\n"
+        "assert hasattr(ingot, 'jit') and not hasattr(ingot, 'jitt')\n"
+        "try: ingot.jitt\n"
+        "except AttributeError as error: print(error, error.name, error.obj is ingot)\n"
+        "try: from ingot import jitt\n"
+        "except ImportError as error: print(error.name_from if hasattr(error, 'name_from') else 'jitt')\n"
+        "numpy = 1\n"
+        "from ingot import *\n"
+        "print(numpy, all(globals()[name] is getattr(ingot, name) for name in ingot.__all__))\n"
+    )
+    assert done.stdout == "module 'ingot' has no attribute 'jitt' jitt True\njitt\n1 True\n", done.stderr
+
+
+def test_the_table_of_names_is_right():
+    from ingot import _MODULES, _PLACES, _SUBMODULES
+
+    assert sorted(ingot.__all__) == sorted({*_PLACES, *_SUBMODULES, "prange"} - {"numpy"})
+    assert sum(len(names.split()) for names in _MODULES.values()) == len(_PLACES)
+    for name, module in _PLACES.items():
+        assert getattr(ingot, name) is getattr(importlib.import_module(f"ingot.{module}"), name)
+
+
+def test_a_first_use_by_several_threads():
+    text = (
+        "import threading, ingot\n"
+        "found = []\n"
+        "threads = [threading.Thread(target=lambda: found.append((ingot.vmap, ingot.float32, ingot.cuda.jit))) for _ in range(8)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+        "print(len(found), len({tuple(map(id, each)) for each in found}))\n"
+    )
+    assert run(text).stdout == "8 1\n"
 
 
 def test_the_installed_package_has_the_software_device():

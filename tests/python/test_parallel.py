@@ -368,8 +368,6 @@ def run_python(text, **environment):
 def test_the_number_of_threads():
     show = "import ingot; print(ingot.get_num_threads())"
     assert run_python(show, INGOT_NUM_THREADS="5").stdout == "5\n"
-    refused = run_python(show, INGOT_NUM_THREADS="many")
-    assert refused.returncode != 0 and "INGOT_NUM_THREADS is no number of threads: many" in refused.stderr
     default = {name: value for name, value in os.environ.items() if name != "INGOT_NUM_THREADS"}
     run = subprocess.run([sys.executable, "-c", show], env=default, capture_output=True, text=True, check=True)
     assert 1 <= int(run.stdout) <= len(os.sched_getaffinity(0))

@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from .. import _ingot
+from .._environment import value_of
 
 MAGIC = b"INGOTCCH"
 VERSION = 1
 SUFFIX = ".ingot"
 MOST_BYTES = 256 << 20  # of one file
-DEFAULT_LIMIT = 1 << 30
 _HEADER = struct.Struct("<8sI4x32sQ32s")
 _NAME = re.compile(r"[0-9a-f]{64}\.ingot")
 _TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.new")
@@ -50,23 +50,20 @@ class Found(NamedTuple):
 
 def where() -> Path:
     """The folder that the environment says: INGOT_CACHE_DIR, else `ingot` in the user's folder for caches."""
-    if own := os.environ.get("INGOT_CACHE_DIR"):
+    if own := value_of("INGOT_CACHE_DIR"):
         return Path(own)
     caches = os.environ.get("XDG_CACHE_HOME", "")
     return Path(caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")) / "ingot"
 
 
 def limit() -> int:
-    """The bytes that files may take in all. ValueError: INGOT_CACHE_LIMIT is no number of bytes."""
-    text = os.environ.get("INGOT_CACHE_LIMIT", "")
-    if text and not (text.isascii() and text.isdigit()):
-        raise ValueError(f"INGOT_CACHE_LIMIT is no number of bytes: {text}")
-    return int(text) if text else DEFAULT_LIMIT
+    """The bytes that files may take in all."""
+    return value_of("INGOT_CACHE_LIMIT")
 
 
 def is_on() -> bool:
     """Whether the environment wants code to be stored."""
-    return os.environ.get("INGOT_CACHE", "").lower() not in ("off", "0", "no", "false")
+    return value_of("INGOT_CACHE")
 
 
 class Folder:

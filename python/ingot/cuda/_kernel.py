@@ -10,7 +10,6 @@ import ast
 import functools
 import inspect
 import operator
-import os
 import re
 import types
 from collections.abc import Callable, Iterable
@@ -19,13 +18,14 @@ from typing import Any
 from .. import _errors, _source
 from .._array import Array
 from .._devices import Device
+from .._environment import value_of
 from .._errors import UnsupportedError
 from .._explanation import Explanation
 from .._function import Function, refused_argument, type_text, without_body
 from .._jit import relaxations
 from .._profile import uncounted
-from .._specialisation import Loading
 from .._signature import Signature, Type, parse_signatures
+from .._loading import Loading
 from ._code import Inspected
 from ._current import current_device
 from ._streams import Stream, checked_stream, in_stream
@@ -188,7 +188,7 @@ class Kernel(Inspected):
         if (made := self._functions.get(device)) is not None:
             return made
         self._refuse_results()
-        made = _Launcher(self._entry, mode=os.environ.get("INGOT_KERNELS", "compiled"), relaxed=self._relaxed, device=device)
+        made = _Launcher(self._entry, mode=value_of("INGOT_KERNELS"), relaxed=self._relaxed, device=device)
         functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
         made.kernel = self.py_func
         made.loading = Loading(self.link, self.max_registers or 0, *self._bounds)
@@ -246,7 +246,7 @@ class Kernel(Inspected):
 
 def _place_of(values: tuple, stream: Stream | None) -> Device | None:
     """Where a kernel runs: the device of the stream, or the default one; None where its arrays say it."""
-    if os.environ.get("INGOT_KERNELS") == "interpreted":
+    if value_of("INGOT_KERNELS") == "interpreted":
         return None
     for value in values:
         if isinstance(value, Array):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import ingot
+import ingot._batching as public
 import numpy as np
 
 from . import primitives
@@ -15,7 +15,7 @@ from .shapes import normal_axis
 from .structures import is_structure, map_leaves, remade
 
 
-@implements(ingot.vmap, ingot.pmap)
+@implements(public.vmap, public.pmap)
 def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
     """The function for all lanes, one after the other."""
     if isinstance(in_axes, dict):
@@ -92,7 +92,7 @@ def known(result: tuple, i: int) -> Any:
     return map_leaves(lambda array: array[i], value) if is_stacked else value
 
 
-@implements(ingot.axis_index)
+@implements(public.axis_index)
 def axis_index(axis_name: Any) -> int:
     return primitives.lane_of(axis_name)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import ingot
+import ingot._batching as public
 import numpy as np
 
 from . import primitives
@@ -18,27 +18,27 @@ class Stop(BaseException):
     """A lane has come to a collective whose result is not known yet; the argument is its operand."""
 
 
-@implements(ingot.psum)
+@implements(public.psum)
 def psum(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("sum", 0, False))
 
 
-@implements(ingot.pmean)
+@implements(public.pmean)
 def pmean(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("mean", 0, False))
 
 
-@implements(ingot.pmax)
+@implements(public.pmax)
 def pmax(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("max", 0, False))
 
 
-@implements(ingot.pmin)
+@implements(public.pmin)
 def pmin(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("min", 0, False))
 
 
-@implements(ingot.all_gather)
+@implements(public.all_gather)
 def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> Any:
     if isinstance(axis_name, (tuple, list)):
         primitives.refuse("`all_gather` along several named axes", "call it for one after the other")

@@ -1,0 +1,10 @@
+"""The types that signatures are made of: `float64(float64[:], int64)`."""
+
+from ._signature import Type
+
+bool_ = Type("bool")
+int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("int64")
+uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
+float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
+complex64, complex128 = Type("complex64"), Type("complex128")
+void = Type("void")
