@@ -52,6 +52,15 @@ add_custom_target(ingot_library_trees ALL DEPENDS ${kept})
 add_dependencies(ingot_python ingot_library_trees)
 install(FILES ${kept} DESTINATION ingot/library/_trees COMPONENT python)
 
+# What tells this build from others, for the cache of compiled code. The folder of the sources may be edited without a build.
+set(identity ${INGOT_PYTHON_DIR}/ingot/_cache/build)
+list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/python/ OUTPUT_VARIABLE identified)
+add_custom_command(OUTPUT ${identity} ${identity}.files
+  COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/build_identity.py ${INGOT_PYTHON_DIR}/ingot
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/build_identity.py ${identified} ${index} ${kept} _core _ingot)
+add_custom_target(ingot_build_identity ALL DEPENDS ${identity})
+install(FILES ${identity} DESTINATION ingot/_cache COMPONENT python)
+
 # ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
 # static libraries (LLVM's, the rooms') too, are hidden, but for the module's own and those given.
 function(ingot_python_module target)
@@ -66,6 +75,6 @@ function(ingot_python_module target)
     LIBRARY_OUTPUT_DIRECTORY ${INGOT_PYTHON_DIR}/ingot
     LINK_DEPENDS ${script})
   target_link_options(${target} PRIVATE -Wl,--version-script=${script})
-  add_dependencies(ingot_python ${target})
+  add_dependencies(ingot_python ${target} ingot_build_identity)
   install(TARGETS ${target} LIBRARY DESTINATION ingot COMPONENT python)
 endfunction()

@@ -5,9 +5,12 @@ A process runs all modules' first versions and stores; another runs the second o
 
 import os
 import shutil
+import time
 
+import ingot
 import pytest
 from caching import run
+from ingot._cache import identity
 
 F = "import numpy as np\nimport ingot\n{}\n%ingot.jit\ndef f(x): return {}\ncall = lambda: f({})\n"
 
@@ -186,19 +189,58 @@ def test_options_stand_beside_each_other(tmp_path):
         assert run(tmp_path / "cache", SHOW, cwd=tmp_path) == "the cache"
 
 
-def test_another_build_of_the_package_has_its_own(tmp_path):
-    import ingot
+def _tells(folder, package):
+    """Why a call is made with a package that stands in another folder."""
+    return run(folder / "cache", SHOW, cwd=folder, PYTHONPATH=f"{package.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
 
+
+def _touch(file):
+    os.utime(file, (time.time() + 1000, time.time() + 1000))
+
+
+def test_another_build_of_the_package_has_its_own(tmp_path):
     package = tmp_path / "other" / "ingot"
     shutil.copytree(os.path.dirname(ingot.__file__), package)
     (tmp_path / "one.py").write_text(ONE.format(""))
-    cache, whys = tmp_path / "cache", []
-    for path in (tmp_path / "other", tmp_path / "other"):
-        whys.append(run(cache, SHOW, cwd=tmp_path, PYTHONPATH=f"{path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"))
-    with (package / "library" / "sorting.py").open("a") as file:
-        file.write("\n# another build\n")
-    whys.append(run(cache, SHOW, cwd=tmp_path, PYTHONPATH=f"{tmp_path / 'other'}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"))
-    assert whys == ["the first call", "the cache", "the first call"]
+    assert [_tells(tmp_path, package), _tells(tmp_path, package)] == ["the first call", "the cache"]
+    _touch(package / "library" / "sorting.py")
+    assert _tells(tmp_path, package) == "the cache"
+    (package / "_cache" / "build").write_text("12" * 32)
+    assert _tells(tmp_path, package) == "the first call"
+
+
+def test_a_tree_of_links_is_what_its_files_are_now(tmp_path):
+    package, own = tmp_path / "other" / "ingot", os.path.dirname(ingot.__file__)
+    shutil.copytree(own, package, copy_function=lambda source, place: os.symlink(os.path.realpath(source), place))
+    (tmp_path / "one.py").write_text(ONE.format(""))
+    assert [_tells(tmp_path, package), _tells(tmp_path, package)] == ["the first call", "the cache"]
+    edited = package / "library" / "sorting.py"
+    text = edited.read_text()
+    edited.unlink()
+    edited.write_text(text)
+    assert _tells(tmp_path, package) == "the cache"
+    edited.write_text(text.replace("a", "b", 1))
+    assert _tells(tmp_path, package) == "the first call"
+    edited.write_text(text)
+    assert _tells(tmp_path, package) == "the cache"
+
+
+def test_the_identity_is_that_of_the_contents(tmp_path):
+    (tmp_path / "inner").mkdir()
+    for name, text in (("a.py", "1"), ("inner/b.so", "2"), ("c.txt", "3")):
+        (tmp_path / name).write_text(text)
+    files = identity.files_of(str(tmp_path), {})
+    assert set(files) == {"a.py", "inner/b.so"}
+    before = identity.digest_of(files)
+    _touch(tmp_path / "a.py")
+    (tmp_path / "c.txt").write_text("4")
+    again = identity.files_of(str(tmp_path), files)
+    assert again != files and identity.digest_of(again) == before
+    (tmp_path / "inner" / "b.so").write_text("5")
+    assert identity.digest_of(identity.files_of(str(tmp_path), again)) != before
+    (tmp_path / "inner" / "b.so").write_text("2")
+    os.rename(tmp_path / "a.py", tmp_path / "b.py")
+    assert identity.digest_of(identity.files_of(str(tmp_path), again)) != before
 
 
 def test_a_patched_function_of_numpys_is_not_the_stored_one(tmp_path):

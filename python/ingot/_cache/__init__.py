@@ -7,7 +7,6 @@ are found again.
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 import types
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _ingot
+from .._environment import value_of
 from . import entries
 from .entries import CODE, FACTS, NO_FACTS, Entry, Facts, Key, Restored, Stored
 from .folder import VERSION, Folder, is_on, limit, where
+from .identity import build
 from .names import Changed, Unnamed, form_of, path_of, refuse
 
 if TYPE_CHECKING:
@@ -26,23 +27,6 @@ if TYPE_CHECKING:
 _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
 """What the environment says of the code that is made."""
 _MOST_LESSONS = 8
-
-
-def _files(folder: str) -> list[tuple[str, int, int]]:
-    found = []
-    with os.scandir(folder) as entries_there:
-        for entry in entries_there:
-            if entry.name.endswith((".py", ".so")):
-                status = entry.stat()
-                found.append((entry.name, status.st_size, status.st_mtime_ns))
-            elif entry.name != "__pycache__" and entry.is_dir():
-                found += [(f"{entry.name}/{name}", *rest) for name, *rest in _files(entry.path)]
-    return found
-
-
-def build() -> bytes:
-    """What tells this build of Ingot from others: its files, their sizes and when they were written."""
-    return _ingot.digest(_ingot.encode(tuple(sorted(_files(os.path.dirname(os.path.dirname(__file__))))), refuse))
 
 
 def _registrations() -> tuple:
@@ -67,7 +51,7 @@ class Environment:
 
     def digest(self) -> bytes:
         """Raises Unnamed."""
-        variables = tuple(os.environ.get(name, "") for name in _VARIABLES)
+        variables = tuple(map(value_of, _VARIABLES))
         return _ingot.digest(_ingot.encode((*self._parts, np.__version__, variables, _registrations()), refuse))
 
 
