@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import operator
 import types
@@ -12,7 +13,7 @@ import numpy as np
 
 from . import _ingot
 
-_DESCRIBED = (int, float, complex, str, bytes, tuple, np.generic, type, types.FunctionType, types.ModuleType, np.dtype)
+_DESCRIBED = (enum.Enum, int, float, complex, str, bytes, tuple, np.generic, type, types.FunctionType, types.ModuleType, np.dtype)
 
 
 class Static(NamedTuple):

@@ -1,6 +1,8 @@
 #include "emulator/device.h"
 
 #include <algorithm>
+#include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -8,11 +10,6 @@
 namespace ingot::emulator {
 
 namespace {
-
-uint64_t environment(const char* name, uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 0);
-}
 
 uint64_t scrambled(uint64_t& state) {
   state += 0x9E3779B97F4A7C15;
@@ -33,6 +30,17 @@ struct Finally {
 };
 
 }  // namespace
+
+uint64_t environment(const char* name, uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t value = std::strtoull(text, &end, 0);
+  if (std::isdigit(static_cast<unsigned char>(*text)) != 0 && *end == '\0' && errno == 0) return value;
+  std::fprintf(stderr, "%s is a number, not '%s': it is taken as not set\n", name, text);
+  return otherwise;
+}
 
 DeviceOptions DeviceOptions::of_environment() {
   DeviceOptions options;

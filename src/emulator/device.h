@@ -25,6 +25,10 @@ struct DeviceOptions {
   static DeviceOptions of_environment();
 };
 
+/// The number that a variable of the environment says; `otherwise` where it is empty or not set, or says
+/// none, of which stderr is told.
+uint64_t environment(const char* name, uint64_t otherwise);
+
 /// A place in a stream: when as many of its operations are done, it is reached.
 struct Moment {
   uint32_t stream = 0;

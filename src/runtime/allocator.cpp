@@ -2,10 +2,10 @@
 // each page, which is more than most loops cost, so freed blocks stay mapped: the next buffer of the same
 // class (eight classes to the doubling) gets the block that was freed last. Blocks from 2 MiB on are mappings
 // of their own, in huge pages. At most an eighth of the memory that the process may use is kept
-// (`INGOT_KEPT_MEMORY`, `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the system,
-// and all do when an allocation fails, which is then tried again. `ingot.memory()` and `python -m ingot info`
-// show limit, kept, in use and peak. The cache is one object for the process, with a lock that forking takes,
-// so that a child has it whole. Under the address sanitizer kept blocks are poisoned.
+// (`INGOT_KEPT_MEMORY`, `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the
+// system, and all do when an allocation fails, which is then tried again. `ingot.memory()` and `python -m
+// ingot info` show limit, kept, in use and peak. The cache is one object for the process, with a lock that
+// forking takes, so that a child has it whole. Under the address sanitizer kept blocks are poisoned.
 //
 // A result that is a whole buffer becomes a NumPy array over the block itself (`bindings/results`): it owns
 // its data through a NumPy memory handler, `ingot`, whose free gives the block back and whose realloc serves

@@ -1,6 +1,7 @@
 """Whatever a compiled function found outside may be replaced: the next call sees it, and what stands there again, too."""
 
 import builtins
+import enum
 import functools
 import importlib
 import math
@@ -354,3 +355,100 @@ def test_changes_of_bases_are_seen_after_calls_that_held():
     del Middle.scaled
     Middle.__bases__ = (Other,)
     assert [apply(leaf, 1.0) for _ in range(3)] == [7.0] * 3
+
+
+def _enum(value):
+    class E(enum.IntEnum):
+        A = value
+
+    return E
+
+
+class Bits(enum.IntFlag):
+    A = 1
+
+
+class KeptBits(enum.Flag, boundary=enum.KEEP):
+    A = 1
+
+
+class Alike(enum.IntEnum):
+    A, B = 1, 2
+
+    def __repr__(self):
+        return "alike"
+
+
+class Equal(enum.Enum):
+    A, B = 1, 2
+
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 1
+
+
+class Floats(float, enum.Enum):
+    A, B, C = 0.0, -0.0, float("nan")
+
+
+class Texts(str, enum.Enum):
+    A, B = "a", "bb"
+
+    def __repr__(self):
+        return "alike"
+
+
+MEMBERS = {
+    "classes of one name": ([_enum(v).A for v in (2, 3, 4)], lambda x, m: (x * m, m.value)),
+    "bits without names": ([Bits(b) for b in (16, 32, 64, 1, 0, 17)], lambda x, m: x * m),
+    "kept bits without names": ([KeptBits(b) for b in (16, 32, 64, 1, 0, 17)], lambda x, m: x * m.value),
+    "one representation": (list(Alike), lambda x, m: x * m),
+    "one representation of texts": (list(Texts), lambda x, m: x * len(m)),
+    "all equal": (list(Equal), lambda x, m: x * m.value),
+    "signs of zero": (list(Floats), lambda x, m: x * m),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_members_of_enums_are_told_apart(name):
+    """As arguments, in tuples and dicts, as keys, as static arguments, as globals, and where their class is the argument."""
+    members, body = MEMBERS[name]
+    forms = {
+        "argument": (ingot.jit(body), lambda m: m),
+        "static": (ingot.jit(body, static_argnums=1), lambda m: m),
+        "tuple": (ingot.jit(lambda x, m: body(x, m[0])), lambda m: (m,)),
+        "dict": (ingot.jit(lambda x, m: body(x, m["a"])), lambda m: {"a": m}),
+        "key": (ingot.jit(lambda x, m: [body(x, key) for key in m]), lambda m: {m: 1}),
+    }
+    for _ in range(2):
+        for member in members:
+            for form, (function, made) in forms.items():
+                given = made(member)
+                assert repr(function(2.0, given)) == repr(function.__ingot_function__(2.0, given)), (form, member)
+
+
+def test_a_global_that_becomes_another_member():
+    for members, body in MEMBERS.values():
+        function = ingot.jit(_with_global(body))
+        for member in members:
+            function.__ingot_function__.__globals__["MEMBER"] = member
+            assert repr(function(2.0)) == repr(body(2.0, member))
+
+
+def _with_global(body):
+    def f(x):
+        return body(x, MEMBER)  # noqa: F821
+
+    return f
+
+
+def test_a_value_that_is_put_into_a_member():
+    class E(enum.Enum):
+        A = 1
+
+    function = ingot.jit(lambda x, m: x * m.value)
+    for value in (1, 2, 3, 1):
+        E.A._value_ = value
+        assert function(2.0, E.A) == 2.0 * value

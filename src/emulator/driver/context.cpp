@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "emulator/device.h"
 #include "emulator/driver/state.h"
 
 // Initialisation, the device, contexts, errors.
@@ -22,14 +25,21 @@ Stream* Context::stream(const void* handle) {
 }
 
 Driver::Driver() {
-  const char* const count = std::getenv("INGOT_EMULATOR_DEVICES");
-  const long devices = count == nullptr ? 1 : std::strtol(count, nullptr, 10);
-  primaries.resize(static_cast<size_t>(std::clamp<long>(devices, 1, kMostDevices)));
+  const uint64_t devices = environment("INGOT_EMULATOR_DEVICES", 1);
+  primaries.resize(std::clamp<uint64_t>(devices, 1, kMostDevices));
   const char* const text = std::getenv("INGOT_EMULATOR_FAIL");
-  if (text == nullptr) return;
+  if (text == nullptr || *text == '\0') return;
   char* end = nullptr;
-  until_failure = std::strtoull(text, &end, 10);
-  if (*end == ':') planned_failure = static_cast<Result>(std::strtol(end + 1, nullptr, 10));
+  const uint64_t number = std::strtoull(text, &end, 10);
+  const bool has_result = *end == ':' && end != text;
+  const char* const result = has_result ? end + 1 : nullptr;
+  const long wanted = has_result ? std::strtol(result, &end, 10) : 0;
+  if (end == text || end == result || *end != '\0') {
+    std::fprintf(stderr, "INGOT_EMULATOR_FAIL is n or n:result, not '%s': it is taken as not set\n", text);
+    return;
+  }
+  until_failure = number;
+  if (has_result) planned_failure = static_cast<Result>(wanted);
 }
 
 bool Context::break_captures() {
