@@ -1,11 +1,13 @@
 """The package as others meet it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
 
+import ast
 import importlib
 import json
 import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -80,6 +82,10 @@ def test_the_table_of_names_is_right():
 
     assert sorted(ingot.__all__) == sorted({*_PLACES, *_SUBMODULES, "prange"} - {"numpy"})
     assert sum(len(names.split()) for names in _MODULES.values()) == len(_PLACES)
+    tree = ast.parse(Path(ingot.__file__).read_text())
+    shown = next(node for node in tree.body if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING")
+    imports = {node.module: {alias.name for alias in node.names} for node in shown.body}
+    assert imports == {module: set(names.split()) for module, names in _MODULES.items()} | {None: set(_SUBMODULES)}
     for name, module in _PLACES.items():
         assert getattr(ingot, name) is getattr(importlib.import_module(f"ingot.{module}"), name)
 

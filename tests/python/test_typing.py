@@ -111,9 +111,12 @@ reveal_type(named(1.0))
 reveal_type(ingot.profile(with_options)(1))
 reveal_type(ingot.profile.rows()[0].seconds)
 ingot.jit(untyped)(1)
+reveal_type(ingot.get_num_threads())
+reveal_type(ingot.float64)
+ingot.numpy.add(1, 2)
 """
 REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "ingot._explanation.Explanation", "float"]
-REVEALED += ["int", "list[str]", "Any", "str", "int", "str", "float"]
+REVEALED += ["int", "list[str]", "Any", "str", "int", "str", "float", "int", "tuple[str, int | None, str, fallback=ingot._signature.Type]"]
 WRONG = {
     'bare("text")': "arg-type",
     "bare()": "call-arg",
@@ -133,6 +136,8 @@ WRONG = {
     "ingot.cuda.blas.axpyy(1)": "attr-defined",
     "ingot.cuda.blas.axpy(1, ingot.device_put(1))": "call-arg",
     "on_device(ingot.device_put(1)).to_hosts()": "attr-defined",
+    "ingot.jitt": "attr-defined",
+    "ingot.numpy.adds(1, 2)": "attr-defined",
 }
 
 
