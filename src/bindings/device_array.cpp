@@ -201,7 +201,10 @@ PyTypeObject* array_class() {
 
 Device& DeviceArray::device() const { return pending == nullptr ? memory->device() : pending->device(); }
 
-bool is_device_array(PyObject* object) { return Py_TYPE(object) == array_class(); }
+/// The class is not loaded for what cannot be of it, such as NumPy's arrays.
+bool is_device_array(PyObject* object) {
+  return (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(object) == array_class();
+}
 
 nb::object new_device_array(const Window& window, bool is_writable, std::shared_ptr<DeviceMemory> memory) {
   PyTypeObject* const type = array_class();

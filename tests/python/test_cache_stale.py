@@ -11,6 +11,7 @@ import ingot
 import pytest
 from caching import run
 from ingot._cache import identity
+from ingot._ingot import digest
 
 F = "import numpy as np\nimport ingot\n{}\n%ingot.jit\ndef f(x): return {}\ncall = lambda: f({})\n"
 
@@ -229,18 +230,19 @@ def test_the_identity_is_that_of_the_contents(tmp_path):
     (tmp_path / "inner").mkdir()
     for name, text in (("a.py", "1"), ("inner/b.so", "2"), ("c.txt", "3")):
         (tmp_path / name).write_text(text)
-    files = identity.files_of(str(tmp_path), {})
+    files = identity.files_of(str(tmp_path), {}, digest)
     assert set(files) == {"a.py", "inner/b.so"}
-    before = identity.digest_of(files)
+    assert identity.from_text(identity.as_text(files)) == files
+    before = identity.digest_of(files, digest)
     _touch(tmp_path / "a.py")
     (tmp_path / "c.txt").write_text("4")
-    again = identity.files_of(str(tmp_path), files)
-    assert again != files and identity.digest_of(again) == before
+    again = identity.files_of(str(tmp_path), files, digest)
+    assert again != files and identity.digest_of(again, digest) == before
     (tmp_path / "inner" / "b.so").write_text("5")
-    assert identity.digest_of(identity.files_of(str(tmp_path), again)) != before
+    assert identity.digest_of(identity.files_of(str(tmp_path), again, digest), digest) != before
     (tmp_path / "inner" / "b.so").write_text("2")
     os.rename(tmp_path / "a.py", tmp_path / "b.py")
-    assert identity.digest_of(identity.files_of(str(tmp_path), again)) != before
+    assert identity.digest_of(identity.files_of(str(tmp_path), again, digest), digest) != before
 
 
 def test_a_patched_function_of_numpys_is_not_the_stored_one(tmp_path):

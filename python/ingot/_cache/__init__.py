@@ -19,7 +19,7 @@ from . import entries
 from .entries import CODE, FACTS, NO_FACTS, Entry, Facts, Key, Restored, Stored
 from .folder import VERSION, Folder, is_on, limit, where
 from .identity import build
-from .names import Changed, Unnamed, form_of, path_of, refuse
+from .names import Changed, Unnamed, form_of, refuse
 
 if TYPE_CHECKING:
     from .._function import Function
@@ -34,19 +34,15 @@ def _registrations() -> tuple:
     found = []
     for name in entries.REGISTRIES:
         users = getattr(sys.modules.get(name), "users", {})
-        found.append(tuple(sorted((repr(_form(what)), repr(_form(by))) for what, by in users.items())))
+        found.append(tuple(sorted((repr(form_of(what)), repr(form_of(by))) for what, by in users.items())))
     return tuple(found)
-
-
-def _form(value: Any) -> Any:
-    return path_of(value) or form_of(value)
 
 
 class Environment:
     """What compiled code depends on that is the same for a whole process."""
 
     def __init__(self) -> None:
-        self.build = build()
+        self.build = build(_ingot.digest)
         self._parts = (VERSION, self.build, sys.version, _ingot.cpu_features())
 
     def digest(self) -> bytes:
@@ -108,7 +104,7 @@ class Cache:
                 new[keys.plain.digest] = entries.facts_entry(keys.function, keys.plain.objects, keys.facts, guards)
         except Unnamed as error:
             return str(error)
-        if build() != self._environment.build:
+        if build(_ingot.digest) != self._environment.build:
             return "files of Ingot's have changed since it was imported"
         for key, entry in new.items():
             if not self.folder.write(key, entries.packed(entries.joined(entry, self._read(key)))):

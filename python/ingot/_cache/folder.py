@@ -16,7 +16,6 @@ import struct
 import time
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 from .. import _ingot
@@ -48,12 +47,12 @@ class Found(NamedTuple):
     """When it was used last, in seconds since 1970."""
 
 
-def where() -> Path:
+def where() -> str:
     """The folder that the environment says: INGOT_CACHE_DIR, else `ingot` in the user's folder for caches."""
     if own := value_of("INGOT_CACHE_DIR"):
-        return Path(own)
+        return own
     caches = os.environ.get("XDG_CACHE_HOME", "")
-    return Path(caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")) / "ingot"
+    return os.path.join(caches if os.path.isabs(caches) else os.path.expanduser("~/.cache"), "ingot")
 
 
 def limit() -> int:
@@ -69,8 +68,8 @@ def is_on() -> bool:
 class Folder:
     """The entries in a folder, by digests of 32 bytes. Methods may be called by several threads and processes at once."""
 
-    def __init__(self, path: Path, most: int) -> None:
-        self.path = path / f"v{VERSION}"
+    def __init__(self, path: str | os.PathLike, most: int) -> None:
+        self.path = os.path.join(path, f"v{VERSION}")
         self.limit = most
         self._descriptor = -1
         self._size = -1  # of all files, as far as is known; below 0: not known
@@ -136,16 +135,16 @@ class Folder:
         if self._descriptor >= 0:
             return self._descriptor
         if make:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
             with contextlib.suppress(FileExistsError):
-                self.path.mkdir(mode=0o700)
+                os.mkdir(self.path, mode=0o700)
         descriptor = os.open(self.path, _FOLDER)
         try:
             status = os.fstat(descriptor)
             if status.st_uid != os.geteuid():
-                raise Refused(errno.EPERM, "the folder is another user's", str(self.path))
+                raise Refused(errno.EPERM, "the folder is another user's", self.path)
             if status.st_mode & 0o022:
-                raise Refused(errno.EPERM, "others may write into the folder", str(self.path))
+                raise Refused(errno.EPERM, "others may write into the folder", self.path)
         except BaseException:
             os.close(descriptor)
             raise

@@ -7,61 +7,70 @@ the build has seen is read.
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Callable
 
 PACKAGE = os.path.dirname(os.path.dirname(__file__))
 DIGEST = "_cache/build"
 FILES = "_cache/build.files"
 
-Files = dict[str, tuple[int, int, str]]
+Digest = Callable[[bytes], bytes]
+Files = dict[str, tuple[int, int, bytes]]
 """By their paths in the package: size, time of the last change, and digest of the content."""
 
 
-def files_of(folder: str, known: Files, inside: str = "") -> Files:
+def files_of(folder: str, known: Files, digest: Digest, inside: str = "") -> Files:
     """The files in a folder that decide what is compiled. Those that are as they were `known` are not read."""
-    import hashlib  # which an installed package does without
-
     found: Files = {}
     with os.scandir(folder) as entries:
         for entry in entries:
             name = inside + entry.name
-            if entry.name.endswith((".py", ".so", ".bin")):
+            if entry.name.endswith((".py", ".so", ".bin")) and os.path.exists(entry.path):  # a link's file may have gone
                 status = entry.stat()
-                place = (status.st_size, status.st_mtime_ns)
-                before = known.get(name)
-                if before is None or tuple(before[:2]) != place:
+                size, time, content = known.get(name, (-1, 0, b""))
+                if (size, time) != (status.st_size, status.st_mtime_ns):
                     with open(entry.path, "rb") as file:
-                        before = (*place, hashlib.file_digest(file, "sha256").hexdigest())
-                found[name] = before
+                        content = digest(file.read())
+                found[name] = (status.st_size, status.st_mtime_ns, content)
             elif entry.name != "__pycache__" and entry.is_dir():
-                found |= files_of(entry.path, known, f"{name}/")
+                found |= files_of(entry.path, known, digest, f"{name}/")
     return found
 
 
-def digest_of(files: Files) -> str:
-    import hashlib
+def digest_of(files: Files, digest: Digest) -> bytes:
+    return digest("".join(f"{files[name][2].hex()} {name}\n" for name in sorted(files)).encode())
 
-    return hashlib.sha256("".join(f"{name} {files[name][2]}\n" for name in sorted(files)).encode()).hexdigest()
+
+def as_text(files: Files) -> str:
+    return "".join(f"{size} {time} {content.hex()} {name}\n" for name, (size, time, content) in sorted(files.items()))
+
+
+def from_text(text: str) -> Files:
+    """ValueError: it is none of `as_text`."""
+    lines = (line.split(" ", 3) for line in text.splitlines())
+    return {name: (int(size), int(time), bytes.fromhex(content)) for size, time, content, name in lines}
 
 
 _seen: Files = {}
 
 
-def build() -> bytes:
+def build(digest: Digest) -> bytes:
     """The digest of this build, as its files are now."""
     if not os.path.islink(os.path.join(PACKAGE, "__init__.py")):
         try:
-            with open(os.path.join(PACKAGE, DIGEST)) as file:
-                return bytes.fromhex(file.read())
+            return bytes.fromhex(_text(DIGEST))
         except (OSError, ValueError):  # it was not made by the build
             pass
     global _seen
     if not _seen:
         try:
-            with open(os.path.join(PACKAGE, FILES)) as file:
-                _seen = json.load(file)
+            _seen = from_text(_text(FILES))
         except (OSError, ValueError):
             _seen = {}
-    _seen = files_of(PACKAGE, _seen)
-    return bytes.fromhex(digest_of(_seen))
+    _seen = files_of(PACKAGE, _seen, digest)
+    return digest_of(_seen, digest)
+
+
+def _text(name: str) -> str:
+    with open(os.path.join(PACKAGE, name)) as file:
+        return file.read()
