@@ -649,8 +649,8 @@ def _told_apart(part: Any) -> Any:
         return part
     if kind is tuple or kind is frozenset:
         return kind([_told_apart(each) for each in part])
-    if isinstance(part, enum.Enum):  # whatever its class calls equal; specialisations keep it alive
-        return (kind, id(part))
+    if isinstance(part, (type, enum.Enum)):  # whatever its class calls equal; specialisations keep it alive
+        return (type, id(part))
     if isinstance(part, np.dtype) and part.names is not None:
         return (kind, _form_of(part))
     return (kind, repr(part)) if isinstance(part, (float, complex, np.inexact)) else (kind, part)

@@ -114,3 +114,16 @@ def test_words_and_their_values(monkeypatch, name, word, value):
         with pytest.warns(RuntimeWarning, match=re.escape(f"{name} is {variable.allowed}, not {word!r}")):
             assert value_of(name) == value
     assert value_of(name) == value
+
+
+def test_the_software_device_tells_of_words_that_it_does_not_know():
+    text = "import ingot\nprint(len(ingot.devices('emulated')), ingot.memory('emulated')['limit'])"
+    plain = _run(text, INGOT_EMULATOR_DEVICES="", INGOT_EMULATOR_FAIL="", INGOT_EMULATOR_MEMORY="")
+    assert (plain.returncode, plain.stderr) == (0, "")
+    wrong = _run(text, INGOT_EMULATOR_DEVICES="two", INGOT_EMULATOR_FAIL="1:", INGOT_EMULATOR_MEMORY="-4", INGOT_EMULATOR_SEED="0x10")
+    assert wrong.stdout == plain.stdout and wrong.stderr.splitlines() == [
+        "INGOT_EMULATOR_DEVICES is a number, not 'two': it is taken as not set",
+        "INGOT_EMULATOR_FAIL is n or n:result, not '1:': it is taken as not set",
+        "INGOT_EMULATOR_MEMORY is a number, not '-4': it is taken as not set",
+    ]
+    assert _run(text, INGOT_EMULATOR_DEVICES="2").stdout.startswith("2 ")

@@ -452,3 +452,16 @@ def test_a_value_that_is_put_into_a_member():
     for value in (1, 2, 3, 1):
         E.A._value_ = value
         assert function(2.0, E.A) == 2.0 * value
+
+
+def test_classes_that_their_metaclass_calls_equal():
+    class Meta(type):
+        def __eq__(cls, other):
+            return True
+
+        def __hash__(cls):
+            return 1
+
+    classes = [Meta("A", (), {"k": value}) for value in (2.0, 3.0, 4.0)]
+    for function in (ingot.jit(lambda x, c: x * c.k), ingot.jit(lambda x, c: x * c.k, static_argnums=1)):
+        assert [function(2.0, c) for c in classes] == [4.0, 6.0, 8.0]
