@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -191,9 +192,15 @@ std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t byt
 
 namespace {
 
+/// What a static is initialised with must not load modules: that lets other threads run, which would wait for
+/// it with the GIL.
 PyTypeObject* array_class() {
-  static PyObject* const found =
-      nb::object(nb::module_::import_("ingot._array").attr("Array")).release().ptr();
+  static std::atomic<PyObject*> known = nullptr;
+  PyObject* found = known.load(std::memory_order_acquire);
+  if (found == nullptr) {
+    found = nb::object(nb::module_::import_("ingot._array").attr("Array")).release().ptr();
+    known.store(found, std::memory_order_release);
+  }
   return reinterpret_cast<PyTypeObject*>(found);
 }
 

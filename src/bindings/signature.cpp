@@ -68,7 +68,7 @@ bool is_member_of_enum(PyObject* value) {
 /// apart.
 bool is_users(const PyTypeObject* type) {
   static const destructor users = [] {
-    const nb::object own = nb::module_::import_("ingot._specialisation").attr("Call");
+    const nb::object own = nb::module_::import_("enum").attr("auto");  // a class that is loaded already
     return reinterpret_cast<PyTypeObject*>(own.ptr())->tp_dealloc;
   }();
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_dealloc == users;

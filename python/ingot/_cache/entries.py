@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import _ingot
-from .names import Changed, Finder, Namer, Unnamed, form_of, is_plain, refuse
+from .names import Changed, Finder, Namer, Unnamed, define, form_of, is_plain, refuse
 
 if TYPE_CHECKING:
     from .._function import Function
@@ -252,6 +252,8 @@ def restored(entry: Entry, function: types.FunctionType, objects: list[Any], fac
     if not Facts.restored(own_facts, own).are_those_of(facts):
         raise Changed
     guards = [(own[owner], name, own[held] if is_object else held, *rest) for owner, name, is_object, held, *rest in named]
+    for owner, name, *_ in guards:
+        define(owner, name)
     for registry in registries:
         module = __import__(registry, fromlist=("changed",))
         guards.append((module.__dict__, "changed", module.changed, True, False))

@@ -115,6 +115,12 @@ def at_path(module: str, name: str) -> Any:
     return found
 
 
+def define(owner: Any, name: str) -> None:
+    """Has a module of NumPy's or Ingot's define a name that it defines when it is first asked for, if `owner` is its dict."""
+    if type(owner) is dict and "__getattr__" in owner and name not in owner and _is_versioned(module := owner.get("__name__", "")):
+        getattr(sys.modules.get(module), name, None)
+
+
 def form_of(value: Any) -> Any:
     """What an object has to be like where another process finds it. Raises Unnamed."""
     if is_plain(value):
@@ -420,6 +426,7 @@ class Finder:
             return False
 
     def _held(self, owner: int, name: str) -> Any:
+        define(self.objects[owner], name)
         return _ingot.held(self.objects[owner], name)[0]
 
     def _held_in_class(self, owner: int, name: str) -> Any:
