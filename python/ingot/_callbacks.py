@@ -6,12 +6,14 @@ is called for a container or instance of the caller's; numbers that are put into
 
 from __future__ import annotations
 
+import operator
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import _errors, _frames
+from . import _errors, _frames, _ingot
 from ._host import HostFunction
 
 
@@ -44,6 +46,63 @@ class Cells:
         if target is np.uint64:
             return number.view(np.uint64)
         return target(number)
+
+
+class Held:
+    """What a call holds of the caller's while a host function runs, which it cannot see changes of."""
+
+    def __init__(self, specialisation: Any, leaves: list[Any], containers: list[Any]) -> None:
+        self.specialisation = specialisation
+        self.containers = [(c, names) for c, names in zip(containers, specialisation.layouts) if not _ingot.is_stream(c)]
+        self.arrays = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
+        # NumPy does not resize an array that others refer to: its memory stays.
+        self.references = [weakref.ref(owner) for array in self.arrays for owner in _owners(array)]
+
+    def state(self) -> list[tuple[str, tuple]]:
+        """What each part is, and the objects in it."""
+        parts = [("a captured variable" if not name else f"`{name}`", _ingot.held(o, name)) for o, name in self.specialisation.captures]
+        for container, names in self.containers:
+            parts.append((f"a {type(container).__name__} of the caller", _contents(container, names)))
+        parts += [("the shape or dtype of an array", (a.dtype, *a.shape, None, *a.strides)) for a in self.arrays]
+        return parts
+
+    def need(self, before: list[tuple[str, tuple]], function: HostFunction, sites: tuple[_errors.Site, ...]) -> None:
+        """Refuses a call of a host function that has changed something."""
+        guard = self.specialisation.changed()
+        changed = [] if guard is None else [f"`{guard[1]}`" if guard[1] else "a captured variable"]
+        changed += [what for (what, old), (_, new) in zip(before, self.state()) if len(old) != len(new) or not all(map(_is_same, old, new))]
+        if changed:
+            name = getattr(function, "__name__", "a host function")
+            advice = "let it return the new value, or keep what changes in an array"
+            raise _errors.unsupported(sites, f"a change of {changed[0]} by the host function `{name}`, while compiled code holds it,", advice)
+
+
+def _owners(array: np.ndarray) -> list[np.ndarray]:
+    """An array, and those whose memory it shows."""
+    owners = [array]
+    while isinstance(owners[-1].base, np.ndarray):
+        owners.append(owners[-1].base)
+    return owners
+
+
+def _contents(container: Any, names: tuple | None) -> tuple:
+    if type(container) is list:
+        return tuple(container)
+    if type(container) is dict:
+        return (*container, *container.values())
+    return tuple([_ingot.own_attribute(container, name) for name in names or ()])
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    if type(a) is tuple and type(b) is tuple:
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    return operator.is_(a, b) or type(a) is type(b) and isinstance(a, (int, float, complex, str, np.generic, np.dtype)) and repr(a) == repr(b)
+
+
+def watches(function: Callable) -> bool:
+    """Whether what compiled code holds is looked at after a call of it."""
+    host = getattr(function, "__self__", None)
+    return isinstance(host, HostFunction) and not host.pure and getattr(function, "__func__", None) is HostFunction.fill
 
 
 def put(container: Any, key: Any, value: Any) -> None:

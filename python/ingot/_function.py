@@ -311,6 +311,7 @@ class Function(Base[P, R_co]):
         stored, arguments = found
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
+        specialisation.captures = tuple(self._captures())
         specialisation.wanted = self._wanted()
         specialisation.label = self._profile_label()
         if stored.tier == Tier.QUICK:
@@ -412,6 +413,7 @@ class Function(Base[P, R_co]):
                 self._opens_texts = True  # for arguments of other types
                 raise
             specialisation = Specialisation(program, key, why, self.loading)
+            specialisation.captures = tuple(self._captures())
             specialisation.wanted = self._wanted()
             specialisation.label = self._profile_label()
             if self._is_storable:

@@ -27,10 +27,11 @@ _NAMES = {kind.__name__: kind for kind in _PYTHON}
 class HostFunction:
     """A function that compiled code calls in Python; its results are of one type."""
 
-    def __init__(self, function: Callable, result: Any) -> None:
+    def __init__(self, function: Callable, result: Any, pure: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.result = result
+        self.pure = pure
         result = _NAMES.get(result, result) if isinstance(result, str) else result
         self.python = result if isinstance(result, type) and result in _PYTHON else None
         self.type = None if result in (None, "None") else Type(_PYTHON[self.python]) if self.python else _type(result)
@@ -44,7 +45,7 @@ class HostFunction:
         return f"<host {self.function!r}, result={self.result!r}>"
 
     def __reduce__(self) -> tuple:
-        return HostFunction, (self.function, self.result)
+        return HostFunction, (self.function, self.result, self.pure)
 
     @property
     def form(self) -> tuple:
@@ -108,16 +109,21 @@ def _type(result: Any) -> Type:
     raise TypeError(f"the result of a host function is a type such as float, 'float64' or 'float64[:]', not {result!r}")
 
 
-def host(function: Callable | None = None, /, *, result: Any) -> Any:
+def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
     """Lets compiled code call `function` in Python: `ingot.host(f, result="float64")`, or as a decorator.
 
     `result` says what it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; "float64" and
     the like NumPy's; "float64[:, :]" arrays; None nothing. The arguments may be numbers, arrays, texts, None and tuples
     of these. What it raises leaves compiled code. It cannot be called in loops over `prange`.
+
+    It may write into arrays. What else of the caller's compiled code holds - globals and attributes that it has read, lists,
+    dicts, instances, the shapes of arrays - is looked at after each call: a change of it raises UnsupportedError, since
+    compiled code would go on with what was there before. `pure=True` says that the function changes nothing of the kind;
+    then nothing is looked at.
     """
     if function is None:
-        return functools.partial(host, result=result)
-    return HostFunction(function, result)
+        return functools.partial(host, result=result, pure=pure)
+    return HostFunction(function, result, pure)
 
 
 _INTS = (ctypes.c_byte, ctypes.c_ubyte, ctypes.c_short, ctypes.c_ushort, ctypes.c_int, ctypes.c_uint, ctypes.c_long,

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
-from ._callbacks import Cells, call_host, kept_after
+from ._callbacks import Cells, Held, call_host, kept_after, watches
 from ._loading import Loading
 from ._profile import OF_NO_FUNCTION, compiling
 from ._routines import library
@@ -64,6 +64,8 @@ class Specialisation(_ingot.Specialisation):
     """Which code calls are to have: that of a tier, or `auto`."""
     label = OF_NO_FUNCTION
     """Of the calls of its function, in profiles."""
+    captures: tuple = ()
+    """What of outside it is given, as pairs of owner and name."""
 
     def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
@@ -76,6 +78,7 @@ class Specialisation(_ingot.Specialisation):
         self.layouts = program.layouts
         # The sites whose callee keeps what it gets, but for so many arrays at first.
         self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := kept_after(host[0])) is not None}
+        self.watched = frozenset(i for i, host in enumerate(self.hosts) if watches(host[0]))
         self.key = key
         self.device = _devices.of(f"{key[-1][1]}:{key[-1][2]}") if key and key[-1][0] == "device" else None
         self.why = why
@@ -201,6 +204,7 @@ class Call:
         self.place = arguments.place
         self.cells = Cells(self.containers, specialisation.layouts) if specialisation.writes else Cells([], ())
         self.objects = _ingot.Objects(self.leaves, self.containers)
+        self.held = Held(specialisation, self.leaves, self.containers) if specialisation.watched else None
 
     def host(self, site: int, values: list) -> None:
         """A call out of the function."""
@@ -211,7 +215,10 @@ class Call:
             objects.keep(values)
         else:
             objects = _ingot.Objects(self.leaves, self.containers)
+        before = self.held.state() if self.held is not None and site in self.specialisation.watched else None
         call_host(function, objects.make(("tuple", positional), values), keywords, sites)
+        if self.held is not None and before is not None:
+            self.held.need(before, function.__self__, sites)
 
     def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
         """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.

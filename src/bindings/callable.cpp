@@ -881,6 +881,16 @@ void bind_callable(nb::module_& m) {
       },
       "type"_a, "name"_a, "What a class or its bases hold under a name, as a tuple; an empty one: nothing.");
   m.def(
+      "own_attribute",
+      [](nb::handle instance, const nb::str& name) {
+        const nb::object there = nb::steal(OwnAttributes(instance.ptr()).find(name.ptr()));
+        if (!there.is_valid() && PyErr_Occurred() != nullptr) throw nb::python_error();
+        return there.is_valid() ? nb::make_tuple(there) : nb::tuple(nb::list());
+      },
+      "instance"_a, "name"_a,
+      "What an instance holds itself under a name, or a cell, as a tuple; an empty one: nothing. Runs no "
+      "code.");
+  m.def(
       "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a.none(),
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
   m.def(

@@ -67,7 +67,7 @@ unsigned version_of_class(PyObject* type) {
 
 PyObject* held(PyObject* owner, PyObject* name) {
   if (PyDict_CheckExact(owner)) return Py_XNewRef(PyDict_GetItemWithError(owner, name));
-  if (PyCell_Check(owner)) return PyCell_Get(owner);
+  if (PyCell_Check(owner)) return PyUnicode_GET_LENGTH(name) == 0 ? PyCell_Get(owner) : Py_NewRef(owner);
   PyObject* found = PyObject_GetAttr(owner, name);
   if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
   return found;

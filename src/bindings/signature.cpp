@@ -145,6 +145,7 @@ OwnAttributes::OwnAttributes(PyObject* instance) : instance_(instance) {
 }
 
 PyObject* OwnAttributes::find(PyObject* name) const {
+  if (PyCell_Check(instance_)) return PyCell_Get(instance_);
   PyObject* const raw = _PyType_Lookup(Py_TYPE(instance_), name);
   if (raw != nullptr && Py_IS_TYPE(raw, &PyMemberDescr_Type)) {
     const PyMemberDef* const member = reinterpret_cast<PyMemberDescrObject*>(raw)->d_member;
@@ -424,8 +425,10 @@ bool Signature::attributes(PyObject* value, const Attributes* wanted, const Path
     if (!held.is_valid()) {
       if (PyErr_Occurred() != nullptr) return false;
       words_.push_back(word_of(Tag::Absent));
-    } else if (!describe_value(held.ptr(), {&path, name, 0, path.depth + 1})) {
-      return false;
+    } else {
+      const bool is_cell = PyCell_Check(value);
+      const Path inside{&path, is_cell ? nullptr : name, is_cell ? -1 : 0, path.depth + 1};
+      if (!describe_value(held.ptr(), inside)) return false;
     }
   }
   return true;
@@ -564,6 +567,11 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
   if (value == nullptr && PyErr_Occurred() != nullptr) return false;
   if (value != nullptr) hold(value);
   const Path path{nullptr, capture.name, 0, 0};
+  if (value != nullptr && PyCell_Check(value)) {
+    static PyObject* const nameless = PyUnicode_InternFromString("");
+    detail_ = {};
+    return instance(value, {nullptr, nameless, 0, 0});
+  }
   const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
   const Detail& wanted = parameters.details[argument];
   detail_ = {.is_measured = wanted.is_measured};

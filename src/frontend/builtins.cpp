@@ -138,37 +138,60 @@ Value Evaluator::builtin_abs(Call& call) {
 
 Value Evaluator::minmax(Call& call, bool is_max) {
   std::vector<Value> values = call.positional;
-  if (values.empty()) raise_as_called(call);
+  const Call given = call;
+  const Value* const key = argument(call, values.size(), "key");
+  const Value* const otherwise = argument(call, values.size(), "default");
+  if (values.empty() || (values.size() > 1 && otherwise != nullptr)) raise_as_called(given);
   finish(call, values.size());
   if (values.size() == 1) {
     call.positional[0] = values[0] = begin_walk(values[0], call.node);
     const auto elements = static_elements(values[0], call.node);
+    if (!elements && key != nullptr && otherwise != nullptr) {
+      unsupported(call.node,
+                  "`" + call.name + "` with `key` and `default` of what is not known when compiling",
+                  "ask for its length before");
+    }
     if (!elements) {
-      const nb::object walk = imported("ingot.library.python").attr(is_max ? "largest" : "smallest");
-      return inline_function(walk, call);
+      const std::string walk = std::string(is_max ? "largest" : "smallest") +
+                               (key != nullptr && !is_none(*key) ? "_by" : "") +
+                               (otherwise != nullptr ? "_or" : "");
+      if (key != nullptr && !is_none(*key)) call.positional.push_back(*key);
+      if (otherwise != nullptr) call.positional.push_back(*otherwise);
+      call.keywords.clear();
+      return inline_function(imported("ingot.library.python").attr(walk.c_str()), call);
     }
     values = *elements;
+    if (values.empty() && otherwise != nullptr) return *otherwise;
     if (values.empty()) raise(ExceptionKind::ValueError, call.name + "() arg is an empty sequence");
   }
-  Value best = values[0];
+  const auto rank = [&](const Value& value) {
+    if (key == nullptr || is_none(*key)) return value;
+    Call ranked{.positional = {value}, .keywords = {}, .name = "key", .node = call.node};
+    return present(this->call(*key, ranked), "the key", call.node);
+  };
+  Tuple best{{values[0], rank(values[0])}};  // the element, and what it is compared by
   for (size_t i = 1; i < values.size(); ++i) {
-    const Value& next = values[i];
-    const Value better = compare(is_max ? "Gt" : "Lt", next, best, call.node);
+    const Tuple next{{values[i], rank(values[i])}};
+    const Value better = compare(is_max ? "Gt" : "Lt", next.members[1], best.members[1], call.node);
     if (const std::optional<bool> known = static_truth(better)) {
       if (*known) best = next;
       continue;
     }
-    const Value old = best;
-    best = present(fork(
-                       truth(better, call.node), [&] { return next; }, [&] { return Value(old); }),
-                   call.name, call.node);
+    const Value chosen =
+        fork(truth(better, call.node), [&] { return Value(next); }, [&] { return Value(best); });
+    for (size_t k = 0; k < 2; ++k)
+      best.members[k] = present(chosen.as<Tuple>()->members[k], call.name, call.node);
   }
-  return best;
+  return best.members[0];
 }
 Value Evaluator::builtin_min(Call& call) { return minmax(call, false); }
 Value Evaluator::builtin_max(Call& call) { return minmax(call, true); }
 
 Value Evaluator::builtin_int(Call& call) {
+  const bool has_base =
+      call.positional.size() > 1 || (call.keywords.size() == 1 && call.keywords[0].first == "base");
+  if (has_base) return by_host(call, "an integer in a base");
+  if (!call.keywords.empty()) raise_as_called(call);
   if (call.positional.empty()) return Static{nb::int_(0)};
   Value value = call.positional[0];
   finish(call, 1);

@@ -4,6 +4,10 @@
 // of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
 // in place, its targets under names of their own.
 //
+// A variable of a function around the compiled one is guarded like a global, until compiled code assigns to
+// it
+// (`nonlocal`). Then its cell is an argument, an instance of the caller's with the attribute `cell_contents`.
+//
 // A comprehension that makes a number or an array is a loop (`ingot._scope` writes these).
 
 namespace ingot::frontend {
@@ -12,6 +16,10 @@ using base::ExceptionKind;
 using ir::Op;
 
 namespace {
+
+constexpr const char* kCellContents = "cell_contents";
+/// Under what name a cell of the caller's is captured itself; without a name it is what stands in it.
+constexpr const char* kCellItself = "cell";
 
 nb::object scope(const char* question, nb::handle node) {
   return imported("ingot._scope").attr(question)(node);
@@ -27,15 +35,56 @@ Value* Evaluator::local(const std::string& name) {
   const std::string own = frame_->own_name(name);
   if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
     return &state_.heap.at(cell->second).values[0];
+  if (is_outer(name)) {
+    const Value* const cell = captured(frame_->cells.at(name).ptr(), kCellItself);
+    if (cell == nullptr) return nullptr;
+    HeapObject& variable = state_.heap.at(cell->as<Object>()->object);
+    return &variable.values[place_of_attribute(variable, kCellContents, {})];
+  }
   const auto it = state_.locals.find(own);
   return it == state_.locals.end() ? nullptr : &it->second;
 }
 
+bool Evaluator::is_outer(const std::string& name) const {
+  return frame_->cells.contains(name) && !frame_->local_names.contains(name) &&
+         !frame_->renamed.contains(name);
+}
+
 void Evaluator::set_local(const std::string& name, Value value) {
   const std::string own = frame_->own_name(name);
-  if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end())
+  if (const auto cell = frame_->shared.find(own); cell != frame_->shared.end()) {
     state_.heap.at(cell->second).values[0] = std::move(value);
-  else state_.locals[own] = std::move(value);
+  } else if (is_outer(name)) {
+    set_outer(name, std::move(value));
+  } else if (!own.starts_with('@') && !frame_->local_names.contains(own)) {
+    unsupported(here_, "an assignment to the global `" + name + "`", "return the new value");
+  } else {
+    state_.locals[own] = std::move(value);
+  }
+}
+
+void Evaluator::set_outer(const std::string& name, Value value) {
+  const nb::object& cell = frame_->cells.at(name);
+  const Value* const known = captured(cell.ptr(), kCellItself);
+  if (known == nullptr) throw Capture{cell, kCellItself};
+  const Reference variable{known->as<Object>()->object};
+  const size_t place = place_of_attribute(state_.heap.at(variable.object), kCellContents, {});
+  const nb::str contents(kCellContents);
+  if (value.is<Unbound>()) {
+    replay(variable, "__delattr__", {Static{contents}}, here_);
+  } else {
+    if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
+      unsupported(here_, "an assignment of what is None on some paths to the `nonlocal` name `" + name + "`",
+                  "assign on each path, or use NaN");
+    }
+    value = present(value, name, here_);
+    if (value.is<Closure>() || value.is<Generator>() || value.is<Iterator>() || value.is<Set>()) {
+      unsupported(here_, "an assignment of a " + type_name(value) + " to the `nonlocal` name `" + name + "`",
+                  "assign numbers, strings, arrays, lists, dicts or instances");
+    }
+    write_back(variable, place, contents, value, here_);
+  }
+  state_.heap.at(variable.object).values[place] = std::move(value);
 }
 
 uint32_t Evaluator::new_cell(Value value) {
@@ -88,12 +137,6 @@ void Evaluator::run_function_def(nb::handle s) {
   const nb::list decorators = s.attr("decorator_list");
   if (nb::len(decorators) > 0) unsupported(s, "a decorator inside a function", "define the function outside");
   bind(text_of(s.attr("name")), make_closure(s, text_of(s.attr("name"))));
-}
-
-void Evaluator::run_nonlocal(nb::handle) {}
-
-void Evaluator::run_global(nb::handle s) {
-  for (const nb::handle name : s.attr("names")) frame_->declared_global.insert(text_of(name));
 }
 
 Value Evaluator::eval_lambda(nb::handle e) { return make_closure(e, "<lambda>"); }

@@ -167,8 +167,6 @@ class Evaluator {
   void run_clauses(nb::handle s);
   void run_with(nb::handle s);
   void run_function_def(nb::handle s);
-  void run_nonlocal(nb::handle s);
-  void run_global(nb::handle s);
   void assign(nb::handle target, Value value);
   std::vector<Value> unpack(const Value& value, size_t count, nb::handle node);
   std::vector<Value> unpack_starred(const Value& value, size_t before, size_t after, nb::handle node);
@@ -186,6 +184,8 @@ class Evaluator {
   /// A variable of this activation, in a cell or not; null: it has never been bound.
   Value* local(const std::string& name);
   void set_local(const std::string& name, Value value);
+  bool is_outer(const std::string& name) const;          ///< a variable around the compiled function
+  void set_outer(const std::string& name, Value value);  ///< as the caller sees it; Unbound: by `del`
   uint32_t new_cell(Value value);
   void share_locals();  ///< puts the variables that inner functions use into cells
   Value make_closure(nb::handle node, const std::string& name);
@@ -420,6 +420,8 @@ class Evaluator {
   Value eval_dict_comp(nb::handle e);
   Value eval_joined_str(nb::handle e);
   std::vector<Value> eval_elements(nb::handle elements);  ///< of a display, starred ones among them
+  /// What a module's `__getattr__` makes (PEP 562); none: it has the attribute itself, or has none.
+  std::optional<Value> made_by_module(const nb::object& module, const std::string& name, nb::handle e);
   Value attribute_of(const Value& value, const std::string& name, nb::handle node);
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
   Value call(const Value& callee, Call& call);
@@ -433,8 +435,6 @@ class Evaluator {
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
-
-  Value known_by_host(Call& call, const Value& value);
 
   // python_builtins.cpp
   Value known_number(const Value& value);  ///< Static where it is a constant int
@@ -453,7 +453,6 @@ class Evaluator {
   Value new_dict(std::vector<nb::object> keys, std::vector<Value> values);
   Value static_value(const nb::object& object);  ///< lists of the host become lists of the shadow heap
   nb::object host_change(const nb::object& container, const char* method, const nb::tuple& arguments);
-  /// The same method of the caller's own container.
   void replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
               nb::handle node);
   Value change_list(const Reference& list, const char* method, std::vector<Value> arguments,
@@ -481,6 +480,7 @@ class Evaluator {
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
+  Value complex_power(NodeId x, NodeId y);  ///< of Python's, raises what it raises
   Value python_power(const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare_complex_scalars(ir::Op op, const Value& a, const Value& b);
   std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
@@ -743,8 +743,7 @@ class Evaluator {
                          nb::handle node);
   Value object_attribute(const Value& value, const std::string& name, nb::handle node);
   Value type_attribute(const nb::object& type, const std::string& name, nb::handle node);
-  /// `super().name`; none: the expression is another.
-  std::optional<Value> super_attribute(nb::handle e);
+  std::optional<Value> super_attribute(nb::handle e);  ///< of `super()`; none: another expression
   void set_attribute(const Value& target, const std::string& name, Value value, nb::handle node);
   /// As `object.__setattr__` does it.
   void set_plain_attribute(const Value& object, const std::string& name, Value value, nb::handle node);
@@ -757,6 +756,8 @@ class Evaluator {
   Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
   Value make_namedtuple(const nb::object& type, Call& call);
+  /// What a function of Python's gives for arguments that have to be known, which `what` is made of.
+  Value by_host(const Call& call, const char* what);
   /// A function that is called in Python, see `ingot.host`; invalid: another one.
   static nb::object host_function(const nb::object& function);
   Value call_host_function(const nb::object& function, const Call& call);
@@ -825,6 +826,7 @@ class Evaluator {
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);
+  [[noreturn]] void raise_key_error(const Value& key);
   /// Raises where a condition does not hold.
   void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
              std::span<const NodeId> values);
@@ -866,7 +868,6 @@ class Evaluator {
     ir::TextId message;
     std::vector<NodeId> values;
     std::optional<int64_t> made{};  ///< among `errors_`
-
     std::vector<int64_t> attributes() const;
   };
   std::optional<Notice> notice_of(const Error& error);
@@ -885,7 +886,6 @@ class Evaluator {
     bool is_result = false;         ///< records and lists of arrays may leave
     std::vector<uint32_t> pools;    ///< of the records among them
     std::vector<size_t> buffers{};  ///< the leaves that are columns of numbers of buffers
-
     /// The description of an object that is described already; none: the next one to be.
     nb::object again(uint32_t object);
   };

@@ -106,7 +106,6 @@ struct Evaluator::Frame {
   nb::dict globals;
   std::map<std::string, nb::object> cells;
   std::set<std::string> local_names;
-  std::set<std::string> declared_global;
   std::map<std::string, uint32_t> shared;  ///< variables that inner functions use: their cells in the heap
   std::map<std::string, std::string> renamed;  ///< targets of the comprehensions that are being evaluated
   bool is_nested = false;                      ///< one of these is a function of its own in Python
@@ -244,7 +243,10 @@ std::vector<T> first_of(const std::vector<T>& all, size_t count) {
 inline nb::object attribute(nb::handle object, const char* name) {
   return nb::borrow<nb::object>(object.attr(name));
 }
-inline std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(object)); }
+/// A string that holds half of a surrogate pair, which UTF-8 does not have.
+struct LoneSurrogate {};
+/// Throws LoneSurrogate.
+std::string text_of(nb::handle object);
 /// The class name of an AST node: "BinOp".
 inline std::string class_of(nb::handle node) {
   const std::string_view name = Py_TYPE(node.ptr())->tp_name;
@@ -287,6 +289,9 @@ std::span<const char* const> bodies_of(std::string_view statement);
 
 /// How many `return` statements these statements hold, those of inner functions apart.
 int count_returns(nb::handle statements);
+
+/// Whether a function is a method that `collections.namedtuple` gives its classes, which the evaluator has.
+bool is_of_namedtuple(const nb::object& function);
 
 /// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
 bool is_generated(const nb::object& raw);

@@ -264,15 +264,21 @@ Value Evaluator::text_of_error(const Error& error) {
   return text_of_value(Tuple{arguments}, "{!s}", here_);
 }
 
+void Evaluator::raise_key_error(const Value& key) {
+  raise_error(make_error(imported("builtins").attr("KeyError"), {key}));
+}
+
 void Evaluator::raise_showing(ExceptionKind kind, const Scalar& number, const std::string& rest) {
+  if (kind == ExceptionKind::KeyError) raise_key_error(number);
   if (!base::is_complex(number.kind.dtype())) raise(kind, repr_of(number.kind) + rest, {number.node});
   const nb::object type = imported("builtins").attr(std::string(base::name_of(kind)).c_str());
-  raise_error(make_error(type, {rest.empty() ? number : text_of_value(number, "{!r}" + rest, here_)}));
+  raise_error(make_error(type, {text_of_value(number, "{!r}" + rest, here_)}));
 }
 
 void Evaluator::check_showing(NodeId condition, ExceptionKind kind, const Scalar& number,
                               const std::string& rest) {
-  if (!base::is_complex(number.kind.dtype()))
+  const bool is_key_seen = kind == ExceptionKind::KeyError && (!handlers_.empty() || !handled_.empty());
+  if (!base::is_complex(number.kind.dtype()) && !is_key_seen)
     return check(condition, kind, repr_of(number.kind) + rest, {number.node});
   fork(
       condition, [] { return Value(Static{nb::none()}); },

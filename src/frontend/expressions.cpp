@@ -22,6 +22,16 @@ bool is_of_numpy(nb::handle object) {
 
 }  // namespace
 
+std::string text_of(nb::handle object) {
+  const nb::str text(object);
+  Py_ssize_t size = 0;
+  const char* const bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+  if (bytes != nullptr) return {bytes, static_cast<size_t>(size)};
+  if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+  PyErr_Clear();
+  throw LoneSurrogate{};
+}
+
 Value Evaluator::eval_open(nb::handle e) {
   using Step = Value (Evaluator::*)(nb::handle);
   static const std::unordered_map<std::string, Step> kSteps = {
@@ -55,7 +65,11 @@ Value Evaluator::eval_open(nb::handle e) {
   const Here here(*this, e);
   if (method == kSteps.end())
     unsupported(e, "the expression `" + as_written(e) + "`", "write it with loops, calls and operators");
-  return (this->*method->second)(e);
+  try {
+    return (this->*method->second)(e);
+  } catch (const LoneSurrogate&) {
+    unsupported(e, "a string with half of a surrogate pair in it, used here,", "use another string");
+  }
 }
 
 Value Evaluator::eval(nb::handle e) {
@@ -340,6 +354,28 @@ Value Evaluator::eval_attribute(nb::handle e) {
   return attribute_of(eval(e.attr("value")), text_of(e.attr("attr")), e);
 }
 
+std::optional<Value> Evaluator::made_by_module(const nb::object& module, const std::string& name,
+                                               nb::handle e) {
+  const nb::dict names = nb::borrow<nb::dict>(PyModule_GetDict(module.ptr()));
+  const nb::str key(name.c_str());
+  const nb::object of_class = lookup(nb::borrow(module.type()), name);
+  const bool is_plain = PyModule_CheckExact(module.ptr());
+  const bool decides = Py_TYPE(module.ptr())->tp_getattro != PyModule_Type.tp_getattro;
+  if (!is_plain && (decides || (of_class.is_valid() && !names.contains(key)))) {
+    if (is_of_numpy(module)) return std::nullopt;
+    unsupported(e, "the attribute `" + name + "`, which the class of the module makes",
+                "assign it in the module");
+  }
+  if (names.contains(key) || of_class.is_valid() || !names.contains("__getattr__")) return std::nullopt;
+  const nb::object getter = names["__getattr__"];
+  const std::string own = names.contains("__name__") ? text_of(names["__name__"]) : std::string();
+  if (own == "numpy" || own.starts_with("numpy.")) return std::nullopt;
+  guards_.push_back({names, name, {}});
+  guards_.push_back({names, "__getattr__", getter});
+  Call call{.positional = {Static{key}}, .keywords = {}, .name = "__getattr__", .node = e};
+  return present(this->call(host_value(getter, "__getattr__", e), call), name, e);
+}
+
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
   const bool is_shape = name == "shape" || name == "ndim" || name == "size";
   if (const Foreign* f = value.as<Foreign>()) {
@@ -360,6 +396,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (part != kParts.end()) return (*slice->parts)[static_cast<size_t>(part - kParts.begin())];
   }
   if (const Error* error = value.as<Error>()) {
+    if (name == "args" && error->original.is_valid())
+      return host_value(attribute(error->original, "args"), "the `args` of an exception", e);
     if (name == "args")
       return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)}
                                : arguments_of(*error, "the `args` of")};
@@ -368,6 +406,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (name == "__suppress_context__") return Static{nb::bool_(error->is_suppressing)};
   }
   if (const Static* s = value.as<Static>()) {
+    if (PyModule_Check(s->object.ptr()))
+      if (std::optional<Value> made = made_by_module(s->object, name, e)) return *made;
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {
       const nb::object of_type = attribute_or(s->object.type(), name.c_str(), nb::object());
@@ -384,7 +424,11 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
         }
       }
       if (!member.is_valid()) {
-        if (PyModule_Check(s->object.ptr())) guards_.push_back({attribute(s->object, "__dict__"), name, {}});
+        if (PyModule_Check(s->object.ptr())) {
+          const nb::object names = attribute(s->object, "__dict__");
+          guards_.push_back({names, name, {}});
+          guards_.push_back({names, "__getattr__", {}});
+        }
         raise(ExceptionKind::AttributeError,
               PyModule_Check(s->object.ptr())
                   ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
@@ -497,7 +541,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     const nb::object name = require_static(index, "the name of a member", e);
     if (PyUnicode_CheckExact(name.ptr()) && nb::cast<bool>(members.attr("__contains__")(name)))
       return Static{members[name]};
-    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(name))));
+    raise_key_error(Static{name});
   }
   if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python()) {
     // NumPy's scalars are arrays without axes here, which integers and slices cannot index.
@@ -551,7 +595,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
-    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
+    raise_key_error(index);
   }
   if (const Range* r = value.as<Range>(); r != nullptr && !index.is<Slice>()) {
     if (side_of_64_bits(index) != 0) raise(ExceptionKind::IndexError, "range object index out of range");
@@ -668,6 +712,13 @@ void Evaluator::need_present(Call& call) {
 }
 
 namespace {
+
+/// Whether a function of Python's own has parameters that may be named.
+bool takes_keywords(const Builtin& builtin) {
+  static const std::set<std::string> kNamed = {"complex", "dict",  "enumerate", "int", "max", "min", "pow",
+                                               "print",   "round", "sorted",    "str", "sum", "zip"};
+  return kNamed.contains(builtin.name);
+}
 
 /// What a builtin function takes as it is, besides numbers and arrays.
 struct Takes {
@@ -809,6 +860,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
     if (std::optional<Value> result = Fields(*this).call(*builtin, call)) return *result;
+    if (builtin->module == "builtins" && !call.keywords.empty() && !takes_keywords(*builtin))
+      raise_as_called(call);
     if (!builtin->library.is_valid() && !takes.none) need_present(call);
     Texts(*this).need_known(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
@@ -836,10 +889,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     return inline_function(attribute(imported("ingot.library.vectorized"), "call"), call);
   }
   if (PyFunction_Check(function.ptr())) {
-    const nb::object module = function.attr("__globals__").attr("get")("__name__", nb::str(""));
-    if (module.equal(nb::str("collections")) &&
-        function.attr("__name__").attr("startswith")("_").equal(nb::bool_(true)))
-      return namedtuple_method(function, call);
+    if (is_of_namedtuple(function)) return namedtuple_method(function, call);
     return inline_function(function, call);
   }
   if (Py_IS_TYPE(function.ptr(), &PyWrapperDescr_Type)) return call_wrapper(function, call);

@@ -159,6 +159,12 @@ void Evaluator::raise_object(nb::handle error) {
   for (const nb::handle type : types) {
     const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
     if (!kind) continue;
+    if (type.is(error.type()) && *kind == base::ExceptionKind::KeyError) {
+      std::vector<Value> arguments;
+      for (const nb::handle argument : attribute(error, "args"))
+        arguments.push_back(host_value(nb::borrow<nb::object>(argument), "a key", {}));
+      raise_error(make_error(nb::borrow(error.type()), std::move(arguments)));
+    }
     if (type.is(error.type())) raise(*kind, base::escape_message(message));
     if (*kind == base::ExceptionKind::TypeError || *kind == base::ExceptionKind::AttributeError)
       need_one_kind(*kind);

@@ -86,7 +86,6 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
     unsupported(here_, "a generator expression that is walked outside the function that made it",
                 "walk it there, or write a generator");
   }
-  frame.declared_global = creator->declared_global;
   if (creator->home() == frame.caller->home()) {
     for (const auto& [name, own] : creator->renamed) frame.renamed.emplace(name, own);
     frame.local_names.insert(creator->local_names.begin(), creator->local_names.end());

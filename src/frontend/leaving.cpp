@@ -178,6 +178,11 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
   if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
     const bool is_key = *kind == ExceptionKind::KeyError;
     const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
+    if (PyUnicode_AsUTF8(shown.ptr()) == nullptr) {
+      const nb::python_error unencodable;  // half of a surrogate pair, which no message has
+      rethrow_lack_of_memory(unencodable);
+      return std::nullopt;
+    }
     return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};
   }
   // A text of ints is a message with holes.

@@ -550,13 +550,39 @@ Value Evaluator::run_generated_init(const Object& made, const nb::object& init, 
   return Static{nb::none()};
 }
 
+bool is_of_namedtuple(const nb::object& function) {
+  static const std::set<PyObject*> kCodes = [] {
+    const nb::object type = imported("collections").attr("namedtuple")("made", "field");
+    std::set<PyObject*> codes;
+    for (const char* name : {"__repr__", "__getnewargs__", "_asdict", "_replace", "_make"}) {
+      const nb::object method = attribute(type, name);
+      codes.insert(attribute(attribute_or(method, "__func__", method), "__code__").release().ptr());
+    }
+    return codes;
+  }();
+  return PyFunction_Check(function.ptr()) && kCodes.contains(PyFunction_GET_CODE(function.ptr()));
+}
+
+namespace {
+
+/// Whether a function is the `__new__` that `collections.namedtuple` gives a class of these fields.
+bool makes_namedtuple(const nb::object& function, const nb::object& fields) {
+  if (!PyFunction_Check(function.ptr()) || !fields.is_valid() || !PyTuple_CheckExact(fields.ptr()))
+    return false;
+  const nb::object model = imported("collections").attr("namedtuple")("made", fields).attr("__new__");
+  const nb::object maker = function.attr("__globals__").attr("get")("_tuple_new");
+  return maker.equal(model.attr("__globals__")["_tuple_new"]) &&
+         function.attr("__code__").attr("co_names").equal(model.attr("__code__").attr("co_names")) &&
+         function.attr("__code__").attr("co_code").equal(model.attr("__code__").attr("co_code"));
+}
+
+}  // namespace
+
 Value Evaluator::make_namedtuple(const nb::object& type, Call& call) {
   const nb::object raw = class_attribute(type, "__new__");
   const nb::object function = raw.is_valid() ? attribute_or(raw, "__func__", raw) : raw;
-  const bool is_own = PyFunction_Check(function.ptr()) &&
-                      text_of(nb::getattr(function.attr("__globals__").attr("get")("__name__"), "__str__")())
-                          .starts_with("namedtuple_");
-  if (!is_own || !inherits(type, "__init__", object_class())) {
+  if (!makes_namedtuple(function, class_attribute(type, "_fields")) ||
+      !inherits(type, "__init__", object_class())) {
     unsupported(call.node,
                 "a call of `" + name_of(type) + "`, whose class has a `__new__` or `__init__` of its own",
                 "use a namedtuple, or a class that derives from none");

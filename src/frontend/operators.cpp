@@ -650,6 +650,9 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
     const NodeId y = stage(b, common);
     if (const std::optional<int64_t> exponent = static_int(b); exponent && *exponent < 0)
       return python_power(Scalar{Kind::py_float(), builder_->cast(x, DType::Float64)}, b, node);
+    const NodeId none = builder_->index(0);
+    check(negate(both(builder_->make(Op::equal, {x, none}), builder_->make(Op::less, {y, none}))),
+          ExceptionKind::ZeroDivisionError, "0.0 cannot be raised to a negative power");
     builder_->check(builder_->make(Op::greater_equal, {y, builder_->index(0)}),
                     ExceptionKind::TypeChangeError, "int ** {} is a float; write float(base) ** exponent",
                     {y});
@@ -657,13 +660,10 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
     return Scalar{common, builder_->make(Op::power, {x, y})};
   }
-  if (common == Kind::py_complex())
-    return Scalar{common, builder_->make(Op::power, {stage(a, common), stage(b, common)})};
+  if (common == Kind::py_complex()) return complex_power(stage(a, common), stage(b, common));
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
   const NodeId zero = builder_->constant(0.0);
-  const auto both = [&](NodeId p, NodeId q) { return builder_->make(Op::bitwise_and, {p, q}); };
-  const auto negate = [&](NodeId p) { return builder_->make(Op::invert, {p}); };
   const NodeId negative = both(builder_->make(Op::less, {y, zero}), builder_->make(Op::isfinite, {y}));
   check(negate(both(builder_->make(Op::equal, {x, zero}), negative)), ExceptionKind::ZeroDivisionError,
         "0.0 cannot be raised to a negative power");
@@ -676,6 +676,22 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
   check(negate(both(finite, builder_->make(Op::isinf, {power}))), ExceptionKind::OverflowError,
         "(34, 'Numerical result out of range')");
   return Scalar{common, power};
+}
+
+Value Evaluator::complex_power(NodeId x, NodeId y) {
+  const NodeId zero = builder_->constant(0.0);
+  const NodeId real = builder_->make(Op::real, {y});
+  const NodeId turns = builder_->make(Op::not_equal, {builder_->make(Op::imaginary, {y}), zero});
+  const NodeId is_bad = builder_->make(Op::bitwise_or, {turns, builder_->make(Op::less, {real, zero})});
+  const NodeId is_zero = builder_->make(Op::equal, {x, builder_->constant(std::complex<double>(0, 0))});
+  check(negate(both(is_zero, is_bad)), ExceptionKind::ZeroDivisionError,
+        "0.0 to a negative or complex power");
+  const NodeId power = builder_->make(Op::power, {x, y});
+  for (const Op part : {Op::real, Op::imaginary}) {
+    check(negate(builder_->make(Op::isinf, {builder_->make(part, {power})})), ExceptionKind::OverflowError,
+          "complex exponentiation");
+  }
+  return Scalar{Kind::py_complex(), power};
 }
 
 std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, const Value& b) {

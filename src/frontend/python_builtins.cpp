@@ -205,14 +205,28 @@ Value Evaluator::builtin_divmod(Call& call) {
   const Value a = need(call, 0, "x");
   const Value b = need(call, 1, "y");
   finish(call, 2);
-  if (!kind_of(a) || !kind_of(b)) raise_as_called(call);
+  const std::optional<Kind> of_a = kind_of(a);
+  const std::optional<Kind> of_b = kind_of(b);
+  if (!of_a || !of_b || *of_a == Kind::py_complex() || *of_b == Kind::py_complex()) raise_as_called(call);
+  const bool is_python = of_a && of_b && of_a->is_python() && of_b->is_python();
+  if (is_python && (*of_a == Kind::py_float() || *of_b == Kind::py_float())) {
+    check(builder_->make(Op::not_equal, {stage(b, Kind::py_float()), builder_->constant(0.0)}),
+          ExceptionKind::ZeroDivisionError, "float divmod()");
+  }
   return Tuple{{binary("FloorDiv", a, b, call.node), binary("Mod", a, b, call.node)}};
 }
 
 Value Evaluator::builtin_pow(Call& call) {
-  if (call.positional.size() != 2 || !call.keywords.empty())
-    unsupported(call.node, "`pow` with a modulus", "use ** and %");
-  return binary("Pow", call.positional[0], call.positional[1], call.node);
+  const Call given = call;
+  const Value base = need(call, 0, "base");
+  const Value exponent = need(call, 1, "exp");
+  const Value* const modulus = argument(call, 2, "mod");
+  finish(call, 3);
+  if (modulus == nullptr || is_none(*modulus)) return binary("Pow", base, exponent, call.node);
+  const std::vector<Value> values = given.values();
+  if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
+    return by_host(given, "a power with a modulus");
+  unsupported(call.node, "`pow` with a modulus", "use ** and %");
 }
 
 Value Evaluator::builtin_round(Call& call) {
@@ -280,8 +294,12 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
 }
 
 Value Evaluator::joined_text(const std::vector<Value>& pieces) {
+  if (std::ranges::all_of(pieces, [](const Value& piece) { return piece.is<Static>(); })) {
+    nb::list known;
+    for (const Value& piece : pieces) known.append(piece.as<Static>()->object);
+    return Static{nb::str("").attr("join")(known)};
+  }
   std::string form;
-  std::string plain;
   std::vector<Value> parts;
   for (const Value& piece : pieces) {
     if (const Text* t = piece.as<Text>()) {
@@ -289,14 +307,12 @@ Value Evaluator::joined_text(const std::vector<Value>& pieces) {
       parts.insert(parts.end(), t->parts->begin(), t->parts->end());
     } else {
       const std::string literal = text_of(piece.as<Static>()->object);
-      plain += literal;
       for (const char letter : literal) {
         if (letter == '{' || letter == '}') form += letter;
         form += letter;
       }
     }
   }
-  if (parts.empty()) return Static{nb::str(plain.c_str(), plain.size())};
   return Text{form, share(std::move(parts))};
 }
 
@@ -321,10 +337,33 @@ Value Evaluator::eval_joined_str(nb::handle e) {
 }
 
 Value Evaluator::builtin_str(Call& call) {
-  if (call.positional.empty()) return Static{nb::str("")};
-  finish(call, 1);
-  if (call.positional[0].is<Letters>() && call.name == "str") return call.positional[0];
-  return text_of_value(call.positional[0], call.name == "repr" ? "{!r}" : "{!s}", call.node);
+  if (call.name == "repr") {
+    const Value value = need(call, 0, "obj");
+    finish(call, 1);
+    return text_of_value(value, "{!r}", call.node);
+  }
+  const Call given = call;
+  const Value* const object = argument(call, 0, "object");
+  const bool decodes = argument(call, 1, "encoding") != nullptr || argument(call, 2, "errors") != nullptr;
+  finish(call, 3);
+  if (decodes) return by_host(given, "what bytes are decoded by");
+  if (object == nullptr) return Static{nb::str("")};
+  if (object->is<Letters>()) return *object;
+  return text_of_value(*object, "{!s}", call.node);
+}
+
+Value Evaluator::by_host(const Call& call, const char* what) {
+  nb::list given;
+  nb::dict named;
+  raise_as_called(call);
+  for (const Value& value : call.positional) given.append(require_static(value, what, call.node));
+  for (const auto& [name, value] : call.keywords)
+    named[name.c_str()] = require_static(value, what, call.node);
+  try {
+    return Static{call.function(*nb::tuple(given), **named)};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
+  }
 }
 
 Value Evaluator::array_of_range(const Range& range, nb::handle node) {

@@ -50,13 +50,13 @@ bool is_not_implemented(const Value& value) {
   return s != nullptr && s->object.ptr() == Py_NotImplemented;
 }
 
-/// A function of the user's; C's own methods of tuples, ints and object are none.
+/// A function that Python would run; the evaluator has what C's own methods do, and those of namedtuples and
+/// Enums.
 bool is_function(const nb::object& raw) {
   if (!raw.is_valid()) return false;
   if (PyFunction_Check(raw.ptr())) {
-    const nb::object name = raw.attr("__globals__").attr("get")("__name__", nb::str(""));
-    const std::string module = text_of(name);
-    return module != "enum" && module != "collections" && !module.starts_with("namedtuple_");
+    const bool is_of_enum = attribute(raw, "__globals__").is(attribute(imported("enum"), "__dict__"));
+    return !is_of_enum && !is_of_namedtuple(raw);
   }
   return is_jitted(raw);
 }

@@ -1,5 +1,6 @@
 #include "frontend/fields.h"
 #include "frontend/rows.h"
+#include "frontend/texts.h"
 
 namespace ingot::frontend {
 
@@ -30,8 +31,8 @@ void Evaluator::run(nb::handle s) {
       {"Try", &Evaluator::run_try},
       {"With", &Evaluator::run_with},
       {"FunctionDef", &Evaluator::run_function_def},
-      {"Nonlocal", &Evaluator::run_nonlocal},
-      {"Global", &Evaluator::run_global},
+      {"Nonlocal", &Evaluator::run_pass},
+      {"Global", &Evaluator::run_pass},
   };
   const std::string name = class_of(s);
   const Here here(*this, s);
@@ -53,8 +54,6 @@ void Evaluator::refuse_statement(nb::handle s) {
 
 void Evaluator::bind(const std::string& name, Value value) {
   // What has a name can be changed and seen through it: an array becomes memory.
-  if (frame_->declared_global.contains(name))
-    unsupported(here_, "an assignment to the global `" + name + "`", "return the new value");
   set_local(name, stored(std::move(value)));
 }
 
@@ -63,8 +62,7 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (walks_generator(value)) return unpack(list_of(value, node, count), count, node);
   refuse_walk(value, node);
-  if (value.is<Array>() || Fields::is_array(value)) {
-    const NodeId length = trips_of(value, node).count;
+  const auto counted = [&](NodeId length, const std::function<Value(NodeId)>& element) {
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
     check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
           "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
@@ -72,21 +70,21 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
           "too many values to unpack (expected " + std::to_string(count) + ")");
     std::vector<Value> elements;
     elements.reserve(count);
-    for (size_t i = 0; i < count; ++i) elements.push_back(eval_item(value, Static{nb::int_(i)}, node));
+    for (size_t i = 0; i < count; ++i) elements.push_back(element(builder_->index(static_cast<int64_t>(i))));
     return elements;
+  };
+  if (value.is<Array>() || Fields::is_array(value)) {
+    const NodeId length = trips_of(value, node).count;
+    return counted(length, [&](NodeId i) { return eval_item(value, Scalar{Kind::py_int(), i}, node); });
   }
   if (growing(value) != nullptr) {
     const uint32_t list = value.as<Reference>()->object;
     const NodeId length = length_of(state_.heap.at(list));
-    const NodeId wanted = builder_->index(static_cast<int64_t>(count));
-    check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
-          "not enough values to unpack (expected " + std::to_string(count) + ", got {})", {length});
-    check(builder_->make(ir::Op::greater_equal, {wanted, length}), ExceptionKind::ValueError,
-          "too many values to unpack (expected " + std::to_string(count) + ")");
-    std::vector<Value> elements;
-    for (size_t i = 0; i < count; ++i)
-      elements.push_back(load_element(state_.heap.at(list), builder_->index(static_cast<int64_t>(i))));
-    return elements;
+    return counted(length, [&](NodeId i) { return load_element(state_.heap.at(list), i); });
+  }
+  if (const Letters* text = value.as<Letters>()) {
+    const NodeId length = Texts(*this).length(*text);
+    return counted(length, [&](NodeId i) { return Texts(*this).letter(*text, i); });
   }
   const auto elements = static_elements(value, node);
   if (!elements)
@@ -104,7 +102,7 @@ std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, 
                                              nb::handle node) {
   Value value = begin_walk(given, node);
   if (walks_generator(value)) value = list_of(value, node);
-  if (value.is<Array>() || Fields::is_array(value) || growing(value) != nullptr) {
+  if (value.is<Array>() || value.is<Letters>() || Fields::is_array(value) || growing(value) != nullptr) {
     unsupported(node,
                 "a starred target for a " + type_name(value) + " whose length is not known when compiling",
                 "take slices");
@@ -325,8 +323,7 @@ void Evaluator::delete_item(nb::handle target) {
     return;
   }
   nb::object key;
-  if (!place_in(*r, index, key, "", target))
-    raise(ExceptionKind::KeyError, base::escape_message(text_of(nb::repr(key))));
+  if (!place_in(*r, index, key, "", target)) raise_key_error(index);
   remove_from_dict(*r, "__delitem__", {Static{key}}, target);
 }
 

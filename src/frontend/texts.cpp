@@ -196,9 +196,7 @@ Value Evaluator::Texts::item_of(const HeapObject& dict, const Value& key, nb::ha
                               {is_key, e_.builder_->index(static_cast<int64_t>(values.size())), place});
     values.push_back(dict.values[i]);
   }
-  const auto missing = [&]() -> Value {
-    e_.raise_error(e_.make_error(imported("builtins").attr("KeyError"), {key}));
-  };
+  const auto missing = [&]() -> Value { e_.raise_key_error(key); };
   if (values.empty()) return missing();
   const NodeId is_there = e_.builder_->make(Op::greater_equal, {place, e_.builder_->index(0)});
   return e_.fork(
@@ -212,29 +210,19 @@ Value Evaluator::builtin_ord(Call& call) {
   if (text.is<Text>())
     unsupported(call.node, "`ord` of a text that has parts which are not known when compiling",
                 "take a letter of it");
-  return known_by_host(call, text);
+  return by_host(call, "what a letter is made of");
 }
 
 Value Evaluator::builtin_chr(Call& call) {
   const Value number = need(call, 0, "i");
   finish(call, 1);
-  if (number.is<Static>()) return known_by_host(call, number);
+  if (number.is<Static>()) return by_host(call, "what a letter is made of");
   const NodeId code = stage_index(number);
   check(both(builder_->make(Op::greater_equal, {code, builder_->index(0)}),
              builder_->make(Op::less, {code, builder_->index(0x110000)})),
         ExceptionKind::ValueError, "chr() arg not in range(0x110000)");
   has_letters_ = true;
   return Letters{share(Value(Scalar{Kind::py_int(), code}))};
-}
-
-/// What a function of Python's gives for a value that is known.
-Value Evaluator::known_by_host(Call& call, const Value& value) {
-  if (!value.is<Static>()) raise_as_called(call);
-  try {
-    return Static{call.function(require_static(value, "what a letter is made of", call.node))};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
 }
 
 void Evaluator::Texts::need_known(const Call& call) {

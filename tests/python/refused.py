@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import math
+import types
 
 import ingot
 import numpy as np
@@ -745,6 +746,40 @@ def tries(x):
 
 host_function = ingot.host(abs, result=float)
 vectorized = ingot.vectorize(lambda x: np.array([x]))
+counts = [1, 2]
+count = ingot.host(lambda: counts.__setitem__(0, counts[0] + 1), result=None)
+
+
+def reads_what_is_changed():
+    first = counts[0]
+    count()
+    return first + len(counts)
+
+
+def _nonlocal_names():
+    kept = None
+
+    def keeps_a_function(x):
+        nonlocal kept
+        kept = lambda: x
+
+    def keeps_what_may_be_none(x):
+        nonlocal kept
+        kept = None if x > 2 else x
+
+    return keeps_a_function, keeps_what_may_be_none
+
+
+keeps_a_function, keeps_what_may_be_none = _nonlocal_names()
+
+
+class Computing(types.ModuleType):
+    @property
+    def computed(self):
+        return 1.0
+
+
+computing = Computing("computing")
 
 
 def tries_host(x):

@@ -470,3 +470,82 @@ def of_control_characters(n):
 def test_a_text_is_never_taken_for_what_an_exception_is_made_of():
     check(of_control_characters, 1)
     check(of_control_characters, 2)
+
+
+def of_a_dict(k, call):
+    names = {"a": 1, 2: 3}
+    try:
+        if call == "item":
+            return names[k], "", (1,)
+        if call == "pop":
+            return names.pop(k), "", (1,)
+        if call == "del":
+            del names[k]
+            return 0, "", (1,)
+        return names.popitem()[1], "", (1,)
+    except KeyError as error:
+        return 0, str(error), error.args
+
+
+def of_numbers_as_keys(k, call):
+    numbers = {}
+    for i in range(3):
+        numbers[i * k] = i
+    try:
+        if call == "pop":
+            numbers.pop(k + 70)
+        elif call == "del":
+            del numbers[k + 70]
+        elif call == "static":
+            {1: 2, 3: 4}[k]
+        else:
+            numbers[k + 70]
+        return "", (k,)
+    except KeyError as error:
+        return str(error), error.args
+
+
+def of_empty_ones():
+    seen = []
+    try:
+        {}.popitem()
+    except KeyError as error:
+        seen.append((str(error), error.args))
+    try:
+        {1, 2}.remove(3)
+    except KeyError as error:
+        seen.append((str(error), error.args))
+    try:
+        raise KeyError("it's", 1)
+    except LookupError as error:
+        seen.append((str(error), error.args))
+    try:
+        str(b"\xff", "utf8")
+    except UnicodeDecodeError as error:
+        seen.append((str(error), error.args))
+    try:
+        int("x")
+    except ValueError as error:
+        seen.append((str(error), error.args))
+    return seen
+
+
+def test_keys_that_are_missing_are_the_arguments_of_the_error():
+    for call in ("item", "pop", "del", "popitem"):
+        for key in ("b", 5, "it's", 1.5, (1, "x"), None, b"z", "a"):
+            check(of_a_dict, key, call)
+    for call in ("item", "pop", "del", "static"):
+        for key in (1, 2, np.int64(5), True):
+            check(of_numbers_as_keys, key, call)
+    check(of_empty_ones)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_key_error_that_leaves_has_its_key(mode):
+    def function(k, d):
+        return d[k]
+
+    for key in ("b", 5, (1, 2), 2.5):
+        with pytest.raises(KeyError) as caught:
+            jitted(function, mode)(key, {"a": 1, 7: 2.0})
+        assert caught.value.args == (key,) and type(caught.value.args[0]) is type(key)

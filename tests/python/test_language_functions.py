@@ -495,3 +495,81 @@ def test_functions_that_are_refused():
     refused(lambda n: list(f"{n}"), 12, words="walking a text")
     refused(lambda n: sum(1 for _ in f"{n}"), 12, words="walking a text")
     refused(lambda n: f"{n}" * 2, 12, words="'*' of str and int")
+
+
+def test_keywords_of_functions_of_python():
+    def lists(x):
+        by = sorted(x, key=lambda v: -v, reverse=True)
+        return by, sorted(x, reverse=True), sum(x, start=10), list(enumerate(x, start=3)), list(enumerate(iterable=x, start=1))
+
+    def largest(x):
+        return max(x, default=7), min(x, default=7), max(x, key=lambda v: -v), min(x, key=abs), max(*x, 5, key=lambda v: -v), max(x, key=None)
+
+    def of_nothing(x):
+        return max([], default=7), min((), default=x), max([], key=abs, default=None)
+
+    def powers(a, b):
+        return pow(base=a, exp=b), pow(a, exp=b), pow(a, b, None), pow(2, 10, mod=7), pow(3, -1, 7)
+
+    def complexes(a, b):
+        return complex(real=a, imag=b), complex(a, imag=b), complex(imag=b), complex(real=a)
+
+    def printed(a, b):
+        print(a, b, sep="-", end="!")
+        print(a, sep=None, end=None)
+        print(a, b, sep=", ", flush=True)
+
+    def others(a):
+        return dict(a=a, b=2), dict({"x": 1}, y=2), dict([("a", 1)], b=3), round(number=a), list(zip([1], [a], strict=True))
+
+    check(lists, [3, 1, 2])
+    check(largest, [3, -1, 2])
+    check(lambda x: (max(x, default=7.0), min(x, key=lambda v: -v)), X)
+    check(lambda x: (max(x, default=7.0), min(x, default=1.0)), X[:0])
+    check(lambda x: max(x, key=lambda v: (v - 3) ** 2), X)
+    check(lambda n: max([i * i % 7 for i in range(n)], key=lambda v: -v), 5)
+    check(of_nothing, 1.5)
+    check(lambda x: max(x), [])
+    check(lambda: max(1, 2, default=3))
+    for a, b in ((2, 3), (2.0, 3.5)):
+        check(powers, a, b)
+        check(complexes, a, b)
+        check(printed, a, b)
+    check(others, 3)
+
+
+def test_functions_that_take_no_keywords():
+    for function in (
+        lambda x: int(x=x),
+        lambda x: float(x=x),
+        lambda x: bool(x=x),
+        lambda x: len(obj=[x]),
+        lambda x: abs(x=x),
+        lambda x: divmod(x=x, y=1),
+        lambda x: list(iterable=[x]),
+        lambda x: tuple(iterable=[x]),
+        lambda x: range(stop=x),
+        lambda x: isinstance(obj=x, cls=int),
+        lambda x: sorted(iterable=[x]),
+        lambda x: repr(obj=x),
+        lambda x: chr(i=x),
+    ):
+        check(function, 3)
+
+
+def test_powers_and_quotients_of_zero():
+    powers = lambda x, y: x**y
+    for x, y in (
+        (0, -1), (0.0, -1), (0.0, -1.5), (-0.0, -1), (False, -1), (0j, -1), (0j, -1.5), (0j, 1j), (0j, -1j), (0, -1j), (0.0, 1j),
+        (0j, 0), (0j, 2), (0j, 0j), (0.0, float("-inf")), (1e308, 2.0), (1e300 + 0j, 2), (1e200j, 3), (2j, -2),
+        (np.float64(0), -1), (np.complex128(0), -1), (np.float64(0), -1.0),
+    ):  # fmt: skip
+        check(powers, x, y)
+        check(lambda a, b: pow(a, b), x, y)
+    check(lambda: 0**-1)
+    check(lambda: 0j**-1)
+    for x in (0, 0.0, 0j, True):
+        check(lambda a: a**-1, x)
+    for operator in (lambda x, y: x / y, lambda x, y: x // y, lambda x, y: x % y, lambda x, y: divmod(x, y)):
+        for x, y in ((1, 0), (1.0, 0.0), (1.0, 0), (1, 0.0), (True, False), (1j, 0), (1j, 0j), (1, 0j), (0j, 0j), (7, 2), (-7.5, 2), (np.float64(1), 0)):
+            check(operator, x, y)

@@ -2,8 +2,10 @@
 
 import ctypes
 import ctypes.util
+import pickle
 import subprocess
 import sys
+import types
 
 import ingot
 import numpy as np
@@ -310,3 +312,111 @@ def test_classes_whose_text_stands_in_no_file():
     point = space["Point"]
     check(lambda x: point(x).x, 1.5)
     check(lambda p: p == 1, point(1.5))
+
+
+def _changed(act, pure=False, result=None):
+    """A host function, and what compiled code has read and reads again: `act` is given what is outside."""
+    space = {"np": np, "number": 1.5, "items": [1, 2], "names": {"a": 1}, "grid": np.zeros(3), "state": types.SimpleNamespace(n=1)}
+    exec("class Point:\n    def __init__(self): self.x = 1.0\n", space)
+    space["point"] = space["Point"]()
+    space["step"] = ingot.host(lambda: act(space), result=result, pure=pure)
+    return space
+
+
+READS = {
+    "number": "def f():\n    a = number\n    step()\n    return a, number\n",
+    "items": "def f():\n    a = items[0]\n    step()\n    return a, items[0], len(items)\n",
+    "names": "def f():\n    a = names['a']\n    step()\n    return a, names['a'], len(names)\n",
+    "point": "def f():\n    a = point.x\n    step()\n    return a, point.x\n",
+    "grid": "def f():\n    a = grid[0]\n    step()\n    return a, grid[-1], grid.shape\n",
+}
+
+
+def _function(space, source):
+    exec(source, space)
+    space["f"].__ingot_source__ = source
+    return space["f"]
+
+
+CHANGES = {
+    "number": lambda space: space.update(number=2.5),
+    "items": lambda space: space["items"].append(3),
+    "names": lambda space: space["names"].update(a=2),
+    "point": lambda space: setattr(space["point"], "x", 2.0),
+    "grid": lambda space: space.update(grid=np.ones(4)),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_changes_by_host_functions_are_refused(name):
+    for mode in MODES:
+        space = _changed(CHANGES[name])
+        with pytest.raises(ingot.UnsupportedError, match=r"(?s)a change of .* by the host function .*instead:"):
+            jitted(_function(space, READS[name]), mode)()
+        # What the function did before stays, and a call that finds it so goes on.
+        same = _changed(lambda space: None)
+        f = _function(same, READS[name])
+        assert jitted(f, mode)() == f()
+
+
+def test_a_host_function_may_change_what_compiled_code_does_not_hold():
+    for mode in MODES:
+        space = _changed(lambda space: (space["items"].append(3), space["state"].__dict__.update(n=2), space["grid"].fill(7.0)))
+        f = _function(space, "def f():\n    a = grid[0]\n    step()\n    return a, grid[0], number\n")
+        assert jitted(f, mode)() == (0.0, 7.0, 1.5) and space["items"] == [1, 2, 3]
+
+
+def test_pure_host_functions_are_not_looked_after():
+    for mode in MODES:
+        space = _changed(lambda space: space.update(number=2.5), pure=True)
+        f = jitted(_function(space, READS["number"]), mode)
+        assert f()[0] == 1.5
+    again = pickle.loads(pickle.dumps(ingot.host(plain, result=float, pure=True)))
+    assert again.pure and not as_float.pure
+
+
+def test_variables_that_a_host_function_changes():
+    n = 1
+
+    def change():
+        nonlocal n
+        n = 5
+
+    step = ingot.host(change, result=None)
+
+    def f(x):
+        nonlocal n
+        n = x
+        step()
+        return n
+
+    for mode in MODES:
+        with pytest.raises(ingot.UnsupportedError, match="a change of a cell of the caller"):
+            jitted(f, mode)(3)
+        assert n == 5
+
+
+@pytest.mark.parametrize("change", ["resize", "shape", "view"])
+def test_arrays_that_a_host_function_resizes(change):
+    for mode in MODES:
+        x = np.arange(4.0)
+        base = x
+        if change == "view":
+            x = base[:2]
+
+        def act():
+            if change == "shape":
+                x.shape = (2, 2)
+            else:
+                base.resize(2_000_000, refcheck=False)
+
+        step = ingot.host(act, result=None)
+
+        def f(y):
+            a = y[0]
+            step()
+            return a + y[1]
+
+        with pytest.raises((ValueError, ingot.UnsupportedError), match="resize|the shape or dtype of an array"):
+            jitted(f, mode)(x)
+        assert x.size == (2 if change == "view" else 4)

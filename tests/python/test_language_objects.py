@@ -1,10 +1,12 @@
 """Rows of docs/language.md about instances of classes: each program under Ingot against CPython, in its order."""
 
 import abc
+import collections
 import collections.abc
 import copy
 import dataclasses
 import enum
+import linecache
 import math
 from dataclasses import dataclass, field
 
@@ -869,3 +871,65 @@ def test_classes_that_are_refused():
         return p
 
     refused(on_one_path, X, words="on some paths only")
+
+
+class Items(collections.UserList):
+    def total(self):
+        return sum(self.data)
+
+
+class Named(collections.UserDict):
+    pass
+
+
+def in_module_of_names(name):
+    """A class with special methods, of a module whose name says nothing of it."""
+    space = {"__name__": name}
+    source = "class Sized:\n    def __init__(self, n): self.n = n\n    def __len__(self): return self.n\n    def __getitem__(self, i): return i * self.n\n    def __add__(self, other): return Sized(self.n + other.n)\n    def __repr__(self): return f'Sized({self.n})'\n    def __eq__(self, other): return self.n == other.n\n"
+    file = f"<classes of {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), space)
+    return space["Sized"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_special_methods_whatever_the_module_is_called(mode):
+    def sized(a, b):
+        return len(a), bool(a), a[2], len(a + b), a == b, f"{a!r}", not b
+
+    for name in ("namedtuple_here", "collections", "enum", "collections.abc", "builtins_of_mine"):
+        kind = in_module_of_names(name)
+        for n in (0, 3):
+            assert jitted(sized, mode)(kind(n), kind(2)) == sized(kind(n), kind(2)), name
+
+    def lists(x):
+        return len(x), bool(x), x[0], x.data[-1], x.total()
+
+    def dicts(x):
+        return len(x), bool(x), x["a"], "a" in x, "b" in x
+
+    assert jitted(lists, mode)(Items([1, 2, 3])) == lists(Items([1, 2, 3]))
+    assert jitted(lambda x: (len(x), bool(x)), mode)(Items()) == (0, False)
+    assert jitted(dicts, mode)(Named({"a": 1})) == dicts(Named({"a": 1}))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_methods_of_namedtuples_are_known_by_what_they_are(mode):
+    Pair = collections.namedtuple("Pair", "x y", defaults=(2,))
+
+    class Longer(Pair):
+        def __repr__(self):
+            return "longer"
+
+        def _replace(self, x):
+            return x * 2
+
+    def pairs(a):
+        p = Pair(a)
+        return p._replace(y=5), p._asdict(), Pair._make((a, 1)), p
+
+    def longer(p):
+        return p._replace(3), f"{p}", p.x
+
+    assert jitted(pairs, mode)(1.5) == pairs(1.5)
+    assert jitted(longer, mode)(Longer(1, 2)) == longer(Longer(1, 2))

@@ -9,6 +9,7 @@ SHORT = "ACGTTGCAACGTAG"
 LONG = SHORT * 20
 WIDE = "aé€😀z\ud800"
 TEXTS = (SHORT, LONG, "", "A", WIDE)
+HALF = "\ud800"
 CONSTANT = "hello world, this is a long constant text, of more than sixty four letters, and more!"
 
 
@@ -176,3 +177,78 @@ def test_what_is_unrolled_has_one_budget():
         return len(out)
 
     refused(upper, "ACGT" * 50, words="unrolling a loop over a str to more than 20 000 turns")
+
+
+def test_strings_are_unpacked():
+    def two(s):
+        a, b = s
+        return b + a
+
+    def one(s):
+        (a,) = s
+        return a
+
+    def starred(s):
+        [a, *b, c] = s
+        return a, b, c
+
+    def of_constants():
+        a, b = "xy"
+        *c, d = "xyz"
+        return a, b, c, d
+
+    def in_a_loop(s, words):
+        out = ""
+        for a, b in words:
+            out += b + a
+        for i, (a, b) in enumerate(zip(s, s)):
+            out += a + b
+        return out, [x + y for x, y in words]
+
+    for s in ("ab", "a", "", "abc", "é\ud800", SHORT):
+        for function in (two, one, starred):
+            check(function, s)
+    check(of_constants)
+    check(in_a_loop, "xyz", ["ab", "cd"])
+    check(in_a_loop, "xyz", ("ab", "c"))
+
+
+def test_strings_with_half_a_surrogate_pair():
+    def formatted(s):
+        return f"{s}!", s + "x", f"{chr(0xd800)}", f"<{HALF}>", [c for c in s], {s: 1}, repr(s), s == "a\udc80b"
+
+    def raised():
+        raise ValueError(f"{chr(0xd800)}")
+
+    def raised_by_key(s):
+        return {"a": 1}[s]
+
+    check(formatted, "a\udc80b")
+    check(raised)
+    check(raised_by_key, "a\udc80b")
+    message = refused(lambda n: f"{chr(0xd800)}{n}", 3, words="half of a surrogate pair")
+    assert "chr(0xd800)" in message
+
+
+def test_keywords_of_str_and_int():
+    def strings(x):
+        return str(object=x), str(x), str()
+
+    def decoded(x):
+        return str(x, "utf8"), str(x, encoding="ascii"), str(object=x, encoding="utf8", errors="strict")
+
+    def integers(s):
+        return int(s, 16), int(s, base=0), int("101", base=2), int(s, base=36)
+
+    def base(s):
+        return int(s, base=2)
+
+    for x in (1, 2.5, "a", None, (1, "b"), True):
+        check(strings, x)
+    check(decoded, b"ab")
+    check(decoded, b"\xff")
+    check(decoded, 3)
+    check(integers, "0x1f")
+    for s in ("11", "12", 3, 2.5):
+        check(base, s)
+    check(lambda: int(base=10))

@@ -43,6 +43,62 @@ def largest(iterable: Any) -> Any:
     return result
 
 
+def largest_or(iterable: Any, otherwise: Any) -> Any:
+    result = otherwise
+    seen = False
+    for element in iterable:
+        if not seen:
+            result = element
+            seen = True
+        elif element > result:
+            result = element
+    return result
+
+
+def largest_by(iterable: Any, key: Any) -> Any:
+    seen = False
+    for element in iterable:
+        rank = key(element)
+        if not seen:
+            result = element
+            highest = rank
+            seen = True
+        elif rank > highest:
+            result = element
+            highest = rank
+    if not seen:
+        raise ValueError("max() arg is an empty sequence")
+    return result
+
+
+def smallest_or(iterable: Any, otherwise: Any) -> Any:
+    result = otherwise
+    seen = False
+    for element in iterable:
+        if not seen:
+            result = element
+            seen = True
+        elif element < result:
+            result = element
+    return result
+
+
+def smallest_by(iterable: Any, key: Any) -> Any:
+    seen = False
+    for element in iterable:
+        rank = key(element)
+        if not seen:
+            result = element
+            lowest = rank
+            seen = True
+        elif rank < lowest:
+            result = element
+            lowest = rank
+    if not seen:
+        raise ValueError("min() arg is an empty sequence")
+    return result
+
+
 def smallest(iterable: Any) -> Any:
     seen = False
     for element in iterable:
