@@ -105,6 +105,7 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
     const auto it = locals->find(own);
     if (it == locals->end() && !creator->local_names.contains(name)) continue;
     frame.renamed[name] = name + frame.suffix;
+    frame.local_names.insert(name + frame.suffix);
     state_.locals[name + frame.suffix] = it == locals->end() ? Value(Unbound{}) : it->second;
   }
 }

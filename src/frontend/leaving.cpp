@@ -57,8 +57,10 @@ std::string text_of_one(const Error& error, size_t numbers) {
   const Value& only = error.parts->front();
   if (only.is<Scalar>()) return numbers == 1 ? "{}" : "";
   const Static* const text = only.as<Static>();
-  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr()))
-    return numbers == 0 ? base::escape_message(text_of(text->object)) : "";
+  if (text != nullptr && PyUnicode_CheckExact(text->object.ptr())) {
+    const nb::object shown = text->object.attr("encode")("utf-8", "backslashreplace");
+    return numbers == 0 ? base::escape_message(text_of(shown.attr("decode")())) : "";
+  }
   const Text* const composed = only.as<Text>();
   const bool is_of_numbers =
       composed != nullptr && composed->parts->size() == numbers &&

@@ -344,9 +344,10 @@ Value Evaluator::builtin_str(Call& call) {
   }
   const Call given = call;
   const Value* const object = argument(call, 0, "object");
-  const bool decodes = argument(call, 1, "encoding") != nullptr || argument(call, 2, "errors") != nullptr;
+  const Value* const encoding = argument(call, 1, "encoding");
+  const Value* const errors = argument(call, 2, "errors");
   finish(call, 3);
-  if (decodes) return by_host(given, "what bytes are decoded by");
+  if (encoding != nullptr || errors != nullptr) return by_host(given, "what bytes are decoded by");
   if (object == nullptr) return Static{nb::str("")};
   if (object->is<Letters>()) return *object;
   return text_of_value(*object, "{!s}", call.node);

@@ -161,6 +161,7 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "put the instance first, or use its parts");
   }
+  if (a.is<Foreign>()) use_foreign("binary", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
   if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
   const auto is_simple = [this](const Value& v) {
@@ -202,6 +203,7 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
   const Special& special = special_of(ast);
   if (is_instance(a) != is_instance(b) && (is_numpys(a, kind_of(a)) || is_numpys(b, kind_of(b))))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
+  if (a.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
   if (ast == "NotEq") {
     // object's own `__ne__` asks `__eq__`.
@@ -216,6 +218,7 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
   };
   const bool by_identity = is_instance(a) || is_instance(b) || is_plain_member(a) || is_plain_member(b);
   if (!by_identity) return std::nullopt;
+  if (b.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);
   if (ast == "Eq" || ast == "NotEq") {
     if (a.is<Maybe>() || b.is<Maybe>() || a.is<Conflict>() || b.is<Conflict>()) return std::nullopt;
     if (Records(*this).of(a) || Records(*this).of(b)) {

@@ -38,7 +38,11 @@ void Evaluator::run(nb::handle s) {
   const Here here(*this, s);
   const auto method = kSteps.find(name);
   if (method == kSteps.end()) refuse_statement(s);
-  (this->*method->second)(s);
+  try {
+    (this->*method->second)(s);
+  } catch (const LoneSurrogate&) {
+    unsupported(s, "a string with half of a surrogate pair in it, used here,", "use another string");
+  }
 }
 
 void Evaluator::refuse_statement(nb::handle s) {

@@ -497,10 +497,10 @@ def of_numbers_as_keys(k, call):
         elif call == "del":
             del numbers[k + 70]
         elif call == "static":
-            {1: 2, 3: 4}[k]
+            {1: 2, 3: 4}[k + 70]
         else:
             numbers[k + 70]
-        return "", (k,)
+        raise RuntimeError("there is no such key")
     except KeyError as error:
         return str(error), error.args
 

@@ -672,3 +672,22 @@ def test_generators_that_are_refused():
     check(lambda x: (list(doubled(x)), sorted(doubled(x))), X)
     refused(lambda x: doubled(x), X, words="generator")
     refused(doubled, X, words="generator")
+
+
+apart = 5
+
+
+def of_globals():
+    yield apart
+    yield apart + 1
+
+
+def test_a_generator_does_not_see_variables_of_what_walks_it():
+    def walks(x):
+        apart = x
+        total = 0
+        for value in of_globals():
+            total += value * apart
+        return list(of_globals()), total, [v + apart for v in of_globals()], sum(v for v in of_globals())
+
+    check(walks, 7)

@@ -361,7 +361,7 @@ def test_changes_by_host_functions_are_refused(name):
 
 def test_a_host_function_may_change_what_compiled_code_does_not_hold():
     for mode in MODES:
-        space = _changed(lambda space: (space["items"].append(3), space["state"].__dict__.update(n=2), space["grid"].fill(7.0)))
+        space = _changed(lambda space: (space["items"].append(3), space["state"].__dict__.update(n=2), space["grid"].fill(7.0)) and None)
         f = _function(space, "def f():\n    a = grid[0]\n    step()\n    return a, grid[0], number\n")
         assert jitted(f, mode)() == (0.0, 7.0, 1.5) and space["items"] == [1, 2, 3]
 

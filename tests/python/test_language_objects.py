@@ -933,3 +933,41 @@ def test_methods_of_namedtuples_are_known_by_what_they_are(mode):
 
     assert jitted(pairs, mode)(1.5) == pairs(1.5)
     assert jitted(longer, mode)(Longer(1, 2)) == longer(Longer(1, 2))
+
+
+class Bare:
+    pass
+
+
+def test_instances_beside_arrays_of_strings():
+    names = np.array(["a", "b"])
+    for function in (lambda p, a: p == a, lambda p, a: a == p, lambda p, a: p != a, lambda p, a: a != p):
+        for mode in MODES:
+            with pytest.raises(ingot.UnsupportedError, match="an array of dtype <U1"):
+                jitted(function, mode)(Bare(), names)
+
+
+class Hidden:
+    def __init__(self, __x):
+        self.x = __x
+
+    def moved(self, __by, *__more):
+        __y = self.x + __by
+        for __i in range(3):
+            __y += __i
+        return __y, [__k + __by for __k in __more], __scale
+
+    def counted(self, __n):
+        for __i in range(__n):
+            yield __i * self.x
+
+
+_Hidden__scale = 2.5
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_private_names_of_variables(mode):
+    def f(p, x):
+        return p.moved(x, 1, 2), list(p.counted(3)), Hidden(x).x
+
+    assert jitted(f, mode)(Hidden(1), 4) == f(Hidden(1), 4)
