@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+import types
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,8 @@ def _of_kind(kind: Any, given: tuple, sites: tuple[_errors.Site, ...]) -> BaseEx
 
 def _copied(known: BaseException) -> BaseException:
     error = type(known).__new__(type(known), *known.args)
+    if not isinstance(type(known).__init__, types.FunctionType):
+        error.__init__(*known.args)  # Python's own keep some arguments beside `args`
     error.__dict__.update(known.__dict__)
     for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
         if hasattr(known, name):

@@ -369,7 +369,8 @@ std::optional<Value> Evaluator::made_by_module(const nb::object& module, const s
   if (names.contains(key) || of_class.is_valid() || !names.contains("__getattr__")) return std::nullopt;
   const nb::object getter = names["__getattr__"];
   const std::string own = names.contains("__name__") ? text_of(names["__name__"]) : std::string();
-  if (own == "numpy" || own.starts_with("numpy.")) return std::nullopt;
+  const std::string package = own.substr(0, own.find('.'));
+  if (package == "numpy" || package == "ingot") return std::nullopt;
   guards_.push_back({names, name, {}});
   guards_.push_back({names, "__getattr__", getter});
   Call call{.positional = {Static{key}}, .keywords = {}, .name = "__getattr__", .node = e};
