@@ -60,12 +60,14 @@ class Execution {
   runtime::Context& context() { return context_; }
   runtime::Call& call() { return call_; }
 
-  /// Runs something with the GIL; keeps what it raises, until the next time.
+  /// Runs something with the GIL, in the floating-point state that the thread had outside; what it changes of
+  /// that holds for the next such time, and from the end of the call. Keeps what it raises, until then.
   template <class Fn>
   runtime::Status with_gil(Fn&& fn) {
     gil_.hold();
     pending_.reset();
     runtime::Status status = 0;
+    const OuterFloatState outer(call_.outer_state());
     try {
       resting_at_the_end(fn);
     } catch (nb::python_error& error) {
@@ -78,6 +80,24 @@ class Execution {
   }
 
  private:
+  /// The thread's floating-point state outside a call of compiled code, for the time of its life.
+  class OuterFloatState {
+   public:
+    explicit OuterFloatState(base::FloatState& outer) : outer_(outer), inner_(base::FloatState::current()) {
+      if (outer_ != inner_) outer_.set();
+    }
+    ~OuterFloatState() {
+      outer_ = base::FloatState::current();
+      if (outer_ != inner_) inner_.set();
+    }
+    OuterFloatState(const OuterFloatState&) = delete;
+    OuterFloatState& operator=(const OuterFloatState&) = delete;
+
+   private:
+    base::FloatState& outer_;
+    base::FloatState inner_;
+  };
+
   static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr, &Execution::let_go};
 
   void forget();

@@ -11,6 +11,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/float_state.h"
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
 #include "runtime/context.h"
@@ -35,6 +36,7 @@ thread_local bool holds = false;
 thread_local int own = 0;  ///< of those under way, the ones that this thread is in
 
 PyObject* call_here(PyObject* callable, PyObject* const* arguments, size_t count) {
+  const base::InFloatState state;  // what is folded is computed in the default one
   ++under_way;
   ++own;
   PyObject* const result = PyObject_Vectorcall(callable, arguments, count, nullptr);
@@ -95,6 +97,7 @@ void CallElsewhere::make() {
 void* make_call(void* given) {
   const std::unique_ptr<std::shared_ptr<CallElsewhere>> call(
       static_cast<std::shared_ptr<CallElsewhere>*>(given));
+  base::FloatState().set();  // threads begin with their maker's
   const PyGILState_STATE state = PyGILState_Ensure();
   (*call)->make();
   PyGILState_Release(state);

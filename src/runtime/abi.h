@@ -102,6 +102,8 @@ struct Context {
   uint32_t skipped;   ///< how many did not since `last_read`
   /// Of code for a device: the `devices::Device` on which all arrays are. Null: the host.
   void* device;
+  /// The word of the floating-point state that the code runs in (base/float_state.h); 0: the default one.
+  uint32_t float_state;
 };
 
 /// What the program around the runtime does on request of the code.
@@ -129,6 +131,7 @@ inline constexpr size_t kContextAttentionOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
 inline constexpr size_t kContextHooksOffset = 344;
 inline constexpr size_t kContextStackLimitOffset = 360;
+inline constexpr size_t kContextFloatStateOffset = 400;
 inline constexpr size_t kErrorStatusOffset = 0;
 inline constexpr size_t kErrorSiteOffset = 4;
 inline constexpr size_t kErrorArgumentsOffset = 8;

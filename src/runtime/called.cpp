@@ -1,3 +1,4 @@
+#include "base/float_state.h"
 #include "base/math/kernels/rare.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
@@ -44,6 +45,14 @@ Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t coun
   __builtin_ia32_sfence();
   return Pool::run(context, turns, data, count, grain);
 }
+
+uint32_t ingot_v1_enter_default_state() noexcept {
+  const auto before = base::FloatState::current();
+  base::FloatState().set();
+  return before.word();
+}
+
+void ingot_v1_leave_default_state(uint32_t before) noexcept { base::FloatState::of_word(before).set(); }
 
 namespace kernels = base::math::kernels;
 

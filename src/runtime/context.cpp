@@ -83,6 +83,7 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.unread = 0;
   context.skipped = 0;
   context.device = nullptr;
+  context.float_state = 0;
   return context;
 }
 
@@ -155,7 +156,15 @@ Status Call::run(Entry entry, void** slots) {
   reset();
   clear(context_.error);
   set_stack_limit(context_);
+  outer_state_ = base::FloatState::current();
+  const base::FloatState own = context_.device != nullptr ? base::FloatState() : outer_state_.without_traps();
+  context_.float_state = own.word();
+  if (own != outer_state_) [[unlikely]]
+    own.set();
   const Status status = entry(&context_, slots);
+  // What runs outside meanwhile may have changed the outer one.
+  if (own != outer_state_) [[unlikely]]
+    outer_state_.set();
   context_.error.status = status;
   if (status != 0) reset();
   return status;

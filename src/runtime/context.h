@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/float_state.h"
 #include "runtime/abi.h"
 
 namespace ingot::runtime {
@@ -51,7 +52,13 @@ class Call {
 
   /// Runs `entry`. If it fails, `Context::error` says why and every buffer that it allocated has been freed;
   /// if it succeeds, they live as long as this object or until they are taken.
+  ///
+  /// The code runs in the thread's floating-point state, but that nothing traps: lanes compute what the
+  /// program does not ask for. Code for a device, which has a state of its own, runs in the default one.
   Status run(Entry entry, void** slots);
+
+  /// While `run` runs: the state that the thread had before and gets back at the end.
+  base::FloatState& outer_state() { return outer_state_; }
 
   /// Hands out the buffer of a result. Null if it is none of this call's: an argument's, or one taken before
   /// (two results may view the same buffer).
@@ -61,6 +68,7 @@ class Call {
   void reset();
 
   Context& context_;
+  base::FloatState outer_state_;
 };
 
 }  // namespace ingot::runtime

@@ -37,6 +37,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "base/float_state.h"
 #include "runtime/context.h"
 #include "runtime/symbols.h"
 
@@ -66,9 +67,10 @@ struct Loop {
   int64_t count;
   int64_t piece;  ///< turns
   int participants;
-  std::atomic<int> helpers;     ///< threads of the pool that have come
-  uint32_t attention;           ///< what they poll: set when the loop is to be left; atomic
-  std::atomic<int64_t> failed;  ///< the first piece that is known to have failed
+  base::FloatState float_state;  ///< the owner's
+  std::atomic<int> helpers;      ///< threads of the pool that have come
+  uint32_t attention;            ///< what they poll: set when the loop is to be left; atomic
+  std::atomic<int64_t> failed;   ///< the first piece that is known to have failed
   pthread_mutex_t error_mutex;
   Error error;  ///< of that piece
   Share shares[Pool::kMaxThreads];
@@ -168,6 +170,8 @@ void help() {
   if (participant >= pool.loop.participants) return;
   Context context = make_context(&pool.loop.attention);
   set_stack_limit(context);
+  const base::InFloatState state(pool.loop.float_state);
+  context.float_state = pool.loop.float_state.word();
   const Call call(context);
   take_pieces(participant, [&](int64_t piece, int64_t begin, int64_t end) {
     context.error.caller_count = 0;  // of a piece that has failed
@@ -273,6 +277,7 @@ void prepare(Turns turns, void* data, int64_t count, int64_t grain, int particip
   if (loop.piece >= 4 * kWholeVectors)
     loop.piece = (loop.piece + kWholeVectors - 1) / kWholeVectors * kWholeVectors;
   loop.participants = participants;
+  loop.float_state = base::FloatState::current();
   loop.helpers.store(0, std::memory_order_relaxed);
   attention().store(0, std::memory_order_relaxed);
   loop.failed.store(INT64_MAX, std::memory_order_relaxed);

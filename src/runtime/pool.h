@@ -16,7 +16,7 @@ using Turns = Status (*)(Context* context, void* data, int64_t begin, int64_t en
 /// loop first needs them. One loop at a time has it; a loop that finds it taken - by another thread, or since
 /// it stands in a turn of a parallel loop - runs on its own thread alone. So calls neither wait for each
 /// other nor hang, and whoever waits, waits only for turns that have begun: a thread that wakes up late is
-/// not missed.
+/// not missed. All threads run a loop in the floating-point state of the one that has asked for it.
 ///
 /// Idle threads look for work for some microseconds and then sleep. They block all signals, never touch the
 /// embedding program, and end with the process. A forked child starts with no threads and gets its own.

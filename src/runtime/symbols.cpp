@@ -26,6 +26,8 @@ namespace ingot::runtime {
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
   X("ingot_v1_parallel", ingot_v1_parallel)                                                            \
+  X("ingot_v1_enter_default_state", ingot_v1_enter_default_state)                                      \
+  X("ingot_v1_leave_default_state", ingot_v1_leave_default_state)                                      \
   X("ingot_v1_device_allocate", ingot_v1_device_allocate)                                              \
   X("ingot_v1_device_launch", ingot_v1_device_launch)                                                  \
   X("ingot_v1_device_read", ingot_v1_device_read)                                                      \

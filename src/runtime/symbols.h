@@ -40,6 +40,10 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
 Status ingot_v1_poll(Context* context) noexcept;
 /// `Pool::run` of turns that the code itself has.
 Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept;
+/// Makes the thread's floating-point state the default one; the word of what it was (base/float_state.h).
+uint32_t ingot_v1_enter_default_state() noexcept;
+/// Makes it what it was.
+void ingot_v1_leave_default_state(uint32_t before) noexcept;
 /// Replaces, where x[i] > limit, the parts of x[i] = quadrant * pi/2 + (high + low) by those of
 /// base::math::kernels::reduce_by_half_pi; for float those of x[i] + turn * pi/2 = half_turns * pi + rest.
 void ingot_v1_reduce_angles_f64(const double* x, double* high, double* low, int64_t* quadrant, double limit,

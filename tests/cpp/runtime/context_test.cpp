@@ -56,6 +56,31 @@ TEST(Allocate, refuses_impossible_sizes_with_a_memory_error) {
   }
 }
 
+TEST(Call, runs_in_the_floating_point_state_of_the_caller_without_traps) {
+  constexpr uint32_t kUpward = 0x4000;
+  constexpr uint32_t kDivisionTraps = 0x0200;
+  const auto entry = [](Context* context, void** slots) -> Status {
+    EXPECT_EQ(base::FloatState::current().word(), context->float_state);
+    *static_cast<uint32_t*>(slots[0]) = context->float_state;
+    return 0;
+  };
+  for (const uint32_t word : {0u, kUpward, kUpward | kDivisionTraps}) {
+    const base::InFloatState state(base::FloatState::of_word(word));
+    Context context = make_context();
+    Call call(context);
+    uint32_t seen = 1;
+    void* slots[] = {&seen};
+    EXPECT_EQ(call.run(entry, slots), 0);
+    EXPECT_EQ(seen, word & kUpward);
+    EXPECT_EQ(base::FloatState::current().word(), word);
+    int device = 0;  // code for a device runs in the default state
+    context.device = &device;
+    EXPECT_EQ(call.run(entry, slots), 0);
+    EXPECT_EQ(seen, 0u);
+    EXPECT_EQ(base::FloatState::current().word(), word);
+  }
+}
+
 TEST(Release, leaves_null_and_arguments_alone) {
   Context context = make_context();
   const Call call(context);

@@ -82,6 +82,28 @@ TEST(Pool, uses_several_threads) {
   EXPECT_TRUE(met);
 }
 
+TEST(Pool, runs_a_loop_in_the_floating_point_state_of_the_caller) {
+  const Threads set(2);
+  constexpr uint32_t kUpward = 0x4000;
+  for (const uint32_t word : {0u, kUpward, 0u}) {
+    const base::InFloatState state(base::FloatState::of_word(word));
+    std::atomic<int> inside = 0;
+    std::atomic<int> strange = 0;
+    Context context = make_context();
+    const Call call(context);
+    run(context, 2, 1, [&](Context* used, int64_t, int64_t) {
+      ++inside;
+      for (int wait = 0; wait < 5000 && inside < 2; ++wait)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (base::FloatState::current().word() != word) ++strange;
+      if (used != &context && used->float_state != word) ++strange;
+      return 0;
+    });
+    EXPECT_EQ(inside, 2);
+    EXPECT_EQ(strange, 0);
+  }
+}
+
 TEST(Pool, runs_small_loops_and_those_of_one_thread_on_the_caller) {
   const auto self = std::this_thread::get_id();
   const auto is_alone = [&](int threads, int64_t count, int64_t grain) {
