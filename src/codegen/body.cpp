@@ -2,12 +2,13 @@
 
 namespace ingot::codegen {
 
-Body::Body(Unit& unit, const ir::Function& source, llvm::Function* target)
+Body::Body(Unit& unit, const ir::Function& source, llvm::Function* target, FloatStates states)
     : unit_(unit),
       source_(source),
       target_(target),
+      states_(states),
       b_(llvm::BasicBlock::Create(unit.context, "entry", target)),
-      scalars_(unit, b_, source.relaxations()),
+      scalars_(unit, b_, source.relaxations(), states),
       parts_(source.node_count()) {}
 
 std::optional<Parts> Body::emit_region(RegionId region, const Parts& arguments) {

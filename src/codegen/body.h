@@ -20,7 +20,8 @@ class Reduction;
 /// what it can call - is said by what derives from this (`HostFunction`).
 class Body {
  public:
-  Body(Unit& unit, const ir::Function& source, llvm::Function* target);
+  Body(Unit& unit, const ir::Function& source, llvm::Function* target,
+       FloatStates states = FloatStates::Default);
   virtual ~Body() = default;
   Body(const Body&) = delete;
   Body& operator=(const Body&) = delete;
@@ -202,6 +203,7 @@ class Body {
   Unit& unit_;
   const ir::Function& source_;
   llvm::Function* target_;
+  FloatStates states_;
   Builder b_;
   Scalars scalars_;
   std::optional<Piece> piece_;

@@ -200,7 +200,7 @@ std::vector<Reduction> Body::reductions_of(NodeId loop) {
   const auto combiners = source_.ints(loop);
   std::vector<Reduction> reductions;
   for (size_t i = 0; i < combiners.size(); ++i)
-    reductions.emplace_back(unit_, b_, source_.relaxations(), static_cast<ir::Op>(combiners[i]),
+    reductions.emplace_back(unit_, b_, source_.relaxations(), states_, static_cast<ir::Op>(combiners[i]),
                             dtype(source_.operand(loop, i + 1)));
   return reductions;
 }

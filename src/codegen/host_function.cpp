@@ -6,25 +6,40 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-void emit_entry(Unit& unit, const ir::Function& source, bool recursive) {
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive, bool depends_on_state) {
   llvm::Type* const pointer = llvm::PointerType::getUnqual(unit.context);
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(unit.context), {pointer, pointer}, false);
   auto* const function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                                 entry_symbol(source.name()), unit.module);
   function->setDoesNotThrow();
-  HostFunction(unit, source, function, HostFunction::Form::Entry, recursive).emit();
+  llvm::Function* other = nullptr;
+  if (depends_on_state) {
+    other = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
+                                   "ingot_in_any_state_" + source.name(), unit.module);
+    other->setDoesNotThrow();
+  }
+  using Form = HostFunction::Form;
+  HostFunction(unit, source, function, Form::Entry, recursive, FloatStates::Default).emit(other);
+  if (other != nullptr) HostFunction(unit, source, other, Form::Entry, recursive, FloatStates::Any).emit();
 }
 
-void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive) {
-  HostFunction(unit, source, target, HostFunction::Form::Internal, recursive).emit();
+void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive,
+                   FloatStates states) {
+  HostFunction(unit, source, target, HostFunction::Form::Internal, recursive, states).emit();
 }
 
 HostFunction::HostFunction(Unit& unit, const ir::Function& source, llvm::Function* target, Form form,
-                           bool recursive)
-    : LaneBody(unit, source, target), form_(form), recursive_(recursive) {}
+                           bool recursive, FloatStates states)
+    : LaneBody(unit, source, target, states), form_(form), recursive_(recursive) {
+  if (states == FloatStates::Default) return;
+  // Rarely run, so it is made with the least effort (glue.h).
+  target_->addFnAttr(llvm::Attribute::OptimizeNone);
+  target_->addFnAttr(llvm::Attribute::NoInline);
+}
 
-void HostFunction::emit() {
+void HostFunction::emit(llvm::Function* other) {
   emit_prologue();
+  if (other != nullptr) leave_to(other);
   scalars_.set_short(form_ == Form::Entry);  // but for what is in loops
   const Parts parameters = take_parameters();
   emit_region(source_.body(), parameters);
@@ -43,6 +58,16 @@ void HostFunction::emit_prologue() {
       target_->addParamAttr(i, llvm::Attribute::NonNull);
   attention_ = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextAttention));
   if (recursive_) check_stack();
+}
+
+void HostFunction::leave_to(llvm::Function* other) {
+  Value* const state = b_.CreateLoad(b_.getInt32Ty(), field(context_, abi::kContextFloatState));
+  Block* const leaves = new_block("state");
+  leave_if(b_.CreateIsNotNull(state), leaves);
+  const auto on = b_.saveIP();
+  b_.SetInsertPoint(leaves);
+  b_.CreateRet(b_.CreateCall(other, {context_, target_->getArg(1)}));
+  b_.restoreIP(on);
 }
 
 Parts HostFunction::take_parameters() {

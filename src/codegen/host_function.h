@@ -4,10 +4,12 @@
 
 namespace ingot::codegen {
 
-/// Emits the entry of a function, by its entry symbol.
-void emit_entry(Unit& unit, const ir::Function& source, bool recursive);
+/// Emits the entry of a function, by its entry symbol. Where its values depend on the thread's floating-point
+/// state, there is code for the default one and code for any, among which the context chooses.
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive, bool depends_on_state);
 /// Emits the body of a function that others call.
-void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive);
+void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive,
+                   FloatStates states);
 
 /// A function that the host runs, as the runtime's ABI has it: it has a context, polls, gives a status,
 /// describes the error that it leaves with in the context, and calls the runtime and other functions. Loops
@@ -19,12 +21,15 @@ class HostFunction final : public LaneBody {
     Internal,
     Turns,  ///< some turns of a loop of the function: `runtime::Turns`
   };
-  HostFunction(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive);
-  void emit();
+  HostFunction(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive,
+               FloatStates states);
+  /// `other`: an entry for any floating-point state, for this one to call where that is not the default.
+  void emit(llvm::Function* other = nullptr);
 
  private:
   // host_function.cpp
   void emit_prologue();
+  void leave_to(llvm::Function* other);
   Parts take_parameters();
   void fill_in(ir::Type type, const ir::ParameterInfo& known, Parts& parts);
   void emit_poll() override;

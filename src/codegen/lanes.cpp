@@ -25,7 +25,8 @@ constexpr int64_t kFewTurns = 128;
 }  // namespace
 
 bool LaneBody::is_vector_loop(NodeId id) const {
-  return source_.attribute(id, 1) != 1 && ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+  return states_ == FloatStates::Default && source_.attribute(id, 1) != 1 &&
+         ir::has_lanes(static_cast<ir::Schedule>(source_.attribute(id, 0)));
 }
 
 Value* LaneBody::widen(Value* part) {

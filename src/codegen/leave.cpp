@@ -108,7 +108,7 @@ void HostFunction::emit_call(NodeId id) {
   const ir::FunctionId callee_id(static_cast<uint32_t>(source_.attribute(id, 0)));
   const int64_t catches = source_.attribute(id, 1);
   const ir::Module::Signature& signature = unit_.source.signature(callee_id);
-  llvm::Function* const callee = unit_.internal(callee_id);
+  llvm::Function* const callee = unit_.internal(callee_id, states_);
   llvm::StructType* const type = unit_.result_struct(signature.results);
   const bool in_memory = unit_.returns_in_memory(signature.results);
   Parts arguments{context_};

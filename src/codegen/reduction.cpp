@@ -21,10 +21,11 @@ double identity_of(ir::Op op) { return op == ir::Op::add ? 0 : 1; }
 
 }  // namespace
 
-Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, ir::Op combiner, DType dtype)
+Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, FloatStates states,
+                     ir::Op combiner, DType dtype)
     : unit_(unit),
       b_(builder),
-      scalars_(unit, builder, relaxations),
+      scalars_(unit, builder, relaxations, states),
       combiner_(combiner),
       dtype_(dtype),
       lane_(base::lane_dtype(dtype)),

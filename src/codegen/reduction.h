@@ -15,7 +15,8 @@ class Reduction {
   static constexpr uint64_t kLanes = 32;
   static constexpr uint64_t kLevels = 64;
 
-  Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, ir::Op combiner, DType dtype);
+  Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, FloatStates states, ir::Op combiner,
+            DType dtype);
 
   bool ordered() const { return ordered_; }
   size_t part_count() const { return types_.size(); }  ///< of a contribution, and of a lane

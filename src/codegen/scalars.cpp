@@ -139,7 +139,8 @@ Parts Scalars::select(Value* condition, const Parts& yes, const Parts& no) {
   return parts;
 }
 
-Scalars::Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations) : unit_(unit), b(builder) {
+Scalars::Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations, FloatStates states)
+    : unit_(unit), states_(states), b(builder) {
   using ir::Relaxation;
   relaxed_.setNoNaNs(relaxations.has(Relaxation::nnan));
   relaxed_.setNoInfs(relaxations.has(Relaxation::ninf));
@@ -151,6 +152,8 @@ Scalars::Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations) : un
 }
 
 Parts Scalars::elementwise(ir::Op op, DType dtype, std::span<const Parts> operands) {
+  if (states_ == FloatStates::Any && ir::wants_default_state(op, dtype))
+    return call_math(op, dtype, operands);
   if (base::is_float(dtype) && has_math(unit_.target, op, dtype))
     return short_ && !any_vector(operands) ? call_math(op, dtype, operands) : kernel(op, dtype, operands);
   if (is_called(op, dtype)) return call_math(op, dtype, operands);
@@ -198,25 +201,54 @@ Parts Scalars::call_math(ir::Op op, DType dtype, std::span<const Parts> operands
   if (base::is_complex(result)) arguments.push_back(home = stack_slot(b, component, 2));
   for (Value* argument : arguments) types.push_back(argument->getType());
   auto* const type = llvm::FunctionType::get(home != nullptr ? b.getVoidTy() : component, types, false);
-  llvm::Function* const callee = unit_.outside(math_symbol(op, dtype), type, true);
+  llvm::Function* callee = unit_.outside(math_symbol(op, dtype), type, true);
   if (base::is_int(dtype) && is_narrow(dtype))
     for (unsigned i = 0; i < operands.size(); ++i) callee->addParamAttr(i, extension_of(dtype));
+  if (states_ == FloatStates::Any && ir::wants_default_state(op, dtype)) callee = in_default_state(callee);
   Value* const value = b.CreateCall(callee, arguments);
   if (home != nullptr)
     return {b.CreateLoad(component, home), b.CreateLoad(component, b.CreateConstGEP1_32(component, home, 1))};
   return {base::is_bool(result) ? b.CreateTrunc(value, b.getInt1Ty()) : value};
 }
 
+/// A function that calls another one in the default state. LLVM moves arithmetic across what changes the
+/// state, so there is none in it, and it is not inlined.
+llvm::Function* Scalars::in_default_state(llvm::Function* callee) {
+  const std::string name = "ingot_default_" + callee->getName().str();
+  if (llvm::Function* known = unit_.find(name)) return known;
+  auto* const function = llvm::Function::Create(callee->getFunctionType(), llvm::GlobalValue::InternalLinkage,
+                                                name, unit_.module);
+  function->setDoesNotThrow();
+  function->addFnAttr(llvm::Attribute::OptimizeNone);
+  function->addFnAttr(llvm::Attribute::NoInline);
+  Builder body(llvm::BasicBlock::Create(unit_.context, "", function));
+  llvm::SmallVector<Value*, 4> arguments;
+  for (llvm::Argument& argument : function->args()) arguments.push_back(&argument);
+  llvm::Type* const word = body.getInt32Ty();
+  Value* const before = body.CreateCall(
+      unit_.outside("ingot_v1_enter_default_state", llvm::FunctionType::get(word, false), false));
+  Value* const result = body.CreateCall(callee, arguments);
+  auto* const leaves = llvm::FunctionType::get(body.getVoidTy(), {word}, false);
+  body.CreateCall(unit_.outside("ingot_v1_leave_default_state", leaves, false), {before});
+  if (result->getType()->isVoidTy()) body.CreateRetVoid();
+  else body.CreateRet(result);
+  return function;
+}
+
+/// Whether f16 is converted by the CPU's instructions, which round as the state says.
+bool Scalars::converts_halves() const {
+  return unit_.instructions.has_halves() && states_ == FloatStates::Default;
+}
+
 Value* Scalars::widen_half(Value* bits) {
-  if (!unit_.instructions.has_halves()) return half_by_helper(true, bits);
+  if (!converts_halves()) return half_by_helper(true, bits);
   llvm::Type* const shape = bits->getType();
   return b.CreateFPExt(b.CreateBitCast(bits, like(shape, b.getHalfTy())), like(shape, b.getFloatTy()));
 }
 
 Value* Scalars::narrow_to_half(Value* value) {
   llvm::Type* const shape = value->getType();
-  if (!unit_.instructions.has_halves() || !shape->getScalarType()->isFloatTy())
-    return half_by_helper(false, value);
+  if (!converts_halves() || !shape->getScalarType()->isFloatTy()) return half_by_helper(false, value);
   return b.CreateBitCast(b.CreateFPTrunc(value, like(shape, b.getHalfTy())), like(shape, b.getInt16Ty()));
 }
 

@@ -19,7 +19,8 @@ unsigned lanes_of(const llvm::Value* value);
 /// operation is on each lane.
 class Scalars {
  public:
-  Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations = {});
+  Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations = {},
+          FloatStates states = FloatStates::Default);
 
   /// From now on the code is to be short rather than fast: kernels of single numbers are called. Gives what
   /// was before.
@@ -49,6 +50,8 @@ class Scalars {
 
  private:
   Parts kernel(ir::Op op, DType dtype, std::span<const Parts> operands);
+  llvm::Function* in_default_state(llvm::Function* callee);
+  bool converts_halves() const;
   llvm::Value* float_to_int(llvm::Value* value, DType to);
   llvm::Value* cast_real(DType from, DType to, llvm::Value* value);
   llvm::Value* half_by_helper(bool widen, llvm::Value* value);
@@ -59,6 +62,7 @@ class Scalars {
 
   Unit& unit_;
   llvm::FastMathFlags relaxed_;
+  FloatStates states_;
   bool short_ = false;
   llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
 

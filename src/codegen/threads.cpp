@@ -103,7 +103,7 @@ void HostFunction::share_turns(Value* count, Value* grain, NodeId loop, const Pa
                                                 "ingot_turns_" + source_.name(), unit_.module);
   function->setDoesNotThrow();
   function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  HostFunction inner(unit_, source_, function, Form::Turns, false);
+  HostFunction inner(unit_, source_, function, Form::Turns, false, states_);
   inner.emit_prologue();
   llvm::DenseMap<Value*, Value*> taken;
   for (unsigned i = 0; i < passed.size(); ++i) {

@@ -12,6 +12,30 @@ void fail_not_lowered(std::string_view what) {
   throw base::InternalError("codegen: not lowered: " + std::string(what));
 }
 
+namespace {
+
+/// Whether a function has values for which code for the default floating-point state and code for any differ:
+/// those of elementary functions, and of f16, which is rounded to nearest, as NumPy's is.
+bool computes_in_default_state(const ir::Function& function) {
+  const auto differs = [&](ir::Op op, ir::Type operand) {
+    return operand.is_scalar() && ir::wants_default_state(op, operand.dtype());
+  };
+  for (uint32_t i = 0; i < function.node_count(); ++i) {
+    const ir::NodeId node(i);
+    const ir::Op op = function.op(node);
+    if (function.type(node).is_scalar() && function.type(node).dtype() == DType::Float16) return true;
+    if (ir::info(op).elementwise && differs(op, function.type(function.operand(node, 0)))) return true;
+    if (op != ir::Op::parallel_for) continue;
+    const auto combiners = function.ints(node);
+    for (size_t k = 0; k < combiners.size(); ++k)
+      if (differs(static_cast<ir::Op>(combiners[k]), function.type(function.operand(node, k + 1))))
+        return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_module, Unit* outer)
     : source(ir_module),
       target(cpu),
@@ -19,8 +43,11 @@ Unit::Unit(const ir::Module& ir_module, const Target& cpu, llvm::Module& llvm_mo
       module(llvm_module),
       context(llvm_module.getContext()),
       outer_(outer),
-      internals_(ir_module.function_count()),
-      recursive_(ir::recursive_functions(ir_module)) {}
+      recursive_(ir::recursive_functions(ir_module)),
+      depends_on_state_(ir_module.function_count()) {
+  if (target.kernels != nullptr) return;
+  depends_on_state_ = ir::functions_reaching(ir_module, computes_in_default_state);
+}
 
 Unit::~Unit() = default;
 
@@ -104,8 +131,10 @@ const ir::Function& Unit::body(ir::FunctionId id) const {
   return *function;
 }
 
-llvm::Function* Unit::internal(ir::FunctionId id) {
-  if (llvm::Function* known = internals_[id.index]) return known;
+llvm::Function* Unit::internal(ir::FunctionId id, FloatStates states) {
+  if (!depends_on_state(id)) states = FloatStates::Default;
+  llvm::Function*& known = internals_[{id.index, states}];
+  if (known != nullptr) return known;
   llvm::Type* const pointer = llvm::PointerType::getUnqual(context);
   const ir::Module::Signature& signature = source.signature(id);
   Types parameters{pointer};
@@ -120,21 +149,20 @@ llvm::Function* Unit::internal(ir::FunctionId id) {
     returned = llvm::StructType::get(context, members);
   }
   auto* const type = llvm::FunctionType::get(returned, parameters, false);
-  auto* const function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
-                                                "ingot_function_" + signature.name, module);
-  function->setDoesNotThrow();
-  function->setCallingConv(llvm::CallingConv::Fast);
-  internals_[id.index] = function;
-  wanted_.push_back(id);
-  return function;
+  known = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "ingot_function_" + signature.name,
+                                 module);
+  known->setDoesNotThrow();
+  known->setCallingConv(llvm::CallingConv::Fast);
+  wanted_.emplace_back(id, states);
+  return known;
 }
 
 void Unit::emit(std::span<const ir::FunctionId> entries, bool want_kernels) {
-  for (ir::FunctionId id : entries) emit_entry(*this, body(id), recursive(id));
+  for (ir::FunctionId id : entries) emit_entry(*this, body(id), recursive(id), depends_on_state(id));
   while (!wanted_.empty()) {
-    const ir::FunctionId id = wanted_.front();
+    const auto [id, states] = wanted_.front();
     wanted_.pop_front();
-    emit_internal(*this, body(id), internals_[id.index], recursive(id));
+    emit_internal(*this, body(id), internals_.at({id.index, states}), recursive(id), states);
   }
   if (device_) device_->finish(want_kernels);
 }

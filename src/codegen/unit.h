@@ -6,11 +6,13 @@
 #include <llvm/IR/Module.h>
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "codegen/compile.h"
@@ -31,6 +33,11 @@ using Parts = llvm::SmallVector<llvm::Value*, 2>;
 using Types = llvm::SmallVector<llvm::Type*, 4>;
 
 class DeviceCode;
+
+/// The floating-point states of the thread (base/float_state.h) that code gives the right values in. Code for
+/// the default one is fast; in code for any, functions that want the default state are called and switch to
+/// it.
+enum class FloatStates : uint8_t { Default, Any };
 
 class Unit {
  public:
@@ -60,11 +67,15 @@ class Unit {
   /// @name Functions
   /// `Status (Context*, parts..., result_struct*)`, or without the last parameter where results are not in
   /// memory: `{Status, results...} (Context*, parts...)`. Asks for its body.
-  llvm::Function* internal(ir::FunctionId id);
+  /// `states`: what the caller is for.
+  llvm::Function* internal(ir::FunctionId id, FloatStates states);
   /// Emits entries and all they reach. `want_kernels`: the texts of their kernels are asked for.
   void emit(std::span<const ir::FunctionId> entries, bool want_kernels = false);
   /// Whether the function may call itself, perhaps through others.
   bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
+  /// Whether values of the function, or of those that it calls, depend on the thread's floating-point state
+  /// in another way than arithmetic does. Code for devices has a state of its own.
+  bool depends_on_state(ir::FunctionId id) const { return depends_on_state_[id.index]; }
 
   /// A declared function of the outside; `pure`: depends on its arguments' values alone.
   llvm::Function* outside(std::string_view name, llvm::FunctionType* type, bool pure);
@@ -87,9 +98,10 @@ class Unit {
 
   Unit* outer_;
   std::unique_ptr<DeviceCode> device_;
-  std::vector<llvm::Function*> internals_;
-  std::deque<ir::FunctionId> wanted_;
+  std::map<std::pair<uint32_t, FloatStates>, llvm::Function*> internals_;
+  std::deque<std::pair<ir::FunctionId, FloatStates>> wanted_;
   std::vector<bool> recursive_;
+  std::vector<bool> depends_on_state_;
   std::unordered_map<std::string, uint32_t> site_numbers_;
 };
 

@@ -15,6 +15,7 @@ static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
 static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
+static_assert(abi::kContextFloatState == runtime::kContextFloatStateOffset);
 static_assert(abi::kErrorStatus == runtime::kErrorStatusOffset);
 static_assert(abi::kErrorPlace == runtime::Error::kPlace);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);

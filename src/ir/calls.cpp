@@ -41,4 +41,24 @@ std::vector<bool> recursive_functions(const Module& module) {
   return recursive;
 }
 
+std::vector<bool> functions_reaching(const Module& module, bool (*holds)(const Function&)) {
+  const Callees callees = callees_of(module);
+  std::vector<bool> reaching(callees.size());
+  std::vector<std::vector<uint32_t>> callers(callees.size());
+  std::vector<uint32_t> open;
+  for (uint32_t i = 0; i < callees.size(); ++i) {
+    for (const uint32_t callee : callees[i]) callers[callee].push_back(i);
+    if (module.function(FunctionId(i)) != nullptr && holds(*module.function(FunctionId(i))))
+      open.push_back(i);
+  }
+  while (!open.empty()) {
+    const uint32_t at = open.back();
+    open.pop_back();
+    if (reaching[at]) continue;
+    reaching[at] = true;
+    open.insert(open.end(), callers[at].begin(), callers[at].end());
+  }
+  return reaching;
+}
+
 }  // namespace ingot::ir

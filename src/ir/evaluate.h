@@ -12,7 +12,7 @@ namespace ingot::ir {
 /// Applies an elementwise op to `count` elements: element i of `a` and `b` lies i strides (bytes) on, a
 /// stride of 0 repeats the first; results lie one after the other. `b` of a unary op is not looked at.
 /// Elements need not be aligned; those of bool are 0 or 1. The result may take the place of an operand of the
-/// same stride.
+/// same stride. The thread's floating-point state decides the values; see `wants_default_state`.
 using ElementLoop = void (*)(const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* out,
                              int64_t count);
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/float_state.h"
 #include "ir/evaluate.h"
 #include "ir/interpreter_machine.h"
 
@@ -48,7 +49,13 @@ void apply(Step& step, ElementLoop loop) {
 
 }  // namespace
 
-void interp_elementwise(Step& step) { apply(step, element_loop(step.op(), step.type(0).dtype())); }
+void interp_elementwise(Step& step) {
+  const DType dtype = step.type(0).dtype();
+  const ElementLoop loop = element_loop(step.op(), dtype);
+  if (!wants_default_state(step.op(), dtype)) return apply(step, loop);
+  const base::InFloatState state;
+  apply(step, loop);
+}
 
 void interp_cast(Step& step) { apply(step, cast_loop(step.type(0).dtype(), step.type().dtype())); }
 

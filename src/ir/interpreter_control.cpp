@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/float_state.h"
 #include "base/message.h"
 #include "base/random.h"
 #include "base/reduction.h"
@@ -136,10 +137,14 @@ std::vector<Value> failed_results(const Function& function, NodeId node, base::E
 
 }  // namespace
 
-Combiner::Combiner(Op op, DType dtype) : apply_(element_loop(op, dtype)), identity_(identity_of(op, dtype)) {}
+Combiner::Combiner(Op op, DType dtype)
+    : apply_(element_loop(op, dtype)),
+      in_default_state_(wants_default_state(op, dtype)),
+      identity_(identity_of(op, dtype)) {}
 
 Scalar Combiner::operator()(const Scalar& a, const Scalar& b) const {
   Scalar result;
+  const base::InFloatState state(in_default_state_ ? base::FloatState() : base::FloatState::current());
   apply_(a.bits.data(), 0, b.bits.data(), 0, result.bits.data(), 1);
   return result;
 }

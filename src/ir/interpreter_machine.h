@@ -251,6 +251,7 @@ class Combiner {
 
  private:
   void (*apply_)(const void*, int64_t, const void*, int64_t, void*, int64_t);
+  bool in_default_state_;
   std::optional<Scalar> identity_;
 };
 

@@ -186,6 +186,13 @@ bool is_long(Op op) {
   return info(op).elementwise && info(op).cost >= kLong;
 }
 
+bool wants_default_state(Op op, DType operand) {
+  if (!info(op).elementwise || base::is_bool(operand) || base::is_int(operand)) return false;
+  // These two take bits apart.
+  if (is_long(op)) return op != Op::mantissa && op != Op::exponent;
+  return base::is_complex(operand) && (op == Op::absolute || op == Op::sign || op == Op::sqrt);
+}
+
 namespace {
 
 /// How many real numbers of work a number is.

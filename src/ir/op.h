@@ -135,6 +135,10 @@ int lane_cost_of(Op op, base::DType operand);
 /// Whether an op takes as long as a function of elementary mathematics, whatever the operands' dtype.
 bool is_long(Op op);
 
+/// Whether the value of an elementwise op at operands of this dtype is that of the default floating-point
+/// state (base/float_state.h), whatever the calling thread's is. Others round as the thread does.
+bool wants_default_state(Op op, base::DType operand);
+
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
 
