@@ -265,6 +265,26 @@ def refused(function, *arguments, words=""):
     return message
 
 
+def lie(value):
+    """How the arrays of a result lie in memory: flags, and the axes of more than one index by their strides."""
+    if isinstance(value, (tuple, list)):
+        return [lie(part) for part in value]
+    if not isinstance(value, np.ndarray):
+        return None
+    axes = [axis for axis in range(value.ndim) if value.shape[axis] > 1 and value.size > 0]
+    order = sorted(axes, key=lambda axis: -abs(value.strides[axis]))
+    return value.shape, value.flags.c_contiguous, value.flags.f_contiguous, value.flags.writeable, order
+
+
+def check_layouts(functions, *arguments):
+    """Checks the values of several functions, and that compiled code lays their results out as NumPy does."""
+    for function in functions:
+        expected = outcome(function, copied(arguments))[0]
+        check(function, *arguments, bound=1e-12)
+        got = jitted(function)(*copied(arguments))
+        assert lie(got) == lie(expected), inspect.getsource(function)
+
+
 DTYPES = "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
 ARRAYS = [(np.arange(5) % 3).astype(d) for d in DTYPES]
 SCALARS = [np.dtype(d).type(2) for d in DTYPES]

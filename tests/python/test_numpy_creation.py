@@ -265,3 +265,23 @@ def test_an_array_of_what_no_condition_keeps_is_of_float64():
     for mode in MODES:
         with pytest.raises(ingot.TypeChangeError):
             jitted(kept, mode)(np.arange(4), 7)
+
+
+SPACED = ["bool", "int8", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("dtype", SPACED)
+def test_dtypes_of_evenly_spaced_numbers(dtype):
+    one = np.dtype(dtype).type(1)
+    bound = 1e-2 if dtype == "float16" else 1e-6
+    check(lambda x: (np.linspace(0, x, 3), np.linspace(x, 2, 3), np.linspace(x, 2.5, 3), np.linspace(x, x, 3, True, True)), one)
+    check(lambda x: (np.linspace(x, 2, 1, True, True)[0], np.linspace(x, 2, 0), np.linspace(0, np.array([x, x]), 4)), one)
+    check(lambda x: (np.linspace(0, 5, 1, retstep=True), np.linspace(x, 7, 3, dtype=np.int32), np.linspace(0, 5, 3, False)), one)
+    check(lambda x: (np.logspace(0, x, 3), np.logspace(x, 2, 3, base=2), np.logspace(0, 1, 3, base=[2.0, 3.0])), one, bound=bound)
+    check(lambda x: (np.geomspace(x, 4, 3), np.geomspace(1, x, 2), np.geomspace([x, x], [2, 4], 3, axis=1)), one, bound=bound)
+
+
+def test_grids_of_no_axes():
+    check(lambda: (np.indices(()), np.indices((), float), np.indices((), sparse=True), np.mgrid[()], np.indices((2, 0))))
+    check(lambda: np.indices((2, 3), bool))
+    check(lambda: np.indices((2, 2), bool))

@@ -200,3 +200,23 @@ def test_what_numpy_raises_is_made_for_each_call():
             f(np.array([True]))
         raised.append(caught.value)
     assert raised[0] is not raised[1] and str(raised[0]) == str(raised[1])
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+def test_round_to_any_decimals(dtype):
+    parts = np.array([0.0, -0.0, 0.3, -0.3, 2.5, -2.5, 1234.5678])
+    x = np.abs(parts).astype(dtype) if dtype == "uint8" else parts.astype(dtype)
+    if dtype.startswith("complex"):
+        x = (parts[:, None] + 1j * np.append(parts, [np.inf, np.nan])).astype(dtype)
+        x.imag[0] = -0.0
+    check(lambda x: [np.round(x, d) for d in (0, 1, 2, 5, 23, 308, 309, 400, -1, -2, -24, -308, -309, -400)], x)
+    check(lambda x, d: (x.round(d), np.round(x, -d), np.round(x[0], d)), x, 309)
+    check(lambda x: np.round(x, 1, out=np.zeros(x.shape, np.complex128)), x)
+    check(lambda x: np.round(x, -1, out=np.zeros(x.shape, np.float32)), x)
+    check(lambda x: np.round(x, 1.0), x)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex128"])
+def test_sinc(dtype):
+    x = np.array([0.0, -0.0, 0.5, 0.25, 3, -2, 1e-3]).astype(dtype)
+    check(lambda x: (np.sinc(x), np.sinc(x[0]), np.sinc(0)), x, bound=1e-3 if dtype == "float16" else 1e-6)

@@ -44,3 +44,21 @@ def test_what_raises():
     check(lambda x: np.fft.fft(x, 0), LINE)
     check(lambda x: np.fft.fft(x, norm="none"), LINE)
     check(lambda x: np.fft.fft(x, axis=1), LINE)
+
+
+def test_shifts_along_axes():
+    x = np.arange(12.0).reshape(3, 4)
+    for function in (np.fft.fftshift, np.fft.ifftshift):
+        check(lambda x: (function(x, (0, -1)), function(x, (0, 0)), function(x, [0, -2, 1]), function(x, ()), function(x, np.int64(1))), x)
+        check(lambda x: function(x, 2), x)
+        check(lambda x: function(x, 0.0), x)
+        check(lambda x: function(x, ()), np.array(1.5))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32", "int64"])
+def test_outputs_of_other_dtypes(dtype):
+    x = np.arange(8.0).reshape(2, 4)
+    for given in (x, x.astype(np.complex64)):
+        check(lambda x, out: np.fft.fft(x, out=out), given, np.zeros((2, 4), dtype), bound=1e-5)
+        check(lambda x, out: np.fft.ifft(x, out=(out,)), given, np.zeros((2, 4), dtype), bound=1e-5)
+    check(lambda x: np.fft.fft(x, out=[1]), x)

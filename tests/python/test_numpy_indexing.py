@@ -593,3 +593,9 @@ def test_arrays_that_one_path_alone_gives_are_indices(dtype):
     for n in (0, 1, 2, 3):
         check(stores, np.array([1, 0, 4], dtype), n)
         check(reads, np.array([1, 0, 2], dtype), n)
+
+
+def test_putting_nothing_or_into_a_number():
+    check(lambda x: (np.put(x, 5, []), np.put(x, 0, 7), x.put([-1], [8, 9])), np.array(1.5))
+    check(lambda x: (np.put(x, [5], []), np.put(x, [0, 1], [3])), np.zeros(2))
+    check(lambda x: np.put(x, 1, 7), np.array(1.5))

@@ -129,6 +129,26 @@ def test_deleting(a, mode):
     )
 
 
+def test_inserting_at_one_place_and_several():
+    x = np.arange(5.0)
+    grid = np.arange(6).reshape(2, 3)
+    check(lambda x: (np.insert(x, [2], [98, 99]), np.insert(x, slice(1, 2), [7, 8]), np.insert(x, [-1], []), np.insert(x, [], 3)), x)
+    check(lambda x, k, v: (np.insert(x, k, v), np.insert(x, k[0], v), np.insert(x, k, 2.5)), x, np.array([1]), np.array([7, 8, 9]))
+    check(lambda x, k, v: np.insert(x, k, v), x, np.array([3, -5]), np.array([7, 8]))
+    check(lambda x: (np.insert(x, 1, [[7], [8]], 0), np.insert(x, [1], [[7], [8]], 0), np.insert(x, [1], [7, 8, 9], 1)), grid)
+    check(lambda x: (np.insert(x, 1, 7, -1), np.insert(x, [0, 2], [7, 8], None)), grid)
+    check(lambda x: np.insert(x, [1], [[7, 8]]), x)
+    check(lambda x: np.insert(x, [1.0], [7]), x)
+    check(lambda x: np.insert(x, [0, 1.5], 7), x)
+    check(lambda x: np.insert(x, True, 7), x)
+    check(lambda x: np.insert(x, [True, False, True, False, True], 7), x)
+    check(lambda x: np.insert(x, [6], 7), x)
+    check(lambda x: np.insert(x, -6, 7), x)
+    check(lambda x: np.insert(x, [0, 9], 7), x)
+    check(lambda x: np.insert(x, 1, 300), x.astype(np.uint8))
+    check(lambda x: np.insert(x, 1, 2j), x)
+
+
 @pytest.mark.parametrize("a, mode", GRIDS, ids=IDS)
 def test_inserting(a, mode):
     with_each(
@@ -228,3 +248,28 @@ def test_counts_that_are_arguments():
     check(lambda a, n: np.array_split(a, n), np.arange(7), 3)
     check(lambda a, n: np.rot90(a, n), A, 3)
     check(lambda a: np.trim_zeros(a), np.array([0, 0, 1, 2, 0]))
+
+
+def test_splitting_numbers_lists_and_at_places_of_an_array():
+    x = np.arange(12.0).reshape(4, 3)
+    check(lambda x, k: (np.split(x, k), np.array_split(x, k, 1), np.split(x, np.array([1, -1])), np.hsplit(x, k)), x, np.array([1, 2]))
+    check(lambda x: (np.array_split([1, 2, 3], 2), np.split([1, 2, 3], [1]), np.split(x, np.array(2)), np.split(x, True)), x)
+    for function in (
+        lambda x: np.split(x[0, 0], 1),
+        lambda x: np.split(np.array(1.5), 1),
+        lambda x: np.array_split(np.array(1.5), 2),
+        lambda x: np.array_split(1.5, 2),
+        lambda x: np.split(1.5, [1]),
+        lambda x: np.split([1, 2], 2),
+        lambda x: np.split(x, 2, 2),
+        lambda x: np.array_split(x, 2, -3),
+    ):
+        check(function, x)
+
+
+def test_records_beside_numbers():
+    x = np.zeros(2, [("a", int), ("b", float)])
+    check(lambda x: np.concatenate((x, 1.5)), x)
+    check(lambda x: np.concatenate((x, [1.5, 2])), x)
+    check(lambda x: np.stack((x, 1.5)), x)
+    check(lambda x: np.append(x, 1.5), x)

@@ -1,8 +1,9 @@
 """numpy.linalg: values, dtypes, batches, errors."""
 
+import ingot
 import numpy as np
 import pytest
-from support import check, with_each
+from support import check, difference, outcome, with_each
 
 GENERATOR = np.random.default_rng(0)
 SQUARE = GENERATOR.normal(size=(4, 4))
@@ -176,3 +177,16 @@ def product_with_number(a, b):
 def test_matmul_names_the_number():
     check(product_with_number, np.ones(2), np.float64(2))
     check(product_with_number, np.float64(2), np.ones(2))
+
+
+@pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+def test_conditions_of_matrices_without_an_inverse(p):
+    f = ingot.jit(lambda x: np.linalg.cond(x, p))
+    matrices = [np.zeros((2, 2)), np.ones((2, 2)), np.eye(3), np.array([[1.0, 2], [3, 4]]), np.ones((2, 2), np.float32), 1j * np.eye(2)]
+    matrices += [np.array([np.eye(2), np.ones((2, 2)), [[1, 2], [2, 4.5]]]), np.zeros((0, 2, 2)), np.zeros((0, 0)), np.ones((2, 2), int)]
+    if p != "nuc":
+        matrices.append(np.array([[np.nan, 1], [1, 2]]) if p not in (None, 2, -2) else np.zeros((2, 3)))
+    for x in matrices:
+        expected, error = outcome(np.linalg.cond, (x, p))[:2]
+        got, raised = outcome(f, (x,))[:2]
+        assert type(raised) is type(error) and difference(got, expected, 1e-5) is None, (x, got, expected)

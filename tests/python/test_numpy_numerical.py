@@ -3,7 +3,7 @@
 import ingot
 import numpy as np
 import pytest
-from support import check
+from support import check, difference, outcome
 
 LINE = np.array([0.0, 1.5, 1.0, 4.0, 2.5, -3.0, 7.0])
 PLACES = np.array([0.0, 1.0, 1.5, 3.0, 4.5, 5.0, 8.0])
@@ -22,6 +22,38 @@ def test_differences_otherwise():
     check(lambda x: (np.ediff1d(x, to_begin=-1), np.ediff1d(x, to_end=[8, 9]), np.diff([1, 4, 9])), GRID)
     check(lambda x: np.diff(x, -1), GRID)
     check(lambda x: np.diff(x[0, 0]), GRID)
+
+
+ODD = [0.0, 1.0, np.inf, -np.inf, np.nan, -0.0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_interpolation_among_infinities_and_nan(dtype):
+    draw = np.random.default_rng(3)
+    wanted = np.array([-np.inf, -1, 0, 0.5, 1, 1.5, 2, 3, np.inf, np.nan])
+    f = ingot.jit(lambda x, xp, fp: (np.interp(x, xp, fp), np.interp(0.5, xp, fp), np.interp(np.nan, xp, fp)))
+    for size in (1, 2, 3, 4, 5, 9, 20):
+        for kind in range(6):
+            places = np.sort(draw.normal(size=size))
+            values = draw.normal(size=size) if kind < 3 else draw.choice(ODD, size)
+            if kind % 3 == 1:
+                places = np.sort(draw.choice(ODD[:4], size))
+            if kind % 3 == 2:
+                places[draw.integers(size)] = np.nan
+            if dtype == "complex128":
+                values = values + 0j
+                values.imag = draw.choice(ODD, size)
+            arguments = (wanted, places, values)
+            assert difference(f(*arguments), outcome(f.__wrapped__, arguments)[0]) is None, arguments
+
+
+def test_interpolation_in_a_period():
+    check(lambda x: np.interp(x, [0, 1, 2.5], [1, 2, 4], period=2.0), PLACES)
+    check(lambda x: np.interp(x, [0, 1, 2.5], [1, 2j, 4], 7, 8, period=-3), PLACES)
+    check(lambda x: np.interp(x, [0, 1], [1, 2], period=0), PLACES)
+    check(lambda x: np.interp(x, np.zeros((1, 2)), [1, 2], period=1), PLACES)
+    check(lambda x: np.interp(x, [0.0], [1, 2], period=1), PLACES)
+    check(lambda x: np.interp(x, np.array(1.0), [1, 2]), PLACES)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
@@ -85,3 +117,21 @@ def test_windows(count):
     near = ingot.jit(lambda n: (np.hanning(n), np.blackman(n)))(count)
     for got, wanted in zip(near, (np.hanning(count), np.blackman(count))):
         assert got.dtype == wanted.dtype and got.shape == wanted.shape and np.allclose(got, wanted, rtol=0, atol=1e-15)
+
+
+def test_polynomials_of_numbers():
+    check(lambda: (np.polymul(3, 2), np.polymul([1, 2, 3], 2.5), np.polymul(2j, [0, 0]), np.polymul([-0.0], 1), np.polymul([], [1])))
+    check(lambda x: (np.polymul(x[0], np.float32(2)), np.polydiv(3, 2), np.polyadd(3, [1, 2]), np.polyint([1, 2], 2, [3, 4, 5])), GRID)
+    check(lambda x: (np.polyder([1, 2, 3], 1.5), np.polyint([1.0], 1.5), np.polyval(x, 2.0)), GRID)
+    for function in (
+        lambda x: np.polyval(3, 2),
+        lambda x: np.polyder(3),
+        lambda x: np.polyint(3),
+        lambda x: np.polyint([1], 3, [1, 2]),
+        lambda x: np.polymul(x, [1, 2]),
+        lambda x: np.polydiv(x, [1, 2]),
+        lambda x: np.polydiv([1.0, 2], x),
+        lambda x: np.poly(3),
+        lambda x: np.roots(3),
+    ):
+        check(function, GRID)

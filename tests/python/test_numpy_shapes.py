@@ -327,3 +327,63 @@ def test_counts_of_repeats():
         check(lambda a, n: np.repeat(a, n), line, repeats)
     for shape, axis in (((0,), None), ((0, 3), 1), ((3, 0), 0), ((3, 0), 1)):
         check(lambda a, n: np.repeat(a, n, axis=axis), np.zeros(shape), -1)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "complex64"])
+def test_copyto_casts_numbers_by_a_rule(dtype):
+    x = np.zeros(3, dtype)
+    for casting, values in (("same_kind", (2.5, 2, True, -1, 2j, np.float32(1), np.array(2.5))), ("equiv", (2, 2.5)), ("unsafe", (2j,)), ("odd", (1,))):
+        for value in values:
+            check(lambda x, value: np.copyto(x, value, casting), x, value, modes=("compiled",))
+    check(lambda x: (np.copyto(x, 2), np.copyto(x, [True, False, True])), x)
+
+
+def test_copyto_where():
+    x = np.zeros((2, 3))
+    check(lambda x, y, m: np.copyto(x, y, where=m), x, np.arange(3.0), np.array([True, False, True]))
+    check(lambda x: (np.copyto(x, 1, where=[1, 0, 1]), np.copyto(x, 2, where=False), np.copyto(x, 3, where=[[True], [False]])), x)
+    check(lambda x, m: np.copyto(x, 1, where=m), x, np.array([1, 0, 1]))
+    check(lambda x, m: np.copyto(x, 1, where=m), x, np.array([True, False]))
+
+
+def test_axes_of_numbers():
+    """Of arrays of no axis: what has an axis 0, and -1, all the same."""
+    x = np.array(2.5)
+    check(lambda x: (np.nanmean(x, 0), np.nanvar(x, -1), np.nanstd(x, 0), np.nansum(x, -1), np.max(x, 0), np.any(x, -1)), x)
+    check(lambda x: (np.repeat(x, 2, 0), np.repeat(x, [3], -1), np.take(x, [0, 0], 0), np.compress([True], x, -1)), x)
+    check(lambda x: (np.squeeze(x[()], ()), np.squeeze(x, 0), np.packbits(x > 0, 0), np.unpackbits(x.astype(np.uint8), -1)), x)
+    for function in (
+        lambda x: np.mean(x, 0),
+        lambda x: np.nanmean(x, 1),
+        lambda x: np.repeat(x, 2, 1),
+        lambda x: np.nanmean(x.astype(np.int64), 0),
+        lambda x: np.average(x, 0),
+        lambda x: np.unwrap(x, axis=0),
+        lambda x: np.roll(x, 1, ()),
+        lambda x: np.add.accumulate(x, 0),
+    ):
+        check(function, x)
+
+
+def test_bools_are_axes_of_some_functions_only():
+    x = np.arange(6.0).reshape(2, 3)
+    check(lambda x: (np.moveaxis(x, True, 0), np.median(x, True), np.sort(x, True), np.diff(x, axis=True), np.linalg.norm(x, axis=False)), x)
+    for function in (
+        lambda x, a: x.sum(a),
+        lambda x, a: x.max(axis=(a,)),
+        lambda x, a: np.mean(x, a),
+        lambda x, a: np.std(x, a),
+        lambda x, a: np.nanvar(x, a),
+        lambda x, a: np.add.reduce(x, a),
+        lambda x, a: np.add.accumulate(x, a),
+        lambda x, a: np.cumsum(x, a),
+        lambda x, a: np.argmax(x, a),
+        lambda x, a: np.argsort(x, a),
+        lambda x, a: np.argpartition(x, 0, a),
+        lambda x, a: np.take(x, 0, a),
+        lambda x, a: np.repeat(x, 2, a),
+        lambda x, a: np.squeeze(x, a),
+        lambda x, a: np.unwrap(x, axis=a),
+    ):
+        check(function, x, True, modes=("compiled",))
+    check(lambda x: x.sum(axis=np.True_), x)

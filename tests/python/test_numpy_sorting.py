@@ -223,3 +223,37 @@ def test_places_of_partitions():
         check(lambda x, k: np.argpartition(x, k), np.array(3.0), kth)
         check(lambda x, k: np.argpartition(x, k, axis=1), np.array(3.0), kth)
         check(lambda x, k: np.partition(x, k), np.array(3.0), kth)
+
+
+def test_places_among_numbers_out_of_order():
+    x = np.array([-np.inf, -1, 0, 0.5, 1, 1.5, 2, 3, np.inf, np.nan])
+    for numbers in ([0, np.nan, 1], [2, np.nan, 1, 0], [np.nan], [0, 1, np.nan], [3, 1, 2, 0], [], [1, 1]):
+        check(lambda b, x: (np.searchsorted(b, x), np.searchsorted(b, x, "right"), b.searchsorted(np.nan)), np.array(numbers, float), x)
+    check(lambda b, x: np.searchsorted(b, x, sorter=[1, 2, 5]), np.array([3.0, 1, 2]), x)
+
+
+def test_bins_with_nan():
+    x = np.array([-np.inf, -1, 0, 0.5, 1, 1.5, 2, 3, np.inf, np.nan])
+    for bins in ([0, 1, np.nan], [np.nan, 0, 1], [0, np.nan, 1], [2, 1, np.nan], [np.nan, np.nan], [2, np.nan, 1], [], [1, 1], [1, 1, 0], [0, 1, 0]):
+        check(lambda x, b: (np.digitize(x, b), np.digitize(x, b, right=True), np.digitize(0.5, b)), x, np.array(bins, float))
+    check(lambda x, b: np.digitize(x, b), x, np.array([1j, 2]))
+    check(lambda x, b: np.digitize(x, b), x, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0,), (0, 0), (2, 0, 3), (2, 3)])
+def test_unique_of_any_shape_along_any_axis(shape):
+    x = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2.0
+    for axis in range(-1, len(shape)):
+        check(lambda x, axis: np.unique(x, True, True, True, axis), x, axis, modes=("compiled",))
+    check(lambda x: (np.unique(x, axis=0), np.unique(x), np.unique(x, return_counts=True)), x)
+    check(lambda x: np.unique(x, axis=3), x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float64", "complex128"])
+def test_unique_of_nan(dtype):
+    x = np.array([np.nan, 1, np.nan, -0.0, 0.0, 1, np.inf, np.nan]).astype(dtype)
+    if dtype == "complex128":
+        x.imag[1:5] = [np.nan, 2, 0, -0.0]
+    check(lambda x: (np.unique(x), np.unique(x, True, True, True), np.unique(x, axis=0)), x)
+    check(lambda x: (np.unique(x, True, equal_nan=False), np.unique(x, return_inverse=True, axis=-1), np.unique(x[:0])), x)
+    check(lambda x: np.unique(np.stack((x, x)), axis=0), x)

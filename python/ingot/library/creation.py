@@ -84,6 +84,27 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return a[None] if a.ndim == 0 else a
 
 
+def numbers_between(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """`np.arange` at a dtype: the steps from the first number to the second one, repeated at that dtype."""
+    at = np.dtype(dtype)
+    length = np.float64((stop - start) / step)
+    if length != length:
+        raise ValueError("arange: cannot compute length")
+    if np.ceil(length) >= 2.0**63:
+        raise ValueError("Maximum allowed size exceeded")
+    count = max(int(np.ceil(length)), 0)
+    if at.kind == "b" and count > 2:
+        raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
+    first = at.type(start) if count > 0 else at.type(0)
+    second = at.type(start + step) if count > 1 else first
+    places = np.arange(count)
+    if at.kind == "b":
+        return np.where(places == 0, first, second)
+    if at == np.float16:
+        return (np.float32(first) + places.astype(np.float32) * (np.float32(second) - np.float32(first))).astype(at)
+    return first + places.astype(at) * (second - first)
+
+
 @implements(np.linspace)
 def linspace(
     start: Any,
@@ -99,20 +120,22 @@ def linspace(
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    first = np.asarray(start) * 1.0
-    last = np.asarray(stop) * 1.0
-    common = np.result_type(first, last, float(0))
-    distance = np.asarray(last - first).astype(common)
     steps = num - 1 if endpoint else num
-    count = np.reshape(np.arange(num, device=device), (-1, *[1 for _ in range(distance.ndim)])).astype(common)
-    step = distance / steps if steps > 0 else distance * np.nan
+    first = np.asarray(start)
+    last = np.asarray(stop)
+    numbers = [x if isinstance(x, (int, float, complex, np.generic)) else np.asarray(x) for x in (start, stop)]
+    common = np.result_type(*numbers, 0.0)
+    distance = np.asarray(last.astype(common) - first.astype(common))
+    count = np.arange(num, device=device).astype(common)[(slice(None), *[None for _ in range(distance.ndim)])]
     if steps <= 0:
         places = count * distance
-    elif np.any(step == 0):
-        places = count / steps * distance
     else:
-        places = count * step
-    result = places + first
+        step = distance / steps
+        if np.any(step == 0):
+            places = count / steps * distance
+        else:
+            places = count * step
+    result = places + first.astype(common)
     if endpoint and num > 1:
         result[-1, ...] = last
     if axis != 0:
@@ -121,32 +144,47 @@ def linspace(
         if np.issubdtype(dtype, np.integer):
             result = np.floor(result)
         result = result.astype(dtype)
-    return (result, step[()] if distance.ndim == 0 else step) if retstep else result
+    if not retstep:
+        return result
+    if steps <= 0:
+        return result, np.nan
+    return result, step[()] if distance.ndim == 0 else step
 
 
 @implements(np.logspace)
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
+    if isinstance(base, (list, tuple, np.ndarray)) and np.ndim(base) > 0:
+        most = max(np.ndim(start), np.ndim(stop), np.ndim(base))
+        start, stop, base = (with_axes(np.asarray(x), most) for x in (start, stop, base))
+        base = np.expand_dims(base, axis)
     powers = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else powers.astype(dtype)
 
 
+def with_axes(x: Any, ndim: int) -> Any:
+    """An array with axes of length 1 in front of its own."""
+    return x[(*[None for _ in range(ndim - x.ndim)], ...)]
+
+
 @implements(np.geomspace)
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    first = np.asarray(start) * 1.0
-    last = np.asarray(stop) * 1.0
-    common = np.result_type(first, last, float(0))
-    if common.kind == "c":
-        primitives.refuse("np.geomspace of complex numbers", "use np.logspace")
+    first = np.asarray(start)
+    last = np.asarray(stop)
     if np.any(first == 0) or np.any(last == 0):
         raise ValueError("Geometric sequence cannot include zero")
+    given = np.dtype(np.float64) if dtype is None else np.dtype(dtype)
+    common = np.result_type(first.dtype, last.dtype, 0.0, given)
+    first = first.astype(common)
     sign = np.sign(first)
-    result = logspace(np.log10(first / sign), np.log10(last / sign), num, endpoint)
+    first = first / sign
+    last = last.astype(common) / sign
+    result = np.asarray(logspace(np.log10(first), np.log10(last), num, endpoint, 10.0, common))
     if num > 0:
-        result[0, ...] = first / sign
+        result[0, ...] = first
         if num > 1 and endpoint:
-            result[-1, ...] = last / sign
+            result[-1, ...] = last
     result = result * sign
     if axis != 0:
         result = np.moveaxis(result, 0, axis)
@@ -218,13 +256,15 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float, like: Any = N
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False, *, apart: bool = False) -> Any:
     shape = tuple(dimensions)
     lines = [
-        np.reshape(np.arange(shape[k]).astype(dtype), tuple([-1 if other == k else 1 for other in range(len(shape))]))
+        np.reshape(np.arange(shape[k], dtype=dtype), tuple([-1 if other == k else 1 for other in range(len(shape))]))
         for k in range(len(shape))
     ]
     if sparse:
         return tuple(lines)
     grids = [primitives.broadcast(line, shape) for line in lines]
-    return tuple([grid.copy() for grid in grids]) if apart else np.stack(grids)
+    if apart:
+        return tuple([grid.copy() for grid in grids])
+    return np.stack(grids) if len(grids) > 0 else np.empty((0,), dtype)
 
 
 def line_of(part: slice, dtype: Any, alone: bool) -> Any:
@@ -253,6 +293,8 @@ def lines_of(parts: Any) -> list[Any]:
 def mgrid(index: Any) -> Any:
     if not isinstance(index, tuple):
         return lines_of((index,))[0]
+    if len(index) == 0:
+        return np.empty((0,), np.int64)
     return np.stack(meshgrid(*lines_of(index), copy=False, indexing="ij"))
 
 

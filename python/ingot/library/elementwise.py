@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -222,35 +223,52 @@ def between(a: Any, low: Any, high: Any, out: Any) -> Any:
     return finished(np.minimum(np.maximum(x, low), high), out, True, "clip")
 
 
+def power_of_ten(n: int) -> float:
+    """As NumPy multiplies it up, which rounds more than once for large ones, up to infinity."""
+    if n < 9:
+        return float((1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000)[n])
+    power = 1e9
+    for _ in range(min(n, 400) - 9):
+        power *= 10.0
+    return power
+
+
+def rounded_parts(x: Any, decimals: int, out: Any) -> Any:
+    """Complex numbers, rounded part by part."""
+    re = round(primitives.real(x), decimals)
+    im = round(primitives.imaginary(x), decimals)
+    if out is None:
+        return primitives.make_complex(re, im)
+    out.real[...] = re
+    if out.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    out.imag[...] = im
+    return out
+
+
 @implements(np.round, np.around, np.ndarray.round)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     x = np.asarray(a)
-    if out is not None and out.shape != x.shape:
-        raise ValueError("invalid output shape")
-    if x.dtype.kind in "iu" and decimals >= 0:
+    decimals = operator.index(decimals)
+    if x.dtype.kind == "c":
+        return rounded_parts(x, decimals, out)
+    if decimals >= 0 and x.dtype.kind in "iu":
         if out is None:
-            return x.copy()[()]
+            return np.copy(x)[()]
         need_castable(x.dtype, out.dtype, "same_kind")
         out[...] = x
         return out
-    if x.dtype.kind in "iu":
-        power = 10.0 ** -decimals
-        result = (np.rint(x / power) * power).astype(x.dtype)[()]
-    elif x.dtype.kind == "b" and decimals != 0 and out is None:  # raises: NumPy computes in place
-        result = np.multiply(x, 10.0, out=np.zeros_like(x)) if decimals > 0 else np.divide(x, 10.0, out=np.zeros_like(x))
-    elif decimals == 0:
-        result = np.rint(x)
-    elif decimals > 0:
-        power = 10.0**decimals
-        result = np.rint(x * power) / power
-    else:
-        power = 10.0 ** -decimals
-        result = np.rint(x / power) * power
-    if out is None:
-        return result
-    if x.dtype.kind in "iu":
-        result = np.asarray(result).astype(np.float64)
-    return primitives.put(out, result, True, "rint" if decimals == 0 else "multiply" if decimals > 0 else "divide")
+    if decimals == 0:
+        return np.rint(x) if out is None else np.rint(x, out=out)
+    if x.dtype.kind == "b" and out is None:
+        out = np.zeros_like(x)  # raises: NumPy computes in place
+    power = power_of_ten(abs(decimals))
+    if out is not None:
+        scaled = np.multiply(x, power, out=out) if decimals > 0 else np.divide(x, power, out=out)
+        whole = np.rint(scaled, out=out)
+        return np.divide(whole, power, out=out) if decimals > 0 else np.multiply(whole, power, out=out)
+    result = np.rint(x * power) / power if decimals > 0 else np.rint(x / power) * power
+    return result.astype(x.dtype)[()] if x.dtype.kind in "iu" else result
 
 
 @implements(np.fix)
@@ -327,10 +345,10 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 @implements(np.sinc)
 def sinc(x: Any) -> Any:
-    y = np.asarray(x)
-    if y.dtype.kind not in "fc":
-        y = y.astype(np.float64)
-    angle = np.pi * np.where(y == 0, y.dtype.type(1.0e-20), y)
+    given = np.asarray(x)
+    angle = np.pi * (given if given.dtype.kind in "fc" else given.astype(np.float64))
+    eps = np.finfo(angle.dtype).eps if given.dtype.kind != "c" else angle.dtype.type(1e-20)
+    angle = np.where(angle == 0, eps, angle)
     return np.sin(angle) / angle
 
 
@@ -388,7 +406,8 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
     x = np.asarray(a)
     if x.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    x = np.ravel(x) if axis is None else np.moveaxis(x, axis, -1)
+    axis = 0 if x.ndim == 0 and axis == -1 else axis
+    x = np.ravel(x) if axis is None or x.ndim == 0 else np.moveaxis(x, axis, -1)
     size = x.shape[-1]
     whole = np.zeros(x.shape[:-1] + ((size + 7) // 8 * 8,), np.uint8)
     whole[..., :size] = x != 0
@@ -402,7 +421,8 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     x = np.asarray(a)
     if x.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
-    x = np.ravel(x) if axis is None else np.moveaxis(x, axis, -1)
+    axis = 0 if x.ndim == 0 and axis == -1 else axis
+    x = np.ravel(x) if axis is None or x.ndim == 0 else np.moveaxis(x, axis, -1)
     bits = (x[..., None] >> bits_of(x, bitorder)) & np.uint8(1)
     flat = np.reshape(bits, x.shape[:-1] + (x.shape[-1] * 8,))
     if count is not None:

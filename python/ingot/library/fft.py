@@ -8,8 +8,9 @@ import numpy as np
 
 from . import primitives
 from .derivatives import routine
-from .reductions import known_axes, known_axis
+from .reductions import known_axis
 from .registry import implements
+from .shapes import output
 
 
 def factor_of(n: Any, norm: Any, is_forward: bool) -> Any:
@@ -99,8 +100,11 @@ def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = Non
 
 def put(result: Any, out: Any, axis: Any, name: str) -> Any:
     """What a transform along an axis returns: its result, or the output that it is put into."""
+    out = output(out)
     if out is None:
         return result
+    if name == "fft" and not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        result = result.astype(np.result_type(result.dtype, np.float64))  # the last loop that NumPy tries
     if out.ndim != result.ndim or out.shape[axis] != result.shape[axis]:
         raise ValueError("output array has wrong shape.")
     return primitives.put(out, result, True, name)
@@ -266,18 +270,14 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
 
 def rolled(x: Any, axes: Any, is_back: bool) -> Any:
     """Half of the points along axes moved from one end to the other."""
-    result = np.asarray(x)
-    if result.ndim == 0 and axes is None:
+    x = np.asarray(x)
+    if isinstance(axes, float):
+        raise TypeError("'float' object is not iterable")
+    chosen = tuple(range(x.ndim)) if axes is None else (axes,) if isinstance(axes, (int, np.integer)) else tuple(axes)
+    halves = [-(x.shape[axis] // 2) if is_back else x.shape[axis] // 2 for axis in chosen]
+    if x.ndim == 0:
         raise ValueError("not enough values to unpack (expected 2, got 0)")
-    chosen = known_axes(tuple(axes) if isinstance(axes, list) else axes, result.ndim)
-    for axis in chosen:
-        n = result.shape[axis]
-        half = n - n // 2 if is_back else n // 2
-        start = n - half
-        front = result[(slice(None),) * axis + (slice(start, None),)]
-        rest = result[(slice(None),) * axis + (slice(None, start),)]
-        result = primitives.reshape(primitives.concat((front, rest), axis), result.shape)
-    return result
+    return np.roll(x, tuple(halves), chosen)
 
 
 @implements(np.fft.fftshift)

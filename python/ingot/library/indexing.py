@@ -9,7 +9,7 @@ import numpy as np
 from . import primitives
 from .reductions import NoValue
 from .registry import implements
-from .shapes import need_castable, normal_axis, product, put_in_turn, ravel, write_flat
+from .shapes import fits, need_castable, need_no_bool, normal_axis, product, put_in_turn, ravel, write_flat
 
 
 def in_mode(indices: Any, length: int, mode: str) -> Any:
@@ -39,6 +39,7 @@ def need_shape(out: Any, shape: tuple[int, ...]) -> None:
 
 def line_or_axis(a: Any, axis: Any) -> Any:
     """An array and an axis of it: all elements in one line where none is named, or there is none."""
+    need_no_bool(axis)
     if axis is None or (a.ndim == 0 and (axis == 0 or axis == -1)):
         return ravel(a), 0
     return a, normal_axis(axis, max(a.ndim, 1))
@@ -59,7 +60,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if out is not None:
         need_castable(out.dtype, a.dtype, "safe")
     part = a[(*[slice(None) for _ in range(axis)], chosen[()] if chosen.ndim == 0 else chosen)]
-    return into(out, part.copy() if chosen.ndim == 0 and a.ndim > 1 else part)
+    if out is not None:
+        return into(out, part)
+    return np.copy(part, "C") if isinstance(part, np.ndarray) else part
 
 
 def along_axis(arr: Any, indices: Any, axis: int) -> Any:
@@ -114,6 +117,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         need_castable(ind.dtype, np.dtype(np.int64), "safe")
     primitives.need_writable(a, "put: output array is read-only")
     places = ravel(ind).astype(np.int64)
+    if np.size(v) == 0:
+        return
     size = a.size
     if size == 0 and len(places) > 0:
         raise IndexError("cannot replace elements of an empty array")
@@ -311,12 +316,16 @@ def comes_before(x: Any, y: Any) -> Any:
     return x < y
 
 
-def insertion_point(a: Any, value: Any, right: bool) -> int:
-    low = 0
-    high = len(a)
+def is_before(x: Any, y: Any, right: bool) -> Any:
+    """Whether y is inserted behind x: on the right also where they are equal."""
+    return not comes_before(y, x) if right else comes_before(x, y)
+
+
+def insertion_point(a: Any, value: Any, right: bool, low: int, high: int) -> int:
+    """Where between two places of a sorted array a value belongs."""
     while low < high:
         middle = (low + high) // 2
-        if not comes_before(value, a[middle]) if right else comes_before(a[middle], value):
+        if is_before(a[middle], value, right):
             low = middle + 1
         else:
             high = middle
@@ -337,15 +346,42 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         order = np.asarray(sorter)
         if len(order) != len(a):
             raise ValueError("sorter.size must equal a.size")
+        if np.any((order < 0) | (order >= len(a))):
+            raise ValueError("Sorter index out of range.")
         a = a[order]
     a = a.astype(dtype)
+    right = side == "right"
     if values.ndim == 0:
-        return np.int64(insertion_point(a, values[()], side == "right"))
+        return np.int64(insertion_point(a, values[()], right, 0, len(a)))
     wanted = ravel(values)
     result = np.empty(len(wanted), np.int64)
+    # As NumPy, each search begins where the one before ended, which what is found in arrays out of order depends on.
+    low = 0
+    high = len(a)
     for k in range(len(wanted)):
-        result[k] = insertion_point(a, wanted[k], side == "right")
+        if k > 0 and is_before(wanted[k - 1], wanted[k], right):
+            high = len(a)
+        else:
+            low = 0
+            high = min(high + 1, len(a))
+        low = insertion_point(a, wanted[k], right, low, high)
+        high = low
+        result[k] = low
     return primitives.reshape(result, values.shape)
+
+
+def order_of_edges(edges: Any) -> int:
+    """1 where numbers never fall, -1 where they never rise, else 0: NaN is neither above nor below."""
+    k = 1
+    while k < len(edges) and edges[k] == edges[0]:
+        k += 1
+    if k >= len(edges):
+        return 1
+    rises = edges[k - 1] < edges[k]
+    for i in range(k + 1, len(edges)):
+        if edges[i - 1] > edges[i] if rises else edges[i - 1] < edges[i]:
+            return 0
+    return 1 if rises else -1
 
 
 @implements(np.digitize)
@@ -354,29 +390,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     bins = np.asarray(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    if bins.ndim != 1:
-        raise ValueError("object too deep for desired array" if bins.ndim > 1 else "object of too small depth for desired array")
-    rises = True
-    falls = True
-    for k in range(1, len(bins)):
-        rises = rises and bins[k - 1] <= bins[k]
-        falls = falls and bins[k - 1] >= bins[k]
-    if not rises and not falls:
+    need_castable(bins.dtype, np.dtype(np.float64), "safe")
+    order = order_of_edges(ravel(bins).astype(np.float64))
+    if order == 0:
         raise ValueError("bins must be monotonically increasing or decreasing")
     side = "left" if right else "right"
-    if rises:
-        result = searchsorted(bins, x, side)
-    else:
-        result = len(bins) - searchsorted(bins[::-1], x, side)
-    return result
-
-
-def fits(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
-    """Whether an array of a shape can be broadcast to one of as many axes or more."""
-    for k in range(1, len(shape) + 1):
-        if shape[-k] != 1 and shape[-k] != larger[-k]:
-            return False
-    return True
+    if order > 0:
+        return searchsorted(bins, x, side)
+    return len(bins) - searchsorted(bins[::-1], x, side)
 
 
 @implements(np.ufunc.at)
@@ -397,7 +418,7 @@ def at(ufunc: Any, a: Any, indices: Any, b: Any = None, /) -> None:
         write_flat(a, change)
     else:
         shape = np.shape(places)
-        if given.ndim > len(shape) or (given.ndim > 0 and not fits(given.shape, shape)):
+        if not fits(given.shape, shape):
             raise ValueError("array is not broadcastable to correct shape")
         primitives.need_writable(a, "operand array with iterator write flag set is read-only")
         values = ravel(np.broadcast_to(given, shape))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from . import primitives
+from .indexing import line_or_axis
 from .reductions import NoValue
 from .registry import implements
-from .shapes import at_least, need_castable, normal_axes, normal_axis, product, ravel
+from .shapes import at_least, is_fortran, need_castable, normal_axes, normal_axis, product, ravel
 
 
 def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
@@ -256,11 +257,31 @@ def part_of(a: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
     return a[(*[slice(None) for _ in range(axis)], slice(start, stop, step), ...)]
 
 
+def split_at(a: Any, places: Any, axis: int) -> list[Any]:
+    """The parts of an array along an axis between places, of which the number may not be known."""
+    if places.ndim > 1:
+        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    parts = []
+    start = 0
+    for place in places:
+        stop = operator.index(place)
+        parts.append(part_of(a, axis, start, stop))
+        start = stop
+    parts.append(part_of(a, axis, start, a.shape[axis]))
+    return parts
+
+
 @implements(np.array_split)
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    if isinstance(ary, (bool, int, float, complex)) and not isinstance(ary, np.generic):
+        raise TypeError(f"object of type '{type(ary).__name__}' has no len()")
     a = np.asarray(ary)
+    if axis >= a.ndim or axis < -a.ndim:
+        raise IndexError("tuple index out of range")
     axis = normal_axis(axis, a.ndim)
     length = a.shape[axis]
+    if isinstance(indices_or_sections, np.ndarray) and indices_or_sections.ndim > 0:
+        return split_at(a, indices_or_sections, axis)
     if isinstance(indices_or_sections, (list, tuple)):
         points = [0, *indices_or_sections, length]
     else:
@@ -273,11 +294,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 @implements(np.split)
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    a = np.asarray(ary)
-    if not isinstance(indices_or_sections, (list, tuple)):
-        if a.shape[normal_axis(axis, a.ndim)] % indices_or_sections != 0:
-            raise ValueError("array split does not result in an equal division")
-    return array_split(a, indices_or_sections, axis)
+    is_number = np.ndim(indices_or_sections) == 0
+    if is_number and not isinstance(ary, (np.ndarray, np.generic)):
+        raise AttributeError(f"'{type(ary).__name__}' object has no attribute 'shape'")
+    if is_number and ary.shape[axis] % indices_or_sections != 0:
+        raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
 
 
 @implements(np.hsplit)
@@ -338,11 +360,7 @@ def repeated(line: Any, counts: Any, size: int) -> Any:
 
 @implements(np.repeat, np.ndarray.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
-    a = np.asarray(a)
-    if axis is None:
-        a = ravel(a)
-        axis = 0
-    axis = normal_axis(axis, a.ndim)
+    a, axis = line_or_axis(np.asarray(a), axis)
     if isinstance(repeats, np.ndarray):
         need_castable(repeats.dtype, np.dtype(np.int64), "safe")
         counts = repeats if repeats.dtype == np.int64 else repeats.astype(np.int64)
@@ -395,6 +413,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return primitives.reshape(rolled(ravel(a), total, 0), a.shape)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if a.ndim == 0 and len(axes) == 0:
+        raise ValueError("not enough values to unpack (expected 2, got 0)")
     count = 0 if len(shifts) == 0 or len(axes) == 0 else max(len(shifts), len(axes))
     if (len(shifts) != count and len(shifts) != 1) or (len(axes) != count and len(axes) != 1):
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
@@ -492,6 +512,31 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     return a[(*[slice(None) for _ in range(axis)], keep)]
 
 
+def in_order_of(a: Any, shape: tuple[int, ...]) -> Any:
+    """New memory for a shape, in Fortran's order where an array is in that alone."""
+    return np.empty(shape[::-1], a.dtype).T if is_fortran(a, "A") else np.empty(shape, a.dtype)
+
+
+def inserted_at(a: Any, index: Any, shown: Any, values: Any, axis: int, is_number: bool) -> Any:
+    """An array with values in front of one place along an axis."""
+    length = a.shape[axis]
+    if index < -length or index > length:
+        raise IndexError(f"index {shown} is out of bounds for axis {axis} with size {length}")
+    new = np.asarray(values, a.dtype)
+    new = new[(*[None for _ in range(a.ndim - new.ndim)], ...)]
+    if is_number:
+        new = np.moveaxis(new, 0, axis)
+    if not isinstance(index, (int, np.integer)):
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
+    place = int(index) + length if index < 0 else int(index)
+    count = new.shape[axis]
+    result = in_order_of(a, (*a.shape[:axis], length + count, *a.shape[axis + 1 :]))
+    part_of(result, axis, None, place)[...] = part_of(a, axis, None, place)
+    part_of(result, axis, place, place + count)[...] = new
+    part_of(result, axis, place + count, None)[...] = part_of(a, axis, place, None)
+    return result
+
+
 @implements(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     a = np.asarray(arr)
@@ -500,32 +545,36 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         axis = a.ndim - 1
     axis = normal_axis(axis, a.ndim)
     length = a.shape[axis]
-    if isinstance(obj, (int, np.integer)):
-        place = bounded_index(obj, length, axis, length + 1)
-        new = np.asarray(values).astype(a.dtype)
-        new = new[(*[None for _ in range(a.ndim - new.ndim)], ...)]
-        new = np.moveaxis(new, 0, axis)
-        count = new.shape[axis]
-        shape = (*a.shape[:axis], count, *a.shape[axis + 1 :])
-        result = np.empty((*a.shape[:axis], length + count, *a.shape[axis + 1 :]), a.dtype)
-        part_of(result, axis, None, place)[...] = part_of(a, axis, None, place)
-        part_of(result, axis, place, place + count)[...] = np.broadcast_to(new, shape)
-        part_of(result, axis, place + count, None)[...] = part_of(a, axis, place, None)
-        return result
     given = np.arange(length)[obj] if isinstance(obj, slice) else np.asarray(obj)
     if given.dtype == np.bool:
+        if not isinstance(obj, (np.ndarray, np.generic)):
+            raise AttributeError(f"'{type(obj).__name__}' object has no attribute 'ndim'")
+        if given.ndim != 1:
+            raise ValueError("boolean array argument obj to insert must be one dimensional")
         given = np.flatnonzero(given)
-    if given.ndim > 1:
+    elif given.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
-    places = ravel(given).astype(np.int64)
-    for k in range(len(places)):
-        places[k] = bounded_index(places[k], length, axis, length + 1)
-    places[np.argsort(places)] += np.arange(len(places))
+    if given.ndim == 0:
+        return inserted_at(a, given[()], given[()], values, axis, True)
+    if given.shape[0] == 1:
+        return inserted_at(a, given[0], f"[{given[0]}]", values, axis, False)
+    if not isinstance(obj, np.ndarray) and given.shape[0] == 0:
+        given = given.astype(np.int64)
+    return inserted_among(a, given, values, axis)
+
+
+def inserted_among(a: Any, given: Any, values: Any, axis: int) -> Any:
+    """An array with one of the values in front of each of several places along an axis, or with none."""
+    length = a.shape[axis]
+    if given.dtype.kind not in "iu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    places = np.where(given < 0, given + length, given)
+    places[np.argsort(places, stable=True)] += np.arange(len(places))
     old = np.ones(length + len(places), np.bool)
     old[places] = False
     front = (*[slice(None) for _ in range(axis)],)
-    result = np.empty((*a.shape[:axis], length + len(places), *a.shape[axis + 1 :]), a.dtype)
-    result[(*front, places)] = np.asarray(values).astype(a.dtype)
+    result = in_order_of(a, (*a.shape[:axis], length + len(places), *a.shape[axis + 1 :]))
+    result[(*front, places)] = values
     result[(*front, old)] = a
     return result
 
@@ -546,10 +595,12 @@ def resize(a: Any, new_shape: Any) -> Any:
 @implements(np.trim_zeros)
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     a = np.asarray(filt)
+    if a.ndim == 0 and axis is None:
+        return filt
     how = trim.lower()
     if how not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = tuple(range(a.ndim)) if axis is None else normal_axes(axis, a.ndim)
+    axes = tuple(range(a.ndim)) if axis is None else normal_axes(axis, a.ndim, "axis")
     for k in axes:
         others = tuple([other for other in range(a.ndim) if other != k])
         some = np.any(a != 0, axis=others) if len(others) > 0 else a != 0

@@ -99,14 +99,19 @@ def plain_solve(a: Any, b: Any) -> Any:
     return x.astype(dtype)
 
 
-def plain_inv(a: Any) -> Any:
+def plain_inv(a: Any, may_fail: bool) -> Any:
+    """The inverses of matrices, or NaN where there is none and that may be."""
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
     result = np.empty(a.shape, loop_dtype(dtype))
-    if primitives.gufunc("linalg.inv", (a.astype(loop_dtype(dtype)),), (result,)):
+    if primitives.gufunc("linalg.inv", (a.astype(loop_dtype(dtype)),), (result,)) and not may_fail:
         raise np.linalg.LinAlgError("Singular matrix")
     return result.astype(dtype)
+
+
+def inverse_of(a: Any, may_fail: bool) -> Any:
+    return routine(plain_inv, rules.inv_jvp, rules.inv_vjp, (a,), (may_fail,))
 
 
 def plain_det(a: Any) -> Any:
@@ -366,13 +371,19 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     x = np.asarray(x)
-    if x.size == 0:
+    if x.size == 0 and product(x.shape[-2:]) == 0:
         raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if p is None or p == 2 or p == -2:
         s = svd(x, compute_uv=False)
-        return (s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1])[()]
-    need_square(x)
-    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+        result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        need_square(x)
+        dtype = result_dtype(x)
+        inverse = inverse_of(x.astype(loop_dtype(dtype)), True)
+        result = (norm(x, p, (-2, -1)) * norm(inverse, p, (-2, -1))).astype(real_dtype(dtype))
+    # NaN that does not come from the matrix is of one that has no inverse.
+    is_unknown = np.any(np.isnan(x), axis=(-2, -1))
+    return np.where(np.isnan(result) & ~is_unknown, result.dtype.type(np.inf), result)[()]
 
 
 @implements(np.linalg.matrix_power)
@@ -415,7 +426,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         if keepdims:
             return with_axes_kept(result, tuple(range(x.ndim)), x.ndim)
         return result
-    axes = known_axes(axis, x.ndim)
+    axes = known_axes(int(axis) if isinstance(axis, (float, np.floating, np.bool)) else axis, x.ndim, True)
     if len(axes) == 1:
         return norm_of_vectors(x, ord, axes, keepdims)
     if len(axes) == 2:
@@ -428,7 +439,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     x = np.asarray(x)
     if x.dtype.kind not in "fc":
         x = x.astype(np.float64)
-    return norm_of_vectors(x, ord, known_axes(axis, x.ndim), keepdims)
+    return norm_of_vectors(x, ord, known_axes(axis, x.ndim, True), keepdims)
 
 
 @implements(np.linalg.matrix_norm)
@@ -511,7 +522,7 @@ def solve(a: Any, b: Any) -> Any:
 
 @implements(np.linalg.inv)
 def inv(a: Any) -> Any:
-    return routine(plain_inv, rules.inv_jvp, rules.inv_vjp, (a,), ())
+    return inverse_of(a, False)
 
 
 @implements(np.linalg.det)

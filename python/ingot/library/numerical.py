@@ -11,7 +11,7 @@ from .._errors import TypeChangeError
 from . import primitives
 from .reductions import NoValue, known_axis
 from .registry import implements
-from .shapes import need_castable, normal_axis
+from .shapes import need_castable, need_no_bool, normal_axis
 
 
 def along(x: Any, axis: int, part: slice) -> Any:
@@ -164,52 +164,130 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.sum(means, behind)
 
 
+def place_from(at: Any, places: Any, guess: int) -> int:
+    """The last place that a number does not lie below: -1 before all, their number behind the last one.
+
+    The search begins around a guess, as NumPy's does, so that places out of order and NaN among them give what NumPy finds.
+    """
+    count = places.shape[0]
+    if at > places[count - 1]:
+        return count
+    if at < places[0]:
+        return -1
+    if count <= 4:
+        place = 1
+        while place < count and at >= places[place]:
+            place += 1
+        return place - 1
+    low = 0
+    high = count
+    guess = max(min(guess, count - 3), 1)
+    if at < places[guess]:
+        if not at < places[guess - 1]:
+            return guess - 1
+        high = guess - 1
+        if guess > 8 and at >= places[guess - 8]:
+            low = guess - 8
+    else:
+        if at < places[guess + 1]:
+            return guess
+        if at < places[guess + 2]:
+            return guess + 1
+        low = guess + 2
+        if guess < count - 9 and at < places[guess + 8]:
+            high = guess + 8
+    while low < high:
+        middle = (low + high) // 2
+        if at >= places[middle]:
+            low = middle + 1
+        else:
+            high = middle
+    return low - 1
+
+
+def between(at: Any, k: int, places: Any, values: Any, is_part: bool) -> Any:
+    """The number at a place behind the k-th one on the line to the next one; from there where that gives NaN."""
+    run = places[k + 1] - places[k]
+    rise = values[k + 1] - values[k]
+    slope = rise * (1.0 / run) if is_part else rise / run
+    number = slope * (at - places[k]) + values[k]
+    if np.isnan(number):
+        number = slope * (at - places[k + 1]) + values[k + 1]
+        if np.isnan(number) and values[k] == values[k + 1]:
+            number = values[k]
+    return number
+
+
+def interpolated(wanted: Any, places: Any, values: Any, below: Any, above: Any, unknown: Any, is_part: bool) -> Any:
+    """Floats, or parts of complex numbers, on the lines between values; `unknown` in place of NaN, if it is a number."""
+    result = np.empty(wanted.shape, np.float64)
+    last = places.shape[0] - 1
+    k = 0
+    for i in range(wanted.shape[0]):
+        at = wanted[i]
+        if last == 0:
+            result[i] = below if at < places[0] else above if at > places[0] else values[0]
+        elif np.isnan(at):
+            result[i] = at if unknown is None else unknown
+        else:
+            k = place_from(at, places, k)
+            if k < 0:
+                result[i] = below
+            elif k > last:
+                result[i] = above
+            elif k == last or places[k] == at:
+                result[i] = values[k]
+            else:
+                result[i] = between(at, k, places, values, is_part)
+    return result
+
+
+def in_period(wanted: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
+    """All in one period, the places in order, with one more before and behind them."""
+    if period == 0:
+        raise ValueError("period must be a non-zero value")
+    period = abs(period)
+    if places.ndim != 1 or values.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if places.shape[0] != values.shape[0]:
+        raise ValueError("fp and xp are not of the same length")
+    wanted = np.asarray(wanted % period)
+    places = places % period
+    order = np.argsort(places)
+    places = places[order]
+    values = values[order]
+    places = np.concatenate((places[-1:] - period, places, places[0:1] + period))
+    return wanted, places, np.concatenate((values[-1:], values, values[0:1]))
+
+
 @implements(np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    if period is not None:
-        primitives.refuse("`period` of np.interp", "reduce the places yourself")
     places = np.asarray(xp)
-    if np.asarray(xp).dtype.kind == "c":
-        need_castable(places.dtype, np.dtype(np.float64), "safe")
-    places = places.astype(np.float64)
     given = np.asarray(fp)
-    values = given.astype(np.complex128 if given.dtype.kind == "c" else np.float64)
-    if places.ndim != 1 or values.ndim != 1:
-        raise ValueError("object too deep for desired array")
+    wanted = np.asarray(x)
+    is_complex = given.dtype.kind == "c"
+    values = given.astype(np.complex128 if is_complex else np.float64)
+    if period is not None:
+        wanted, places, values = in_period(wanted.astype(np.float64), places.astype(np.float64), values, period)
+        left = right = None
+    for line in (values, places):
+        need_line(line)
+    need_castable(places.dtype, np.dtype(np.float64), "safe")
+    places = places.astype(np.float64)
+    need_castable(wanted.dtype, np.dtype(np.float64), "safe")
+    flat = np.ravel(wanted.astype(np.float64))
     if places.shape[0] == 0:
         raise ValueError("array of sample points is empty")
     if places.shape[0] != values.shape[0]:
         raise ValueError("fp and xp are not of the same length.")
-    wanted = np.asarray(x)
-    need_castable(wanted.dtype, np.dtype(np.float64), "safe")
-    wanted = wanted.astype(np.float64)
     below = values[0] if left is None else values.dtype.type(left)
     above = values[-1] if right is None else values.dtype.type(right)
-    flat = np.ravel(wanted)
-    result = np.empty(flat.shape, values.dtype)
-    last = places.shape[0] - 1
-    for i in range(flat.shape[0]):
-        at = flat[i]
-        if np.isnan(at):
-            result[i] = at
-        elif at > places[last]:
-            result[i] = above
-        elif at < places[0]:
-            result[i] = below
-        else:
-            low = 0
-            high = last + 1
-            while high - low > 1:
-                middle = (low + high) // 2
-                if at >= places[middle]:
-                    low = middle
-                else:
-                    high = middle
-            if low == last or places[low] == at:
-                result[i] = values[low]
-            else:
-                rise = (values[low + 1] - values[low]) / (places[low + 1] - places[low])
-                result[i] = rise * (at - places[low]) + values[low]
+    if is_complex:
+        re = interpolated(flat, places, values.real, below.real, above.real, None, True)
+        im = interpolated(flat, places, values.imag, below.imag, above.imag, 0.0, True)
+        result = primitives.make_complex(re, im)
+    else:
+        result = interpolated(flat, places, values, below, above, None, False)
     return primitives.reshape(result, wanted.shape)[()]
 
 
@@ -336,8 +414,9 @@ def cross_of_vectors(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 @implements(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.283185307179586) -> Any:
     x = np.asarray(p)
-    axis = known_axis(axis, x.ndim)
     steps = diff(x, 1, axis)
+    need_no_bool(axis)
+    axis = known_axis(axis, x.ndim)
     if discont is None:
         discont = period / 2
     dtype = np.result_type(steps.dtype, np.float64) if x.dtype.kind in "iub" else x.dtype
@@ -356,11 +435,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 6.28318
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     coefficients = np.asarray(p)
+    if coefficients.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
     places = np.asarray(x)
     result = np.zeros(places.shape, places.dtype)[()]
     if coefficients.shape[0] == 0:
-        if places.ndim == 0:
-            raise TypeChangeError("a polynomial without coefficients is an array, also at a number")
+        if places.ndim < max(coefficients.ndim - 1, 1) or np.result_type(places, coefficients) != places.dtype:
+            raise TypeChangeError("a polynomial without coefficients is an array of the places' dtype and shape")
         return result
     value = result * places + coefficients[0]
     for k in range(1, coefficients.shape[0]):
@@ -436,25 +517,27 @@ def polymul(a1: Any, a2: Any) -> Any:
 
 def coefficients(a: Any) -> Any:
     """Those from the first that is not 0 on; of none, 0."""
-    x = np.asarray(a)
-    if x.shape[0] == 0:
-        return np.zeros(1, x.dtype)
-    return without_zeros(x)
-
-
-def without_zeros(x: Any) -> Any:
-    """Coefficients from the first that is not 0 on, or the last one."""
+    x = np.atleast_1d(a)
+    if x.ndim > 1:
+        raise ValueError("Polynomial must be 1d only.")
     first = 0
-    while first < x.shape[0] - 1 and x[first] == 0:
+    while first < x.shape[0] and x[first] == 0:
         first += 1
-    return x[first:]
+    return np.zeros(1, x.dtype) if first == x.shape[0] else x[first:]
+
+
+def need_length(x: Any) -> None:
+    if x.ndim == 0:
+        raise TypeError("len() of unsized object")
 
 
 @implements(np.polyder)
 def polyder(p: Any, m: int = 1) -> Any:
+    m = int(m)
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     x = np.asarray(p)
+    need_length(x)
     for _ in range(m):
         n = x.shape[0] - 1
         x = x[:-1] * np.arange(n, 0, -1)
@@ -463,10 +546,16 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 @implements(np.polyint)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    m = int(m)
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     x = np.asarray(p)
-    constants = [0] * m if k is None else [k[i] for i in range(m)] if isinstance(k, (tuple, list)) and len(k) > 1 else [k] * m
+    given = np.atleast_1d(0.0 if k is None else k)
+    if len(given) < m and len(given) != 1:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    if m > 0:
+        need_length(x)
+    constants = [given[i if len(given) > 1 else 0] for i in range(m)]
     for constant in constants:
         parts = x / np.arange(x.shape[0], 0, -1)
         x = np.concatenate((parts, np.reshape(np.asarray(constant), (1,))))
@@ -495,8 +584,14 @@ def polydiv(u: Any, v: Any) -> Any:
     return quotient, rest[first:]
 
 
+def need_several(x: Any) -> None:
+    if np.ndim(x) == 0:
+        raise TypeError("dispatcher for __array_function__ did not return an iterable")
+
+
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
+    need_several(seq_of_zeros)
     zeros = np.atleast_1d(seq_of_zeros)
     if zeros.ndim > 2:
         raise ValueError("input must be 1d or non-empty square 2d array.")
@@ -516,6 +611,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 @implements(np.roots)
 def roots(p: Any) -> Any:
+    need_several(p)
     p = np.atleast_1d(p)
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")

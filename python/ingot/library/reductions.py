@@ -9,7 +9,7 @@ import numpy as np
 
 from . import primitives
 from .registry import implements
-from .shapes import need_castable, normal_axis, output, text_of_shape
+from .shapes import need_castable, need_no_bool, normal_axes, normal_axis, output, text_of_shape
 
 NoValue = np._NoValue
 COMBINERS = (
@@ -29,16 +29,21 @@ COMBINERS = (
 
 def known_axis(axis: Any, ndim: int) -> int:
     """An axis counted from the front, known when compiling."""
+    if isinstance(axis, np.ndarray):
+        axis = operator.index(axis)
     if not isinstance(axis, (int, np.integer)):
         raise TypeError(f"'{type(axis).__name__}' object cannot be interpreted as an integer")
     normal_axis(axis, ndim)
     return tuple(range(ndim))[axis]
 
 
-def known_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+def known_axes(axis: Any, ndim: int, may_be_bool: bool = False) -> tuple[int, ...]:
     """The axes that an argument names, counted from the front."""
     if axis is None:
         return tuple(range(ndim))
+    for one in axis if isinstance(axis, tuple) else (axis,):
+        if not may_be_bool:
+            need_no_bool(one, "an integer is required")
     if not isinstance(axis, tuple):
         return (known_axis(axis, ndim),)
     axes = tuple([known_axis(one, ndim) for one in axis])
@@ -46,6 +51,12 @@ def known_axes(axis: Any, ndim: int) -> tuple[int, ...]:
         if axes[i] in axes[:i]:
             raise ValueError("duplicate value in 'axis'")
     return axes
+
+
+def axes_of_ufunc(axis: Any, ndim: int) -> tuple[int, ...]:
+    """The same for a method of a ufunc, to which a number has one axis, too."""
+    is_only = ndim == 0 and isinstance(axis, (int, np.integer)) and (axis == 0 or axis == -1)
+    return () if is_only and not isinstance(axis, bool) else known_axes(axis, ndim)
 
 
 def kept_axes(axes: tuple[int, ...], ndim: int) -> tuple[int, ...]:
@@ -154,8 +165,7 @@ def reduction(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any
     need_mask_dtype(where)
     out = output(out)
     keeps = keepdims is not NoValue and keepdims
-    is_only = x.ndim == 0 and isinstance(axis, (int, np.integer)) and (axis == 0 or axis == -1)
-    axes = () if is_only else known_axes(axis, x.ndim)
+    axes = axes_of_ufunc(axis, x.ndim)
     x = x.astype(reduction_dtype(ufunc, "reduce", x, dtype, out))
     if len(axes) > 1 and ufunc.identity is None and ufunc not in (np.minimum, np.maximum, np.fmin, np.fmax):
         raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
@@ -313,6 +323,7 @@ def spread(where: Any, x: Any) -> Any:
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = NoValue, *, where: Any = NoValue) -> Any:
     x = np.asarray(a)
     keeps = keepdims is not NoValue and keepdims
+    known_axes(axis, x.ndim, True)
     axes = known_axes(axis, x.ndim)
     where = spread(where, x)
     at = float_dtype(x.dtype) if dtype is None else np.dtype(dtype)
@@ -338,6 +349,7 @@ def centred_squares(x: Any, axes: tuple[int, ...], at: np.dtype, where: Any, mea
 def variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any) -> Any:
     x = np.asarray(a)
     keeps = keepdims is not NoValue and keepdims
+    known_axes(axis, x.ndim, True)
     axes = known_axes(axis, x.ndim)
     where = spread(where, x)
     if correction is not NoValue:
@@ -396,7 +408,8 @@ def std(
 @implements(np.average)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NoValue) -> Any:
     x = np.asarray(a)
-    axes = known_axes(axis, x.ndim)
+    axes = tuple(range(x.ndim)) if axis is None else normal_axes(axis, x.ndim, "axis")
+    axis = None if axis is None else axes
     if weights is None:
         result = mean(x, axis, keepdims=keepdims)
         scale = result.dtype.type(count_of(x, axes, NoValue, False))
@@ -437,7 +450,7 @@ def scanned(ufunc: Any, x: Any, axis: int) -> Any:
 
 def one_axis(axis: Any, ndim: int, method: str) -> int:
     """The axis that a method of a ufunc runs along."""
-    axes = () if ndim == 0 and (axis == 0 or axis == -1) else known_axes(axis, ndim)
+    axes = axes_of_ufunc(axis, ndim)
     if ndim == 0:
         raise TypeError(f"cannot {method} on a scalar")
     if len(axes) != 1:
@@ -485,6 +498,7 @@ def scan_along(ufunc: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     """A scan of an array, flat without an axis."""
     x = np.asarray(a)
     if axis is not None:
+        need_no_bool(axis)
         axis = operator.index(axis)
     if axis is None or x.ndim == 0:
         if axis is not None and axis != 0 and axis != -1:
@@ -637,7 +651,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdi
     need_inexact(dtype, out)
     keeps = keepdims is not NoValue and keepdims
     total = sum(without_nan(x, 0), axis, dtype, None, keepdims, NoValue, where)
-    count = count_of(x, known_axes(axis, x.ndim), numbers_of(x, where), keeps)
+    count = count_of(x, axes_of_ufunc(axis, x.ndim), numbers_of(x, where), keeps)
     return delivered(divided(total, count), out, "add", keeps)
 
 
@@ -650,7 +664,7 @@ def nan_variance(a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: A
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
     need_inexact(dtype, out)
-    axes = known_axes(axis, x.ndim)
+    axes = axes_of_ufunc(axis, x.ndim)
     mask = numbers_of(x, where)
     at = x.dtype if dtype is None else np.dtype(dtype)
     squares = centred_squares(x, axes, at, mask, mean)

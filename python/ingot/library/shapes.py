@@ -11,10 +11,10 @@ from . import primitives
 from .registry import implements
 
 
-def need_castable(source: Any, target: Any, casting: str) -> None:
+def need_castable(source: Any, target: Any, casting: str, what: str = "array data") -> None:
     """Raises what NumPy raises where a dtype is not cast to another one."""
     if not np.can_cast(source, target, casting):
-        raise TypeError(f"Cannot cast array data from {source!r} to {target!r} according to the rule '{casting}'")
+        raise TypeError(f"Cannot cast {what} from {source!r} to {target!r} according to the rule '{casting}'")
 
 
 def output(out: Any) -> np.ndarray | None:
@@ -31,6 +31,12 @@ def normal_axis(axis: int, ndim: int, name: str = "") -> int:
     if axis < -ndim or axis >= ndim:
         raise np.exceptions.AxisError(axis, ndim, name or None)
     return tuple(range(ndim))[axis]
+
+
+def need_no_bool(axis: Any, message: str = "an integer is required for the axis") -> None:
+    """Raises where an axis is a bool, which some of NumPy's functions take for an integer, and these do not."""
+    if isinstance(axis, (bool, np.bool)):
+        raise TypeError(message)
 
 
 def normal_axes(axis: Any, ndim: int, name: str = "") -> tuple[int, ...]:
@@ -266,7 +272,8 @@ def squeeze(a: Any, axis: Any = None) -> Any:
         if len(axes) == 0:
             return a[()] if is_scalar else a
     else:
-        if a.ndim == 0 and (axis == 0 or axis == -1):
+        need_no_bool(axis)
+        if a.ndim == 0 and (axis == 0 or axis == -1 or axis == ()):
             return a[()] if is_scalar else a
         axes = normal_axes(axis, a.ndim)
         for k in axes:
@@ -615,20 +622,55 @@ def without_first_axes(a: Any, count: int) -> Any:
     return a[(*[0 for _ in range(count)], ...)]
 
 
+def fits(shape: tuple[int, ...], larger: tuple[int, ...]) -> bool:
+    """Whether an array of a shape can be broadcast to another one."""
+    if len(shape) > len(larger):
+        return False
+    for k in range(1, len(shape) + 1):
+        if shape[-k] != 1 and shape[-k] != larger[-k]:
+            return False
+    return True
+
+
+def cast_source(src: Any, dtype: Any, casting: str) -> Any:
+    """What is to be copied into an array of a dtype, where a rule allows to cast it."""
+    if casting not in ("no", "equiv", "safe", "same_kind", "unsafe"):
+        raise ValueError(f"casting must be one of 'no', 'equiv', 'safe', 'same_kind', 'unsafe' (got {casting!r})")
+    if not isinstance(src, (int, float, complex)) or isinstance(src, (bool, np.generic)):
+        array = np.asarray(src)
+        if array.ndim > 0:
+            need_castable(array.dtype, dtype, casting)
+        else:
+            need_castable(array.dtype, dtype, casting, "scalar")
+        return array
+    common = np.result_type(src, np.empty((), dtype))
+    name = "int" if isinstance(src, int) else "float" if isinstance(src, float) else "complex"
+    if casting == "equiv" and common != np.result_type(src):
+        raise TypeError(f"cannot cast Python {name} to {common} under the casting rule 'equiv'")
+    need_castable(common, dtype, casting, "scalar")
+    return src if common == dtype else np.asarray(src)
+
+
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
     if not isinstance(dst, np.ndarray):
         raise TypeError(f"copyto() argument 1 must be numpy.ndarray, not {type(dst).__name__}")
-    if isinstance(src, (np.ndarray, np.generic, list, tuple)):
-        src = np.asarray(src)
-        need_castable(src.dtype, dst.dtype, casting)
+    src = cast_source(src, dst.dtype, casting)
     primitives.need_writable(dst, "assignment destination is read-only")
     if isinstance(src, np.ndarray) and src.ndim > dst.ndim:
         src = without_first_axes(src, src.ndim - dst.ndim)
-    if where is True:
-        dst[...] = src
-    elif where is not False:
-        mask = np.broadcast_to(where, dst.shape)
+    if isinstance(where, bool) and primitives.is_known(where):
+        if where:
+            dst[...] = src
+    else:
+        flags = np.asarray(where)
+        if isinstance(where, (np.ndarray, np.generic)):
+            need_castable(flags.dtype, np.dtype(np.bool), "safe")
+        if not fits(flags.shape, dst.shape):
+            raise ValueError(
+                f"could not broadcast where mask from shape {text_of_shape(flags.shape)} into shape {text_of_shape(dst.shape)}"
+            )
+        mask = np.broadcast_to(flags.astype(np.bool), dst.shape)
         values = np.empty_like(dst)
         values[...] = src
         dst[...] = np.where(mask, values, dst)

@@ -10,7 +10,7 @@ from . import primitives
 from .indexing import insertion_point, into
 from .joining import concatenate
 from .registry import implements
-from .shapes import need_castable, normal_axis, product, ravel
+from .shapes import need_castable, need_no_bool, normal_axis, product, ravel
 
 UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
 UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult
@@ -49,6 +49,7 @@ def sort_in_place(a: Any, axis: int = -1, kind: Any = None, order: Any = None, *
 @implements(np.argsort, np.ndarray.argsort)
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     need_no_fields(order)
+    need_no_bool(axis)
     x, along = line_and_axis(np.atleast_1d(np.asarray(a)), axis)
     return primitives.argsort(x, along, is_stable(kind, stable))
 
@@ -215,6 +216,7 @@ def partition_in_place(a: Any, kth: Any, axis: int = -1, kind: str = "introselec
 @implements(np.argpartition, np.ndarray.argpartition)
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Any:
     x = np.asarray(a)
+    need_no_bool(axis)
     return partitioned(x if x.ndim > 0 else ravel(x), kth, axis, kind, order, True)
 
 
@@ -270,6 +272,7 @@ def place_of_extreme(find: Any, name: str, a: Any, axis: Any, out: Any, keepdims
             return place
         result = np.full(tuple([1 for _ in range(x.ndim)]) if keepdims else (), place)
         return into(out, result)
+    need_no_bool(axis)
     along = normal_axis(axis, max(x.ndim, 1))
     if x.ndim == 0:
         return np.int64(0)
@@ -356,7 +359,9 @@ def unique(
     sorted: bool = True,
 ) -> Any:
     ar = np.asarray(ar)
-    if axis is None:
+    if axis is not None:
+        axis = normal_axis(axis, ar.ndim)
+    if axis is None or ar.ndim == 1:
         x = ravel(ar)
         if not return_index and not return_inverse:
             in_order = primitives.sort(x, 0, False)
@@ -365,21 +370,26 @@ def unique(
             in_order = x[order]
         starts = starts_of_runs(in_order, equal_nan)
         kept = in_order[starts]
+        if x.dtype.kind == "c" and equal_nan and not return_index and not return_inverse and not return_counts:
+            is_nan = np.isnan(x)
+            if np.any(is_nan):
+                kept[-1] = x[np.argmax(is_nan)]
     else:
-        x = np.moveaxis(ar, normal_axis(axis, ar.ndim), 0)
-        rows = np.reshape(x, (x.shape[0], -1))
+        x = np.moveaxis(ar, axis, 0)
+        rows = np.reshape(x, (x.shape[0], product(x.shape[1:])))
         order = order_of_rows(rows)
         in_order = rows[order]
         starts = np.ones(len(in_order), np.bool)
         starts[1:] = np.any(in_order[1:] != in_order[:-1], axis=1)
-        kept = np.moveaxis(np.reshape(in_order[starts], (-1, *x.shape[1:])), 0, normal_axis(axis, ar.ndim))
+        places = np.flatnonzero(starts)
+        kept = np.moveaxis(np.reshape(in_order[places], (len(places), *x.shape[1:])), 0, axis)
     results = [kept]
     if return_index:
         results.append(order[starts])
     if return_inverse:
         inverse = np.empty(len(in_order), np.int64)
         inverse[order] = np.cumsum(starts) - 1
-        results.append(np.reshape(inverse, ar.shape) if axis is None else inverse)
+        results.append(np.reshape(inverse, ar.shape) if axis is None or ar.ndim == 1 else inverse)
     if return_counts:
         places = np.append(np.flatnonzero(starts), len(in_order))
         results.append(places[1:] - places[:-1])
@@ -474,7 +484,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
     wanted = ravel(x).astype(dtype)
     result = np.empty(len(wanted), np.bool)
     for k in range(len(wanted)):
-        place = insertion_point(known, wanted[k], False)
+        place = insertion_point(known, wanted[k], False, 0, len(known))
         result[k] = (place < len(known) and known[min(place, len(known) - 1)] == wanted[k]) != invert
     return primitives.reshape(result, x.shape)
 

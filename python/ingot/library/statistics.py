@@ -17,7 +17,7 @@ np_range = range  # which `range` of histograms hides
 
 def lines_of(x: Any, axis: Any) -> tuple[Any, tuple[int, ...]]:
     """An array with the axes to be reduced as its last one, and these axes."""
-    axes = known_axes(axis, x.ndim)
+    axes = known_axes(axis, x.ndim, True)
     others = tuple([i for i in range(x.ndim) if i not in axes])
     lines = primitives.transpose(x, others + axes)
     if len(axes) == 1:
@@ -211,7 +211,7 @@ def weights_like(x: Any, weights: Any, axis: Any) -> Any:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = known_axes(axis, x.ndim)
+    axes = known_axes(axis, x.ndim, True)
     if weights.shape != tuple([x.shape[k] for k in axes]):
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     ordered = primitives.transpose(weights, tuple([axes.index(k) for k in sorted(axes)]))

@@ -480,17 +480,34 @@ def first_bytes(a: Any) -> Any:
     return primitives.bytes_of(a)[..., 0]
 
 
+def shapes_of(arrays: Any) -> Any:
+    return [one.shape if holds_records(one) else np.shape(one) for one in arrays]
+
+
+def need_as_many_axes(shapes: Any) -> None:
+    if len(shapes[0]) == 0:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    for k in range(len(shapes)):
+        if len(shapes[k]) != len(shapes[0]):
+            raise ValueError(
+                "all the input arrays must have same number of dimensions, but the array at index 0 has "
+                f"{len(shapes[0])} dimension(s) and the array at index {k} has {len(shapes[k])} dimension(s)"
+            )
+
+
 def joined_dtype(arrays: Any) -> Any:
     """The dtype of several arrays of records, which have one."""
     for one in arrays:
         if not holds_records(one) or one.dtype != arrays[0].dtype:
-            np.result_type(*[each.dtype for each in arrays])
+            np.result_type(*[each.dtype if holds_records(each) else np.asarray(each).dtype for each in arrays])
             primitives.refuse("joining arrays of different dtypes with fields", "convert them by astype")
     return arrays[0].dtype
 
 
 @of_records(np.concatenate)
 def concatenate(arrays: Any, axis: Any = 0) -> Any:
+    if axis is not None:
+        need_as_many_axes(shapes_of(arrays))
     dtype = joined_dtype(arrays)
     if axis is None:
         flat = [primitives.bytes_of(one).reshape((one.size, dtype.itemsize)) for one in arrays]
@@ -502,6 +519,10 @@ def concatenate(arrays: Any, axis: Any = 0) -> Any:
 
 @of_records(np.stack)
 def stack(arrays: Any, axis: int = 0) -> Any:
+    shapes = shapes_of(arrays)
+    for shape in shapes:
+        if shape != shapes[0]:
+            raise ValueError("all input arrays must have the same shape")
     dtype = joined_dtype(arrays)
     along = normal_axis(axis, arrays[0].ndim + 1)
     return primitives.records(np.stack([primitives.bytes_of(one) for one in arrays], along), dtype, "ndarray")

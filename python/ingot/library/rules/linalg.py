@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import primitives
-from ..linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from ..linalg import EighResult, EigResult, QRResult, SlogdetResult, SVDResult, inverse_of
 from ..reductions import NoValue
 from .parts import adjoint, as_cotangent, real_diagonal, reciprocal_or_0, scalars, transposed, unit
 
@@ -35,13 +35,13 @@ def solve_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
     return as_cotangent(-back @ transposed(result), a), as_cotangent(back, b)
 
 
-def inv_jvp(primals: tuple, tangents: tuple) -> tuple:
+def inv_jvp(primals: tuple, tangents: tuple, may_fail: bool) -> tuple:
     """d(1/a) = -1/a da 1/a."""
-    inverse = np.linalg.inv(primals[0])
+    inverse = inverse_of(primals[0], may_fail)
     return inverse, -inverse @ tangents[0] @ inverse
 
 
-def inv_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
+def inv_vjp(primals: tuple, result: Any, cotangent: Any, may_fail: bool) -> tuple:
     back = transposed(result)
     return (-back @ cotangent @ back,)
 
