@@ -189,6 +189,26 @@ def test_the_namespace_takes_arrays_of_devices():
     assert a.__array_namespace__() is inp
 
 
+def test_functions_that_make_arrays_take_a_device():
+    host = ingot.device("cpu")
+    for make in (
+        lambda device: inp.zeros(3, device=device),
+        lambda device: inp.empty((2, 0), device=device),
+        lambda device: inp.full((2, 2), 3, np.int16, device=device),
+        lambda device: inp.arange(4, device=device),
+        lambda device: inp.linspace(0, 1, 3, device=device),
+        lambda device: inp.eye(2, device=device),
+        lambda device: inp.ones_like(put(FLOATS), device=device),
+        lambda device: inp.zeros_like(FLOATS, device=device),
+        lambda device: inp.astype(FLOATS, np.int32, device=device),
+        lambda device: inp.fft.rfftfreq(4, device=device),
+    ):
+        agree(make(DEVICE), make("cpu"))
+        assert type(make(host)) is type(make("cpu")) is np.ndarray
+    with pytest.raises(ValueError, match="Device not understood"):
+        inp.zeros(3, device="odd")
+
+
 def test_functions_that_are_not_compiled_are_refused():
     with pytest.raises(ingot.UnsupportedError, match="numpy.savetxt of an ingot.Array is not supported\n.*to_host"):
         np.savetxt("none", put(FLOATS))

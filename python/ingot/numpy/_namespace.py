@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import _lazy
+from .._array import device_put
+from .._devices import Device
 from .._errors import UnsupportedError
 from .._function import Function
 from .._signature import DTYPES
@@ -74,6 +76,17 @@ class EagerFunction(Function):
                 f"the keyword `{missing[0]}` of `{self.__module__}.{self.__name__}` is not supported\n"
                 f"  instead: leave it out, or call NumPy's function"
             )
+
+
+class Creation(EagerFunction):
+    """A compiled function that makes arrays, on the `ingot.Device` that its argument `device` is, or on "cpu"."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        where = kwargs.get("device")
+        if isinstance(where, Device):
+            del kwargs["device"]
+        made = super().__call__(*args, **kwargs)
+        return made if where is None else device_put(made, where)
 
 
 # The parameters of the methods of ufuncs.
@@ -197,6 +210,8 @@ class Namespace:
         else:
             function = forwarding(path, original)
         kind = EagerUfunc if isinstance(original, np.ufunc) else EagerFunction
+        if "device" in function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]:
+            kind = Creation
         made = kind(function, original, self.name, name)
         if self.original is np and name not in self.standard:
             _lazy.wait_as_numpys(made, path, original)
