@@ -13,7 +13,7 @@ import numpy as np
 
 from . import dispatch
 from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, local_row, spans
+from .kernels import check_equal, check_rows, has_flags_of, local_row, spans
 from .mpi import exchange
 from .operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
 from .operators.maps import of_detectors
@@ -34,7 +34,7 @@ def accumulate_covariance(
     check_rows(pixel_index, pixels, len(det_weights))
     check_rows(weight_index, weights, len(det_weights))
     check_equal(weights.shape[1:], (n_samples, 3))
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, det_flags.shape[1] == n_samples
+    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
     if has_flags:
         check_rows(flag_index, det_flags, len(det_weights))
     for d in range(len(det_weights)):

@@ -17,7 +17,7 @@ import numpy as np
 from . import dispatch
 from .covariance import apply_covariance  # noqa: F401 (registers kernels)
 from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, local_row, spans
+from .kernels import check_equal, check_rows, has_flags_of, local_row, spans
 from .memory import size_class
 from .mpi import exchange, total
 from .operator import KernelOperator, Keys, Operator, each, intervals, rows, shared, table, whole
@@ -63,7 +63,7 @@ def flag_for_solver(
     check_rows(pixel_index, pixels, len(solver_index))
     check_rows(solver_index, solver_flags, len(pixel_index))
     check_equal(solver_flags.shape[1], n_samples)
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, det_flags.shape[1] == n_samples
+    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
     if has_flags:
         check_rows(flag_index, det_flags, len(pixel_index))
     for v in range(len(first)):

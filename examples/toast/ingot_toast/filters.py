@@ -9,7 +9,7 @@ import numpy as np
 
 from . import dispatch
 from .data import Data, Observation
-from .kernels import check_rows, spans
+from .kernels import check_rows, has_flags_of, spans
 from .operator import KernelOperator, Keys, intervals, rows, shared, table
 
 
@@ -28,7 +28,7 @@ def filter_polynomials(
     n_samples = det_data.shape[1]
     first, last = spans(intervals, n_samples)
     check_rows(data_index, det_data, len(flag_index))
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, det_flags.shape[1] == n_samples
+    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
     if has_flags:
         check_rows(flag_index, det_flags, len(data_index))
     for d in range(len(data_index)):

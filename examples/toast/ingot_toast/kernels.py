@@ -19,6 +19,11 @@ def spans(intervals, n_samples):
     return first, last
 
 
+def has_flags_of(flag_index, det_flags, n_samples):
+    """Whether detectors have flags: one column, as of one sample, and no row, -1, stand for none."""
+    return det_flags.shape[1] == n_samples and not (det_flags.size == 1 and np.all(flag_index == -1))
+
+
 def check_rows(table, buffer, n_detectors):
     """A row of the buffer for each detector."""
     if len(table) != n_detectors:
@@ -264,7 +269,7 @@ def build_noise_weighted(
     check_equal(pixels.shape[1], n_samples)
     check_equal(weights.shape[1:], (n_samples, zmap.shape[2]))
     has_shared_flags = len(shared_flags) == n_samples
-    has_flags = det_flags.shape[1] == n_samples
+    has_flags = has_flags_of(flag_index, det_flags, n_samples)
     if has_flags:
         check_rows(flag_index, det_flags, len(det_scale))
     for v in range(len(first)):

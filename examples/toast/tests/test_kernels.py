@@ -166,6 +166,20 @@ def test_an_interval_that_reaches_outside_raises(name: str, span: list[int]) -> 
             called(function, FIRST[name], interval_calls(name, [[0, 9], span]))
 
 
+def test_one_sample_without_flags() -> None:
+    """TOAST's sign for no flags is one column and no row, which is also the shape of flags of one sample."""
+    case = next(c for c in CASES if c.kernel == "build_noise_weighted" and c.name == "noflags")
+    whole = dict(zip(inspect.signature(kernels.build_noise_weighted).parameters, case.calls[0], strict=True))
+    one = {"pixels": whole["pixels"][:, 5:6], "weights": whole["weights"][:, 5:6], "det_data": whole["det_data"][:, 5:6],
+           "intervals": records([[0, 1]])}  # fmt: skip
+    expected = called(undecorated("build_noise_weighted"), case, changed(case, **one, flag_index=table(0, 0, 0)))[1]
+    for function in (kernels.build_noise_weighted, undecorated("build_noise_weighted")):
+        got = called(function, case, changed(case, **one))[1]
+        assert np.any(got != whole["zmap"]) and np.allclose(got, expected, rtol=1e-12)
+        with pytest.raises(IndexError):
+            called(function, case, changed(case, **one, flag_index=table(0, -1, 0)))
+
+
 TABLES = {
     "pointing_detector": ["quat_index"],
     "pixels_healpix": ["quat_index", "pixel_index"],
