@@ -413,11 +413,16 @@ def test_new_arrays_lie_as_numpys(mode):
         assert strides(jitted(lambda a, n: a > n, mode)(numbers, number)) == [1, 2]
 
     def in_c_order(a):
-        return np.sort(a), np.sort(a, 0), np.insert(a, 1, 0.0, axis=0), np.pad(a, 1)
+        return np.sort(a), np.sort(a, 0)
+
+    def in_fortran_order(a):
+        return np.insert(a, 1, 0.0, axis=0), np.pad(a, 1), np.block([[a], [a]]), np.fft.fft(a), np.fft.rfft(a, axis=0)
 
     f = np.asfortranarray(np.arange(12.0).reshape(3, 4))
     for got, expected in zip(jitted(in_c_order, mode)(f), in_c_order(f), strict=True):
         assert got.flags.c_contiguous and np.array_equal(got, expected)
+    for got, expected in zip(jitted(in_fortran_order, mode)(f), in_fortran_order(f), strict=True):
+        assert got.flags.f_contiguous and expected.flags.f_contiguous and np.allclose(got, expected)
 
 
 # ---- What NumPy leaves open

@@ -220,6 +220,7 @@ def between(a: Any, low: Any, high: Any, out: Any) -> Any:
         return np.minimum(x, high, out=out)
     if high is None:
         return np.maximum(x, low, out=out)
+    x = x.astype(np.result_type(x, low, high))
     return finished(np.minimum(np.maximum(x, low), high), out, True, "clip")
 
 

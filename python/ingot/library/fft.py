@@ -10,7 +10,7 @@ from . import primitives
 from .derivatives import routine
 from .reductions import known_axis
 from .registry import implements
-from .shapes import output
+from .shapes import is_known_fortran, output
 
 
 def factor_of(n: Any, norm: Any, is_forward: bool) -> Any:
@@ -53,7 +53,10 @@ def transformed(routine: str, x: Any, n: Any, axis: Any, factor: Any, given: np.
     primitives.gufunc(routine, (points, scale), (result,))
     back = list(range(x.ndim - 1))
     back.insert(along, x.ndim - 1)
-    return primitives.transpose(result, tuple(back))
+    result = primitives.transpose(result, tuple(back))
+    if is_known_fortran(x):
+        return np.copy(result, "F")
+    return result if along == x.ndim - 1 else np.copy(result, "C")
 
 
 def points_of(x: Any, n: Any, axis: Any) -> Any:

@@ -117,11 +117,11 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         need_castable(ind.dtype, np.dtype(np.int64), "safe")
     primitives.need_writable(a, "put: output array is read-only")
     places = ravel(ind).astype(np.int64)
-    if np.size(v) == 0:
-        return
     size = a.size
     if size == 0 and len(places) > 0:
         raise IndexError("cannot replace elements of an empty array")
+    if np.size(v) == 0:
+        return
     if mode == "raise":
         for place in places:
             if place < -size or place >= size:
@@ -206,7 +206,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if out is not None:
         return take(a, flatnonzero(flags), axis, out)
     array, along = line_or_axis(np.asarray(a), axis)
-    return chosen_of(array, along, flags != 0)
+    return np.copy(chosen_of(array, along, flags != 0), "C")
 
 
 @implements(np.ndarray.compress)
@@ -278,7 +278,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     for k in range(1, len(given)):
         result = np.where(index == k, np.broadcast_to(given[k], shape).astype(dtype), result)
     if out is None:
-        return result[()] if len(shape) == 0 else result
+        return result[()] if len(shape) == 0 else np.copy(result, "C")
     return into(out, result)
 
 

@@ -11,7 +11,7 @@ from . import primitives
 from .indexing import line_or_axis
 from .reductions import NoValue
 from .registry import implements
-from .shapes import at_least, is_fortran, need_castable, normal_axes, normal_axis, product, ravel
+from .shapes import at_least, is_fortran, is_known_fortran, need_castable, need_no_bool, normal_axes, normal_axis, product, ravel
 
 
 def joined(arrays: list[Any], axis: int, out: Any, dtype: Any, casting: str) -> Any:
@@ -109,6 +109,9 @@ def merged(a: Any, axis: int) -> Any:
 def concatenate(
     arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Any:
+    if axis is not None:
+        need_no_bool(axis)
+        axis = operator.index(axis)
     if isinstance(arrays, np.ndarray):
         if arrays.ndim < 1:
             raise TypeError("The first input argument needs to be a sequence")
@@ -247,7 +250,12 @@ def block(arrays: Any) -> Any:
     leaves = leaves_of(arrays, ndim)
     if depth == 0:
         return np.copy(leaves[0])
-    result = np.empty(shape_of(arrays, depth, ndim), np.result_type(*leaves))
+    shape = shape_of(arrays, depth, ndim)
+    dtype = np.result_type(*leaves)
+    if all([is_known_fortran(leaf) for leaf in leaves]):
+        result = np.empty(shape[::-1], dtype).T
+    else:
+        result = np.empty(shape, dtype)
     put_blocks(result, arrays, depth, ndim)
     return result
 
@@ -395,7 +403,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     if a.ndim == 1:
         return repeated(a, each, size)
     places = repeated(np.arange(length), each, size)
-    return a[(*[slice(None) for _ in range(axis)], places)]
+    return np.copy(a[(*[slice(None) for _ in range(axis)], places)], "C")
 
 
 def rolled(a: Any, shift: int, axis: int) -> Any:
@@ -409,7 +417,7 @@ def rolled(a: Any, shift: int, axis: int) -> Any:
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = np.asarray(a)
     if axis is None:
-        total = sum(shift) if isinstance(shift, (tuple, list)) else operator.index(shift)
+        total = sum([int(one) for one in shift]) if isinstance(shift, (tuple, list)) else int(shift)
         return primitives.reshape(rolled(ravel(a), total, 0), a.shape)
     shifts = shift if isinstance(shift, (tuple, list)) else (shift,)
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
@@ -422,7 +430,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return a.copy()
     for k in range(count):
         place = normal_axis(axes[k if len(axes) > 1 else 0], a.ndim)
-        a = rolled(a, operator.index(shifts[k if len(shifts) > 1 else 0]), place)
+        a = rolled(a, int(shifts[k if len(shifts) > 1 else 0]), place)
     return a
 
 
@@ -743,7 +751,7 @@ def pad(
             if a.shape[k] == 0 and before + behind > 0:
                 raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
         shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
-        result = np.empty(shape, a.dtype)
+        result = in_order_of(a, shape)
         inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])
         result[inside] = a
         for k in range(a.ndim):
@@ -752,7 +760,7 @@ def pad(
             put_ends(np.moveaxis(whole, k, 0), widths[k][0], a.shape[k], mode)
         return result
     shape = tuple([before + a.shape[k] + behind for k, (before, behind) in enumerate(widths)])
-    result = np.empty(shape, a.dtype)
+    result = in_order_of(a, shape)
     inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])
     result[inside] = a
     constants = pairs_of(constant_values, a.ndim)

@@ -103,7 +103,7 @@ def slope(x: Any, axis: int, step: Any, edge_order: int) -> Any:
         raise ValueError(
             "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
         )
-    result = np.empty(x.shape, x.dtype)
+    result = np.empty_like(x)
     inner = along(result, axis, slice(1, -1))
     before = along(x, axis, slice(None, -2))
     middle = along(x, axis, slice(1, -1))

@@ -579,7 +579,7 @@ def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any 
             raise IndexError(f"index {start} out-of-bounds in {ufunc.__name__}.reduceat [0, {length})")
     x = x.astype(reduction_dtype(ufunc, "reduceat", x, dtype, out))
     others = kept_axes((along,), x.ndim)
-    result = np.empty(tuple([starts.shape[0] if i == along else x.shape[i] for i in range(x.ndim)]), x.dtype)
+    result = np.empty_like(x, shape=tuple([starts.shape[0] if i == along else x.shape[i] for i in range(x.ndim)]))
     need_scan_output(out, result.shape, True)
     rows = primitives.transpose(x, (along,) + others)
     to = primitives.transpose(result, (along,) + others)

@@ -137,7 +137,7 @@ def is_fortran(a: Any, order: str) -> bool:
     if order == "F":
         return True
     if order == "A" or (order == "K" and a.ndim < 2):
-        return a.ndim > 1 and primitives.is_contiguous(a.T) and not primitives.is_contiguous(a)
+        return a.ndim > 1 and not primitives.is_contiguous(a) and primitives.is_contiguous(a.T)
     if order != "K":
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if a.ndim == 2:
@@ -147,6 +147,17 @@ def is_fortran(a: Any, order: str) -> bool:
     if not primitives.is_contiguous(a):
         primitives.refuse("the order in memory of more than two axes", "name the order 'C' or 'F'")
     return False
+
+
+def is_known_fortran(a: Any) -> bool:
+    """Whether it is known when compiling that an array lies in Fortran's order."""
+    if a.ndim < 2:
+        return False
+    in_c_order = primitives.is_contiguous(a)
+    reversed_order = primitives.is_contiguous(a.T)
+    if primitives.is_known(in_c_order) and in_c_order:
+        return False
+    return bool(primitives.is_known(reversed_order) and reversed_order)
 
 
 @implements(np.reshape)

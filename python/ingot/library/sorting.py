@@ -186,21 +186,22 @@ def partitioned(a: Any, kth: Any, axis: Any, kind: Any, order: Any, is_order: bo
     x, along = line_and_axis(np.asarray(a), axis)
     length = x.shape[along]
     places = places_of(kth, length, x.size)
-    lines = np.moveaxis(x, along, -1) if along != x.ndim - 1 else x
-    moved = np.empty(lines.shape, np.int64 if is_order else x.dtype)
+    result = np.empty(x.shape, np.int64) if is_order else np.empty_like(x)
     if length <= 2048 or len(places) == 0 or len(places) > 8 or x.dtype.kind == "c":
-        moved[...] = primitives.argsort(lines, lines.ndim - 1, False) if is_order else primitives.sort(lines, lines.ndim - 1, False)
+        result[...] = primitives.argsort(x, along, False) if is_order else primitives.sort(x, along, False)
     else:
+        lines = np.moveaxis(x, along, -1)
         rows = np.reshape(lines, (product(lines.shape[:-1]), length))
-        targets = primitives.reshape(moved, rows.shape)
+        moved = np.empty(rows.shape, result.dtype)
         for i in range(rows.shape[0]):
             elements = np.arange(length) if is_order else rows[i]
             begin = 0
             for k in places:
-                place_one(targets[i], elements[begin:], rows[i] if is_order else None, begin, k)
-                elements = targets[i]
+                place_one(moved[i], elements[begin:], rows[i] if is_order else None, begin, k)
+                elements = moved[i]
                 begin = k
-    return np.moveaxis(moved, -1, along) if along != x.ndim - 1 else moved
+        np.moveaxis(result, along, -1)[...] = primitives.reshape(moved, lines.shape)
+    return result
 
 
 @implements(np.partition)
