@@ -386,7 +386,7 @@ class Function(Base[P, R_co]):
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if self.most_values is not None and len(seen) > self.most_values:
-                name = [*self._names, *(n or "a captured variable" for _, n in self._captures())][i]
+                name = [*self._names, *(n if n.isidentifier() else "a captured variable" for _, n in self._captures())][i]
                 raise self._refusal(
                     name,
                     f"more than {self.most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",

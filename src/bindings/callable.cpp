@@ -870,8 +870,8 @@ void bind_callable(nb::module_& m) {
         return there.is_valid() ? nb::make_tuple(there) : nb::tuple(nb::list());
       },
       "owner"_a, "name"_a,
-      "What a dict holds under a name, a cell, or an object as an attribute, as a tuple; an empty one: "
-      "nothing.");
+      "What a dict holds under a name, a cell, a tuple at a place, or an object as an attribute: in a tuple, "
+      "an empty one where that is nothing.");
   m.def(
       "held_in_class",
       [](nb::handle type, const nb::str& name) {
@@ -893,6 +893,12 @@ void bind_callable(nb::module_& m) {
   m.def(
       "is_instance", [](nb::handle object) { return is_instance(object.ptr()); }, "object"_a.none(),
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
+  m.def(
+      "is_captured", [](nb::handle object) { return is_captured(object.ptr()); }, "object"_a.none(),
+      "Whether what stands outside a function is a further argument of it: arrays, containers, instances.");
+  m.def(
+      "is_partial", [](nb::handle object) { return is_partial(object.ptr()); }, "object"_a.none(),
+      "Whether an object is a `functools.partial`, and of no class derived from it.");
   m.def(
       "is_stream", [](nb::handle object) { return is_stream(object.ptr()); }, "object"_a.none(),
       "Whether an object is a Generator or RandomState of NumPy's whose stream compiled code can draw from.");

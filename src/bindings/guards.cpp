@@ -63,11 +63,30 @@ unsigned version_of_class(PyObject* type) {
   return (it->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0 ? 0 : it->tp_version_tag;
 }
 
+PyObject* held_at(PyObject* tuple, PyObject* place) {
+  const nb::object number = nb::steal(PyLong_FromUnicodeObject(place, 10));
+  const Py_ssize_t at = number.is_valid() ? PyLong_AsSsize_t(number.ptr()) : -1;
+  if (at < 0 || at >= PyTuple_GET_SIZE(tuple)) return nullptr;
+  return Py_NewRef(PyTuple_GET_ITEM(tuple, at));
+}
+
 }  // namespace
+
+bool is_partial(PyObject* object) {
+  static PyObject* const partial =
+      nb::object(nb::module_::import_("functools").attr("partial")).release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(object)) == partial;
+}
+
+bool is_read_plainly(PyObject* owner) {
+  return PyDict_CheckExact(owner) || PyCell_Check(owner) || PyTuple_CheckExact(owner) ||
+         PyMethod_Check(owner) || is_partial(owner);
+}
 
 PyObject* held(PyObject* owner, PyObject* name) {
   if (PyDict_CheckExact(owner)) return Py_XNewRef(PyDict_GetItemWithError(owner, name));
   if (PyCell_Check(owner)) return PyUnicode_GET_LENGTH(name) == 0 ? PyCell_Get(owner) : Py_NewRef(owner);
+  if (PyTuple_CheckExact(owner)) return held_at(owner, name);
   PyObject* found = PyObject_GetAttr(owner, name);
   if (found == nullptr && PyErr_ExceptionMatches(PyExc_AttributeError)) PyErr_Clear();
   return found;
@@ -129,7 +148,7 @@ Guards::Guards(const nb::tuple& guards) {
       guard.expected = guard.copy.ptr();
     }
     if (guard.kind != Owner::Dict || guard.copy.is_valid()) others_.push_back(guards_.size());
-    runs_code_ = runs_code_ || guard.kind == Owner::Other;
+    runs_code_ = runs_code_ || (guard.kind == Owner::Other && !is_read_plainly(owner));
     guards_.push_back(std::move(guard));
   }
 }

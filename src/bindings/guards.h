@@ -10,9 +10,15 @@ namespace ingot::bindings {
 
 namespace nb = nanobind;
 
-/// What a dict holds under a name, a cell, or an object as an attribute: a new reference. Null with no
-/// exception set: nothing.
+/// What a dict holds under a name, a cell, a tuple at a place (its name in decimal), or an object as an
+/// attribute: a new reference. Null with no exception set: nothing.
 PyObject* held(PyObject* owner, PyObject* name);
+
+/// Whether `held` runs no code but Python's own: owners are dicts, cells, tuples, methods and partials.
+bool is_read_plainly(PyObject* owner);
+
+/// Whether an object is a `functools.partial`, and of no class derived from it.
+bool is_partial(PyObject* object);
 
 /// What a class or its bases hold under a name, as it stands there, and under `__mro__` the order of its
 /// bases: a new reference. Null: nothing. Runs no code.
@@ -33,7 +39,8 @@ class Guards {
 
   /// The first guard that does not hold, as its tuple; null: all hold. Throws what looking raises.
   PyObject* changed() const;
-  /// Whether looking may run code of the user's: attributes of objects other than functions and modules.
+  /// Whether looking may run code of the user's: attributes of other objects than `is_read_plainly` takes,
+  /// functions and modules.
   bool runs_code() const { return runs_code_; }
 
   int traverse(visitproc visit, void* argument) const;

@@ -180,7 +180,7 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
 }
 
 bool Recogniser::capture(const Capture& capture) {
-  if (!PyDict_CheckExact(capture.owner) && !PyCell_Check(capture.owner)) return false;  // code might run
+  if (!is_read_plainly(capture.owner)) return false;  // code might run
   PyObject* const captured = held(capture.owner, capture.name);
   if (captured == nullptr) return false;
   held_.add(captured);

@@ -49,6 +49,15 @@ bool is_no_value(PyObject* value) {
   return value == no_value;
 }
 
+/// An instance of a class of NumPy's written in Python that says something of types.
+bool is_of_numpy(PyObject* value) {
+  static PyObject* const limits = [] {
+    const nb::module_ numpy = nb::module_::import_("numpy");
+    return nb::make_tuple(numpy.attr("finfo"), numpy.attr("iinfo")).release().ptr();
+  }();
+  return is_no_value(value) || PySequence_Contains(limits, reinterpret_cast<PyObject*>(Py_TYPE(value))) == 1;
+}
+
 /// A function of NumPy's written in Python.
 bool is_function_of_numpy(const PyTypeObject* type) {
   static const PyTypeObject* const functions =
@@ -117,6 +126,16 @@ bool is_instance(PyObject* object) {
   return !is_callable(object) && !is_member_of_enum(object);
 }
 
+bool is_captured(PyObject* object) {
+  if (PyTuple_CheckExact(object) || is_namedtuple(object)) {
+    PyObject* const* const members = &PyTuple_GET_ITEM(object, 0);
+    return std::any_of(members, members + PyTuple_GET_SIZE(object), is_captured);
+  }
+  if (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object)) return true;
+  return is_device_array(object) || (is_instance(object) && !is_of_numpy(object)) ||
+         bindings::is_stream(object) || holder_of(object);
+}
+
 bool is_namedtuple(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);
   if (!PyTuple_Check(object) || (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || Py_TYPE(type) != &PyType_Type)
@@ -166,7 +185,7 @@ struct Signature::Path {
   std::string text() const {
     if (parent == nullptr) {
       const auto name = nb::cast<std::string>(nb::handle(key));
-      return name.empty() ? "a captured variable" : name;
+      return name.empty() || name.front() <= '9' ? "a captured variable" : name;  // of a tuple, its place
     }
     if (key == nullptr && index < 0) return parent->text();
     const std::string inside = key == nullptr ? std::to_string(index) : nb::cast<std::string>(nb::repr(key));
@@ -574,16 +593,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
   }
   const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
   const Detail& wanted = parameters.details[argument];
-  detail_ = {.is_measured = wanted.is_measured};
-  if (value != nullptr && is_number(value) && wanted.is_demanded) {
-    constant(value, path);
-    return true;
-  }
-  const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value));
-  if (value != nullptr &&
-      (PyArray_CheckExact(value) || is_device_array(value) || (is_number(value) && is_small) ||
-       PyList_CheckExact(value) || PyDict_CheckExact(value) || is_instance(value) ||
-       bindings::is_stream(value) || holder_of(value)))
+  detail_ = {.is_demanded = wanted.is_demanded, .is_measured = wanted.is_measured};
+  const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value) || wanted.is_demanded);
+  if (value != nullptr && (is_captured(value) || (is_number(value) && is_small)))
     return describe_value(value, path);
   words_.push_back(word_of(Tag::Guarded));
   return true;

@@ -35,6 +35,11 @@ bool is_instance(PyObject* object);
 /// Whether an object is a namedtuple without attributes of its own that is read as a tuple is.
 bool is_namedtuple(PyObject* object);
 
+/// Whether what stands outside a function is described at each call, as a further argument: an array, list,
+/// dict, instance of a user's class or stream of random numbers, or a tuple that leads to one of these. Runs
+/// no code.
+bool is_captured(PyObject* object);
+
 /// What is described of an argument or capture besides.
 struct Detail {
   bool is_demanded = false;  ///< the values of numbers, and of those in it, are part of its kind

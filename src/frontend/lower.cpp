@@ -1,6 +1,6 @@
-// Hidden arguments. What stands outside is guarded by value. An array outside becomes a further argument: the
-// evaluator throws `Capture`, Python describes the array with the others - so that shared memory is seen -
-// and lowers again. A number whose guard has failed twice goes the same way.
+// Hidden arguments. What stands outside is guarded by value. An array outside becomes a further argument, and
+// so does a container: the evaluator throws `Capture`, Python describes it with the others - so that shared
+// memory is seen - and lowers again. A number whose guard has failed twice goes the same way.
 
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
@@ -478,7 +478,7 @@ std::map<std::string, Value> Evaluator::bind_arguments(
       continue;
     }
     guards_.push_back({function, "__defaults__", defaults});
-    locals[parameter_name] = host_value(nb::object(defaults[i + with_default - count]), parameter_name, node);
+    locals[parameter_name] = default_value(defaults, i + with_default - count, parameter_name, node);
   }
   const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
   for (size_t i = count; i < count + keyword_only; ++i) {
@@ -489,8 +489,8 @@ std::map<std::string, Value> Evaluator::bind_arguments(
       continue;
     }
     guards_.push_back({function, "__kwdefaults__", keyword_defaults});
-    guards_.push_back({keyword_defaults, parameter_name, keyword_defaults[names[i]]});
-    locals[parameter_name] = host_value(keyword_defaults[names[i]], parameter_name, node);
+    locals[parameter_name] =
+        outside(keyword_defaults, parameter_name, keyword_defaults[names[i]], parameter_name, node);
   }
   return locals;
 }

@@ -46,6 +46,19 @@ CASES = {
     "global array's values": _case("K = np.array([@])", "x[:1] * K", "2.0", "3.0"),
     "global array's dtype": _case("K = np.array([2], @)", "x[:1] * K", "'i4'", "'c8'"),
     "global array's rank": _case("K = np.ones(@)", "x * K", "3", "(2, 3)"),
+    "array in a tuple": _case("K = (np.array([@]), 2.0)", "x[:1] * K[0] * K[1]", "2.0", "3.0"),
+    "dtype of an array in a tuple": _case("K = (np.array([2], @), 2.0)", "x[:1] * K[0]", "'i4'", "'c8'"),
+    "number beside an array": _case("K = (np.ones(3), @)", "x * K[0] * K[1]", "2.0", "3"),
+    "function beside an array": _case("def a(x): return x + 1\ndef b(x): return x + 2\nK = (np.ones(3), @)", "K[1](x * K[0])", "a", "b"),
+    "default array": _case("def g(x, y=np.full(3, @)): return x + y", "g(x)", "1.0", "2"),
+    "default list": _case("def g(x, y=[np.full(3, @)]): return x + y[0]", "g(x)", "1.0", "2"),
+    "keyword default array": _case("def g(x, *, y=np.full(3, @)): return x + y", "g(x)", "1.0", "2"),
+    "partial's array": _case("import functools\ng = functools.partial(lambda a, x: x + a, np.full(3, @))", "g(x)", "1.0", "2"),
+    "partial's number": _case("import functools\ng = functools.partial(lambda a, x: x + a, @)", "g(x)", "1.0", "2"),
+    "partial's keyword": _case("import functools\ng = functools.partial(lambda x, a: x + a, a=@)", "g(x)", "1.0", "2"),
+    "partial's function": _case("import functools\ng = functools.partial(lambda a, x: x @ a, 2.0)", "g(x)", "+", "-"),
+    "method's instance": _case("class A:\n    def __init__(self, k): self.k = k\n    def m(self, x): return x * self.k\ng = A(@).m", "g(x)", "2.0", "np.ones(3)"),
+    "method's code": _case("class A:\n    def m(self, x): return x @ 3.0\ng = A().m", "g(x)", "+", "-"),
     "global list": _case("K = [@]", "x * K[0]", "2.0", "3.0"),
     "global dict": _case("K = {@: 2.0, 'b': 3.0}", "x * K['a'] if 'a' in K else x", "'a'", "'c'"),
     "global dtype": _case("K = @", "np.zeros(2, K)", "np.float32", "np.int8"),
@@ -160,7 +173,7 @@ def test_changes_are_seen(tmp_path):
     assert not [[list(CASES)[int(name[4:])], *rest] for name, *rest in wrong]
     _write(tmp_path, 0)
     wrong, again, _ = run(cache, SCRIPT, *names, cwd=tmp_path)
-    assert not wrong and again >= len(CASES) - 10
+    assert not wrong and again >= len(CASES) - 13
 
 
 ONE = "import ingot\n@ingot.jit{}\ndef f(x): return x * 2 + 1\n"

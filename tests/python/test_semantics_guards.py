@@ -1,9 +1,12 @@
 """The rules of docs/semantics.md on guards and refusals, in its order; the others: test_semantics.py."""
 
+import copy
+import functools
 import linecache
 import re
 import sys
 import types
+from collections import namedtuple
 
 import ingot
 import numpy as np
@@ -14,6 +17,7 @@ from support import MODES, check, difference, jitted, refused
 # ---- Guards: never stale
 
 FACTOR = 2
+Both = namedtuple("Both", "b c")
 
 
 def scaled(x):
@@ -100,6 +104,143 @@ def test_containers_from_outside_are_hidden_arguments(monkeypatch):
         table[1][0] = 1.0
         assert compiled() is table[0] and table[0][1] == before + 2
         table[1][0] = 1
+
+
+PAIR = (np.arange(3.0), 2)
+
+
+def sums_pair(x, axis=None):
+    PAIR[0][0] += x
+    return PAIR[0].sum(axis=axis) * PAIR[1], PAIR[0]
+
+
+def test_tuples_of_arrays_from_outside_are_hidden_arguments(monkeypatch):
+    """So are those in other tuples, named tuples, lists and dicts; tuples of numbers are guarded by value."""
+    for mode in MODES:
+        compiled = jitted(sums_pair, mode)
+        for pair in ((np.arange(3.0), 2), (np.arange(3.0), 3), (np.ones((2, 2)), 2.5), Both(np.arange(4), 1), ([1, 2], 3)):
+            results = []
+            for call in (sums_pair, compiled):
+                monkeypatch.setitem(globals(), "PAIR", copy.deepcopy(pair))
+                try:
+                    results.append((call(1), PAIR))
+                except (TypeError, AttributeError) as error:
+                    results.append(type(error))
+            assert difference(results[1], results[0]) is None
+        array, row = np.arange(3.0), [np.ones(2)]
+        pair = (array, (row, {"k": (array[1:],)}), Both(array, "text"))
+
+        def reads():
+            pair[2].b[0] = 7.0
+            return array.sum() + pair[1][0][0].sum() + pair[1][1]["k"][0][0] if pair[2].c == "text" else 0.0  # noqa: B023
+
+        inside = jitted(reads, mode)
+        assert inside() == reads()
+        array[...], row[0] = 5.0, np.zeros(3)
+        assert inside() == reads() == 22.0
+        row.append(1)
+        assert inside() == reads()
+        pair = (array, (row, {"k": (array[1:],)}), Both(array, "other"))
+        assert inside() == reads() == 0.0
+        shared = (array, array)
+
+        def writes():
+            shared[0][1] = 3.0
+            return shared[1][1] * 2
+
+        assert jitted(writes, mode)() == writes() == 6.0
+
+
+def test_arrays_and_containers_that_are_defaults(monkeypatch):
+    array, rows = np.arange(3.0), [np.ones(2), 2]
+
+    def inner(x, n=2, a=array, rows=rows, *, pair=(array, 1), more={"k": [array]}):  # noqa: B006
+        a[0] += x
+        return a.sum() * n + rows[0].sum() * rows[1] + pair[0][0] + more["k"][0][2]
+
+    def outer(x):
+        return inner(x) + inner(x, n=1)
+
+    for mode in MODES:
+        compiled = jitted(outer, mode)
+        for _ in range(2):
+            before = array.copy()
+            expected = outer(0.5)
+            array[...] = before
+            assert compiled(0.5) == expected
+        rows[0] = np.zeros(3)
+        assert compiled(0.0) == outer(0.0)
+        inner.__defaults__ = (3, array + 1, rows)
+        assert compiled(0.0) == outer(0.0)
+        inner.__kwdefaults__["pair"] = (array * 2, 1)
+        assert compiled(0.0) == outer(0.0)
+        inner.__kwdefaults__["pair"] = (array, 1)
+        inner.__defaults__ = (2, array, rows)
+        rows[0] = np.ones(2)
+
+
+class Scales:
+    rows = (np.ones(2), 3)
+
+    def __init__(self, by):
+        self.by = by
+
+    def method(self, x, n=1):
+        return np.sum(x * self.by) * n + self.rows[0][0] * self.rows[1]
+
+    @classmethod
+    def made(cls, x):
+        return x * cls.rows[1]
+
+
+def test_methods_and_partials_from_outside():
+    scales = Scales(np.arange(3.0))
+    bound = scales.method
+    table = [np.ones(3)]
+    part = functools.partial(lambda a, rows, x, n, *, scale: np.sum(a * rows[0] * x) * n * scale, scales.by, table, n=2, scale=1.5)
+    nested = functools.partial(bound, n=3)
+
+    def calls(x, f=part, g=bound):
+        made = Scales.made
+        return bound(x) + part(x) + part(x, scale=2) + nested(x, n=4) + nested(x) + f(x) + g(x) + made(1.0)
+
+    def inner(x):
+        return calls(x)
+
+    for mode in MODES:
+        compiled = jitted(inner, mode)
+        x = np.arange(3.0)
+        for change in (lambda: None, lambda: scales.by.fill(2.0), lambda: table.__setitem__(0, np.arange(3)), lambda: setattr(scales, "by", 2.0)):
+            change()
+            assert compiled(x) == inner(x)
+        part.keywords["n"] = 5
+        assert compiled(x) == inner(x)
+        part.keywords["scale"] = 2
+        assert compiled(x) == inner(x)
+        scales.by = np.arange(3.0)
+        bound = Scales(np.ones(3)).method
+        assert compiled(x) == inner(x)
+        part.keywords["y"] = 1
+        with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+            inner(x)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'y'"):
+            compiled(x)
+        del part.keywords["y"]
+
+
+def test_numbers_beside_arrays_outside_may_have_to_be_known():
+    pair = (np.arange(6.0).reshape(2, 3), 1)
+    rows = [np.arange(6.0).reshape(2, 3), 1]
+
+    def along():
+        return pair[0].sum(axis=pair[1]), rows[0].sum(axis=rows[1])
+
+    for mode in MODES:
+        compiled = jitted(along, mode)
+        assert difference(compiled(), along()) is None
+        pair, rows[1] = (pair[0], 0), 0
+        assert difference(compiled(), along()) is None
+        pair, rows[1] = (pair[0], 1), 1
 
 
 def scaled_table(x):

@@ -126,7 +126,7 @@ def form_of(value: Any) -> Any:
     if is_plain(value):
         return ("value", value)
     if type(value) is tuple:
-        return ("tuple", tuple(map(form_of, value)))
+        return ("tuple", tuple(map(_form_inside, value)))
     if (path := path_of(value)) is not None:
         return ("path", *path)
     for kinds, form in _FORMS:
@@ -143,6 +143,11 @@ def form_of(value: Any) -> Any:
     if _ingot.is_instance(value):
         return ("instance", class_form(type(value)))
     refuse(value)
+
+
+def _form_inside(value: Any) -> Any:
+    """The form of what a tuple or partial holds. Arrays and containers are described at each call, whatever is in them."""
+    return ("described", type(value).__name__) if type(value) in (np.ndarray, list, dict) else form_of(value)
 
 
 def _is_jitted(value: Any) -> bool:
@@ -251,8 +256,8 @@ _Field: Any = type(collections.namedtuple("_Pair", "first").first)
 def _partial_form(partial: functools.partial) -> tuple:
     if type(partial) is not functools.partial:
         refuse(partial)
-    keywords = tuple((name, form_of(value)) for name, value in partial.keywords.items())
-    return ("partial", form_of(partial.func), tuple(map(form_of, partial.args)), keywords)
+    keywords = tuple((name, _form_inside(value)) for name, value in partial.keywords.items())
+    return ("partial", form_of(partial.func), tuple(map(_form_inside, partial.args)), keywords)
 
 
 _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
@@ -332,6 +337,8 @@ class Namer:
         self.steps.append((*step, form))
         self._kept.append(value)
         self._add_parts(value)
+        if isinstance(value, types.MethodType) and _ingot.is_instance(value.__self__):
+            self.number(value.__self__)  # which leads to its class
         if isinstance(value, types.FunctionType):
             if makes_sets(value.__code__):
                 raise Unnamed(f"sets in {value.__qualname__}")
@@ -358,8 +365,10 @@ def _parts_of(value: Any) -> Iterator[tuple[Any, str, Any]]:
         yield from _items((value.__kwdefaults__ or {}).values(), "keyword default")
     elif isinstance(value, types.ModuleType):
         attributes = ("__dict__",)
-    elif isinstance(value, (staticmethod, classmethod, types.MethodType)):
+    elif isinstance(value, (staticmethod, classmethod)):
         attributes = ("__func__",)
+    elif isinstance(value, types.MethodType):
+        attributes = ("__func__", "__self__")
     elif isinstance(value, property):
         attributes = ("fget", "fset", "fdel")
     elif isinstance(value, type):
