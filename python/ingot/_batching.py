@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -23,7 +22,8 @@ def vmap(
     argument itself), or a structure of these as the arguments have it, or the beginning of it: a tuple with one entry
     for each positional argument, in which tuples, lists and dicts stand for those of the arguments. Arguments given by
     name are mapped along axis 0. `out_axes` says so for results, whose numbers become arrays of one axis, and whose
-    arrays get one more. Structures are tuples, named tuples, lists, dicts and None.
+    arrays get one more. Structures are tuples, named tuples, lists, dicts, instances of
+    dataclasses and None.
 
     Lanes are given views, `x[i]`, so that what `fun` writes into them is written into the argument. They run as the
     turns of `for i in range(n)` do, in order where they hang on each other; the exception is that of the lowest lane
@@ -34,12 +34,9 @@ def vmap(
     `axis_size` is the number of lanes, needed where no argument is mapped; `axis_name` is what `axis_index` knows the
     axis by. Works inside compiled functions and itself. docs/batching.md has the rules.
     """
-    from .library.batching import batched, bound
+    from .library.batching import batched
 
-    function: Any = fun
-    if isinstance(fun, types.MethodType):
-        function = bound(fun.__func__, fun.__self__)
-    made = jit(batched(function, in_axes, out_axes, axis_size, axis_name))
+    made = jit(batched(fun, in_axes, out_axes, axis_size, axis_name))
     functools.update_wrapper(made, fun, ("__name__", "__qualname__", "__doc__"), ())
     return made
 

@@ -40,7 +40,8 @@ def _derived(what: tuple, f: Callable, function: Callable) -> Callable:
         functools.update_wrapper(made, f, ("__name__", "__qualname__", "__doc__"), ())
         return made
 
-    plain = getattr(f, "__ingot_function__", f)
+    plain = f.__func__ if type(f) is types.MethodType else f
+    plain = getattr(plain, "__ingot_function__", plain)
     holds_nothing = type(plain) is types.FunctionType and plain.__closure__ is None
     return _compiled_for(what, f, make) if holds_nothing else make()
 
@@ -67,22 +68,30 @@ def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
     return (numbers if several else numbers[0]), names
 
 
-def _jvp_of(f: Callable) -> Callable:
+def _jvp_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for("jvp", f, lambda: lambda x, t: derivatives.jvp(f, x, t))
+    return _compiled_for(("jvp", has_aux), f, lambda: lambda x, t: derivatives.jvp(f, x, t, has_aux))
 
 
-def _pull_of(f: Callable) -> Callable:
+def _linear_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for("pull", f, lambda: lambda x, c: derivatives.pulled(f, x, lambda values: c)[1])
+    return _compiled_for(("linear", has_aux), f, lambda: lambda x, t: derivatives.jvp(f, derivatives.own_copies(x), t, has_aux)[1])
 
 
-def _pull_of_copies_of(f: Callable) -> Callable:
+def _pull_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for("pull of copies", f, lambda: lambda x, c: derivatives.pulled(f, derivatives.own_copies(x), lambda values: c)[1])
+    return _compiled_for(("pull", has_aux), f, lambda: lambda x, c: derivatives.pulled_back(f, x, c, has_aux))
+
+
+def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
+    from .library import derivatives
+
+    return _compiled_for(
+        ("pull of copies", has_aux), f, lambda: lambda x, c: derivatives.pulled_back(f, derivatives.own_copies(x), c, has_aux)
+    )
 
 
 def _hvp_of(f: Callable) -> Callable:
@@ -141,51 +150,74 @@ def _may_repeat(x: np.ndarray) -> bool:
     return False
 
 
-def jvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple[Any, Any]:
+def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)`, and its derivative in the direction of the tangents.
 
     Primals and tangents are of the same structure: numbers and arrays of floats or complex numbers, in tuples, lists,
-    dicts and namedtuples. So are what `f` gives and its tangents; ints and bools have the tangent 0. Tangents are computed
+    dicts, namedtuples and instances of dataclasses. So are what `f` gives and its tangents; ints and bools have the tangent 0.
+    With `has_aux` the function gives a pair, what is differentiated and something else, which comes third. Tangents are computed
     beside values, in the same loops and branches; nothing is kept. `f` does to its arguments what it does when called.
 
     Raises TypeError where a primal is no float or complex number, or a tangent is complex and its primal is not, ValueError
     where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative, or nothing is
     compiled. docs/derivatives.md has the rules.
     """
-    return _jvp_of(f)(primals, tangents)
+    return _jvp_of(f, has_aux)(primals, tangents)
 
 
-def linearize(f: Callable, *primals: Any) -> tuple[Any, Callable]:
-    """The value of `f(*primals)`, and the function of tangents that `jvp` is there, which calls `f` again."""
-    return f(*primals), lambda *tangents: jvp(f, primals, tangents)[1]
+def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """The value of `f(*primals)`, and the function of tangents that `jvp` is there, which calls `f` again.
+
+    It does so on copies of the primals as they were, which lie in memory as they do. With `has_aux` the function gives a pair,
+    what is differentiated and something else, which comes third.
+    """
+    copies, overlap = _kept(primals)
+    linear = _linear_of(f, has_aux)
+    value = f(*primals)
+    if overlap:
+        of_any = _jvp_of(f, has_aux)
+        return _with_aux(value, lambda *tangents: of_any(_kept(copies)[0], tangents)[1], has_aux)
+    return _with_aux(value, lambda *tangents: linear(copies, tangents), has_aux)
 
 
-def jacfwd(f: Callable, argnums: Any = 0) -> Callable:
+def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
+    """A value beside a function; of a pair its second part comes third."""
+    from .library.derivatives import of_pair
+
+    return (of_pair(value, has_aux), function, value[1]) if has_aux else (value, function)
+
+
+def jacfwd(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
     """A jitted function of the arguments of `f` that gives all derivatives of what it gives, in forward mode.
 
     For each array of shape `s` that `f` gives, and an argument of shape `a`, an array of shape `s + a`; for numbers, numbers.
-    `argnums` is that of `grad`. `f` is called for each element of the argument, on copies of all arguments.
+    The derivatives have the structure of what `f` gives, with that of the argument in the place of each leaf; where `argnums`
+    is a tuple or list, with a tuple of those of the arguments. `argnums` and `has_aux` are those of `grad`, arguments and value
+    are complex with `holomorphic`. `f` is called once, and for each element of the arguments, on copies of all arguments.
     """
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return derivatives.jacfwd(f, numbers, names)(*args, **kwargs)
+        return derivatives.jacfwd(f, numbers, has_aux, holomorphic, names)(*args, **kwargs)
 
-    return _derived(("jacfwd", numbers), f, jacobian)
+    return _derived(("jacfwd", numbers, has_aux, holomorphic), f, jacobian)
 
 
-def hessian(f: Callable, argnums: Any = 0) -> Callable:
-    """`jacfwd` of `jacfwd`: a jitted function that gives all second derivatives, of shape `s + a + a`."""
+def hessian(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+    """`jacfwd` of `jacrev`: a jitted function that gives all second derivatives, of shape `s + a + a`.
+
+    They have the structure of what `f` gives, with that of the argument in the place of each leaf, and in it again.
+    """
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
 
     def second(*args: Any, **kwargs: Any) -> Any:
-        return derivatives.hessian(f, numbers, names)(*args, **kwargs)
+        return derivatives.hessian(f, numbers, has_aux, holomorphic, names)(*args, **kwargs)
 
-    return _derived(("hessian", numbers), f, second)
+    return _derived(("hessian", numbers, has_aux, holomorphic), f, second)
 
 
 def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
@@ -225,30 +257,31 @@ def value_and_grad(
     return _derived(("value_and_grad", numbers, has_aux, holomorphic, allow_int), f, both)
 
 
-def vjp(f: Callable, *primals: Any) -> tuple[Any, Callable]:
+def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)`, and the function of cotangents of that value that gives those of the primals, in a tuple.
 
     Numbers are paired by `Re(c * t)`, without conjugation, as in JAX. The function calls `f` again, on copies of the primals as
-    they were, which lie in memory as they do.
+    they were, which lie in memory as they do. With `has_aux` the function gives a pair, what is differentiated and something
+    else, which comes third.
     """
     copies, overlap = _kept(primals)
     if overlap:
-        of_any = _pull_of(f)
-        return f(*primals), lambda cotangents: of_any(_kept(copies)[0], cotangents)
-    pull = _pull_of_copies_of(f)
-    return f(*primals), lambda cotangents: pull(copies, cotangents)
+        of_any = _pull_of(f, has_aux)
+        return _with_aux(f(*primals), lambda cotangents: of_any(_kept(copies)[0], cotangents), has_aux)
+    pull = _pull_of_copies_of(f, has_aux)
+    return _with_aux(f(*primals), lambda cotangents: pull(copies, cotangents), has_aux)
 
 
-def jacrev(f: Callable, argnums: Any = 0) -> Callable:
-    """As `jacfwd`, in reverse mode: `f` gives a number or an array and is called for each of its elements."""
+def jacrev(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+    """As `jacfwd`, in reverse mode: `f` is called for each element of what it gives."""
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        return derivatives.jacrev(f, numbers, names)(*args, **kwargs)
+        return derivatives.jacrev(f, numbers, has_aux, holomorphic, names)(*args, **kwargs)
 
-    return _derived(("jacrev", numbers), f, jacobian)
+    return _derived(("jacrev", numbers, has_aux, holomorphic), f, jacobian)
 
 
 def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:

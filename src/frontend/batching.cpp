@@ -8,8 +8,20 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-/// The dtypes of numbers and arrays in a structure of None, tuples, lists and dicts; invalid: something else
-/// is in it.
+namespace {
+
+/// The names of the fields of a dataclass; none: the class is none.
+nb::tuple field_names_of(const nb::object& type) {
+  if ((reinterpret_cast<PyTypeObject*>(type.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return nb::tuple();
+  const nb::object rules = imported("ingot.library.structures").attr("rules_of")(type);
+  const bool is_dataclass = !rules.is_none() && nb::len(rules) == 2 && nb::object(rules[0]).is_none();
+  return is_dataclass ? nb::tuple(rules[1]) : nb::tuple();
+}
+
+}  // namespace
+
+/// The dtypes of numbers and arrays in a structure of None, tuples, lists, dicts and instances of
+/// dataclasses; invalid: something else is in it.
 nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
   if (is_none(value)) return nb::none();
   const auto all = [&](const std::vector<Value>& values) -> nb::object {
@@ -37,6 +49,20 @@ nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
     for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
     return dict;
   }
+  if (const Object* instance = value.as<Object>()) {
+    const HeapObject& object = state_.heap.at(instance->object);
+    const nb::object names = field_names_of(object.type_of);
+    std::vector<Value> fields;
+    for (const nb::handle name : names) {
+      const auto is_it = [&](nb::handle key) { return key.equal(name); };
+      const auto key = std::ranges::find_if(object.keys, is_it);
+      if (key == object.keys.end()) return {};
+      fields.push_back(object.values[static_cast<size_t>(key - object.keys.begin())]);
+    }
+    const nb::object parts = fields.empty() ? nb::object() : all(fields);
+    if (!parts.is_valid()) return {};
+    return imported("ingot.library.primitives").attr("instance")(object.type_of, names, parts);
+  }
   const Array* array = value.as<Array>();
   has_arrays = has_arrays || array != nullptr;
   const std::optional<Kind> kind = kind_of(value);
@@ -45,7 +71,7 @@ nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
   return imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
 }
 
-/// A structure of tuples, lists and dicts as the function's own.
+/// A structure of tuples, lists, dicts and instances of dataclasses as the function's own.
 Value Evaluator::structure_of(const nb::object& object) {
   const auto all = [this](const nb::object& objects) {
     std::vector<Value> parts;
@@ -56,6 +82,17 @@ Value Evaluator::structure_of(const nb::object& object) {
   if (PyTuple_CheckExact(object.ptr())) return Tuple{.members = all(object)};
   if (PyTuple_Check(object.ptr()))
     return Tuple{.members = all(object), .type = nb::borrow<nb::object>(object.type())};
+  const nb::object type = nb::borrow<nb::object>(object.type());
+  if (const nb::tuple names = field_names_of(type); names.size() != 0) {
+    Tuple keys;
+    Tuple fields;
+    for (const nb::handle name : names) {
+      keys.members.emplace_back(Static{nb::borrow<nb::object>(name)});
+      fields.members.push_back(structure_of(attribute(object, text_of(name).c_str())));
+    }
+    Call call{.positional = {Static{type}, keys, fields}, .keywords = {}, .name = "instance", .node = here_};
+    return primitive_instance(call);
+  }
   if (!PyDict_CheckExact(object.ptr())) return Static{object};
   std::vector<nb::object> keys;
   for (const nb::handle key : object) keys.push_back(nb::borrow<nb::object>(key));

@@ -1,5 +1,6 @@
 """The rules of docs/batching.md: `ingot.vmap` against a loop in Python over the lanes."""
 
+import dataclasses
 import functools
 import re
 from collections import namedtuple
@@ -233,6 +234,32 @@ def test_vmap_inside_compiled_functions():
     assert difference(ingot.jit(lambda m: ingot.pmap(np.sort)(m))(-GRID), np.sort(-GRID, 1)) is None
 
 
+@dataclasses.dataclass
+class Layer:
+    w: object
+    b: object
+
+
+def test_lanes_take_and_give_dataclasses():
+    def f(layer):
+        return Layer({"y": layer.w * layer.b}, (layer.b, np.sum(layer.w)))
+
+    batch = Layer(GRID, LINE[:3])
+    for mapped in (ingot.vmap(f), ingot.vmap(f, (Layer(0, 0),)), ingot.jit(lambda batch: ingot.vmap(f, (0,))(batch))):
+        made = mapped(batch)
+        assert type(made) is Layer and difference(made.w["y"], GRID * LINE[:3, None]) is None
+        assert difference(made.b, (LINE[:3], GRID.sum(1))) is None
+    made = ingot.vmap(f, (Layer(1, None),), Layer(1, 0))(Layer(GRID, 3.0))
+    assert difference(made.w["y"], GRID * 3) is None and difference(made.b, (np.full(GRID.shape[1], 3.0), GRID.sum(0))) is None
+    mixed = ingot.vmap(lambda x: Layer(1 if x > 0 else 0.5, x))(np.array([1.0, -1.0]))
+    assert difference(mixed.w, np.array([1.0, 0.5])) is None
+    assert ingot.vmap(lambda x: Layer(x, 1))(np.zeros(0)).w.shape == (0,)
+    for axes in (Layer(0, 0), (0, 0)):
+        fails(ValueError, "tree prefix", lambda d: d["w"], {"w": GRID}, in_axes=(axes,))
+    fails(ValueError, "tree prefix", f, batch, in_axes=((0, 0, 0),))
+    fails(TypeError, "axes must be ints", f, batch, in_axes=(Layer("0", 0),))
+
+
 def test_compiled_functions_methods_and_instances_are_mapped():
     class Scale:
         def __init__(self, k):
@@ -253,8 +280,8 @@ def test_compiled_functions_methods_and_instances_are_mapped():
     assert difference(of(GRID), GRID * 4) is None
     assert difference(ingot.vmap(lambda s, v: s.k * v, (None, 0))(scale, LINE), LINE * 4) is None
     assert of.__name__ == "of"
-    with pytest.raises(ingot.UnsupportedError, match="partial"):
-        ingot.vmap(functools.partial(pow, 2))(LINE)
+    assert difference(ingot.vmap(functools.partial(pow, 2))(LINE), 2**LINE) is None
+    assert difference(ingot.vmap(functools.partial(scale.of))(GRID), GRID * 4) is None
 
 
 FACTOR = 2.0

@@ -556,11 +556,12 @@ def test_jacobians():
     x = np.array([1.0, 2.0, 3.0])
     f = lambda x: np.array([x[0] * x[1], x[1] ** 2, x[0] + x[2]])  # noqa: E731
     np.testing.assert_array_equal(ingot.jacfwd(f)(x), [[2, 1, 0], [0, 4, 0], [1, 0, 1]])
-    first, second = ingot.jacfwd(lambda x, y: {"a": x * y, "b": (x.sum(), y)}, argnums=(0, 1))(x, 2.0)
-    np.testing.assert_array_equal(first["a"], 2 * np.eye(3))
-    np.testing.assert_array_equal(first["b"][0], np.ones(3))
-    np.testing.assert_array_equal(second["a"], x)
-    assert second["b"] == (0.0, 1.0)
+    blocks = ingot.jacfwd(lambda x, y: {"a": x * y, "b": (x.sum(), y)}, argnums=(0, 1))(x, 2.0)
+    np.testing.assert_array_equal(blocks["a"][0], 2 * np.eye(3))
+    np.testing.assert_array_equal(blocks["a"][1], x)
+    np.testing.assert_array_equal(blocks["b"][0][0], np.ones(3))
+    assert blocks["b"][0][1] == 0.0 and blocks["b"][1][1] == 1.0
+    np.testing.assert_array_equal(blocks["b"][1][0], np.zeros(3))
     assert ingot.jacfwd(lambda m: m @ m)(np.ones((2, 2))).shape == (2, 2, 2, 2)
     assert ingot.jacfwd(lambda x: np.outer(x, x))(np.ones(0)).shape == (0, 0, 0)
     given = x.copy()
@@ -617,9 +618,9 @@ def test_check_grads():
 
 def test_errors():
     f = lambda x: x * 2  # noqa: E731
-    with pytest.raises(TypeError, match="with respect to floats and complex numbers"):
+    with pytest.raises(TypeError, match="jvp requires real- or complex-valued inputs, not ints or bools, but got int64"):
         ingot.jvp(f, (1,), (1.0,))
-    with pytest.raises(TypeError, match="with respect to floats and complex numbers"):
+    with pytest.raises(TypeError, match="jvp requires real- or complex-valued inputs, not ints or bools, but got int64"):
         ingot.jvp(f, (np.arange(3),), (np.ones(3),))
     with pytest.raises(TypeError, match="a complex tangent for a real variable"):
         ingot.jvp(f, (1.0,), (1j,))
@@ -664,7 +665,7 @@ def test_what_has_no_derivative_is_refused():
 
 def test_each_rule_has_its_test():
     named = re.findall(r"`(test_\w+)`", (ROOT / "docs" / "derivatives.md").read_text())
-    others = ("test_gradients.py", "test_gradient_loops.py", "test_rules.py", "test_derivative_arguments.py")
+    others = ("test_derivatives_jax.py", "test_gradients.py", "test_gradient_loops.py", "test_rules.py", "test_derivative_arguments.py")
     sources = [Path(__file__), *(Path(__file__).with_name(name) for name in others)]
     defined = [name for path in sources for name in re.findall(r"^def (test_\w+)", path.read_text(), flags=re.M)]
     assert sorted(set(named)) == sorted(set(defined) - {"test_each_rule_has_its_test"})

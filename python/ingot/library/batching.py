@@ -12,7 +12,7 @@ from . import primitives
 from .collectives import Stop, collective, of_all, of_outer
 from .registry import implements
 from .shapes import normal_axis
-from .structures import is_structure, map_leaves, remade
+from .structures import is_opened, is_structure, map_leaves, members_of, remade
 
 
 @implements(public.vmap, public.pmap)
@@ -97,21 +97,14 @@ def axis_index(axis_name: Any) -> int:
     return primitives.lane_of(axis_name)
 
 
-def bound(function: Any, owner: Any) -> Callable[..., Any]:
-    """A method, of an object that compiled code is given when it is called."""
-
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return function(owner, *args, **kwargs)
-
-    return method
-
-
 def settled(axes: Any) -> Any:
-    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes."""
+    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes, an instance one of axes."""
     if isinstance(axes, (tuple, list)):
         return tuple([settled(one) for one in axes])
     if isinstance(axes, dict):
         return ("dict", tuple([k for k in axes]), tuple([settled(axes[k]) for k in axes]))
+    if is_opened(axes):
+        return tuple([settled(one) for one in members_of(axes)])
     if axes is not None and (isinstance(axes, bool) or not isinstance(axes, int)):
         raise TypeError("vmap: axes must be ints, None, or tuples, lists and dicts of them")
     return axes
@@ -126,7 +119,9 @@ def part(whole: Any, key: Any) -> Any:
     """What axes or dtypes say of one part of a structure."""
     if is_of_dict(whole):
         return whole[2][whole[1].index(key)]
-    return whole[key] if isinstance(whole, (tuple, list, dict)) else whole
+    if isinstance(whole, (tuple, list, dict)):
+        return whole[key]
+    return members_of(whole)[key] if whole is not None and is_opened(whole) else whole
 
 
 def need_structure(axes: Any, x: Any, name: str) -> None:
@@ -135,8 +130,10 @@ def need_structure(axes: Any, x: Any, name: str) -> None:
         return
     if isinstance(x, dict):
         fits = is_of_dict(axes) and len(axes[1]) == len(x) and len([k for k in axes[1] if k in x]) == len(x)
+    elif isinstance(x, (tuple, list)):
+        fits = not is_of_dict(axes) and len(axes) == len(x)
     else:
-        fits = isinstance(x, (tuple, list)) and not is_of_dict(axes) and len(axes) == len(x)
+        fits = x is not None and is_opened(x) and not is_of_dict(axes) and len(axes) == len(members_of(x))
     if not fits:
         raise ValueError(f"vmap {name} specification must be a tree prefix of the corresponding value")
 
@@ -175,7 +172,7 @@ def lengths(x: Any, axes: Any) -> list[int]:
         for key in x:
             found = found + lengths(x[key], part(axes, key))
     else:
-        for k, one in enumerate(x):
+        for k, one in enumerate(x if isinstance(x, (tuple, list)) else members_of(x)):
             found = found + lengths(one, part(axes, k))
     return found
 

@@ -11,7 +11,7 @@ import ingot._derivatives as public
 
 from . import primitives
 from .registry import implements
-from .structures import filled, is_structure, leaves_of, map_leaves
+from .structures import filled, is_structure, leaves_beside, leaves_of, map_leaves
 
 
 def is_inexact(x: Any) -> bool:
@@ -82,7 +82,7 @@ def copied(x: np.ndarray) -> np.ndarray:
 def lift(x: Any, t: Any, derivative: int) -> Any:
     """A number or array as a variable with a tangent."""
     if not is_inexact(x):
-        raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
+        refuse_variable(x, "jvp")
     if is_structure(t):
         raise ValueError("a structure stands where the primal is a number or an array")
     if np.asarray(t).dtype.kind == "c" and np.asarray(x).dtype.kind != "c":
@@ -120,7 +120,7 @@ def plain_copies(tree: Any) -> Any:
 
 
 @implements(public.jvp)
-def jvp(f: Callable, primals: Any, tangents: Any) -> tuple:
+def jvp(f: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tuple:
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents")
     derivative = primitives.new_derivative()
@@ -128,15 +128,28 @@ def jvp(f: Callable, primals: Any, tangents: Any) -> tuple:
     around = (*primitives.derivatives(), (derivative, False))
     result = primitives.with_derivatives(around, lambda: f(*variables))
     values = map_leaves(lambda y: primitives.primal(y, derivative) if is_inexact(y) else y, result)
-    return values, map_leaves(lambda y: primitives.tangent(y, derivative) if is_number(y) else None, result)
+    slopes = map_leaves(lambda y: primitives.tangent(y, derivative) if is_number(y) else None, of_pair(result, has_aux))
+    return (values[0], slopes, values[1]) if has_aux else (values, slopes)
+
+
+def of_pair(result: Any, has_aux: bool) -> Any:
+    """What a function gives that is differentiated: with `has_aux` the first of a pair."""
+    if not has_aux:
+        return result
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise TypeError("with `has_aux`, a function gives a pair: its value and something else")
+    return result[0]
 
 
 @implements(public.linearize)
-def linearize(f: Callable, *primals: Any) -> tuple:
-    def linear(*tangents: Any) -> Any:
-        return jvp(f, primals, tangents)[1]
+def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    before = own_copies(primals)
 
-    return f(*primals), linear
+    def linear(*tangents: Any) -> Any:
+        return jvp(f, own_copies(before), tangents, has_aux)[1]
+
+    value = f(*primals)
+    return (of_pair(value, has_aux), linear, value[1]) if has_aux else (value, linear)
 
 
 def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
@@ -193,64 +206,238 @@ def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables:
     return f(*args, **kwargs)
 
 
-def called_with_copies(f: Callable, args: tuple, kwargs: Any, place: Any, variable: Any) -> Any:
-    """What f gives where another argument stands at a place, and all others are copies."""
-    own = tuple(args[i] if i == place else own_copies(args[i]) for i in range(len(args)))
-    named = {key: kwargs[key] if key == place else own_copies(kwargs[key]) for key in kwargs}
-    return called_with(f, own, named, (place,), (variable,))
+def called_with_copies(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
+    """What f gives where other arguments stand at some places, and all others are copies."""
+    own = tuple(args[i] if i in places else own_copies(args[i]) for i in range(len(args)))
+    named = {key: kwargs[key] if key in places else own_copies(kwargs[key]) for key in kwargs}
+    return called_with(f, own, named, places, variables)
+
+
+def jacobian(f: Callable, argnums: Any, has_aux: bool, holomorphic: bool, names: tuple, name: str, derived: Callable) -> Callable:
+    """A function of the arguments of f that gives all derivatives of what f gives, by `derived`, as `along`."""
+
+    def all_slopes(*args: Any, **kwargs: Any) -> Any:
+        places = places_of(argnums, args, kwargs, names)
+        point = tuple(given_at(place, args, kwargs) for place in places)
+        map_leaves(lambda x: need_variable(x, holomorphic, name), point)
+
+        def of_point(*variables: Any) -> Any:
+            return called_with_copies(f, args, kwargs, places, variables)
+
+        def differentiated(*variables: Any) -> Any:
+            return of_pair(of_point(*variables), has_aux)
+
+        result = of_point(*own_copies(point))
+        value = of_pair(result, has_aux)
+        map_leaves(lambda y: need_value(y, holomorphic, name), value)
+        slopes = derived(differentiated, point, point if isinstance(argnums, (tuple, list)) else point[0], value)
+        return (slopes, result[1]) if has_aux else slopes
+
+    return all_slopes
+
+
+def need_variable(x: Any, holomorphic: bool, name: str) -> None:
+    """Raises TypeError unless a leaf of an argument is what all derivatives can be taken with respect to."""
+    if not is_inexact(x):
+        refuse_variable(x, name)
+    is_complex = np.asarray(x).dtype.kind == "c"
+    if holomorphic and not is_complex:
+        raise TypeError(f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype_name(x)}.")
+    if is_complex and not holomorphic and name != "jacrev":
+        raise TypeError(
+            f"{name} requires real-valued inputs, but got {dtype_name(x)}. For holomorphic differentiation, pass holomorphic=True. "
+            "For functions of complex numbers that are not holomorphic, use ingot.jvp."
+        )
+
+
+def need_value(y: Any, holomorphic: bool, name: str) -> None:
+    """Raises TypeError where a leaf of a value is complex, or with `holomorphic` where it is not."""
+    is_complex = is_inexact(y) and np.asarray(y).dtype.kind == "c"
+    if holomorphic and is_number(y) and not is_complex:
+        raise TypeError(f"{name} with holomorphic=True requires outputs with complex dtype, but got {dtype_name(y)}.")
+    if is_complex and not holomorphic and name != "jacfwd":
+        raise TypeError(
+            f"{name} requires real-valued outputs, but got {dtype_name(y)}. For holomorphic differentiation, pass holomorphic=True. "
+            "For functions that are not holomorphic, use ingot.vjp."
+        )
+
+
+def refuse_variable(x: Any, name: str) -> None:
+    """Raises the TypeError of what no derivative is taken with respect to."""
+    if not is_number(x):
+        raise TypeError(
+            f"{name} requires real- or complex-valued inputs, but got a value of another type: derivatives are taken with respect to "
+            "numbers, arrays and structures of them."
+        )
+    others = " or set allow_int to True" if name == "grad" else ""
+    raise TypeError(
+        f"{name} requires real- or complex-valued inputs, not ints or bools, but got {dtype_name(x)}. Convert them to floats{others}."
+    )
+
+
+def dtype_name(x: Any) -> str:
+    """The name of the dtype of a number or array, for messages."""
+    return np.asarray(x).dtype.name
 
 
 @implements(public.jacfwd)
-def jacfwd(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        places = places_of(argnums, args, kwargs, names)
-        if isinstance(argnums, (tuple, list)):
-            return tuple(along(f, args, kwargs, place) for place in places)
-        return along(f, args, kwargs, places[0])
-
-    return jacobian
+def jacfwd(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+    return jacobian(f, argnums, has_aux, holomorphic, names, "jacfwd", along)
 
 
-def along(f: Callable, args: tuple, kwargs: Any, place: Any) -> Any:
-    """The derivative of f with respect to all elements of one argument, whose axes come last."""
+@implements(public.jacrev)
+def jacrev(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+    return jacobian(f, argnums, has_aux, holomorphic, names, "jacrev", across)
 
-    def of_one(x: Any) -> Any:
-        return called_with_copies(f, args, kwargs, place, x)
 
-    point = given_at(place, args, kwargs)
-    if not isinstance(point, np.ndarray):
-        return jvp(of_one, (point,), (1.0,))[1]
-    flat = np.zeros(point.size, point.dtype)
-    direction = flat.reshape(point.shape)
-    flat[:1] = 1.0
-    first = jvp(of_one, (own_copy(point),), (direction,))[1]
-    columns = map_leaves(lambda y: np.empty((point.size, *np.shape(y)), np.asarray(y).dtype), first)
-    put_all(columns, first, 0)
-    for k in range(1, point.size):
-        flat[k - 1] = 0.0
-        flat[k] = 1.0
-        put_all(columns, jvp(of_one, (own_copy(point),), (direction,))[1], k)
-    return map_leaves(lambda c: np.moveaxis(c, 0, -1).reshape(c.shape[1:] + point.shape), columns)
+@implements(public.hessian)
+def hessian(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+    return jacobian(f, argnums, has_aux, holomorphic, names, "hessian", twice)
+
+
+def twice(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
+    """As `along`, the derivatives of the derivatives: forward mode over reverse mode."""
+    slopes = map_leaves(lambda y: map_leaves(lambda x: like_block(y, x), inner) if is_number(y) else None, value)
+    return along(lambda *variables: across(f, variables, inner, value, True), point, inner, slopes)
+
+
+def along(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
+    """The derivatives of f by all elements of a tuple of structures, in forward mode.
+
+    They are the value, of which only types and shapes count, with a structure as `inner`, whose leaves are those of the tuple,
+    in the place of each leaf.
+    """
+    variables = leaves_of(point)
+    if len(variables) == 1 and not isinstance(variables[0], np.ndarray):
+        slopes = jvp(f, point, filled(point, (1.0,)))[1]
+        return map_leaves(lambda y, slope: filled(inner, (slope,)) if is_number(y) else None, value, slopes)
+    starts = starts_of(variables)
+    unit = np.zeros(starts[-1])
+    columns = map_leaves(lambda y: room_of(starts[-1], y) if is_number(y) else None, value)
+    for k in range(starts[-1]):
+        unit[k] = 1.0
+        slopes = jvp(f, own_copies(point), filled(point, parts_of(unit, variables, starts)))[1]
+        unit[k] = 0.0
+        put_all(columns, slopes, k)
+
+    def blocks(y: Any, column: Any) -> Any:
+        parts = [column_block(window(column, i, j), y, x) for x, i, j in zip(variables, starts, starts[1:])]
+        return filled(inner, tuple(parts))
+
+    return map_leaves(lambda y, column: blocks(y, column) if is_number(y) else None, value, columns)
+
+
+def across(f: Callable, point: tuple, inner: Any, value: Any, is_own: bool = False) -> Any:
+    """As `along`, in reverse mode; `is_own`: of a point that nothing else uses."""
+
+    def row(variables: tuple, cotangents: Any) -> tuple:
+        return leaves_of(pulled(f, variables, lambda values: cotangents)[1])
+
+    variables = leaves_of(point)
+    outputs = varied(value)
+    starts = starts_of(outputs)
+    if len(outputs) == 1 and not isinstance(outputs[0], np.ndarray):
+        of_outputs: tuple = (filled(inner, row(point if is_own else own_copies(point), map_leaves(lambda y: 1.0, value))),)
+    else:
+        unit = np.zeros(starts[-1])
+        rows = tuple([room_of(starts[-1], x) for x in variables])
+        for k in range(starts[-1]):
+            unit[k] = 1.0
+            slopes = row(own_copies(point), with_floats(value, parts_of(unit, outputs, starts)))
+            unit[k] = 0.0
+            put_all(rows, slopes, k)
+        of_outputs = ()
+        for y, i, j in zip(outputs, starts, starts[1:]):
+            of_outputs = (*of_outputs, filled(inner, tuple([row_block(window(r, i, j), y, x) for r, x in zip(rows, variables)])))
+    leaves: tuple = ()
+    for y in leaves_of(value):
+        if is_inexact(y):
+            leaves = (*leaves, of_outputs[0])
+            of_outputs = of_outputs[1:]
+        else:
+            leaves = (*leaves, map_leaves(lambda x: no_block(y, x), inner) if is_number(y) else None)  # noqa: B023
+    return filled(value, leaves)
+
+
+def starts_of(leaves: tuple) -> tuple:
+    """Where the elements of each leaf begin, if all stand in a row, and their number."""
+    starts: tuple = (0,)
+    for leaf in leaves:
+        starts = (*starts, starts[-1] + np.size(leaf))
+    return starts
+
+
+def parts_of(elements: np.ndarray, leaves: tuple, starts: tuple) -> tuple:
+    """The elements in a row as numbers and arrays like leaves."""
+    parts: tuple = ()
+    for leaf, i, j in zip(leaves, starts, starts[1:]):
+        if isinstance(leaf, np.ndarray):
+            parts = (*parts, primitives.reshape(window(elements, i, j), leaf.shape))
+        else:
+            parts = (*parts, elements[i])
+    return parts
+
+
+def window(rows: np.ndarray, i: Any, j: Any) -> np.ndarray:
+    """The rows of a new array from i to j, which it has: a view."""
+    return primitives.strided(rows, (j - i, *rows.shape[1:]), rows.strides, i * rows.strides[0])
+
+
+def room_of(count: int, x: Any) -> np.ndarray:
+    """An array for so many derivatives like x; those of ints and bools are 0.0."""
+    return np.empty((count, *np.shape(x)), np.asarray(x).dtype if is_inexact(x) else np.float64)
+
+
+def column_block(columns: np.ndarray, y: Any, x: Any) -> Any:
+    """The derivative of y by x, of those by each element of x."""
+    if is_one_number(y, x):
+        return number_like(y, columns[0])
+    last = primitives.transpose(columns, (*range(1, columns.ndim), 0))
+    return primitives.reshape(last.copy(), np.shape(y) + np.shape(x))
+
+
+def row_block(rows: np.ndarray, y: Any, x: Any) -> Any:
+    """The derivative of y by x, of those of each element of y."""
+    if is_one_number(y, x):
+        return number_like(x, rows[0])
+    return primitives.reshape(rows.copy(), np.shape(y) + np.shape(x))
+
+
+def no_block(y: Any, x: Any) -> Any:
+    """The derivative of an int or bool, or of an array of them."""
+    return 0.0 if is_one_number(y, x) else np.zeros(np.shape(y) + np.shape(x))
+
+
+def like_block(y: Any, x: Any) -> Any:
+    """What has the type and the shape of the derivative of y by x."""
+    return x if is_one_number(y, x) else np.empty(np.shape(y) + np.shape(x), np.asarray(x).dtype)
+
+
+def is_one_number(y: Any, x: Any) -> bool:
+    """Whether the derivative of y by x is a number."""
+    return not isinstance(y, np.ndarray) and not isinstance(x, np.ndarray)
+
+
+def number_like(x: Any, number: Any) -> Any:
+    """A number of NumPy's as the type of x has it."""
+    if type(x) is complex:
+        return complex(number)
+    return number if isinstance(x, np.generic) else float(number)
 
 
 def put_all(columns: Any, values: Any, k: int) -> None:
     """Sets the k-th of each array of a structure, if it is there."""
 
     def put(column: Any, value: Any) -> None:
-        column[k : k + 1] = value
+        window(column, k, k + 1)[...] = value
 
     map_leaves(put, columns, values)
-
-
-@implements(public.hessian)
-def hessian(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
-    return jacfwd(jacfwd(f, argnums, names), argnums, names)
 
 
 def room_for(x: Any) -> Any:
     """Zeros to which the derivative by x is added."""
     if not is_inexact(x):
-        raise TypeError("derivatives are taken with respect to floats and complex numbers, not to ints, bools or other objects")
+        refuse_variable(x, "vjp")
     if not isinstance(x, np.ndarray):
         return 0.0
     return np.zeros(x.shape, x.dtype) if is_without_gaps(x) else shadow(x)
@@ -271,7 +458,7 @@ def seeds(y: Any, c: Any) -> tuple:
     """The floats and complex numbers among the leaves of y, and their cotangents."""
     ys: tuple = ()
     cs: tuple = ()
-    for leaf, own in zip(leaves_of(y), leaves_of(c)):
+    for leaf, own in zip(leaves_of(y), leaves_beside(y, c)):
         if is_inexact(leaf):
             ys = (*ys, leaf)
             cs = (*cs, seed(leaf, own))
@@ -298,6 +485,11 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable, part_of: Call
     ys, cs = seeds(part_of(result), cotangents_of(part_of(values)))
     numbers = primitives.pull(derivative, ys, cs, leaves)
     return values, filled(own, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
+
+
+def pulled_back(f: Callable, variables: tuple, cotangents: Any, has_aux: bool) -> tuple:
+    """The cotangents of variables, of those of what f gives of them."""
+    return pulled(lambda *own: of_pair(f(*own), has_aux), variables, lambda values: cotangents)[1]
 
 
 def varied(tree: Any) -> tuple:
@@ -399,10 +591,9 @@ def there_and_back(
         if len(given) != len(args):
             raise TypeError(f"{len(given)} cotangents for {len(args)} arguments")
         for arg, of_arg in zip(args, given):
-            if of_arg is not None:
-                for x, c in zip(leaves_of(arg), leaves_of(of_arg)):
-                    if is_inexact(x):
-                        primitives.give(x, seed(x, c), derivative)
+            for x, c in zip(leaves_of(arg), leaves_beside(arg, of_arg)):
+                if is_inexact(x) and c is not None:
+                    primitives.give(x, seed(x, c), derivative)
 
     primitives.back(derivative, back)
     return lifted
@@ -490,8 +681,8 @@ def recomputed(f: Callable, args: tuple) -> Any:
 
 
 def values_of(values: Any, cotangents: Any) -> Any:
-    """Cotangents that have a zero for each leaf without one."""
-    return with_floats(map_leaves(lambda y: y, values), leaves_of(cotangents))
+    """Cotangents of all that varies, and what has none as it is."""
+    return map_leaves(lambda y, c: c if is_inexact(y) else y, values, cotangents)
 
 
 def tangents_of(pair: tuple) -> Any:
@@ -513,13 +704,21 @@ def gathered_at(y: Any, derivative: int) -> Any:
 
 
 @implements(public.vjp)
-def vjp(f: Callable, *primals: Any) -> tuple:
+def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     before = own_copies(primals)
 
     def pull(cotangents: Any) -> Any:
-        return pulled(f, own_copies(before), lambda values: cotangents)[1]
+        return pulled_back(f, own_copies(before), cotangents, has_aux)
 
-    return f(*primals), pull
+    value = f(*primals)
+    return (of_pair(value, has_aux), pull, value[1]) if has_aux else (value, pull)
+
+
+@implements(public._kept)
+def kept(tree: Any) -> tuple:
+    primitives.refuse(
+        "a function of `ingot.vjp` or `ingot.linearize` for arrays that share memory, in compiled code,", "give them copies of the arrays"
+    )
 
 
 @implements(public.value_and_grad)
@@ -527,11 +726,7 @@ def value_and_grad(
     f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
 ) -> Callable:
     def differentiated(result: Any) -> Any:
-        if not has_aux:
-            return result
-        if not isinstance(result, (tuple, list)) or len(result) != 2:
-            raise TypeError("with `has_aux`, a function gives a pair: its value and something else")
-        return result[0]
+        return of_pair(result, has_aux)
 
     def ones(value: Any) -> Any:
         return one(value, holomorphic)
@@ -549,6 +744,8 @@ def value_and_grad(
 
         if holomorphic:
             map_leaves(need_complex, variables)
+        elif not allow_int:
+            map_leaves(need_inexact, variables)
         if allow_int:
             values, slopes = pulled(of_floats, varied(variables), ones, differentiated)
             gradients = with_zeros(variables, slopes)
@@ -587,6 +784,12 @@ def with_zeros(tree: Any, slopes: tuple) -> Any:
     return filled(tree, leaves)
 
 
+def need_inexact(x: Any) -> None:
+    """Raises TypeError unless a variable is of floats or complex numbers."""
+    if not is_inexact(x):
+        refuse_variable(x, "grad")
+
+
 def need_complex(x: Any) -> None:
     """Raises TypeError unless a variable is complex."""
     if np.asarray(x).dtype.kind != "c":
@@ -602,42 +805,6 @@ def grad(
         return (gradients, values[1]) if has_aux else gradients
 
     return gradient
-
-
-@implements(public.jacrev)
-def jacrev(f: Callable, argnums: Any = 0, names: tuple = ()) -> Callable:
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        places = places_of(argnums, args, kwargs, names)
-        if isinstance(argnums, (tuple, list)):
-            return tuple(across(f, args, kwargs, place) for place in places)
-        return across(f, args, kwargs, places[0])
-
-    return jacobian
-
-
-def across(f: Callable, args: tuple, kwargs: Any, place: Any) -> Any:
-    """The derivative of all elements of what f gives, a number or an array, with respect to one argument, whose axes come last."""
-
-    def of_one(x: Any) -> Any:
-        return called_with_copies(f, args, kwargs, place, x)
-
-    def row(cotangent: Any) -> Any:
-        return pulled(of_one, (own_copies(given_at(place, args, kwargs)),), lambda values: cotangent)[1][0]
-
-    value = of_one(own_copies(given_at(place, args, kwargs)))
-    if not isinstance(value, np.ndarray):
-        return row(1.0)
-    flat = np.zeros(value.size, value.dtype)
-    direction = flat.reshape(value.shape)
-    flat[:1] = 1.0
-    first = row(direction)
-    rows = map_leaves(lambda x: np.empty((value.size, *np.shape(x)), np.asarray(x).dtype), first)
-    put_all(rows, first, 0)
-    for k in range(1, value.size):
-        flat[k - 1] = 0.0
-        flat[k] = 1.0
-        put_all(rows, row(direction), k)
-    return map_leaves(lambda r: r.reshape(value.shape + r.shape[1:]), rows)
 
 
 @implements(public.hvp)

@@ -1,8 +1,9 @@
 """Structures: values in containers in each other, whose leaves are all else. Run by Python, or compiled.
 
-Two walks share these functions. `map_leaves` and its kin walk tuples, lists, dicts, namedtuples and None for the library:
-dicts in their own order, lists and dicts also of a length that is known only when the call runs. `map`, `flatten` and their
-kin are `ingot.tree`: they have a `Structure` beside the leaves, take the keys of dicts in order, and open instances too.
+`map_leaves` and its kin are the library's: they take dicts in their own order, lists and dicts also of a length that is known
+only when the call runs. `map`, `flatten` and their kin are `ingot.tree`: they have a `Structure` beside the leaves, and take the
+keys of dicts in order. What a structure is, is one for both: tuples, lists, dicts, namedtuples, None, instances of dataclasses
+and of classes that are registered.
 """
 
 from __future__ import annotations
@@ -218,16 +219,40 @@ def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
         return [map_leaves(function, *parts) for parts in zip(tree, *others)]
     if isinstance(tree, tuple):
         return like(tree, tuple(map_leaves(function, *parts) for parts in zip(tree, *others)))
-    return {key: map_leaves(function, tree[key], *[other[key] for other in others]) for key in tree}
+    if isinstance(tree, dict):
+        return {key: map_leaves(function, tree[key], *[other[key] for other in others]) for key in tree}
+    columns = [members_of(other) for other in (tree, *others)]
+    return with_members(tree, tuple([map_leaves(function, *parts) for parts in zip(*columns)]))
 
 
 def is_structure(tree: Any) -> bool:
-    """Whether `map_leaves` walks a value."""
-    return tree is None or isinstance(tree, (tuple, list, dict))
+    """Whether `map_leaves` opens a value: None, containers, and instances that `ingot.tree` opens."""
+    return tree is None or isinstance(tree, (tuple, list, dict)) or is_opened(tree)
+
+
+def is_opened(tree: Any) -> bool:
+    """Whether a value is an instance that is a structure: of a dataclass, or of a class that is registered."""
+    return primitives.rules_of(type(tree)) is not None
+
+
+def members_of(tree: Any) -> tuple:
+    """The members of an instance that is a structure."""
+    opened = _opened(tree)
+    return () if opened is None else opened[1]
+
+
+def with_members(tree: Any, members: tuple) -> Any:
+    """An instance as `tree` with other members."""
+    opened = _opened(tree)
+    return None if opened is None else _made(type(tree), opened[0], members)
 
 
 def need_like(tree: Any, other: Any) -> None:
     """Raises where another value is no structure of as many members."""
+    if not isinstance(tree, (tuple, list, dict)):
+        if type(other) is not type(tree) or len(members_of(other)) != len(members_of(tree)):
+            raise ValueError(f"another structure stands beside a {type(tree).__qualname__}")
+        return
     kinds = dict if isinstance(tree, dict) else (tuple, list)
     if not isinstance(other, kinds) or len(other) != len(tree):
         raise ValueError(f"another structure stands beside one of {len(tree)} members")
@@ -245,7 +270,9 @@ def remade(tree: Any, member: Callable[[Any, Any], Any]) -> Any:
         return [member(part, k) for k, part in enumerate(tree)]
     if isinstance(tree, tuple):
         return like(tree, tuple([member(part, k) for k, part in enumerate(tree)]))
-    return {key: member(tree[key], key) for key in tree}
+    if isinstance(tree, dict):
+        return {key: member(tree[key], key) for key in tree}
+    return with_members(tree, tuple([member(part, k) for k, part in enumerate(members_of(tree))]))
 
 
 def like(tree: tuple, members: tuple) -> Any:
@@ -257,29 +284,50 @@ def leaves_of(tree: Any) -> tuple:
     """The leaves of a structure, in order."""
     if tree is None:
         return ()
+    if not is_structure(tree):
+        return (tree,)
     if isinstance(tree, (tuple, list)):
         return joined(tuple(leaves_of(part) for part in tree))
     if isinstance(tree, dict):
         return joined(tuple(leaves_of(tree[key]) for key in tree))
-    return (tree,)
+    return joined(tuple([leaves_of(part) for part in members_of(tree)]))
+
+
+def leaves_beside(tree: Any, other: Any) -> tuple:
+    """What stands in another structure where a tree has its leaves, in their order; None is None for each leaf there."""
+    if other is None:
+        return tuple([None for leaf in leaves_of(tree)])
+    if tree is None:
+        return ()
+    if not is_structure(tree):
+        return (other,)
+    need_like(tree, other)
+    if isinstance(tree, dict):
+        return joined(tuple([leaves_beside(tree[key], other[key]) for key in tree]))
+    if isinstance(tree, (tuple, list)):
+        return joined(tuple([leaves_beside(part, beside) for part, beside in zip(tree, other)]))
+    return joined(tuple([leaves_beside(part, beside) for part, beside in zip(members_of(tree), members_of(other))]))
 
 
 def filled(tree: Any, leaves: tuple) -> Any:
     """A structure as `tree` with other leaves."""
     if tree is None:
         return None
+    if not is_structure(tree):
+        return leaves[0]
     if isinstance(tree, dict):
         keys = tuple(tree)
         values = filled(tuple(tree[key] for key in keys), leaves)
         return {key: value for key, value in zip(keys, values)}
-    if isinstance(tree, (tuple, list)):
-        parts: tuple = ()
-        for part in tree:
-            count = len(leaves_of(part))
-            parts = (*parts, filled(part, leaves[:count]))
-            leaves = leaves[count:]
-        return list(parts) if isinstance(tree, list) else like(tree, parts)
-    return leaves[0]
+    members = tuple(tree) if isinstance(tree, (tuple, list)) else members_of(tree)
+    parts: tuple = ()
+    for part in members:
+        count = len(leaves_of(part))
+        parts = (*parts, filled(part, leaves[:count]))
+        leaves = leaves[count:]
+    if isinstance(tree, list):
+        return list(parts)
+    return like(tree, parts) if isinstance(tree, tuple) else with_members(tree, parts)
 
 
 def joined(parts: tuple) -> tuple:
