@@ -60,9 +60,8 @@ struct Demand {
   bool of_letters = false;  ///< ... whose texts are to be described as letters; -1: no text is to be
 };
 
-/// An array or a container (or a number that keeps changing) outside the function, which is to be a hidden
-/// argument: what holds it - a dict, a cell (no name), a tuple (its place), or an object with attributes -
-/// and its name there.
+/// An array or container (or a number that keeps changing) outside, which is to be a hidden argument: what
+/// holds it - a dict, cell (no name), tuple (its place) or object with attributes - and its name there.
 struct Capture {
   nb::object owner;
   std::string name;
@@ -895,11 +894,6 @@ class Evaluator {
   /// hidden argument.
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
                 const std::string& what, nb::handle e);
-  /// A bound method or a `functools.partial` outside; none: it is neither.
-  std::optional<Value> bound_outside(const nb::object& owner, const std::string& name,
-                                     const nb::object& object, const std::string& what, nb::handle node);
-  /// The default at a place of a function's `__defaults__`, which are guarded.
-  Value default_value(const nb::object& defaults, size_t place, const std::string& what, nb::handle node);
   Value host_value(nb::object object, const std::string& what, nb::handle node);
   /// What decides how a function's arguments are bound is that of the call.
   void guard_binding(const nb::object& function);

@@ -143,58 +143,40 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;
+  const auto guard = [&] {
+    if (!PyTuple_CheckExact(owner.ptr())) guards_.push_back({owner, name, object});
+  };
   if (std::optional<Value> special = Kernels(*this).special(object)) {
-    guards_.push_back({owner, name, object});
+    guard();
     return *special;
   }
   if (is_plain(object)) {
-    guards_.push_back({owner, name, object});
+    guard();
     return host_value(object, what, e);
   }
   const nb::module_ extension = imported("ingot._ingot");
   if (const nb::object host = host_function(object); host.is_valid()) {
-    guards_.push_back({owner, name, object});
+    guard();
     return Static{object};
   }
-  if (std::optional<Value> bound = bound_outside(owner, name, object, what, e)) return *bound;
   if (nb::cast<bool>(extension.attr("is_captured")(object))) throw Capture{owner, name};
-  guards_.push_back({owner, name, object});
-  return host_value(object, what, e);
-}
-
-/// Their parts are what they hold, and are looked at where they hold them.
-std::optional<Value> Evaluator::bound_outside(const nb::object& owner, const std::string& name,
-                                              const nb::object& object, const std::string& what,
-                                              nb::handle e) {
+  guard();
+  // What methods and partials hold is looked at where they hold it.
   const auto part = [&](const char* of) { return outside(object, of, attribute(object, of), what, e); };
   if (PyMethod_Check(object.ptr())) {
     nb::object function = attribute(object, "__func__");
     if (is_counted(function)) function = uncounted(function);
     else if (is_jitted(function)) function = attribute(function, "__ingot_function__");
-    if (!PyFunction_Check(function.ptr())) return std::nullopt;
-    guards_.push_back({owner, name, object});
-    return Method{share(part("__self__")), text_of(function.attr("__name__")), function};
+    if (PyFunction_Check(function.ptr()))
+      return Method{share(part("__self__")), text_of(function.attr("__name__")), function};
   }
-  if (!nb::cast<bool>(imported("ingot._ingot").attr("is_partial")(object))) return std::nullopt;
-  guards_.push_back({owner, name, object});
-  const Value function = part("func");
-  const Value given = part("args");
-  const Value named = part("keywords");
-  Call call{.positional = parts_of(given), .keywords = {}, .name = "partial", .node = e};
-  call.positional.insert(call.positional.begin(), function);
-  for (const auto& [key, value] : items_of(named, e))
-    call.keywords.emplace_back(text_of(key.as<Static>()->object), value);
-  return this->call(Static{imported("functools").attr("partial")}, call);
-}
-
-Value Evaluator::default_value(const nb::object& defaults, size_t place, const std::string& what,
-                               nb::handle e) {
-  const nb::object object = nb::borrow(PyTuple_GET_ITEM(defaults.ptr(), static_cast<Py_ssize_t>(place)));
-  if (is_plain(object)) return host_value(object, what, e);
-  const nb::module_ extension = imported("ingot._ingot");
-  const bool is_bound = PyMethod_Check(object.ptr()) || nb::cast<bool>(extension.attr("is_partial")(object));
-  if (is_bound || nb::cast<bool>(extension.attr("is_captured")(object)))
-    return outside(defaults, std::to_string(place), object, what, e);
+  if (nb::cast<bool>(extension.attr("is_partial")(object))) {
+    Call call{.positional = {part("func")}, .keywords = {}, .name = "partial", .node = e};
+    for (const Value& given : parts_of(part("args"))) call.positional.push_back(given);
+    for (const auto& [key, value] : items_of(part("keywords"), e))
+      call.keywords.emplace_back(text_of(key.as<Static>()->object), value);
+    return this->call(Static{imported("functools").attr("partial")}, call);
+  }
   return host_value(object, what, e);
 }
 

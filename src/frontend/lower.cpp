@@ -478,7 +478,9 @@ std::map<std::string, Value> Evaluator::bind_arguments(
       continue;
     }
     guards_.push_back({function, "__defaults__", defaults});
-    locals[parameter_name] = default_value(defaults, i + with_default - count, parameter_name, node);
+    const size_t place = i + with_default - count;
+    locals[parameter_name] =
+        outside(defaults, std::to_string(place), nb::object(defaults[place]), parameter_name, node);
   }
   const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
   for (size_t i = count; i < count + keyword_only; ++i) {
