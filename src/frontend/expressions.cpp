@@ -100,7 +100,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
   const std::string name = text_of(e.attr("id"));
   const Value* value = local(name);
   if (value == nullptr && frame_->local_names.contains(name)) return Unbound{};
-  if (value == nullptr) return load_global(mangled(name), e);
+  if (value == nullptr) return load_global(name, e);
   Value found = *value;
   Maybe* const m = found.as<Maybe>();
   if (!found.is<Unbound>() && !found.is<Record>() && (m == nullptr || !m->may_be_unbound)) return found;

@@ -602,19 +602,6 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
 }
 
 Value Evaluator::run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node) {
-  if (frame.code.is_valid()) {
-    // Code has the private names of a class as `_Class__name`, the AST as they are written.
-    const Restored<Frame*> active(frame_, &frame);
-    const std::string written = "__name";
-    const std::string in_code = mangled(written);
-    const std::string owner = in_code.substr(0, in_code.size() - written.size());
-    for (const std::string& name : std::set<std::string>(frame.local_names)) {
-      if (owner.empty() || !name.starts_with(owner + "__")) continue;
-      const std::string own = name.substr(owner.size());
-      frame.local_names.insert(own);
-      if (auto value = locals.extract(name)) locals.insert_or_assign(own, std::move(value.mapped()));
-    }
-  }
   if (yields(frame)) return suspended(frame, locals);
   if (std::optional<Value> result = call_recursive(frame, locals, node)) return std::move(*result);
   return activate(frame, std::move(locals), node);
