@@ -73,8 +73,11 @@ class Held:
         changed += [what for (what, old), (_, new) in zip(before, self.state()) if len(old) != len(new) or not all(map(_is_same, old, new))]
         if changed:
             name = getattr(function, "__name__", "a host function")
-            what = f"a change of {changed[0]} by the host function `{name}`, while compiled code holds it,"
-            raise _errors.unsupported(sites, what, "let it return the new value, or keep what changes in an array")
+            raise _errors.unsupported(
+                sites,
+                f"a change of {changed[0]} by the host function `{name}`, while compiled code holds it,",
+                "let it return the new value, or keep what changes in an array",
+            )
 
 
 def _owners(array: np.ndarray) -> list[np.ndarray]:
