@@ -240,6 +240,7 @@ template <auto fn, class R, class S, class... A>
 DrawInfo described(R (*function)(S*, A...), std::string_view name) {
   DrawInfo info{.name = name,
                 .is_legacy = std::is_same_v<S, LegacyStream>,
+                .fills_in_pieces = false,
                 .result = {},
                 .parameter_types = {},
                 .parameter_count = 0,
@@ -275,24 +276,33 @@ DrawInfo routine(std::string_view name) {
   return described<fn>(fn, name);
 }
 
+/// One that draws the elements of an array one by one. Small integers are not: they share words of the
+/// stream.
+template <auto fn>
+DrawInfo fills(std::string_view name) {
+  DrawInfo info = described<fn>(fn, name);
+  info.fills_in_pieces = true;
+  return info;
+}
+
 }  // namespace
 
 std::span<const DrawInfo> draws() {
   static const DrawInfo all[] = {
       routine<&random_standard_uniform>("standard_uniform"),
       routine<&random_standard_uniform_f>("standard_uniform_f32"),
-      routine<&filled<&random_standard_uniform_fill, double>>("fill_standard_uniform"),
-      routine<&filled<&random_standard_uniform_fill_f, float>>("fill_standard_uniform_f32"),
+      fills<&filled<&random_standard_uniform_fill, double>>("fill_standard_uniform"),
+      fills<&filled<&random_standard_uniform_fill_f, float>>("fill_standard_uniform_f32"),
       routine<&random_standard_normal>("standard_normal"),
       routine<&random_standard_normal_f>("standard_normal_f32"),
-      routine<&filled<&random_standard_normal_fill, double>>("fill_standard_normal"),
-      routine<&filled<&random_standard_normal_fill_f, float>>("fill_standard_normal_f32"),
+      fills<&filled<&random_standard_normal_fill, double>>("fill_standard_normal"),
+      fills<&filled<&random_standard_normal_fill_f, float>>("fill_standard_normal_f32"),
       routine<&random_standard_exponential>("standard_exponential"),
       routine<&random_standard_exponential_f>("standard_exponential_f32"),
-      routine<&filled<&random_standard_exponential_fill, double>>("fill_standard_exponential"),
-      routine<&filled<&random_standard_exponential_fill_f, float>>("fill_standard_exponential_f32"),
-      routine<&filled<&random_standard_exponential_inv_fill, double>>("fill_inverse_exponential"),
-      routine<&filled<&random_standard_exponential_inv_fill_f, float>>("fill_inverse_exponential_f32"),
+      fills<&filled<&random_standard_exponential_fill, double>>("fill_standard_exponential"),
+      fills<&filled<&random_standard_exponential_fill_f, float>>("fill_standard_exponential_f32"),
+      fills<&filled<&random_standard_exponential_inv_fill, double>>("fill_inverse_exponential"),
+      fills<&filled<&random_standard_exponential_inv_fill_f, float>>("fill_inverse_exponential_f32"),
       routine<&random_normal>("normal"),
       routine<&random_uniform>("uniform"),
       routine<&random_exponential>("exponential"),
@@ -320,7 +330,7 @@ std::span<const DrawInfo> draws() {
       routine<&random_poisson>("poisson"),
       routine<&random_negative_binomial>("negative_binomial"),
       routine<&binomial>("binomial"),
-      routine<&binomial_fill>("fill_binomial"),
+      fills<&binomial_fill>("fill_binomial"),
       routine<&multinomial>("multinomial"),
       routine<&random_logseries>("logseries"),
       routine<&random_geometric>("geometric"),
@@ -333,8 +343,8 @@ std::span<const DrawInfo> draws() {
       routine<&bounded_one<&random_bounded_uint16_fill, uint16_t>>("bounded_uint16"),
       routine<&bounded_one<&random_bounded_uint8_fill, uint8_t>>("bounded_uint8"),
       routine<&bounded_one<&random_bounded_bool_fill, unsigned char>>("bounded_bool"),
-      routine<&bounded_fill<&random_bounded_uint64_fill, uint64_t>>("fill_bounded_uint64"),
-      routine<&bounded_fill<&random_bounded_uint32_fill, uint32_t>>("fill_bounded_uint32"),
+      fills<&bounded_fill<&random_bounded_uint64_fill, uint64_t>>("fill_bounded_uint64"),
+      fills<&bounded_fill<&random_bounded_uint32_fill, uint32_t>>("fill_bounded_uint32"),
       routine<&bounded_fill<&random_bounded_uint16_fill, uint16_t>>("fill_bounded_uint16"),
       routine<&bounded_fill<&random_bounded_uint8_fill, uint8_t>>("fill_bounded_uint8"),
       routine<&bounded_fill<&random_bounded_bool_fill, bool>>("fill_bounded_bool"),

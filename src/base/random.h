@@ -26,6 +26,8 @@ struct DrawInfo {
 
   std::string_view name;
   bool is_legacy;
+  /// Whether the last parameter may be filled in pieces, one call each, with the same numbers.
+  bool fills_in_pieces;
   std::optional<DrawType> result;
   std::array<DrawType, kMaxParameters> parameter_types;
   size_t parameter_count;

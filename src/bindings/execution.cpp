@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/errands.h"
 #include "bindings/interrupts.h"
 
 namespace ingot::bindings {
@@ -72,6 +73,34 @@ runtime::Status Execution::attend(runtime::Context* context) {
   return self.with_gil([] {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   });
+}
+
+bool Execution::may_leave_errands(runtime::Context*) { return is_main_thread(); }
+
+/// By a thread of its own, while this one, the main one, handles signals.
+runtime::Status Execution::run_errand(runtime::Context* context,
+                                      const std::shared_ptr<runtime::Errand>& errand) {
+  constexpr int64_t kBetweenLooks = 50'000'000;  // nanoseconds
+  Execution& self = of(context);
+  self.gil_.release();
+  const std::shared_ptr<ErrandThread> thread = ErrandThread::start(errand);
+  if (thread == nullptr) {
+    errand->run();
+    return 0;
+  }
+  while (!thread->wait(kBetweenLooks)) {
+    const runtime::Status status = self.with_gil([] {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    });
+    if (status != 0) return status;
+    if (thread->is_lost()) {  // a handler forked
+      context->error = runtime::Error{
+          runtime::status_of(base::ExceptionKind::RuntimeError), runtime::Error::kNoSite, {}, 0, {}};
+      return context->error.status;
+    }
+    self.gil_.release();
+  }
+  return 0;
 }
 
 }  // namespace ingot::bindings

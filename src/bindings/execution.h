@@ -3,12 +3,14 @@
 #include <nanobind/nanobind.h>
 
 #include <cstdint>
+#include <memory>
 
 #include "bindings/code.h"
 #include "bindings/exceptions.h"
 #include "bindings/gil.h"
 #include "devices/device.h"
 #include "runtime/context.h"
+#include "runtime/errand.h"
 
 namespace ingot::bindings {
 
@@ -52,6 +54,9 @@ class Execution {
   /// What a long call does, for `hooks`.
   static runtime::Status attend(runtime::Context* context);
   static void let_go(runtime::Context* context) { of(context).gil_.release(); }
+  static bool may_leave_errands(runtime::Context* context);
+  static runtime::Status run_errand(runtime::Context* context,
+                                    const std::shared_ptr<runtime::Errand>& errand);
 
   /// The code is a device's.
   void set_device(devices::Device& device) { context_.device = &device; }
@@ -98,7 +103,8 @@ class Execution {
     base::FloatState inner_;
   };
 
-  static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr, &Execution::let_go};
+  static constexpr runtime::Hooks kHooks = {&Execution::attend, nullptr, &Execution::let_go,
+                                            &Execution::may_leave_errands, &Execution::run_errand};
 
   void forget();
 

@@ -3,8 +3,13 @@
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <array>
 #include <cfenv>
+#include <cmath>
+#include <cstring>
 #include <map>
+#include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +17,7 @@
 #include "base/error.h"
 #include "bindings/layout.h"
 #include "bindings/numpy.h"
+#include "runtime/errand.h"
 #define NO_IMPORT_UFUNC
 #include <numpy/ufuncobject.h>
 
@@ -27,7 +33,10 @@ struct Gufunc {
   };
   PyUFuncGenericFunction function = nullptr;
   void* data = nullptr;
+  enum class Kind : uint8_t { Product, Transform, Algebra };
+  Kind kind = Kind::Product;
   size_t lengths = 0;  ///< how many lengths the core axes have among them
+  size_t inputs = 0;   ///< so many operands come first
   std::vector<Operand> operands;
   bool tells_failure = false;
 };
@@ -36,6 +45,8 @@ namespace {
 
 /// About so many elements of operands take ten microseconds.
 constexpr int64_t kLongCall = 2000;
+/// What takes longer, in nanoseconds, is run so that the call can be left meanwhile.
+constexpr double kLongWork = 2e6;
 
 /// By routine and layout. Part of the closed list of process-wide state.
 std::map<std::pair<std::string, std::string>, Gufunc> found;
@@ -64,7 +75,11 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   if (gufunc.tells_failure) gufunc.operands.pop_back();
   const auto count = static_cast<size_t>(ufunc->nargs);
   INGOT_ASSERT(gufunc.operands.size() == count, "bindings: a gufunc of other operands");
+  gufunc.kind = is_product                    ? Gufunc::Kind::Product
+                : routine.starts_with("fft.") ? Gufunc::Kind::Transform
+                                              : Gufunc::Kind::Algebra;
   gufunc.lengths = static_cast<size_t>(ufunc->core_num_dim_ix);
+  gufunc.inputs = static_cast<size_t>(ufunc->nin);
   for (size_t i = 0; i < count; ++i) {
     const int* const axes = ufunc->core_dim_ixs + ufunc->core_offsets[i];
     gufunc.operands[i].core.assign(axes, axes + ufunc->core_num_dims[i]);
@@ -83,17 +98,41 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   throw base::InternalError("bindings: no inner loop of " + std::string(routine));
 }
 
-void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil) {
-  std::vector<npy_intp> lengths(1 + gufunc.lengths);
-  std::vector<npy_intp> steps;
+namespace {
+
+/// What an inner loop gets.
+class GufuncCall {
+ public:
+  GufuncCall(const Gufunc& gufunc, void** slots);
+
+  void run();
+  /// Says whether it has failed, where somebody wants to know.
+  void tell() const;
+  /// The bytes of operands that are gone through.
+  int64_t bytes() const { return bytes_; }
+  /// How long it takes, about, in nanoseconds.
+  double work() const;
+
+ private:
+  friend class GufuncErrand;
+
+  const Gufunc& gufunc_;
+  std::vector<npy_intp> lengths_;  ///< how often, then those of the core axes
+  std::vector<npy_intp> steps_;    ///< from one time to the next, then along the core axes, by operand
+  std::vector<char*> data_;
+  std::vector<int64_t> repeats_;  ///< how many matrices, or vectors, each operand has
+  int64_t* failed_ = nullptr;
+  int64_t bytes_ = 0;
+  bool has_failed_ = false;
+};
+
+GufuncCall::GufuncCall(const Gufunc& gufunc, void** slots) : gufunc_(gufunc), lengths_(1 + gufunc.lengths) {
   std::vector<npy_intp> core_steps;
-  std::vector<char*> data;
   int64_t batch = 1;
-  int64_t size = 0;
   for (size_t i = 0; i < gufunc.operands.size(); ++i) {
     const Gufunc::Operand& operand = gufunc.operands[i];
     auto* const view = static_cast<runtime::ViewSlot*>(slots[i]);
-    data.push_back(reinterpret_cast<char*>(view->data));
+    data_.push_back(reinterpret_cast<char*>(view->data));
     const int64_t* const own = view->lengths();
     const size_t outer = static_cast<size_t>(operand.slot.rank) - operand.core.size();
     int64_t repeats = 1;
@@ -102,21 +141,156 @@ void call_gufunc(const Gufunc& gufunc, void** slots, Gil& gil) {
     const int64_t* const strides = view->strides(operand.slot.rank);
     int64_t block = static_cast<int64_t>(base::size_of(operand.slot.dtype));
     for (size_t k = 0; k < operand.core.size(); ++k) {
-      lengths[1 + operand.core[k]] = own[outer + k];
+      lengths_[1 + operand.core[k]] = own[outer + k];
       core_steps.push_back(strides[outer + k]);
       block *= own[outer + k];
     }
-    steps.push_back(outer > 0 ? block : 0);
-    size += repeats * block;
+    steps_.push_back(outer > 0 ? block : 0);
+    repeats_.push_back(repeats);
+    bytes_ += repeats * block;
   }
-  lengths[0] = batch;
-  steps.insert(steps.end(), core_steps.begin(), core_steps.end());
-  if (size / 8 > kLongCall) gil.release();
+  lengths_[0] = batch;
+  steps_.insert(steps_.end(), core_steps.begin(), core_steps.end());
+  if (gufunc.tells_failure) {
+    auto* const told = static_cast<runtime::ViewSlot*>(slots[gufunc.operands.size()]);
+    failed_ = reinterpret_cast<int64_t*>(told->data);
+  }
+}
+
+void GufuncCall::run() {
   std::feclearexcept(FE_ALL_EXCEPT);
-  gufunc.function(data.data(), lengths.data(), steps.data(), gufunc.data);
-  if (!gufunc.tells_failure) return;
-  auto* const failed = static_cast<runtime::ViewSlot*>(slots[gufunc.operands.size()]);
-  *reinterpret_cast<int64_t*>(failed->data) = std::fetestexcept(FE_INVALID) != 0 ? 1 : 0;
+  gufunc_.function(data_.data(), lengths_.data(), steps_.data(), gufunc_.data);
+  has_failed_ = std::fetestexcept(FE_INVALID) != 0;
+}
+
+void GufuncCall::tell() const {
+  if (failed_ != nullptr) *failed_ = has_failed_ ? 1 : 0;
+}
+
+double GufuncCall::work() const {
+  double most = 1;
+  double product = 1;
+  for (size_t i = 1; i < lengths_.size(); ++i) {
+    most = std::max(most, static_cast<double>(lengths_[i]));
+    product *= static_cast<double>(std::max<npy_intp>(lengths_[i], 1));
+  }
+  const auto batch = static_cast<double>(lengths_[0]);
+  switch (gufunc_.kind) {
+    case Gufunc::Kind::Product: return batch * product / 10;
+    case Gufunc::Kind::Transform: return batch * most * std::log2(most + 1);
+    case Gufunc::Kind::Algebra: break;
+  }
+  // Of a matrix and perhaps right-hand sides, whose core lengths are one, two or three.
+  return batch * most * most * (lengths_.size() > 2 ? product / most : most) / 4;
+}
+
+/// A call on copies of its operands. Rows, or columns, that lie one after the other in a matrix do so in its
+/// copy, without gaps.
+class GufuncErrand final : public runtime::Errand {
+ public:
+  explicit GufuncErrand(const GufuncCall& outer) : outer_(outer), inner_(outer) {
+    size_t at = outer.gufunc_.operands.size();
+    for (size_t i = 0; i < outer.data_.size(); ++i) {
+      const Gufunc::Operand& operand = outer.gufunc_.operands[i];
+      Copy& copy = copies_.emplace_back(axes_of(i, at));
+      copy.memory = std::make_unique_for_overwrite<char[]>(static_cast<size_t>(copy.bytes));
+      inner_.data_[i] = copy.memory.get();
+      if (inner_.steps_[i] != 0) inner_.steps_[i] = copy.bytes / outer.repeats_[i];
+      for (size_t k = 0; k < operand.core.size(); ++k) inner_.steps_[at + k] = copy.inner[1 + k];
+      if (i < outer.gufunc_.inputs) copy.move(outer.data_[i], true);
+      at += operand.core.size();
+    }
+  }
+
+  void run() noexcept override { inner_.run(); }
+
+  void put_back() {
+    for (size_t i = outer_.gufunc_.inputs; i < copies_.size(); ++i) copies_[i].move(outer_.data_[i], false);
+    outer_.has_failed_ = inner_.has_failed_;
+    outer_.tell();
+  }
+
+ private:
+  /// The copy of an operand: of its matrices, or vectors, then of their one or two axes.
+  struct Copy {
+    std::unique_ptr<char[]> memory;
+    int64_t size;  ///< of an element
+    int64_t bytes;
+    std::array<int64_t, 3> lengths;
+    std::array<int64_t, 3> outer;  ///< strides
+    std::array<int64_t, 3> inner;
+
+    /// Into the copy, or from it.
+    void move(char* there, bool in) const {
+      const bool by_rows = inner[2] == size;
+      const size_t slow = by_rows ? 1 : 2;
+      const size_t fast = by_rows ? 2 : 1;
+      const bool is_dense = outer[fast] == size || lengths[fast] == 1;
+      const int64_t count = is_dense ? 1 : lengths[fast];
+      const auto block = static_cast<size_t>(is_dense ? size * lengths[fast] : size);
+      for (int64_t matrix = 0; matrix < lengths[0]; ++matrix) {
+        for (int64_t row = 0; row < lengths[slow]; ++row) {
+          for (int64_t k = 0; k < count; ++k) {
+            char* const other = there + matrix * outer[0] + row * outer[slow] + k * outer[fast];
+            char* const own = memory.get() + matrix * inner[0] + row * inner[slow] + k * inner[fast];
+            std::memcpy(in ? own : other, in ? other : own, block);
+          }
+        }
+      }
+    }
+  };
+
+  /// `at`: where the strides of the operand's core axes stand.
+  Copy axes_of(size_t i, size_t at) const {
+    const Gufunc::Operand& operand = outer_.gufunc_.operands[i];
+    Copy copy{};
+    copy.size = static_cast<int64_t>(base::size_of(operand.slot.dtype));
+    copy.lengths = {outer_.repeats_[i], 1, 1};
+    copy.outer = {outer_.steps_[i], 0, 0};
+    for (size_t k = 0; k < operand.core.size(); ++k) {
+      copy.lengths[1 + k] = outer_.lengths_[1 + operand.core[k]];
+      copy.outer[1 + k] = outer_.steps_[at + k];
+    }
+    const bool is_vector = operand.core.size() < 2;
+    const bool by_columns = is_vector || (copy.outer[1] == copy.size && copy.outer[2] != copy.size);
+    const size_t fast = by_columns ? 1 : 2;
+    const size_t slow = by_columns ? 2 : 1;
+    copy.inner[fast] = copy.size;
+    copy.inner[slow] = copy.size * copy.lengths[fast];
+    copy.inner[0] = copy.inner[slow] * copy.lengths[slow];
+    copy.bytes = copy.inner[0] * copy.lengths[0];
+    return copy;
+  }
+
+  GufuncCall outer_;  ///< whose memory is not touched by `run`
+  GufuncCall inner_;
+  std::vector<Copy> copies_;
+};
+
+/// Null: there is no memory for copies.
+std::shared_ptr<GufuncErrand> errand_for(const GufuncCall& call) {
+  try {
+    return std::make_shared<GufuncErrand>(call);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+runtime::Status call_gufunc(runtime::Context& context, const Gufunc& gufunc, void** slots, Gil& gil) {
+  GufuncCall call(gufunc, slots);
+  if (call.bytes() / 8 > kLongCall) gil.release();
+  if (call.work() > kLongWork && runtime::may_leave_errands(context)) {
+    if (const std::shared_ptr<GufuncErrand> errand = errand_for(call)) {
+      const runtime::Status status = runtime::run_errand(context, errand);
+      if (status == 0) errand->put_back();
+      return status;
+    }
+  }
+  call.run();
+  call.tell();
+  return 0;
 }
 
 }  // namespace ingot::bindings

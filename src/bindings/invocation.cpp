@@ -46,7 +46,8 @@ nb::object operand(const SlotType& type, void* slot) {
 
 }  // namespace
 
-const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call_outside, &Execution::let_go};
+const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call_outside, &Execution::let_go,
+                                           &Execution::may_leave_errands, &Execution::run_errand};
 
 namespace {
 
@@ -292,17 +293,23 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
   for (const auto& each : lent) each->give_back();
 }
 
+const Gufunc* Invocation::known_gufunc(const char* what, const char* layout) const {
+  for (const KnownGufunc& known : gufuncs_)
+    if (known.what == what && known.layout == layout) return known.gufunc;
+  return nullptr;
+}
+
 runtime::Status Invocation::call_outside(runtime::Context* context, const char* what, const char* layout,
                                          int64_t number, void** slots) {
   auto& self = static_cast<Invocation&>(of(context));
   if (std::strcmp(what, "host") != 0 && !self.outside_.library.is_valid()) {
-    const Gufunc* gufunc = nullptr;
-    const runtime::Status status = self.with_gil([&] { gufunc = find_gufunc(what, layout); });
-    if (status != 0) return status;
-    if (gufunc != nullptr) {
-      call_gufunc(*gufunc, slots, self.gil());
-      return 0;
+    const Gufunc* gufunc = self.known_gufunc(what, layout);
+    if (gufunc == nullptr) {
+      const runtime::Status status = self.with_gil([&] { gufunc = find_gufunc(what, layout); });
+      if (status != 0) return status;
+      if (gufunc != nullptr) self.gufuncs_.push_back({what, layout, gufunc});
     }
+    if (gufunc != nullptr) return call_gufunc(*context, *gufunc, slots, self.gil());
   }
   return self.with_gil([&] {
     const Outside& outside = self.outside_;

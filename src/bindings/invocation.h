@@ -19,6 +19,8 @@
 
 namespace ingot::bindings {
 
+struct Gufunc;
+
 /// Where compiled code finds what only Python has. Borrowed; null: host calls there are none, library
 /// routines are those of `ingot._routines`.
 struct Outside {
@@ -79,6 +81,9 @@ class Invocation : public Execution {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
+  /// The gufunc that a place in the code names, if the call has been there before: taking the GIL each time
+  /// would begin the watch of the call's length anew, and loops of short routines would not be left.
+  const Gufunc* known_gufunc(const char* what, const char* layout) const;
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
                        std::vector<std::unique_ptr<Lent>>& lent);
   void call_host(const char* layout, int64_t number, void** slots);
@@ -99,6 +104,12 @@ class Invocation : public Execution {
   std::optional<Moved> moved_;
   Frame frame_;
   std::unique_ptr<Rare> rare_;  ///< made when it is first asked for
+  struct KnownGufunc {
+    const char* what;  ///< texts of the code
+    const char* layout;
+    const Gufunc* gufunc;
+  };
+  std::vector<KnownGufunc> gufuncs_;
 };
 
 }  // namespace ingot::bindings

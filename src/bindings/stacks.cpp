@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/float_state.h"
+#include "bindings/errands.h"
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
 #include "runtime/context.h"
@@ -27,6 +28,7 @@ constexpr size_t kGiven = size_t{64} << 20;
 constexpr int64_t kBetweenLooks = 50'000'000;  ///< nanoseconds
 constexpr int64_t kBriefly = 1'000'000;
 constexpr double kLongestHold = 6.0;  ///< seconds that a fork can keep the compiler from beginning
+constexpr double kForEver = 1e9;
 
 /// Part of the closed list of process-wide state; the GIL's holder reads and changes it.
 int under_way = 0;
@@ -202,7 +204,7 @@ void finish_calls_with_room() {
   is_at_the_end = true;
   sem_t never;
   sem_init(&never, 0, 0);
-  while (under_way > 0) {
+  while (under_way > 0 || errands_under_way() > 0) {
     wait_for(never);
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
@@ -211,10 +213,16 @@ void finish_calls_with_room() {
 
 void hold_calls_with_room(double seconds) {
   is_held = holds = true;
+  hold_errands(true);
   wait_while([] { return under_way > own; }, seconds);
   if (under_way > own) is_held = holds = false;
+  // These wait for nobody, so they end.
+  wait_while([] { return errands_under_way() > 0; }, kForEver);
 }
 
-void let_calls_with_room_go_on() { is_held = holds = false; }
+void let_calls_with_room_go_on() {
+  is_held = holds = false;
+  hold_errands(false);
+}
 
 }  // namespace ingot::bindings

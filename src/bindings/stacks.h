@@ -13,14 +13,14 @@ namespace ingot::bindings {
 /// it compiles; the new thread has 64 MiB. RuntimeError where there can be no such thread.
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
 
-/// Waits until the calls of `call_with_room` that are under way have ended, and lets other threads than this
-/// one make no more: those rest; this one makes its own. For the end of Python, which must not end threads
-/// amid C++.
+/// Waits until the calls of `call_with_room` that are under way, and all errands, have ended, and lets other
+/// threads than this one make no more of these calls: those rest; this one makes its own. For the end of
+/// Python, which must not end threads amid C++.
 void finish_calls_with_room();
 
-/// Before a fork: waits, for some seconds at most, until the calls of other threads that are under way have
-/// ended, and lets none begin. What they have locked - modules that are being imported, LLVM's tables - would
-/// stay locked in the child.
+/// Before a fork: waits until all errands have ended, and for some seconds at most until the calls of other
+/// threads that are under way have, and lets none begin. What they have locked - modules that are being
+/// imported, LLVM's tables - would stay locked in the child.
 void hold_calls_with_room(double seconds);
 /// After it, in both processes.
 void let_calls_with_room_go_on();

@@ -65,6 +65,7 @@ class HostFunction final : public LaneBody {
   // outside.cpp
   void emit_library(NodeId id) override;
   void emit_draw(NodeId id) override;
+  void draw_in_pieces(llvm::Function* draw, std::vector<llvm::Value*> arguments, uint64_t size);
   void emit_host(NodeId id) override;
   void emit_sort_line(NodeId id) override;
   void emit_argsort_line(NodeId id) override;

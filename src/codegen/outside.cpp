@@ -1,5 +1,6 @@
 #include "base/random.h"
 #include "codegen/host_function.h"
+#include "codegen/loops.h"
 
 namespace ingot::codegen {
 
@@ -36,16 +37,19 @@ void HostFunction::emit_library(NodeId id) {
   const bool catches = source_.attribute(id, 1) != 0;
   if (source_.result_count(id) != (catches ? 1 : 0))
     fail_not_lowered("a library routine that gives new arrays");
+  emit_poll();
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
   Value* const status = call_outside(routine, 0, source_.operands(id));
   leave_with(status, source_.attribute(id, 1), {}, id);
   if (catches) set(id, {status});
 }
 
-/// The routine gets the address of the stream; of arrays, address and length.
+/// The routine gets the address of the stream; of arrays, address and length. A large array is filled in
+/// pieces, between which the call can be left.
 void HostFunction::emit_draw(NodeId id) {
   const std::string& routine = unit_.source.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 0))));
-  const std::optional<base::DrawType> result = base::find_draw(routine)->result;
+  const base::DrawInfo& info = *base::find_draw(routine);
+  const std::optional<base::DrawType> result = info.result;
   std::vector<Value*> arguments;
   std::vector<Staged> staged;
   for (const NodeId operand : source_.operands(id)) {
@@ -64,11 +68,35 @@ void HostFunction::emit_draw(NodeId id) {
   std::vector<llvm::Type*> types;
   for (Value* const argument : arguments) types.push_back(argument->getType());
   llvm::Type* const gives = result ? unit_.part_type(result->dtype) : b_.getVoidTy();
-  Value* const drawn = b_.CreateCall(
-      unit_.outside("ingot_v1_draw_" + routine, llvm::FunctionType::get(gives, types, false), false),
-      arguments);
+  llvm::Function* const draw =
+      unit_.outside("ingot_v1_draw_" + routine, llvm::FunctionType::get(gives, types, false), false);
+  Value* drawn = nullptr;
+  if (info.fills_in_pieces) {
+    draw_in_pieces(draw, arguments, base::size_of(dtype(source_.operands(id).back())));
+  } else {
+    if (!result) emit_poll();
+    drawn = b_.CreateCall(draw, arguments);
+  }
   for (const Staged& array : staged) write_back(id, array);
   if (result) set(id, {drawn});
+}
+
+void HostFunction::draw_in_pieces(llvm::Function* draw, std::vector<Value*> arguments, uint64_t size) {
+  constexpr uint64_t kPieceBits = 15;
+  Value*& data = arguments[arguments.size() - 2];
+  Value*& count = arguments.back();
+  Value* const all = count;
+  Value* const begin = data;
+  Value* const piece = b_.getInt64(uint64_t{1} << kPieceBits);
+  Value* const pieces =
+      b_.CreateLShr(b_.CreateAdd(all, b_.CreateSub(piece, b_.getInt64(1))), b_.getInt64(kPieceBits));
+  emit_counted(pieces, {}, Poll::Always, [&](Value* k, const Parts&) -> std::optional<Parts> {
+    Value* const first = b_.CreateShl(k, b_.getInt64(kPieceBits));
+    data = b_.CreateGEP(b_.getInt8Ty(), begin, b_.CreateMul(first, b_.getInt64(size)));
+    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(all, first), piece);
+    b_.CreateCall(draw, arguments);
+    return Parts{};
+  });
 }
 
 void HostFunction::emit_host(NodeId id) {
@@ -77,6 +105,7 @@ void HostFunction::emit_host(NodeId id) {
 
 /// Calls what sorts a line: with `places`, the function that puts places there.
 void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places) {
+  emit_poll();
   const ir::Type type = source_.type(view);
   llvm::Type* const pointer = b_.getPtrTy();
   llvm::SmallVector<llvm::Type*> types{pointer, b_.getInt32Ty(), b_.getInt32Ty(), pointer};

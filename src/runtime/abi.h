@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 #include "base/exception.h"
@@ -77,6 +78,7 @@ struct Error {
 };
 
 struct Hooks;
+class Errand;
 
 /// The state of one call, used by one thread at a time. Made anew, or reset, by the caller for each (`Call`
 /// in context.h does).
@@ -119,6 +121,10 @@ struct Hooks {
   Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
   /// Called before the code waits for a device: lets go of what others wait for. Null: nothing is to be done.
   void (*let_go)(Context*) = nullptr;
+  /// Whether signals are handled while the call runs an errand (errand.h), so that it may be left. Null: not.
+  bool (*may_leave_errands)(Context*) = nullptr;
+  /// Runs an errand, and handles signals meanwhile: 0, or the status to leave with while the errand goes on.
+  Status (*run_errand)(Context*, const std::shared_ptr<Errand>&) = nullptr;
 };
 
 using Entry = Status (*)(Context*, void** slots);

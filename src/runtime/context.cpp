@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
+#include "runtime/errand.h"
 #include "runtime/symbols.h"
 
 namespace ingot::runtime {
@@ -134,6 +135,17 @@ Status ingot_v1_poll(Context* context) noexcept {
   if (now < context->next_look) return 0;
   context->next_look = now + kBetweenLooks;
   return context->hooks->long_call(context);
+}
+
+bool may_leave_errands(Context& context) {
+  bool (*const ask)(Context*) = context.hooks->may_leave_errands;
+  return ask != nullptr && ask(&context);
+}
+
+Status run_errand(Context& context, const std::shared_ptr<Errand>& errand) {
+  if (may_leave_errands(context)) return context.hooks->run_errand(&context, errand);
+  errand->run();
+  return 0;
 }
 
 void FreeBuffer::operator()(Buffer* buffer) const noexcept { free_buffer(buffer); }

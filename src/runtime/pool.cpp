@@ -16,8 +16,9 @@
 //
 // The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator, the
 // pool, the functions that sort (NumPy's own, where the extension is loaded); of the extension, the inner
-// loops of NumPy's gufuncs that have been called, Python's main thread, the number of calls of the
-// compiler, the operations that wait, and the profile with its labels; of the devices, who looks on.
+// loops of NumPy's gufuncs that have been called, Python's main thread, the numbers of calls of the
+// compiler and of errands, the operations that wait, and the profile with its labels; of the devices, who
+// looks on.
 
 #include "runtime/pool.h"
 

@@ -1,9 +1,13 @@
 #include "runtime/sorts.h"
 
+#include <cstring>
+#include <memory>
 #include <new>
 #include <numeric>
+#include <span>
 
 #include "base/sort.h"
+#include "runtime/errand.h"
 
 namespace ingot::runtime {
 
@@ -14,16 +18,90 @@ using base::DType;
 /// By dtype. Part of the closed list of process-wide state.
 std::array<Sorts, base::kDTypeCount> own;
 
-const Sorts& sorts_of(int32_t dtype) { return own[static_cast<size_t>(dtype)]; }
+/// So many elements take about a millisecond.
+constexpr int64_t kLongSort = int64_t{1} << 16;
 
-/// What a function that tells whether memory has run out tells, as a status.
-template <class Fn>
-Status in_memory(Context& context, Fn&& fn) noexcept {
-  bool has_memory = false;
+/// A sort of a line, or of places by the elements there: what `ingot_v1_sort` and `ingot_v1_argsort` take.
+struct Sorting {
+  DType dtype;
+  bool is_stable;
+  std::byte* elements;
+  int64_t* places;  ///< null: the elements themselves are sorted
+  int64_t count;
+
+  size_t bytes() const { return base::size_of(dtype) * static_cast<size_t>(count); }
+
+  /// Whether there was memory enough.
+  bool run() const noexcept {
+    const Sorts& sorts = own[static_cast<size_t>(dtype)];
+    const size_t kind = is_stable ? 1 : 0;
+    try {
+      if (places != nullptr) {
+        std::iota(places, places + count, int64_t{0});
+        if (const ArgsortLine sort = sorts.argsort[kind]; sort != nullptr)
+          return sort(elements, places, count, nullptr) == 0;
+        base::argsort_line(dtype, elements, places, count);
+      } else {
+        if (const SortLine sort = sorts.sort[kind]; sort != nullptr)
+          return sort(elements, count, nullptr) == 0;
+        base::sort_line(dtype, elements, count);
+      }
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+};
+
+/// The same on copies.
+class SortErrand final : public Errand {
+ public:
+  explicit SortErrand(const Sorting& outer)
+      : outer_(outer), elements_(std::make_unique_for_overwrite<std::byte[]>(outer.bytes())) {
+    std::memcpy(elements_.get(), outer.elements, outer.bytes());
+    if (outer.places == nullptr) return;
+    places_ = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(outer.count));
+  }
+
+  void run() noexcept override {
+    Sorting inner = outer_;
+    inner.elements = elements_.get();
+    inner.places = places_.get();
+    has_memory_ = inner.run();
+  }
+  bool has_memory() const { return has_memory_; }
+  void put_back() const {
+    if (places_ == nullptr) std::memcpy(outer_.elements, elements_.get(), outer_.bytes());
+    else std::memcpy(outer_.places, places_.get(), sizeof(int64_t) * static_cast<size_t>(outer_.count));
+  }
+
+ private:
+  Sorting outer_;  ///< whose memory is not touched by `run`
+  std::unique_ptr<std::byte[]> elements_;
+  std::unique_ptr<int64_t[]> places_;
+  bool has_memory_ = false;
+};
+
+/// Null: there is no memory for copies.
+std::shared_ptr<SortErrand> errand_for(const Sorting& sorting) {
   try {
-    has_memory = fn() == 0;
+    return std::make_shared<SortErrand>(sorting);
   } catch (const std::bad_alloc&) {
-    has_memory = false;
+    return nullptr;
+  }
+}
+
+Status sorted(Context& context, const Sorting& sorting) noexcept {
+  bool has_memory = false;
+  std::shared_ptr<SortErrand> errand;
+  if (sorting.count > kLongSort && may_leave_errands(context)) errand = errand_for(sorting);
+  if (errand != nullptr) {
+    const Status status = run_errand(context, errand);
+    if (status != 0) return status;
+    has_memory = errand->has_memory();
+    if (has_memory) errand->put_back();
+  } else {
+    has_memory = sorting.run();
   }
   if (has_memory) return 0;
   context.error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
@@ -36,23 +114,14 @@ void use_sorts(DType dtype, const Sorts& sorts) { own[static_cast<size_t>(dtype)
 
 Status ingot_v1_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
                      int64_t count) noexcept {
-  return in_memory(*context, [&] {
-    if (const SortLine sort = sorts_of(dtype).sort[stable != 0 ? 1 : 0]; sort != nullptr)
-      return sort(elements, count, nullptr);
-    base::sort_line(static_cast<DType>(dtype), elements, count);
-    return 0;
-  });
+  auto* const bytes = static_cast<std::byte*>(elements);
+  return sorted(*context, {static_cast<DType>(dtype), stable != 0, bytes, nullptr, count});
 }
 
 Status ingot_v1_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
                         int64_t count) noexcept {
-  return in_memory(*context, [&] {
-    std::iota(places, places + count, int64_t{0});
-    if (const ArgsortLine sort = sorts_of(dtype).argsort[stable != 0 ? 1 : 0]; sort != nullptr)
-      return sort(elements, places, count, nullptr);
-    base::argsort_line(static_cast<DType>(dtype), elements, places, count);
-    return 0;
-  });
+  auto* const bytes = static_cast<std::byte*>(elements);
+  return sorted(*context, {static_cast<DType>(dtype), stable != 0, bytes, places, count});
 }
 
 }  // namespace ingot::runtime

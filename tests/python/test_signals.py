@@ -271,3 +271,198 @@ def test_functions_are_compiled_while_python_ends(tmp_path):
     process = program(tmp_path, after, before)
     out, error = process.communicate(timeout=60)
     assert (process.returncode, out, error) == (0, "6.0\n", "")
+
+
+ROUTINES = """
+@ingot.jit
+def transforms(x, n):
+    for _ in range(n):
+        x = np.fft.ifft(np.fft.fft(x))
+    return x
+
+@ingot.jit
+def products(x, n):
+    for _ in range(n):
+        x = x @ x * 0.5
+    return x
+
+@ingot.jit
+def solved(a, b, n):
+    for _ in range(n):
+        b = np.linalg.solve(a, b)
+    return b
+
+@ingot.jit
+def drawn(rng, k, n):
+    s = 0.0
+    for _ in range(n):
+        s += rng.standard_normal(k).sum()
+    return s
+
+@ingot.jit
+def ordered(x, n):
+    s = 0
+    for _ in range(n):
+        s += np.argsort(np.sort(x))[0]
+    return s
+
+rng = np.random.default_rng(1)
+square = rng.normal(size=(40, 40))
+LOOPS = [(transforms, square[0] + 0j), (products, square), (solved, square, square[0]), (drawn, rng, 1000), (ordered, square[0])]
+for function, *arguments in LOOPS:
+    function(*arguments, 1)
+"""
+
+
+def interrupted_each(process):
+    """Sends Ctrl-C to a program whenever it says that it is ready: how long it took each time, by what it says then."""
+    lines, started = [], None
+    try:
+        for line in process.stdout:
+            if line == "ready\n":
+                time.sleep(0.2)  # the call begins after this line
+                process.send_signal(signal.SIGINT)
+                started = time.monotonic()
+            else:
+                lines.append((line.strip(), time.monotonic() - (started or time.monotonic())))
+        _, error = process.communicate(timeout=60)
+        assert (process.returncode, error) == (0, "")
+        return lines
+    finally:
+        process.kill()
+
+
+def test_loops_of_library_routines_are_left(tmp_path):
+    after = ROUTINES + """
+for function, *arguments in LOOPS:
+    print("ready", flush=True)
+    try:
+        function(*arguments, FOREVER)
+    except KeyboardInterrupt:
+        print("left", flush=True)
+"""
+    lines = interrupted_each(program(tmp_path, after))
+    assert [line for line, _ in lines] == ["left"] * 5 and max(seconds for _, seconds in lines) < 3
+
+
+LONG_ROUTINES = """
+ingot.set_num_threads(1)
+rng = np.random.default_rng(1)
+large = rng.normal(size=(900, 900))
+line = rng.normal(size=4_000_000)
+
+@ingot.jit
+def decomposed(x):
+    return np.linalg.svd(x)
+
+@ingot.jit
+def order(x):
+    return np.argsort(x, kind="stable")
+
+@ingot.jit
+def sort(x):
+    x.sort(kind="stable")
+
+@ingot.jit
+def drawn(rng, n):
+    return rng.standard_normal(n)
+
+few = line[:100_000].copy()
+np.testing.assert_allclose(decomposed(large[:200, :200])[1], np.linalg.svd(large[:200, :200])[1])
+assert np.array_equal(order(few), np.argsort(few, kind="stable"))
+sort(few)
+assert np.array_equal(few, np.sort(line[:100_000]))
+assert np.array_equal(drawn(np.random.default_rng(3), 100_001), np.random.default_rng(3).standard_normal(100_001))
+
+def tasks():
+    return len(os.listdir("/proc/self/task"))
+
+def leave(function, *arguments):
+    '''Sends Ctrl-C while a routine runs on a thread of its own: whether the thread goes on when the call has been left.'''
+    usual = tasks()
+    def send():
+        while tasks() < usual + 2:  # this thread, and that of the routine
+            time.sleep(0.001)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        function(*arguments)
+        return False
+    except KeyboardInterrupt:
+        sender.join()
+        return tasks() > usual
+
+def left(function, *arguments):
+    '''The same, and waits until the thread has ended.'''
+    usual = tasks()
+    goes_on = leave(function, *arguments)
+    while tasks() > usual:
+        time.sleep(0.01)
+    return goes_on
+"""
+
+
+def test_long_routines_are_left_and_touch_nothing(tmp_path):
+    after = LONG_ROUTINES + """
+before = large.copy(), line.copy()
+print(left(decomposed, large), left(order, line), left(sort, line))
+print(np.array_equal(before[0], large), np.array_equal(before[1], line))
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    drawn(rng, 2 * 10**8)
+except KeyboardInterrupt:
+    print("left")
+"""
+    out, error = program(tmp_path, after).communicate(timeout=120)
+    assert (out, error) == ("True True True\nTrue True\nleft\n", "")
+
+
+def test_routines_on_threads_of_their_own_give_what_they_give_here(tmp_path):
+    after = """
+cases = []
+rng = np.random.default_rng(2)
+a = rng.normal(size=(360, 420))
+functions = {
+    "products": (lambda a: (a @ a.T, a.T @ a, a[::2, ::2] @ a.T[::2], a[:, :300] @ a[:300], a[None] @ a.T[None])),
+    "solve": (lambda a: (np.linalg.solve(a[:, :360], a[:, 360:]), np.linalg.solve(a[:, :360].T, a[:, 0]))),
+    "svd": (lambda a: np.linalg.svd(a, full_matrices=False)),
+    "eigh": (lambda a: np.linalg.eigh(a @ a.T)),
+    "fft": (lambda a: (np.fft.fft(a, axis=0), np.fft.rfft2(a), np.fft.irfft(a.astype(complex)))),
+    "det": (lambda a: (np.linalg.det(a[:, :360] * 0.01), np.linalg.slogdet(a[:, :360]))),
+}
+def flat(value):
+    return [leaf for part in value for leaf in flat(part)] if isinstance(value, tuple) else [np.asarray(value)]
+for name, function in functions.items():
+    compiled = ingot.jit(function)
+    here = []
+    thread = threading.Thread(target=lambda: here.extend(flat(compiled(a))))  # no signals are handled there
+    thread.start()
+    thread.join()
+    there = flat(compiled(a))
+    print(name, [np.allclose(v, w, rtol=1e-9, atol=1e-9) for v, w in zip(here, there, strict=True)].count(False), len(here))
+def singular(a):
+    return np.linalg.solve(a, a[0])
+try:
+    ingot.jit(singular)(np.zeros((400, 400)))
+except np.linalg.LinAlgError as error:
+    print(error)
+"""
+    out, error = program(tmp_path, after).communicate(timeout=120)
+    counts = [("products", 5), ("solve", 2), ("svd", 3), ("eigh", 2), ("fft", 3), ("det", 3)]
+    assert (out, error) == ("".join(f"{name} 0 {count}\n" for name, count in counts) + "Singular matrix\n", "")
+
+
+def test_python_ends_and_forks_after_a_routine_that_was_left(tmp_path):
+    """Both wait for it: the child's libraries would else be as that thread has left them."""
+    after = LONG_ROUTINES + """
+print(leave(decomposed, large), flush=True)
+child = os.fork()
+if child == 0:
+    print(np.isfinite(decomposed(large[:300, :300])[1]).all(), flush=True)
+    os._exit(0)
+print(os.waitpid(child, 0)[1], leave(decomposed, large), flush=True)
+"""
+    process = program(tmp_path, after)
+    out, error = process.communicate(timeout=120)
+    assert (process.returncode, out, error) == (0, "True\nTrue\n0 True\n", "")

@@ -1,0 +1,102 @@
+#include "bindings/errands.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <thread>
+#include <utility>
+
+namespace ingot::bindings {
+
+namespace {
+
+constexpr size_t kStack = size_t{8} << 20;
+constexpr std::chrono::seconds kLongestHold(6);
+constexpr std::chrono::milliseconds kBriefly(1);
+
+/// Part of the closed list of process-wide state.
+constinit std::atomic<int> under_way = 0;
+constinit std::atomic<bool> is_held = false;
+
+/// Counts an errand that begins. Who holds errands waits then until there are none, so it is looked again.
+void begin() {
+  static const int is_told = pthread_atfork(nullptr, nullptr, [] {
+    under_way = 0;
+    is_held = false;
+  });
+  (void)is_told;
+  const auto end = std::chrono::steady_clock::now() + kLongestHold;
+  for (;;) {
+    ++under_way;
+    if (!is_held || std::chrono::steady_clock::now() >= end) return;
+    --under_way;
+    std::this_thread::sleep_for(kBriefly);
+  }
+}
+
+}  // namespace
+
+ErrandThread::ErrandThread(std::shared_ptr<runtime::Errand> errand)
+    : errand_(std::move(errand)), float_state_(base::FloatState::current()), process_(getpid()) {
+  sem_init(&end_, 0, 0);
+}
+
+ErrandThread::~ErrandThread() { sem_destroy(&end_); }
+
+void* ErrandThread::run(void* given) {
+  std::unique_ptr<std::shared_ptr<ErrandThread>> holder(static_cast<std::shared_ptr<ErrandThread>*>(given));
+  ErrandThread& self = **holder;
+  self.float_state_.set();
+  self.errand_->run();
+  self.has_ended_ = true;
+  sem_post(&self.end_);
+  holder.reset();
+  --under_way;
+  return nullptr;
+}
+
+std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Errand> errand) {
+  std::shared_ptr<ErrandThread> made(new ErrandThread(std::move(errand)));
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return nullptr;
+  pthread_attr_setstacksize(&attributes, kStack);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  begin();
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread{};
+  auto given = std::make_unique<std::shared_ptr<ErrandThread>>(made);
+  const bool started = pthread_create(&thread, &attributes, run, given.get()) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (!started) {
+    --under_way;
+    return nullptr;
+  }
+  given.release();  // NOLINT(bugprone-unused-return-value): the thread's
+  return made;
+}
+
+bool ErrandThread::wait(int64_t nanoseconds) {
+  constexpr int64_t kSecond = 1'000'000'000;
+  timespec until{};
+  clock_gettime(CLOCK_MONOTONIC, &until);
+  until.tv_nsec += nanoseconds;
+  until.tv_sec += until.tv_nsec / kSecond;
+  until.tv_nsec %= kSecond;
+  sem_clockwait(&end_, CLOCK_MONOTONIC, &until);
+  return has_ended_;
+}
+
+bool ErrandThread::is_lost() const { return getpid() != process_; }
+
+int errands_under_way() { return under_way; }
+
+void hold_errands(bool on) { is_held = on; }
+
+}  // namespace ingot::bindings
