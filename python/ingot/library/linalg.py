@@ -99,7 +99,7 @@ def plain_solve(a: Any, b: Any) -> Any:
     return x.astype(dtype)
 
 
-def plain_inv(a: Any, may_fail: bool) -> Any:
+def plain_inv(a: Any, may_fail: bool = False) -> Any:
     """The inverses of matrices, or NaN where there is none and that may be."""
     a = np.asarray(a)
     need_square(a)

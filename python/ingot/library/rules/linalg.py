@@ -35,13 +35,13 @@ def solve_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
     return as_cotangent(-back @ transposed(result), a), as_cotangent(back, b)
 
 
-def inv_jvp(primals: tuple, tangents: tuple, may_fail: bool) -> tuple:
+def inv_jvp(primals: tuple, tangents: tuple, may_fail: bool = False) -> tuple:
     """d(1/a) = -1/a da 1/a."""
     inverse = inverse_of(primals[0], may_fail)
     return inverse, -inverse @ tangents[0] @ inverse
 
 
-def inv_vjp(primals: tuple, result: Any, cotangent: Any, may_fail: bool) -> tuple:
+def inv_vjp(primals: tuple, result: Any, cotangent: Any, may_fail: bool = False) -> tuple:
     back = transposed(result)
     return (-back @ cotangent @ back,)
 
