@@ -4,6 +4,7 @@
 #include "codegen/body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
+#include "ir/builder.h"
 
 namespace ingot::codegen {
 
@@ -110,7 +111,35 @@ void Body::emit_turns(NodeId id) {
 void Body::emit_all_turns(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
-  set(id, emit_counted(turn_count(id), inits, poll_of_loop(id), [&](Value* k, const Parts& carried) {
+  // Whether the loops in a loop have no iterations, so that it does nothing itself: that of an array of shape
+  // (2**40, 0) would run for hours. None: it may do something.
+  const auto is_idle = [&](const auto& self, NodeId loop) -> Value* {
+    const RegionId region = source_.region(loop);
+    const auto carried = source_.region_parameters(region).subspan(1);
+    Value* idle = nullptr;
+    for (const NodeId node : source_.region_body(region)) {
+      if (source_.op(node) == ir::Op::for_ && source_.result_count(node) == 0) {
+        const NodeId count = source_.operand(node, 0);
+        const bool is_there = count.index < id.index && source_.reaches(count, source_[id].parent);
+        Value* const empty = is_there ? b_.CreateICmpSLE(value(count), b_.getInt64(0)) : nullptr;
+        Value* const inner = self(self, node);
+        Value* const either = empty && inner ? b_.CreateOr(empty, inner) : empty ? empty : inner;
+        if (!either) return nullptr;
+        idle = idle ? b_.CreateAnd(idle, either) : either;
+      } else if (source_.op(node) == ir::Op::yield) {
+        if (!std::ranges::equal(source_.operands(node), carried)) return nullptr;
+      } else {
+        const ir::Effects effects = ir::effects_of(source_, node);
+        if (!(effects.pure() || effects == ir::effect::Read)) return nullptr;
+      }
+    }
+    return idle;
+  };
+  Value* count = turn_count(id);
+  const auto limit = limit_of(source_.operand(id, 0));
+  if (!limit || *limit > static_cast<int64_t>(kStrip))
+    if (Value* const idle = is_idle(is_idle, id)) count = b_.CreateSelect(idle, b_.getInt64(0), count);
+  set(id, emit_counted(count, inits, poll_of_loop(id), [&](Value* k, const Parts& carried) {
         Parts arguments{turn_of(id, k)};
         arguments.append(carried);
         return emit_region(body, arguments);

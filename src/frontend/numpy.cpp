@@ -167,6 +167,17 @@ Value Evaluator::np_ones(Call& call) {
   return new_array(lengths, fortran, [&](auto as_they_lie) { return filled(as_they_lie, value); });
 }
 
+namespace {
+
+/// Whether a number of Python's is filled in as a cast of an array of it: it is no number of the dtype's
+/// class.
+bool loses_class(Kind kind, DType dtype) {
+  if (kind == Kind::py_complex()) return base::is_int(dtype) || base::is_float(dtype);
+  return kind == Kind::py_float() && base::is_int(dtype);
+}
+
+}  // namespace
+
 Value Evaluator::np_full(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   Value value = need(call, 1, "fill_value");
@@ -182,7 +193,8 @@ Value Evaluator::np_full(Call& call) {
     assign_index(result, Static{nb::ellipsis()}, value, call.node);
     return result;
   }
-  const NodeId number = value_for(value, dtype);
+  const NodeId number =
+      loses_class(*kind, dtype) ? builder_->cast(stage(value, *kind), dtype) : value_for(value, dtype);
   return new_array(lengths, fortran, [&](auto as_they_lie) { return filled(as_they_lie, number); });
 }
 
@@ -255,7 +267,11 @@ Value Evaluator::np_full_like(Call& call) {
     assign_index(*result.as<Array>(), Static{nb::ellipsis()}, value, call.node);
     return result;
   }
-  return like(rest, [&](auto lengths, DType dtype) { return filled(lengths, value_for(value, dtype)); });
+  return like(rest, [&](auto lengths, DType dtype) {
+    const Kind kind = base::known(kind_of(value));
+    const bool is_cast = loses_class(kind, dtype);
+    return filled(lengths, is_cast ? builder_->cast(stage(value, kind), dtype) : value_for(value, dtype));
+  });
 }
 
 Value Evaluator::np_arange(Call& call) {
@@ -270,45 +286,52 @@ Value Evaluator::np_arange(Call& call) {
   }
   if (const Value* by = argument(call, 2, "step"); by != nullptr && !is_none(*by)) step = *by;
   need_no_device(call);
-  std::vector<Kind> kinds;
+  std::vector<Kind> kinds{Kind(DType::Int64)};
+  bool plain = true;
   for (const Value& v : {start, stop, step}) {
     const std::optional<Kind> kind = kind_of(v);
     if (!kind || v.is<Array>() || base::is_complex(kind->dtype()))
       unsupported(call.node, "np.arange of a " + type_name(v), "use real numbers");
-    kinds.push_back(*kind);
+    const bool is_large = side_of_64_bits(v) != 0;
+    plain = plain && !is_large &&
+            (kind->is_python() || *kind == Kind(DType::Int64) || *kind == Kind(DType::Float64));
+    kinds.push_back(is_large ? Kind(DType::UInt64) : Kind(kind->dtype()));
   }
-  Kind kind = result_kind(kinds);
-  if (kind == Kind::py_bool()) kind = Kind::py_int();
+  const Kind kind = result_kind(kinds);
   const DType dtype = dtype_argument(call, 3, kind.dtype());
   finish(call, 4);
-  const auto vector = [&](NodeId length) {
-    if (base::is_bool(dtype)) {
-      check(builder_->make(Op::less_equal, {length, builder_->index(2)}), ExceptionKind::TypeError,
-            "arange() is only supported for booleans when the result has at most length 2.");
-    }
-    return builder_->make(Op::iota, {length}, {0});
-  };
+  if (!plain || Kind(dtype) != kind) {
+    const nb::object spelled = imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
+    Call whole{.positional = {start, stop, step, Static{spelled}},
+               .keywords = {},
+               .name = "arange",
+               .node = call.node};
+    return inline_function(imported("ingot.library.creation").attr("numbers_between"), whole);
+  }
+  const auto vector = [&](NodeId length) { return builder_->make(Op::iota, {length}, {0}); };
   if (base::is_int(kind.dtype())) {
     check(builder_->make(Op::not_equal, {stage_index(step), builder_->index(0)}),
           ExceptionKind::ZeroDivisionError, "division by zero");
     const Range range{share(std::array<Value, 3>{start, stop, step})};
     const NodeId count = trips_of_range(range).count;
     const NodeId scaled = builder_->make(Op::multiply, {vector(count), stage_index(step)});
-    return from_node(builder_->cast(builder_->make(Op::add, {scaled, stage_index(start)}), dtype));
+    return from_node(builder_->make(Op::add, {scaled, stage_index(start)}));
   }
   const NodeId first = stage(start, Kind::py_float());
   const NodeId by = stage(step, Kind::py_float());
   const NodeId span = builder_->make(Op::subtract, {stage(stop, Kind::py_float()), first});
   check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
-        "division by zero");
+        "float division by zero");
   const NodeId turns = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
+  check(builder_->make(Op::equal, {turns, turns}), ExceptionKind::ValueError,
+        "arange: cannot compute length");
   check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
         "Maximum allowed size exceeded");
   const NodeId count = builder_->make(Op::maximum, {builder_->cast(turns, DType::Int64), builder_->index(0)});
   // NumPy fills with first + i * ((first + step) - first).
   const NodeId delta = builder_->make(Op::subtract, {builder_->make(Op::add, {first, by}), first});
   const NodeId scaled = builder_->make(Op::multiply, {builder_->cast(vector(count), DType::Float64), delta});
-  return from_node(builder_->cast(builder_->make(Op::add, {scaled, first}), dtype));
+  return from_node(builder_->make(Op::add, {scaled, first}));
 }
 
 Value Evaluator::primitive_select(Call& call) {
@@ -359,7 +382,15 @@ Value Evaluator::np_dot(Call& call) {
     if (is_into) whole.positional.push_back(*out);
     return inline_function(imported("ingot.library.products").attr("dot"), whole);
   }
-  if (axes(a) == 0 || axes(b) == 0) return elementwise(Op::multiply, {a, b}, "multiply", call.node);
+  if (axes(a) == 0 || axes(b) == 0) {
+    // Python's numbers are elements here, of their own dtype.
+    const auto element = [&](const Value& v) {
+      const std::optional<Kind> kind = kind_of(v);
+      if (!kind || !kind->is_python() || v.is<Array>() || side_of_64_bits(v) != 0) return v;
+      return Value(Scalar{Kind(kind->dtype()), stage(v, Kind(kind->dtype()))});
+    };
+    return elementwise(Op::multiply, {element(a), element(b)}, "multiply", call.node);
+  }
   return matmul(a, b, call.node, true);
 }
 

@@ -713,13 +713,20 @@ std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, c
                                                builder_->make(op, {left, right})}));
 }
 
-/// A comparison of a Python int with NumPy integers, which is exact whatever the int; none: it is another.
+/// A comparison of a Python int, or of signed integers beside those of uint64, with NumPy integers, which is
+/// exact whatever they are; none: it is another.
 std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>& operands,
                                                  std::span<const Kind> kinds) {
   const ir::OpInfo& card = ir::info(op);
   if (operands.size() != 2 || card.gives != ir::Gives::Bool || !ir::accepts(op, DType::Bool)) return {};
-  if ((kinds[0] == Kind::py_int()) == (kinds[1] == Kind::py_int())) return {};
-  const size_t at = kinds[0] == Kind::py_int() ? 0 : 1;
+  const auto is_int = [&](size_t i) { return kinds[i] == Kind::py_int(); };
+  const auto is_beside_unsigned = [&](size_t i) {
+    const DType dtype = kinds[i].dtype();
+    return kinds[1 - i] == Kind(DType::UInt64) && base::is_int(dtype) && base::is_signed(dtype);
+  };
+  if (is_int(0) && is_int(1)) return {};
+  if (!is_int(0) && !is_int(1) && !is_beside_unsigned(0) && !is_beside_unsigned(1)) return {};
+  const size_t at = is_int(0) || is_beside_unsigned(0) ? 0 : 1;
   const DType strong = kinds[1 - at].dtype();
   if (!base::is_int(strong)) return {};
   if (const int side = side_of_64_bits(operands[at]); side != 0) {
@@ -731,20 +738,25 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
     }
     return of_no_number(operands[1 - at], operands[at], compare_apart(at == 0 ? op : mirrored(op), side));
   }
-  const NodeId integer = stage(operands[at], Kind::py_int());
+  const auto at_dtype = [&](const Value& value, DType dtype) {
+    return value.is<Array>() ? builder_->cast(whole(value), dtype) : stage(value, Kind(dtype));
+  };
   const bool unsigned_64 = strong == DType::UInt64;
   const DType loop = unsigned_64 ? DType::UInt64 : DType::Int64;
   std::vector<NodeId> nodes(2);
+  nodes[at] = is_int(at) ? stage(operands[at], Kind::py_int()) : at_dtype(operands[at], DType::Int64);
+  nodes[1 - at] = at_dtype(operands[1 - at], loop);
+  nodes = broadcast_together(std::move(nodes));
+  const NodeId integer = nodes[at];
   nodes[at] = builder_->cast(integer, loop);
-  const Value& other = operands[1 - at];
-  nodes[1 - at] = other.is<Array>() ? builder_->cast(whole(other), loop) : stage(other, Kind(loop));
   const NodeId compared = by_element(nodes, [&](const auto& both) { return builder_->make(op, both); });
   if (!unsigned_64) return from_node(compared);
   // A negative int is less than every number of uint64.
   std::vector<NodeId> sides(2);
   sides[at] = builder_->index(0);
   sides[1 - at] = builder_->index(1);
-  const NodeId negative = builder_->make(Op::less, {integer, builder_->index(0)});
+  const NodeId negative = by_element({integer, builder_->index(0)},
+                                     [&](const auto& both) { return builder_->make(Op::less, both); });
   return from_node(by_element({negative, builder_->make(op, sides), compared},
                               [&](const auto& all) { return builder_->make(Op::select, all); }));
 }
@@ -794,7 +806,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   std::optional<DType> loop = loop_dtype(op, kinds);
   if (is_fabs && loop && base::is_complex(*loop)) loop.reset();
   const bool flags = std::ranges::all_of(kinds, [](Kind k) { return base::is_bool(k.dtype()); });
-  if (!loop || ((op == Op::subtract || op == Op::negative) && flags))
+  if (!loop || ((op == Op::subtract || op == Op::negative || op == Op::sign) && flags))
     raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
   if (!loop) {
     raise(ExceptionKind::TypeError,

@@ -285,3 +285,30 @@ def test_grids_of_no_axes():
     check(lambda: (np.indices(()), np.indices((), float), np.indices((), sparse=True), np.mgrid[()], np.indices((2, 0))))
     check(lambda: np.indices((2, 3), bool))
     check(lambda: np.indices((2, 2), bool))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int32", "uint64", "float16", "float32", "float64"])
+def test_dtypes_of_counted_numbers(dtype):
+    n = np.dtype(dtype).type(1 if dtype == "bool" else 3)
+    check(lambda n: (np.arange(n), np.arange(0, n), np.arange(n, 5), np.arange(0, 4, n), np.arange(n, 4.5), np.arange(n, dtype=np.float32)), n)
+    check(lambda n: np.arange(n, n, n), n)
+    check(lambda: (np.arange(0, 2, 0.3, dtype), np.arange(2, dtype=dtype), np.arange(0.5, 1.6, 0.5)[:1].astype(dtype)))
+    check(lambda: np.arange(0, 5, 0.7, dtype))
+
+
+def test_counted_numbers_are_steps_from_the_first_to_the_second():
+    check(lambda: (np.arange(300, dtype=np.uint8), np.arange(2**24, 2**24 + 4, dtype=np.float32), np.arange(0, -5, -0.7, np.float16)))
+    check(lambda: (np.arange(2**62, 2**63, 2**61), np.arange(np.uint64(2**63), np.uint64(2**63 + 3)), np.arange(np.uint8(5), np.uint8(2))))
+    for function in (
+        lambda: np.arange(255, 300, dtype=np.uint8),
+        lambda: np.arange(1, np.nan),
+        lambda: np.arange(0, 1e20),
+        lambda: np.arange(0, 1.0, 0.0),
+        lambda: np.arange(np.True_, np.False_),
+    ):
+        check(function)
+
+
+def test_numbers_of_another_class_are_cast_when_they_fill():
+    check(lambda x: (np.full(2, 3j, np.float32), np.full((), 2.7, np.int8), np.full_like(x, 3j), np.full_like(x, 2.5, np.uint8)), np.zeros(2))
+    check(lambda: np.full(2, 300, np.uint8))

@@ -220,3 +220,33 @@ def test_round_to_any_decimals(dtype):
 def test_sinc(dtype):
     x = np.array([0.0, -0.0, 0.5, 0.25, 3, -2, 1e-3]).astype(dtype)
     check(lambda x: (np.sinc(x), np.sinc(x[0]), np.sinc(0)), x, bound=1e-3 if dtype == "float16" else 1e-6)
+
+
+ORDERS = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"]
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_signed_and_unsigned_integers_are_compared_exactly(name):
+    compare = getattr(np, name)
+    signed = np.array([2**53, 2**53 + 1, 2**62, 2**63 - 1, -1, -(2**63), 0, 1])
+    unsigned = np.array([2**53, 2**53 + 1, 2**62, 2**63, 2**64 - 1, 2**63 - 1, 0, 1], np.uint64)
+    check(lambda i, u: (compare(i[:, None], u), compare(u[:, None], i), compare(i[1], u[0]), compare(u, i[4]), compare(i, u[5])), signed, unsigned)
+    small = np.array([-1, 0, 1], np.int8)
+    check(lambda i, u: (compare(i[:, None], u), compare(u, i[0]), compare(np.asfortranarray(i[:, None] + i), u[:3])), small, unsigned)
+    check(lambda i, u: (i[1] < u[0], i[4] > u[4], np.where(i == u, 1, 0), (i != u).sum()), signed, unsigned)
+
+
+def test_bools_have_no_sign():
+    check(lambda x: np.sign(x), np.array([True, False]))
+    check(lambda x: np.sign(x[0]), np.array([True, False]))
+    check(lambda: np.sign(True))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint64", "float16", "float32", "complex64"])
+def test_products_with_numbers_of_pythons(dtype):
+    x = np.array([1, 0, 1], dtype)
+    check(lambda x: (np.dot(x, 2), np.dot(2.5, x), x.dot(2j), np.dot(x, True), np.dot(x[0], 2), np.dot(x, 300), np.dot(x, np.array(2))), x)
+
+
+def test_bounds_have_a_common_dtype():
+    check(lambda x: (np.clip(x, 1, np.float32(1.5)), np.clip(x, 0, 1), np.clip(x, np.int8(0), 3)), np.array([True, False]))

@@ -1,5 +1,7 @@
 """NumPy's reductions and scans: keywords, dtypes, shapes and layouts."""
 
+import signal
+
 import numpy as np
 import pytest
 from support import DTYPES, MODES, check
@@ -292,3 +294,24 @@ def test_cumsum_along_axes():
             check(f, a.T, 0)
             check(f, a[::-1], -1)
     check(f, np.ones((2, 2)), 2)
+
+
+@pytest.mark.parametrize("shape", [(2**40, 0), (0, 2**40), (2**40, 3, 0), (2**31, 0, 2)])
+def test_arrays_of_many_rows_of_nothing(shape):
+    """Loops over what has no elements end at once, however long they are."""
+
+    def stop(*_):
+        raise TimeoutError("a loop over nothing does not end")
+
+    around = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    try:
+        x = np.zeros(shape)
+        check(lambda x: (x.sum(), x.any(), np.all(x), x.prod(), np.linalg.norm(x), np.count_nonzero(x), x.min(initial=3)), x, modes=("compiled",))
+        check(lambda x: [y.shape for y in (x + 1, x.copy(), x.astype(np.int32), np.sort(x, 0), np.cumsum(x, 0), np.isnan(x), np.where(x > 0, x, 1))], x, modes=("compiled",))
+        check(lambda x: [y.shape for y in (np.concatenate((x, x)), np.roll(x, 1, 0), np.diff(x, axis=0), x[x > 0], np.round(x, 1))], x, modes=("compiled",))
+        check(lambda x: x.max(), x, modes=("compiled",))
+        check(lambda x: x.fill(2), x, modes=("compiled",))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, around)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import ARRAYS, check, layouts, refused, with_each
+from support import ARRAYS, check, check_layouts, layouts, refused, with_each
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 CUBES = [(CUBE.transpose(1, 0, 2), "compiled"), (layouts(CUBE)[3], "interpreted"), (CUBE[:, :1], "interpreted")]
@@ -387,3 +387,18 @@ def test_bools_are_axes_of_some_functions_only():
     ):
         check(function, x, True, modes=("compiled",))
     check(lambda x: x.sum(axis=np.True_), x)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
+def test_results_lie_as_numpys(shape):
+    """In C order, or in Fortran's where NumPy asks for that of its operands alone."""
+    x = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
+    for given in (x, np.asfortranarray(x)):
+        check_layouts(
+            [
+                lambda x: (np.take(x, [0, 1], 1), np.take(x, 0, 1), np.compress([True, False, True], x, 1), np.repeat(x, [1, 2, 1], 1)),
+                lambda x: (np.insert(x, 0, 5, 1), np.insert(x, [0, 1], 5, 0), np.pad(x, 1), np.pad(x, 1, "edge"), np.block([[x], [x]])),
+                lambda x: np.choose(x.astype(int) % 2, [x, -x]),
+            ],
+            given,
+        )
