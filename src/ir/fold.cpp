@@ -310,11 +310,9 @@ NodeId Folder::of_same_op() {
     case Op::conjugate:
       if (op_ == Op::conjugate && !base::is_complex(dtype())) return inner;
       return f_.op(inner) == op_ ? f_.operand(inner, 0) : NodeId();
-    // ||x|| = |x|, floor(floor(x)) = floor(x) and so on, where the inner op has kept the dtype; |z| by parts
+    // ||x|| = |x|, floor(floor(x)) = floor(x) and so on, where the inner op has kept the dtype
     case Op::absolute:
       if (base::is_bool(dtype())) return inner;
-      if (base::is_complex(dtype()))
-        return b_.make(Op::hypot, {b_.make(Op::real, {inner}), b_.make(Op::imaginary, {inner})});
       return f_.op(inner) == op_ ? if_typed(inner) : NodeId();
     case Op::floor:
     case Op::ceil:

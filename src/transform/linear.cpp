@@ -70,11 +70,14 @@ Term select(Term condition, Term a, Term b) {
 }
 Term one(Term like) { return like.number(1.0); }
 
-/// a / b, 0 where b is 0.
-Term ratio(Term a, Term b) {
+/// a / b; another number where b is 0.
+Term ratio(Term a, Term b, double of_zero = 0.0) {
   const Term is_zero = equal(b, b.number(0.0));
-  return select(is_zero, a.number(0.0), a / select(is_zero, b.number(1.0), b));
+  return select(is_zero, a.number(of_zero), a / select(is_zero, b.number(1.0), b));
 }
+
+/// What of the length of two numbers is one of them; half where both are 0.
+Term part_of(Term a, Term length) { return ratio(a, length, 0.5); }
 
 /// b * a ** (b - 1), 0 where both are 0.
 Term slope_of_power(Term a, Term b) {
@@ -215,10 +218,10 @@ Linear as_real(const Linear& g) { return g.then(Linear::Step::AsReal); }
 Linear as_imaginary(const Linear& g) { return g.then(Linear::Step::AsImaginary); }
 
 Linear mirrored(const Linear& g, Term a) { return a.is_complex() ? g.then(Linear::Step::Conjugate) : g; }
-/// The part of g that goes the way of a.
+/// The part of g that goes the way of a, which of a real 0 is up.
 Linear along(const Linear& g, Term a) {
-  const Term direction = a.of(Op::sign);
-  return a.is_complex() ? real(g * direction.of(Op::conjugate)) : g * direction;
+  if (a.is_complex()) return real(g * a.of(Op::sign).of(Op::conjugate));
+  return g * select(a.of(Op::greater_equal, a.number(0.0)), a.number(1.0), a.number(-1.0));
 }
 /// How a step g turns the direction y of a.
 Linear turned(const Linear& g, Term a, Term y) {

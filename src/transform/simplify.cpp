@@ -13,6 +13,7 @@
 #include <map>
 
 #include "ir/evaluate.h"
+#include "transform/derive.h"
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
 #include "transform/slot_shapes.h"
@@ -28,7 +29,11 @@ constexpr int kCheapArms = 3;
 class Simplifier : public Rewriter {
  public:
   Simplifier(const Function& source, const std::set<SlotShapes::Fact>& refuted)
-      : Rewriter(source), exits_(source.node_count()), ranges_(b_.function()), shapes_(source, b_, refuted) {
+      : Rewriter(source),
+        exits_(source.node_count()),
+        is_differentiated_(has_derivatives(source)),
+        ranges_(b_.function()),
+        shapes_(source, b_, refuted) {
     for (uint32_t i = 0; i < source.node_count(); ++i)
       if (source.op(NodeId(i)) == Op::exit_) ++exits_[source.operand(NodeId(i), 0).index];
   }
@@ -81,6 +86,7 @@ class Simplifier : public Rewriter {
       case Op::add_overflows: return visit_overflow(id, Op::add);
       case Op::subtract_overflows: return visit_overflow(id, Op::subtract);
       case Op::multiply_overflows: return visit_overflow(id, Op::multiply);
+      case Op::absolute: return visit_absolute(id);
       default: clone(id);
     }
   }
@@ -288,6 +294,12 @@ class Simplifier : public Rewriter {
     if (!ranges_.is_exact(op, use(operands[0]), use(operands[1]))) return clone(id);
     bind(id, b_.constant(false));
   }
+  /// |z| by parts, where no derivatives are asked for any more: at 0 it has another than `hypot`.
+  void visit_absolute(NodeId id) {
+    const NodeId z = use(source_.operand(id, 0));
+    if (is_differentiated_ || !base::is_complex(b_.function().type(z).dtype())) return clone(id);
+    bind(id, b_.make(Op::hypot, {b_.make(Op::real, {z}), b_.make(Op::imaginary, {z})}));
+  }
   /// From here on a condition is known to hold.
   void pass(NodeId condition) {
     checked_.push_back(condition);
@@ -321,6 +333,7 @@ class Simplifier : public Rewriter {
   Nodes checked_;                                  ///< conditions of checks that have been passed
   std::vector<size_t> checked_before_;             ///< by open region: how many it began with
   std::vector<uint32_t> exits_;                    ///< by label: how many exits go there
+  const bool is_differentiated_;                   ///< derivatives of it are still asked for
   std::map<std::vector<uint32_t>, NodeId> loads_;  ///< by view and indices
   std::vector<std::vector<uint32_t>> loaded_;      ///< these, in order, and some that were forgotten
   std::vector<size_t> loaded_before_;              ///< by open region: how many it began with

@@ -177,15 +177,17 @@ def test_special_functions():
 def test_conventions():
     """By function: a point, and the derivative there."""
     table = [
-        (lambda x: np.abs(x), 0.0, 0.0),
+        (lambda x: np.abs(x), 0.0, 1.0),
+        (lambda x: np.abs(x), -0.0, 1.0),
         (lambda x: np.maximum(x, 1.0), 1.0, 0.5),
         (lambda x: np.minimum(1.0, x), 1.0, 0.5),
-        (lambda x: np.fmax(x, 1.0), 1.0, 1.0),
+        (lambda x: np.fmax(x, 1.0), 1.0, 0.0),
+        (lambda x: np.fmin(1.0, x), 1.0, 1.0),
         (lambda x: np.sqrt(x), 0.0, np.inf),
         (lambda x: np.cbrt(x), 0.0, np.inf),
         (lambda x: x**0.0, 0.0, 0.0),
         (lambda x: np.power(0.0, x), 2.0, 0.0),
-        (lambda x: np.hypot(x, 0.0), 0.0, 0.0),
+        (lambda x: np.hypot(x, 0.0), 0.0, 0.5),
         (lambda x: np.sign(x), 0.0, 0.0),
         (lambda x: np.floor(x), 1.0, 0.0),
         (lambda x: np.rint(x), 0.5, 0.0),

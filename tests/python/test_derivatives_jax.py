@@ -322,6 +322,77 @@ def test_linearize_stays_at_its_point():
     np.testing.assert_array_equal(linear(np.ones(2)), [8.0, 16.0])
 
 
+# By kind of argument: functions, and points where some of them have no derivative.
+TIES = {
+    "a number": (
+        lambda np: lambda x: {
+            "abs": np.abs(x),
+            "builtin": abs(x),
+            "fabs": np.fabs(x),
+            "sign": np.sign(x),
+            "relu": np.maximum(x, 0.0),
+            "from below": np.minimum(0.0, x),
+            "chosen": np.where(x > 0, x, 0.0),
+            "clip": np.clip(x, 0.0, 1.0),
+            "sqrt": np.sqrt(x),
+            "cbrt": np.cbrt(x),
+            "log": np.log(x),
+            "powers": [x**1, x**2, x**3, x**0.5, np.power(x, -1.0)],
+            "rounded": [np.floor(x), np.ceil(x), np.trunc(x), np.rint(x)],
+            "ends": [np.arcsin(x), np.arccosh(x + 1)],
+            "sinc": np.sinc(x),
+            "finite": np.nan_to_num(x),
+        },
+        [(0.0,), (-0.0,), (1.0,)],
+    ),
+    "two numbers": (
+        lambda np: lambda x, y: {
+            "hypot": np.hypot(x, y),
+            "maximum": np.maximum(x, y),
+            "minimum": np.minimum(x, y),
+            "fmax": np.fmax(x, y),
+            "fmin": np.fmin(x, y),
+            "clip": [np.clip(x, y, 1.0), np.clip(x, 0.0, y), np.clip(0.0, x, y), np.clip(1.0, x, y)],
+            "arctan2": np.arctan2(x, y),
+            "remainder": np.remainder(x, y),
+            "fmod": np.fmod(x, y),
+        },
+        [(0.0, 0.0), (-0.0, 0.0), (1.0, 1.0), (6.0, 3.0), (-5.0, 3.0), (6.0, -3.0), (0.0, -2.0), (np.nan, 1.0), (1.0, np.nan)],
+    ),
+    "a sign": (lambda np: np.copysign, [(0.0, 1.0), (0.0, -1.0), (2.0, -1.0)]),
+    "a power": (lambda np: np.power, [(0.0, 1.0), (0.0, 2.0), (0.0, 0.5), (0.0, -1.0), (-2.0, 2.0), (-0.0, 2.0)]),
+    "an array": (
+        lambda np: lambda x: {
+            "max": np.max(x),
+            "min": np.min(x),
+            "ptp": np.ptp(x),
+            "sort": np.sort(x),
+            "prod": np.prod(x),
+            "cumprod": np.cumprod(x),
+            "norm": np.linalg.norm(x),
+            "std": np.std(x),
+        },
+        [(np.array([1.0, 0.0, 1.0, 0.0]),), (np.ones(4),), (np.zeros(4),)],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TIES)
+def test_points_without_a_derivative(name):
+    make, points = TIES[name]
+    every = tuple(range(len(points[0])))
+    for of, expected in ((ingot.jacfwd, jax.jacfwd), (ingot.jacrev, jax.jacrev)):
+        made, expected = of(make(np), every), expected(make(jnp), every)
+        for point in points:
+            agree(made(*point), expected(*point))
+
+
+def test_the_modulus_of_zero():
+    for z in (0j, complex(-0.0, -0.0), 3 - 4j):
+        agree(ingot.grad(np.abs)(z), jax.grad(jnp.abs)(z))
+        agree(ingot.jvp(np.abs, (z,), (1 + 1j,))[1], jax.jvp(jnp.abs, (z,), (1 + 1j,))[1])
+
+
 MODELS = """
 import dataclasses, functools
 import ingot, numpy as np

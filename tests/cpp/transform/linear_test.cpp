@@ -475,8 +475,8 @@ struct Convention {
 std::vector<Convention> conventions() {
   constexpr double kInf = kInfinity;
   return {
-      {Op::absolute, {0.0}, {0}},
-      {Op::absolute, {-0.0}, {0}},
+      {Op::absolute, {0.0}, {1}},
+      {Op::absolute, {-0.0}, {1}},
       {Op::absolute, {-kInf}, {-1}},
       {Op::minimum, {1, 1}, {0.5, 0.5}},
       {Op::minimum, {0.0, -0.0}, {0.5, 0.5}},
@@ -484,11 +484,11 @@ std::vector<Convention> conventions() {
       {Op::maximum, {1, 1}, {0.5, 0.5}},
       {Op::maximum, {kInf, kInf}, {0.5, 0.5}},
       {Op::maximum, {1, 2}, {0, 1}},
-      {Op::fmin, {1, 1}, {1, 0}},
+      {Op::fmin, {1, 1}, {0, 1}},
       {Op::fmin, {kNan, 1}, {0, 1}},
       {Op::fmin, {1, kNan}, {1, 0}},
-      {Op::fmax, {1, 1}, {1, 0}},
-      {Op::fmax, {-0.0, 0.0}, {1, 0}},
+      {Op::fmax, {1, 1}, {0, 1}},
+      {Op::fmax, {-0.0, 0.0}, {0, 1}},
       {Op::fmax, {kNan, 1}, {0, 1}},
       {Op::sqrt, {0}, {kInf}},
       {Op::cbrt, {0}, {kInf}},
@@ -506,7 +506,7 @@ std::vector<Convention> conventions() {
       {Op::power, {-3, 0}, {0, kNan}},
       {Op::power, {1, 0}, {0, 0}},
       {Op::power, {1, 7}, {7, 0}},
-      {Op::hypot, {0, 0}, {0, 0}},
+      {Op::hypot, {0, 0}, {0.5, 0.5}},
       {Op::hypot, {3, -4}, {0.6, -0.8}},
       {Op::arctan2, {0, 0}, {kNan, kNan}},
       {Op::arctan2, {0, -2}, {-0.5, 0}},
@@ -565,8 +565,8 @@ TEST(Linear, ComplexPointsWithoutADerivative) {
     EXPECT_EQ(pushed(Op::minimum, 0, {1, 2}, {1, 2}), 0.5 * t);
     EXPECT_EQ(pushed(Op::maximum, 1, {1, 2}, {1, 2}), 0.5 * t);
     EXPECT_EQ(pushed(Op::maximum, 1, {1, 2}, {1, 1}), 0.0);
-    EXPECT_EQ(pushed(Op::fmax, 0, {1, 2}, {1, 2}), t);
-    EXPECT_EQ(pushed(Op::fmax, 1, {1, 2}, {1, 2}), 0.0);
+    EXPECT_EQ(pushed(Op::fmax, 0, {1, 2}, {1, 2}), 0.0);
+    EXPECT_EQ(pushed(Op::fmax, 1, {1, 2}, {1, 2}), t);
     EXPECT_FALSE(is_finite(pushed(Op::sqrt, 0, 0.0)));
   }
 }
