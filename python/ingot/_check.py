@@ -26,6 +26,7 @@ import numpy as np
 from . import _check_script, _errors, _scope, _source
 from ._errors import UnsupportedError
 from ._function import Function
+from ._parameters import bind, defaults_of, parameters_of
 from ._signature import DTYPES, Type, parse_signature
 from ._specialisation import core
 from ._static import Static
@@ -172,7 +173,10 @@ def _plain(member: Any) -> types.FunctionType | None:
         member = member.fget
     if isinstance(member, Function):
         return member.__ingot_function__
-    member = inspect.unwrap(member) if callable(member) else member
+    try:
+        member = inspect.unwrap(member) if callable(member) else member
+    except ValueError:  # it wraps itself
+        return None
     return member if isinstance(member, types.FunctionType) else None
 
 
@@ -191,11 +195,10 @@ def _verdict(name: str, member: Any, call: tuple[tuple, dict[str, Any]] | None =
         return Verdict(name, line, "unknown", None, "a generator is compiled into the functions that walk it")
     if call is not None:
         try:
-            bound = inspect.signature(function).bind(*call[0], **call[1])
+            bound = bind(function, *call)
         except TypeError as error:
             raise SystemExit(f"--args of {name}: {error}") from None
-        bound.apply_defaults()
-        return _compiled(name, line, member, function, dict(bound.arguments), call)
+        return _compiled(name, line, member, function, bound, call)
     signatures = getattr(member, "_signatures", None) or [None]
     verdicts = [_compiled(name, line, member, function, _samples(function, s)) for s in signatures]
     return next((v for v in verdicts if v.status != "compiles"), verdicts[0])
@@ -209,37 +212,37 @@ def _compiled(
     samples: dict[str, Any],
     call: tuple[tuple, dict[str, Any]] | None = None,
 ) -> Verdict:
-    parameters = inspect.signature(function).parameters
-    missing = [p for p in parameters if p not in samples]
+    parameters = parameters_of(function)
+    missing = [p for p in parameters.names if p not in samples]
     if missing:
         which = ", ".join(f"`{p}`" for p in missing)
         return Verdict(name, line, "unknown", None, f"the {'type' if len(missing) == 1 else 'types'} of {which} decide{'s' * (len(missing) == 1)}")
     shown = ", ".join(_type_name(v) for v in samples.values())
     compiled = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
     try:
-        specialisation, _ = compiled._prepare(*(call or (tuple(samples.values()), {})))
+        by_position = tuple(samples[p] for p in parameters.by_position)
+        by_name = {p: samples[p] for p in parameters.own[parameters.positional :]}
+        specialisation, _ = compiled._prepare(*(call or (by_position, by_name)))
         specialisation.compile()
     except UnsupportedError as error:
         return Verdict(name, line, "refused", shown, str(error))
-    known = [p for i, p in enumerate(parameters) if i in compiled._demanded()]
+    known = [p for i, p in enumerate(parameters.names) if i in compiled._demanded()]
     note = f"for each value of {', '.join(f'`{p}`' for p in known)} anew" if known else ""
     return Verdict(name, line, "compiles", shown, note)
 
 
 def _samples(function: types.FunctionType, signature: Any) -> dict[str, Any]:
     """Values of the parameters whose types are known, by name."""
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters, defaults = parameters_of(function), defaults_of(function)
     if signature is not None:
-        return {p.name: _sample(t) for p, t in zip(parameters, signature.parameters)}
+        return {name: _sample(t) for name, t in zip(parameters.names, signature.parameters)}
     found = {}
-    for parameter in parameters:
-        value = _sample(_evaluated(parameter.annotation, function))
-        if value is None and parameter.default is not parameter.empty and type(parameter.default) in _NUMBERS:
-            value = parameter.default
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            value = None
+    for name in parameters.own:
+        value = _sample(_evaluated(function.__annotations__.get(name), function))
+        if value is None and type(defaults.get(name)) in _NUMBERS:
+            value = defaults[name]
         if value is not None:
-            found[parameter.name] = value
+            found[name] = value
     return found
 
 

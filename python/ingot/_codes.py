@@ -7,6 +7,7 @@ import inspect
 import operator
 import struct
 import types
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,3 +68,16 @@ def inner_codes(code: types.CodeType) -> Iterator[types.CodeType]:
         if isinstance(constant, types.CodeType):
             yield constant
             yield from inner_codes(constant)
+
+
+_of_files: weakref.WeakValueDictionary[str, types.FunctionType] = weakref.WeakValueDictionary()
+
+
+def remember(function: types.FunctionType) -> None:
+    """Has what is asked of a file know one of its functions."""
+    _of_files[function.__code__.co_filename] = function
+
+
+def function_of(file: str) -> types.FunctionType | None:
+    """A function that was defined in a file; None: none of them is known any more."""
+    return _of_files.get(file)

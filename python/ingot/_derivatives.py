@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
 import types
 from collections import OrderedDict
@@ -15,6 +14,7 @@ from numpy.lib.array_utils import byte_bounds
 
 from . import _errors, _ingot
 from ._jit import jit
+from ._parameters import parameters_of_call
 from .tree import leaves
 from .tree import map as tree_map
 
@@ -57,15 +57,20 @@ def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
     names: tuple[str, ...] = ()
     wanted = [n for n in numbers if isinstance(n, str)]
     if wanted:
-        parameters = inspect.signature(f).parameters.values()
-        kinds = inspect.Parameter
-        names = tuple(p.name for p in parameters if p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD))
-        by_name = {p.name for p in parameters if p.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)}
-        takes_all = any(p.kind is kinds.VAR_KEYWORD for p in parameters)
+        parameters = parameters_of_call(f)
+        if parameters is None:
+            raise ValueError(f"argnums names {wanted[0]!r}, but the parameters of {f!r} are not known: give numbers")
+        names = parameters.by_position
         for name in wanted:
-            if name not in by_name and name not in names and not takes_all:
-                raise ValueError(f"argnums names {name!r}, but the parameters are {', '.join(p.name for p in parameters)}")
+            if name not in parameters.own and not parameters.has_others:
+                raise ValueError(f"argnums names {name!r}, but the parameters are {', '.join(parameters.names)}")
     return (numbers if several else numbers[0]), names
+
+
+def _positional(f: Callable) -> tuple[str, ...]:
+    """The names by which arguments are given whose place is known; empty for those that have none."""
+    parameters = parameters_of_call(f)
+    return () if parameters is None else ("",) * parameters.positional_only + parameters.by_position[parameters.positional_only :]
 
 
 def _jvp_of(f: Callable, has_aux: bool) -> Callable:
@@ -303,8 +308,10 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
         rule = function
         return function
 
-    def wrapped(*args: Any) -> Any:
-        return library.with_jvp(f, rule, nondiff_argnums, args)
+    names = _positional(f)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return library.with_jvp(f, rule, nondiff_argnums, library.by_position(f, names, args, kwargs))
 
     from .library import derivatives as library
 
@@ -325,8 +332,10 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
         nonlocal forth, back
         forth, back = fwd, bwd
 
-    def wrapped(*args: Any) -> Any:
-        return library.with_vjp(f, forth, back, nondiff_argnums, args)
+    names = _positional(f)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return library.with_vjp(f, forth, back, nondiff_argnums, library.by_position(f, names, args, kwargs))
 
     from .library import derivatives as library
 
@@ -339,8 +348,10 @@ def checkpoint(f: Callable) -> Callable:
     `f` gives the same for the same arguments, and changes none of them.
     """
 
-    def wrapped(*args: Any) -> Any:
-        return library.recomputed(f, args)
+    names = _positional(f)
+
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return library.recomputed(f, library.by_position(f, names, args, kwargs))
 
     from .library import derivatives as library
 

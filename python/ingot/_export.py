@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ._function import Function
+from ._parameters import not_a_function
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 
@@ -42,7 +43,7 @@ def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
         own = uncounted(function)
         own = own.__ingot_function__ if isinstance(own, Function) else own
         if not isinstance(own, types.FunctionType):
-            raise TypeError(f"export() takes a Python function, or one of ingot.jit, not {type(function).__name__}")
+            raise not_a_function("export", function)
         exports = [*exports_of(own)]
         exports.insert(0, Export(own, parsed[0], name if name is not None else checked_name(own.__name__)))
         own.__ingot_exports__ = exports  # type: ignore[attr-defined]

@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from . import _source
-from ._codes import inner_codes
+from ._codes import function_of, inner_codes
 from ._errors import Site
 
 
@@ -55,7 +55,7 @@ def traceback(sites: tuple[Site, ...], inner: types.TracebackType | None = None)
 
 def _entry(site: Site, inner: types.TracebackType | None) -> types.TracebackType:
     file, line, *_ = site
-    function = _source.function_of(file)
+    function = function_of(file)
     space = {"__name__": "__main__"} if function is None else function.__globals__
     lines = linecache.getlines(file, space) or _NO_LINES
     if file not in _made or _made[file][0] is not lines:

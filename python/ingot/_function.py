@@ -10,7 +10,6 @@ import ast
 import atexit
 import enum
 import functools
-import inspect
 import operator
 import os
 import re
@@ -22,10 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec
 
 import numpy as np
 
-from . import _errors, _ingot
+from . import _codes, _errors, _ingot
 from ._devices import Device, handle_of, target_of
 from ._errors import Captured, Demanded, UnsupportedError, Used
 from ._loading import Loading
+from ._parameters import bind, parameters_of
 from ._signature import DTYPES, Signature
 from ._static import Constants, Static
 from ._tiers import Tier, asked_for, worker
@@ -102,7 +102,9 @@ if TYPE_CHECKING:
         _captures: Any
         _demanded: Any
 
-        def __init__(self, function: Any, names: tuple[str, ...], **binding: Any) -> None: ...
+        _bind_by: Any
+
+        def __init__(self, function: Any, layouts: bool) -> None: ...
         def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
         @overload
         def __get__(self, instance: None, owner: Any = None) -> Function[P, R_co]: ...
@@ -112,6 +114,15 @@ if TYPE_CHECKING:
 
 else:
     Base = {(P, R_co): _ingot.Callable}  # `Base[P, R_co]` is the class of C++'s, which knows nothing of types
+
+
+def _of_function(name: str) -> Any:
+    """An attribute that is the function's own: read, set and deleted there."""
+    return property(
+        lambda self: getattr(self.__ingot_function__, name),
+        lambda self, value: setattr(self.__ingot_function__, name, value),
+        lambda self: delattr(self.__ingot_function__, name),
+    )
 
 
 class Function(Base[P, R_co]):
@@ -134,48 +145,48 @@ class Function(Base[P, R_co]):
 
     def __init__(
         self,
-        function: Callable,
+        function: Any,
         signatures: list[Signature] | None = None,
         mode: str = "compiled",
         relaxed: tuple[str, ...] = (),
         static: Static = Static(),  # noqa: B008
         device: str | Device | None = None,
     ) -> None:
-        functools.update_wrapper(self, function)
+        _look_like(self, function)
         self.__ingot_function__ = function
-        _source.remember(function)
-        self._code = function.__code__
-        self._defaults = (function.__defaults__, function.__kwdefaults__)
-        self._parameters = inspect.signature(function)
-        kinds = [p.kind for p in self._parameters.parameters.values()]
-        self._simple = all(k is inspect.Parameter.POSITIONAL_OR_KEYWORD for k in kinds)
-        self._names = list(self._parameters.parameters)
+        _codes.remember(function)
         self._signatures = signatures
         self._table: dict[tuple, list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
-        self._seen: dict[int, set[str]] = {}
-        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
-        self._opens_texts = True
-        self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
         self._mode = mode
         self._relaxed = relaxed
-        super().__init__(
-            function,
-            tuple(self._names),
-            positional=kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) + kinds.count(inspect.Parameter.POSITIONAL_ONLY),
-            positional_only=kinds.count(inspect.Parameter.POSITIONAL_ONLY),
-            rest=inspect.Parameter.VAR_POSITIONAL in kinds,
-            others=inspect.Parameter.VAR_KEYWORD in kinds,
-            own=not hasattr(function, "__wrapped__") and not hasattr(function, "__signature__"),
-            layouts=any(t.layout != "A" for s in signatures or () for t in s.parameters),
-        )
+        super().__init__(function, any(t.layout != "A" for s in signatures or () for t in s.parameters))
+        self._take_parameters()
         self._static = static
-        self._constants = Constants(static, kinds) if any(static) else None
+        self._constants = Constants(static, self._parameters) if any(static) else None
         self._fixed = self._constants.parameters if self._constants is not None else ()
         self._fix(*static)
         self._device = device
         self.loading = Loading()
         self._is_settled = device is None
+
+    __code__ = _of_function("__code__")
+    __defaults__ = _of_function("__defaults__")
+    __kwdefaults__ = _of_function("__kwdefaults__")
+    __globals__ = _of_function("__globals__")
+    __closure__ = _of_function("__closure__")
+    __builtins__ = _of_function("__builtins__")
+
+    def _take_parameters(self) -> None:
+        """Has calls bound by the parameters of the code that the function has now, of whose arguments nothing is known yet."""
+        self._code = self.__ingot_function__.__code__
+        self._parameters = parameters_of(self.__ingot_function__)
+        self._names = self._parameters.names
+        self._seen: dict[int, set[str]] = {}
+        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
+        self._opens_texts = True
+        self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
+        self._bind_by(self._code, *self._parameters)
 
     @property
     def specialisations(self) -> list[Specialisation]:
@@ -210,8 +221,6 @@ class Function(Base[P, R_co]):
 
     def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the arguments taken apart."""
-        if self.__ingot_function__.__code__ is not self._code:
-            self._check_parameters()
         if not self._is_settled:
             self._settle_on(handle_of(self._device))
             self._is_settled = True
@@ -224,14 +233,6 @@ class Function(Base[P, R_co]):
         if self._mode == "compiled" and all(map(operator.is_, values, given)):
             self._remember(arguments, self._table[_hashable(specialisation.key)])
         return specialisation, arguments
-
-    def _check_parameters(self) -> None:
-        """Code may be replaced by other code, which guards see, but not by code of other parameters."""
-        now = self.__ingot_function__.__code__
-        if _parameters_of(now) != _parameters_of(self._code):
-            what = f"a call of `{self.__name__}`, whose parameters are others than when it was made a compiled function,"
-            raise _errors.unsupported((self._site(),), what, "import it again, or apply the decorator again")
-        self._code = now
 
     def _become(self, new: Function) -> None:
         """Does from now on what another function does, which has taken its place in a module that was loaded again. Guards
@@ -249,21 +250,17 @@ class Function(Base[P, R_co]):
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
-        if self._simple and not kwargs and len(args) == len(self._names):
-            return list(args)
-        function = self.__ingot_function__
-        now = (function.__defaults__, function.__kwdefaults__)
-        if now != self._defaults or any(a is not b for a, b in zip(now, self._defaults)):
-            self._defaults, self._parameters = now, inspect.signature(function)
-        try:
-            bound = self._parameters.bind(*args, **kwargs)
-        except TypeError:
-            bound = None
-        if bound is None:
-            without_body(function)(*args, **kwargs)  # raises Python's own message
-            bound = self._parameters.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return [bound.arguments[n] for n in self._names]
+        if self.__ingot_function__.__code__ is not self._code:
+            self._renew_parameters()
+        bound = bind(self.__ingot_function__, args, kwargs)
+        return [bound[name] for name in self._names]
+
+    def _renew_parameters(self) -> None:
+        """Has calls bound by the parameters of the code that the function has got since it was decorated."""
+        if self._constants is not None and parameters_of(self.__ingot_function__) != self._parameters:
+            what = f"a function with static arguments, `{self.__name__}`, whose code has got other parameters"
+            raise _errors.unsupported((self._site(),), what, "decorate the function that has them")
+        self._take_parameters()
 
     def _fit(self, values: list[Any]) -> list[Any]:
         for signature in self._signatures or ():
@@ -539,12 +536,6 @@ class Function(Base[P, R_co]):
         return explanation(self.__ingot_function__, specialisation, arguments.leaves, code, svg)
 
 
-def _parameters_of(code: types.CodeType) -> tuple:
-    count = code.co_argcount + code.co_kwonlyargcount
-    kinds = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    return code.co_varnames[: count + kinds.bit_count()], code.co_argcount, code.co_posonlyargcount, kinds
-
-
 _RELOADED = (lambda old, new: isinstance(old, Function) and isinstance(new, Function), Function._become)
 
 
@@ -561,6 +552,14 @@ def _cache() -> Cache | None:
     from ._cache import cache
 
     return cache()
+
+
+def _look_like(made: Function, function: types.FunctionType) -> None:
+    """Gives what is made of a function the function's attributes, but for those that have a name of the class's."""
+    functools.update_wrapper(made, function)
+    for name in function.__dict__:
+        if not name.startswith("__") and hasattr(type(made), name):
+            del made.__dict__[name]
 
 
 def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:
@@ -615,29 +614,6 @@ def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) ->
 
 def _is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
-
-
-def without_body(function: types.FunctionType) -> types.FunctionType:
-    """A function of the same parameters and name that does nothing."""
-    code = function.__code__
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-    nothing = (lambda: None).__code__
-    hollow = nothing.replace(
-        co_argcount=code.co_argcount,
-        co_posonlyargcount=code.co_posonlyargcount,
-        co_kwonlyargcount=code.co_kwonlyargcount,
-        co_varnames=code.co_varnames[:count],
-        co_nlocals=count,
-        co_flags=nothing.co_flags | flags,
-        co_name=code.co_name,
-        co_qualname=code.co_qualname,
-    )
-    result = types.FunctionType(hollow, {}, function.__name__, function.__defaults__)
-    result.__kwdefaults__ = function.__kwdefaults__
-    result.__qualname__ = function.__qualname__
-    return result
 
 
 def _hashable(key: tuple) -> tuple:

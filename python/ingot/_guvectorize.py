@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from ._function import Function
 from ._environment import is_disabled
+from ._parameters import not_a_function, parameters_of
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 from ._vectorize import TARGETS
@@ -32,13 +34,17 @@ def parse_layout(layout: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
 class GUFunction:
     """A compiled core, and the loops over it. Outputs named in the layout are made where they are not given."""
 
-    def __init__(self, function: Callable, signatures: list[Signature], layout: str) -> None:
+    def __init__(self, function: types.FunctionType, signatures: list[Signature], layout: str) -> None:
         functools.update_wrapper(self, function)
         self.signatures = signatures
         self.inputs, self.outputs = parse_layout(layout)
         for signature in signatures:
             if len(signature.parameters) != len(self.inputs) + len(self.outputs):
                 raise TypeError(f"the layout {layout!r} and the signature {signature} differ in length")
+        parameters = parameters_of(function)
+        count = len(self.inputs) + len(self.outputs)
+        if parameters.positional < count and not parameters.has_rest:
+            raise TypeError(f"the layout {layout!r} has {count} arguments, `{function.__name__}` {parameters.positional}")
         self._core = function if is_disabled() else Function(function)
 
     def __call__(self, *args: Any) -> Any:
@@ -107,4 +113,12 @@ def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Calla
         from ._vectorize_device import DeviceGUFunction
 
         kind = DeviceGUFunction
-    return lambda function: kind(uncounted(function), parse_signatures(signatures), layout)
+
+    def decorate(given: Any) -> GUFunction:
+        function = uncounted(given)
+        function = function.__ingot_function__ if isinstance(function, Function) else function
+        if not isinstance(function, types.FunctionType):
+            raise not_a_function("guvectorize", function)
+        return kind(function, parse_signatures(signatures), layout)
+
+    return decorate

@@ -151,7 +151,7 @@ def c_pointer(function: Callable, signature: str) -> Any:
     """A `ctypes` function pointer to a compiled function, for C code with these parameters: see `Function.c_pointer`."""
     result, parameters = _c_signature(signature)
     names = [name for name, _, _ in parameters]
-    own = list(function._parameters.parameters)  # type: ignore[attr-defined]
+    own = function._names  # type: ignore[attr-defined]
     if any(names):
         passed = [names.index(name) for name in own if name in names]
     else:

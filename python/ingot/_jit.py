@@ -9,8 +9,9 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from ._environment import is_disabled
 from ._devices import Device, checked
 from ._function import Function, updated_by_autoreload
+from ._parameters import not_a_function
 from ._profile import label_of, uncounted
-from ._signature import Signature, Type, parse_signatures
+from ._signature import Signature, Type, is_no_signature, parse_signatures
 from ._static import static
 from ._tiers import TIERS
 
@@ -114,6 +115,8 @@ def jit(
         raise ValueError(f"tier is auto, quick or full, not {tier!r}")
     is_function = isinstance(uncounted(function), (types.FunctionType, Function))
     if function is not None and not is_function:
+        if is_no_signature(function):
+            raise not_a_function("jit", function)
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
     if parsed is not None and (static_argnums is not None or static_argnames is not None):
@@ -122,7 +125,7 @@ def jit(
     def decorate(given: Any) -> Any:
         f = uncounted(given)
         if not isinstance(f, (types.FunctionType, Function)):
-            raise TypeError(f"jit() takes a Python function, not {type(f).__name__}")
+            raise not_a_function("jit", f)
         own = f.__ingot_function__ if isinstance(f, Function) else f
         constant = static(own, static_argnums, static_argnames)
         if is_disabled():

@@ -180,6 +180,11 @@ def parse_signature(text: str) -> Signature:
     return Signature(result, tuple(t for t in types if t is not None))
 
 
+def is_no_signature(given: Any) -> bool:
+    """Whether what a decorator is given is meant to be a function, as far as one can see."""
+    return not isinstance(given, (Signature, Type, list, tuple, str)) and (callable(given) or hasattr(given, "__get__"))
+
+
 def parse_signatures(given: Any) -> list[Signature]:
     """Signatures from a string, a `Signature`, a tuple of types, or a list of these."""
     if isinstance(given, list):

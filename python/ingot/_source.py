@@ -15,12 +15,11 @@ import os
 import stat
 import sys
 import types
-import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import _decompile
-from ._codes import FUTURE, inner_codes, same_code
+from ._codes import FUTURE, inner_codes, remember, same_code
 from ._errors import UnsupportedError, place_text
 from ._trees import find as _kept
 
@@ -283,19 +282,6 @@ def _found(function: types.FunctionType, file: str, source: str) -> Any:
             if node is not None:
                 return node
     return _parsed((file,), source, file, flags).found(function)
-
-
-_of_files: weakref.WeakValueDictionary[str, types.FunctionType] = weakref.WeakValueDictionary()
-
-
-def remember(function: types.FunctionType) -> None:
-    """Has what is asked of a file know one of its functions."""
-    _of_files[function.__code__.co_filename] = function
-
-
-def function_of(file: str) -> types.FunctionType | None:
-    """A function that was defined in a file; None: none of them is known any more."""
-    return _of_files.get(file)
 
 
 def function_at(file: str, text: str, line: int, column: int, name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import inspect
 import operator
 import types
 from collections.abc import Hashable, Iterable
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _ingot
+from ._parameters import Parameters, parameters_of
 
 _DESCRIBED = (enum.Enum, int, float, complex, str, bytes, tuple, np.generic, type, types.FunctionType, types.ModuleType, np.dtype)
 
@@ -45,16 +45,14 @@ def static(function: types.FunctionType, argnums: Any, argnames: Any) -> Static:
     numbers, names = _numbers(argnums), _names(argnames)
     if not numbers and not names:
         return Static()
-    kinds = inspect.Parameter
-    parameters = list(inspect.signature(function).parameters.values())
-    count = sum(p.kind in (kinds.POSITIONAL_ONLY, kinds.POSITIONAL_OR_KEYWORD) for p in parameters)
-    has_rest = any(p.kind is kinds.VAR_POSITIONAL for p in parameters)
+    parameters = parameters_of(function)
+    count, has_rest = parameters.positional, parameters.has_rest
     places = {n + count if n < 0 and not has_rest else n for n in numbers}
     if any(n < 0 or n >= count and not has_rest for n in places):
         raise ValueError(f"Jitted function has static_argnums={numbers}, but only accepts {count} positional arguments.")
-    own = {p.name: i for i, p in enumerate(parameters) if p.kind not in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD)}
+    own = {name: parameters.names.index(name) for name in parameters.own}
     others = sorted(set(names) - set(own))
-    if others and not any(p.kind is kinds.VAR_KEYWORD for p in parameters):
+    if others and not parameters.has_others:
         raise ValueError(f"Jitted function has invalid argnames {set(others)} in static_argnames. Function does not take these args.")
     fixed = {n for n in places if n < count} | {own[name] for name in names if name in own}
     return Static(tuple(sorted(fixed)), tuple(sorted(n - count for n in places if n >= count)), tuple(others))
@@ -63,10 +61,10 @@ def static(function: types.FunctionType, argnums: Any, argnames: Any) -> Static:
 class Constants:
     """The values of static arguments: of objects that are known by identity, the first of those that are equal."""
 
-    def __init__(self, which: Static, kinds: list[Any]) -> None:
+    def __init__(self, which: Static, parameters: Parameters) -> None:
         self.which = which
-        self._rest = kinds.index(inspect.Parameter.VAR_POSITIONAL) if which.places else -1
-        last = (len(kinds) - 1,) if which.names else ()
+        self._rest = parameters.rest if which.places else -1
+        last = (len(parameters.names) - 1,) if which.names else ()
         self.parameters = (*which.parameters, self._rest, *last)  # all that static values stand in
         self._known: dict[Hashable, Any] = {}
 

@@ -18,8 +18,9 @@ from ._environment import is_disabled
 from ._exceptions import exception
 from ._function import Function
 from ._jit import relaxations
+from ._parameters import not_a_function, parameters_of
 from ._profile import uncounted
-from ._signature import DTYPES, Signature, parse_signatures
+from ._signature import DTYPES, Signature, is_no_signature, parse_signatures
 from ._specialisation import Specialisation
 
 TARGETS = {"cpu": "cpu", "parallel": "parallel", "cuda": "cuda", "gpu": "cuda"}
@@ -49,7 +50,7 @@ class Element:
         self.relaxed = relaxed
         self.target = target
         self.compiled = Function(function, relaxed=relaxed)
-        self.inputs = len(self._parameters())
+        self.inputs = self._count_of_operands()
         self.outputs = _count_of_results(function)
         if self.inputs + self.outputs > MOST_OPERANDS:
             raise self.refusal(f"a function of more than {MOST_OPERANDS} arguments and results", "use fewer")
@@ -57,14 +58,13 @@ class Element:
     def refusal(self, what: str, advice: str) -> Exception:
         return _errors.unsupported((self.compiled._site(),), f"{what} in `ingot.vectorize`", advice)
 
-    def _parameters(self) -> list[inspect.Parameter]:
-        parameters = list(inspect.signature(self.function).parameters.values())
-        taken = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        if any(p.kind not in taken for p in parameters):
+    def _count_of_operands(self) -> int:
+        parameters = parameters_of(self.function)
+        if parameters.positional != len(parameters.names):
             raise self.refusal("`*args`, `**kwargs` or a keyword-only parameter", "name each operand")
-        if not parameters:
+        if not parameters.names:
             raise self.refusal("a function without parameters", "give it one operand at least")
-        return parameters
+        return parameters.positional
 
     def lowered(self, inputs: tuple[np.dtype, ...]) -> tuple[Specialisation, bool]:
         """The function for numbers of these dtypes; whether it has no hidden arguments."""
@@ -518,13 +518,15 @@ def vectorize(
     if isinstance(function, (types.FunctionType, Function, Vectorized)):
         given = function
     elif function is not None:
+        if is_no_signature(function):
+            raise not_a_function("vectorize", function)
         signatures = function
     parsed = parse_signatures(signatures) if signatures is not None else None
 
     def decorate(f: Any) -> Vectorized:
         f = uncounted(f)
         if not isinstance(f, (types.FunctionType, Function, Vectorized)):
-            raise TypeError(f"vectorize() takes a Python function, not {type(f).__name__}")
+            raise not_a_function("vectorize", f)
         plain = f if isinstance(f, types.FunctionType) else f.__ingot_function__
         return _class_for(target)(plain, parsed or None, identity, target, relaxed)
 

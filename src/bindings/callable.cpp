@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/binding.h"
 #include "bindings/counted.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
@@ -103,30 +104,11 @@ class Known {
   bool is_recognised_;
 };
 
-/// How a call's arguments become values of the parameters, in the order in which these stand.
-struct Binding {
-  size_t positional = 0;       ///< parameters that take arguments by position
-  size_t positional_only = 0;  ///< of these, those that take them by position only
-  bool has_rest = false;       ///< `*args` stands behind these
-  bool has_others = false;     ///< `**kwargs` stands last
-  bool is_own = false;         ///< the parameters are those of the function's code
-};
-
-/// The values of the parameters in a call.
-struct Bound {
-  std::span<PyObject* const> values;  ///< those that the caller gave, or `own`
-  InlineVector<PyObject*, 24> own;
-  Held held;
-};
-
-size_t count_of(const nb::tuple& tuple) { return static_cast<size_t>(PyTuple_GET_SIZE(tuple.ptr())); }
-
 struct State {
   nb::object function;
   nb::object shown;  ///< what calls it where a profiler looks; invalid: none has yet
-  nb::tuple names;
   Counted<const Parameters> parameters;
-  Binding binding;
+  Counted<const Binding> binding;           ///< none: the function's parameters have not been told yet
   std::vector<nb::object> kept;             ///< what the captures point to
   std::vector<Counted<const Known>> known;  ///< the last used ones first, roughly
   Operation* operation = nullptr;           ///< what calls are that may wait; `kept` has it
@@ -143,12 +125,6 @@ struct State {
   void forget();
   template <class Fn>
   void describe_otherwise(Fn&& change);
-  bool bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
-  PyObject* default_of(size_t parameter) const;
-  PyObject* rest(PyObject* const* arguments, size_t count, Held& holder) const;
-  size_t parameter_of(PyObject* keyword, size_t others) const;
-  bool bind_keyword(PyObject* keyword, PyObject* value, Bound& bound) const;
-  bool bind_anew(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const;
 };
 
 struct Object {
@@ -200,103 +176,6 @@ Counted<const Known> State::find(const Signature& signature) {
   return {};
 }
 
-/// The default that the function has now; null: none. Borrowed.
-PyObject* State::default_of(size_t parameter) const {
-  PyObject* const f = function.ptr();
-  if (parameter >= binding.positional) {
-    PyObject* const defaults = PyFunction_GET_KW_DEFAULTS(f);
-    return defaults == nullptr ? nullptr : PyDict_GetItemWithError(defaults, names[parameter].ptr());
-  }
-  PyObject* const defaults = PyFunction_GET_DEFAULTS(f);
-  const size_t count = defaults == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(defaults));
-  const size_t first = binding.positional - std::min(count, binding.positional);
-  if (parameter < first) return nullptr;
-  return PyTuple_GET_ITEM(
-      defaults, static_cast<Py_ssize_t>(parameter - first + (count - (binding.positional - first))));
-}
-
-PyObject* empty_dict(Held& holder) {
-  PyObject* const dict = PyDict_New();
-  if (dict == nullptr) throw nb::python_error();
-  holder.add(dict);
-  return dict;
-}
-
-/// What `*args` gets of positional arguments, which `holder` holds.
-PyObject* State::rest(PyObject* const* arguments, size_t count, Held& holder) const {
-  const size_t first = std::min(count, binding.positional);
-  PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(count - first));
-  if (tuple == nullptr) throw nb::python_error();
-  holder.add(tuple);
-  for (size_t i = first; i < count; ++i)
-    PyTuple_SET_ITEM(tuple, static_cast<Py_ssize_t>(i - first), Py_NewRef(arguments[i]));
-  return tuple;
-}
-
-/// The parameter of a name, which is a text and nothing derived from it; `others` if there is none. Names are
-/// mostly interned, so that they are found without being read.
-size_t State::parameter_of(PyObject* keyword, size_t others) const {
-  const size_t rest = binding.has_rest ? binding.positional : others;
-  const auto name = [&](size_t i) { return PyTuple_GET_ITEM(names.ptr(), static_cast<Py_ssize_t>(i)); };
-  for (size_t i = binding.positional_only; i < others; ++i)
-    if (i != rest && name(i) == keyword) return i;
-  for (size_t i = binding.positional_only; i < others; ++i)
-    if (i != rest && PyUnicode_Compare(name(i), keyword) == 0) return i;
-  return others;
-}
-
-/// Gives an argument that has a name to its parameter, or to `**kwargs`; false: for Python to do. Runs no
-/// code.
-bool State::bind_keyword(PyObject* keyword, PyObject* value, Bound& bound) const {
-  InlineVector<PyObject*, 24>& values = bound.own;
-  if (!PyUnicode_CheckExact(keyword)) return false;
-  const size_t others = count_of(names) - (binding.has_others ? 1 : 0);
-  const size_t parameter = parameter_of(keyword, others);
-  if (parameter < others) {
-    if (values[parameter] != nullptr) return false;
-    values[parameter] = value;
-    return true;
-  }
-  if (!binding.has_others) return false;
-  if (values[others] == nullptr) values[others] = empty_dict(bound.held);
-  if (PyDict_SetItem(values[others], keyword, value) != 0) throw nb::python_error();
-  return true;
-}
-
-/// The values of the parameters; false: Python binds them, or says what is wrong.
-bool State::bind(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const {
-  if (keywords != nullptr || count != count_of(names) || count != binding.positional)
-    return bind_anew(arguments, count, keywords, bound);
-  bound.values = {arguments, count};
-  return true;
-}
-
-bool State::bind_anew(PyObject* const* arguments, size_t count, PyObject* keywords, Bound& bound) const {
-  const size_t all = count_of(names);
-  InlineVector<PyObject*, 24>& values = bound.own;
-  if (!binding.is_own || (count > binding.positional && !binding.has_rest)) return false;
-  const size_t by_position = std::min(count, binding.positional);
-  for (size_t i = 0; i < all; ++i) values.push_back(i < by_position ? arguments[i] : nullptr);
-  if (binding.has_rest) values[binding.positional] = rest(arguments, count, bound.held);
-  const Py_ssize_t given = keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords);
-  for (Py_ssize_t k = 0; k < given; ++k) {
-    PyObject* const keyword = PyTuple_GET_ITEM(keywords, k);
-    if (!bind_keyword(keyword, arguments[count + static_cast<size_t>(k)], bound)) return false;
-  }
-  for (size_t i = by_position; i < all; ++i) {
-    if (values[i] != nullptr) continue;
-    if (binding.has_others && i + 1 == all) {
-      values[i] = empty_dict(bound.held);
-      continue;
-    }
-    values[i] = default_of(i);
-    if (values[i] == nullptr) return false;
-    bound.held.add(Py_NewRef(values[i]));
-  }
-  bound.values = values.span();
-  return true;
-}
-
 /// The first of the specialisations whose guards hold; null: none.
 nb::object choose(const nb::list& candidates) {
   // By index, since a guard that looks something up may make the list longer.
@@ -338,10 +217,12 @@ nb::object call_known(const Known& known, const Recogniser& recogniser) {
 /// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
 /// an invalid object: it is another call and has not begun, or an exception is set.
 nb::object call_recognised(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  Bound bound;
-  if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
   // Where code runs meanwhile, what is known may change.
   const Counted<const Parameters> parameters = state.parameters;
+  const Counted<const Binding> binding = state.binding;
+  Bound bound;
+  if (state.known.empty() || !binding->bind(state.function.ptr(), arguments, count, keywords, bound))
+    return {};
   for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
     const Counted<const Known> known = state.known[i];
     Recogniser recogniser;
@@ -356,9 +237,11 @@ nb::object call_recognised(State& state, PyObject* const* arguments, size_t coun
 
 /// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
 nb::object call_described(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  Bound bound;
-  if (state.known.empty() || !state.bind(arguments, count, keywords, bound)) return {};
   const Counted<const Parameters> parameters = state.parameters;
+  const Counted<const Binding> binding = state.binding;
+  Bound bound;
+  if (state.known.empty() || !binding->bind(state.function.ptr(), arguments, count, keywords, bound))
+    return {};
   Signature signature;
   const Counted<const Known> known = look_up(state, *parameters, bound, signature);
   if (!known) return {};
@@ -602,12 +485,14 @@ nb::object prepared(nb::handle self, const nb::tuple& arguments, const nb::dict&
   for (const nb::handle value : arguments) values.push_back(value.ptr());
   for (const auto& [name, value] : keywords) values.push_back(value.ptr());
   const nb::tuple names(keywords.attr("keys")());
+  const Counted<const Parameters> parameters = state->parameters;
+  const Counted<const Binding> binding = state->binding;
   Bound bound;
   Signature signature;
+  PyObject* const given = names.size() == 0 ? nullptr : names.ptr();
   if (state->known.empty() ||
-      !state->bind(values.data(), arguments.size(), names.size() == 0 ? nullptr : names.ptr(), bound))
+      !binding->bind(state->function.ptr(), values.data(), arguments.size(), given, bound))
     return nb::none();
-  const Counted<const Parameters> parameters = state->parameters;
   const Counted<const Known> known = look_up(*state, *parameters, bound, signature);
   if (!known) return nb::none();
   const nb::list candidates = known->candidates();
@@ -624,34 +509,21 @@ PyObject* make(PyTypeObject* type, PyObject*, PyObject*) {
   return self;
 }
 
-/// Callable(function, names, positional, positional_only, rest, others, own, layouts)
+/// Callable(function, layouts)
 int initialise(PyObject* self, PyObject* arguments, PyObject* keywords) {
-  static const char* const kNames[] = {
-      "function", "names", "positional", "positional_only", "rest", "others", "own", "layouts", nullptr};
+  static const char* const kNames[] = {"function", "layouts", nullptr};
   PyObject* function = nullptr;
-  PyObject* names = nullptr;
-  Py_ssize_t positional = 0;
-  Py_ssize_t positional_only = 0;
-  int has_rest = 0;
-  int has_others = 0;
-  int is_own = 0;
   int sees_layout = 0;
-  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!O!nnpppp", const_cast<char**>(kNames),
-                                  &PyFunction_Type, &function, &PyTuple_Type, &names, &positional,
-                                  &positional_only, &has_rest, &has_others, &is_own, &sees_layout) == 0)
+  if (PyArg_ParseTupleAndKeywords(arguments, keywords, "O!p", const_cast<char**>(kNames), &PyFunction_Type,
+                                  &function, &sees_layout) == 0)
     return -1;
   return guarded(
       [&] {
         auto state = std::make_unique<State>();
         state->function = nb::borrow(function);
-        state->names = nb::borrow<nb::tuple>(names);
         Parameters parameters;
-        parameters.names = names;
-        parameters.details.resize(count_of(state->names));
         parameters.sees_layout = sees_layout != 0;
         state->parameters = Counted<const Parameters>::make(std::move(parameters));
-        state->binding = {static_cast<size_t>(positional), static_cast<size_t>(positional_only),
-                          has_rest != 0, has_others != 0, is_own != 0};
         if (object_of(self).state != nullptr) throw nb::type_error("a function is initialised once");
         object_of(self).state = state.release();
         return 0;
@@ -664,7 +536,6 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   const State* const state = object_of(self).state;
   if (state == nullptr) return 0;
   Py_VISIT(state->function.ptr());
-  Py_VISIT(state->names.ptr());
   Py_VISIT(state->shown.ptr());
   for (const nb::object& object : state->kept) Py_VISIT(object.ptr());
   for (const Counted<const Known>& known : state->known)
@@ -703,7 +574,7 @@ State& state_of(nb::handle self) {
 Parameters without_facts(Parameters parameters) {
   parameters.captures.clear();
   parameters.attributes.clear();
-  parameters.details.resize(static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)));
+  parameters.details.resize(parameters.names.size());
   for (Detail& detail : parameters.details) detail = {.is_static = detail.is_static};
   return parameters;
 }
@@ -715,8 +586,7 @@ std::unique_ptr<Arguments> described(nb::handle self, const nb::list& values,
   const Parameters& parameters = *arguments->parameters;
   std::vector<PyObject*> given;
   for (const nb::handle value : values) given.push_back(value.ptr());
-  if (given.size() != static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)))
-    throw nb::value_error("a value for each parameter is wanted");
+  if (given.size() != parameters.names.size()) throw nb::value_error("a value for each parameter is wanted");
   const nb::object refusal = self.attr("_refusal");
   if (!arguments->signature->describe(parameters, given.data(), given.size(), refusal.ptr()))
     throw nb::python_error();
@@ -745,6 +615,23 @@ void remember(nb::handle self, const Arguments& arguments, nb::list candidates) 
   state.known.push_back(Counted<const Known>::make(*arguments.signature, std::move(candidates)));
 }
 
+/// From now on calls are bound by these parameters, of which nothing is known yet.
+void bind_by(nb::handle self, nb::object code, nb::tuple names, size_t positional, size_t positional_only,
+             bool has_rest, bool has_others) {
+  State& state = state_of(self);
+  auto binding = Counted<const Binding>::make(std::move(code), std::move(names), positional, positional_only,
+                                              has_rest, has_others);
+  Parameters fresh;
+  fresh.names = binding->names();
+  fresh.details.resize(fresh.names.size());
+  fresh.sees_layout = state.parameters->sees_layout;
+  fresh.device = state.parameters->device;
+  fresh.only_reads = state.parameters->only_reads;
+  state.parameters = Counted<const Parameters>::make(std::move(fresh));
+  std::swap(state.binding, binding);
+  state.forget();
+}
+
 template <bool Detail::* kWhich>
 void describe_more(nb::handle self, size_t number) {
   state_of(self).describe_otherwise(
@@ -755,7 +642,7 @@ void fix(nb::handle self, const nb::tuple& numbers, const nb::tuple& places, con
   State& state = state_of(self);
   state.describe_otherwise([&](Parameters& parameters) {
     for (const nb::handle number : numbers) parameters.details.at(nb::cast<size_t>(number)).is_static = true;
-    parameters.rest = state.binding.positional;
+    parameters.rest = state.binding->positional();
     for (const nb::handle place : places) parameters.static_places.push_back(nb::cast<size_t>(place));
     for (const nb::handle name : names) {
       parameters.static_names.push_back(name.ptr());
@@ -941,6 +828,10 @@ void bind_callable(nb::module_& m) {
              "The same, as if nothing were known but types and what is static.");
   add_method(type, "_remember", &remember,
              "Calls with such arguments are made by the first of `candidates` whose guards hold.");
+  add_method(
+      type, "_bind_by", &bind_by,
+      "Calls are bound by the parameters of a code object: names in their order, the numbers of those by "
+      "position and by position alone, whether there are `*args` and `**kwargs`. Forgets what is known.");
   add_method(type, "_demand", &describe_more<&Detail::is_demanded>,
              "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &describe_more<&Detail::is_measured>,

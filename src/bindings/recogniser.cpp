@@ -56,6 +56,17 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
          });
 }
 
+/// Throws InternalError where a description is shorter than what it is compared with.
+[[gnu::always_inline]] inline uint64_t Recogniser::next_word() {
+  INGOT_ASSERT(word_ < words_.size(), "a description ends before the arguments do");
+  return words_[word_++];
+}
+
+[[gnu::always_inline]] inline PyObject* Recogniser::next_object() {
+  INGOT_ASSERT(object_ < objects_.size(), "a description ends before the arguments do");
+  return objects_[object_++];
+}
+
 [[gnu::always_inline]] inline bool Recogniser::array(PyObject* value, uint64_t wanted) {
   Laid laid;
   uint64_t word = 0;
@@ -69,8 +80,8 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
 
 bool Recogniser::records(PyObject* value, uint64_t wanted) {
   const std::optional<Holder> holder = holder_of(value);
-  PyObject* const dtype = objects_[object_++];
-  const uint64_t array_wanted = words_[word_++];
+  PyObject* const dtype = next_object();
+  const uint64_t array_wanted = next_word();
   if (!holder || *holder != holder_of_word(wanted)) return false;
   if (!same_fields(reinterpret_cast<PyObject*>(descr_of(value, *holder)), dtype)) return false;
   if (*holder == Holder::Record) {
@@ -95,36 +106,46 @@ bool Recogniser::is_new(PyObject* container) {
   return true;
 }
 
-[[gnu::always_inline]] inline bool Recogniser::items(PyObject* const* items, Py_ssize_t count) {
-  for (Py_ssize_t i = 0; i < count; ++i)
-    if (!value(items[i], true)) return false;
+[[gnu::always_inline]] inline bool Recogniser::tuple(PyObject* tuple) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    if (!value(PyTuple_GET_ITEM(tuple, i), true)) return false;
   return true;
+}
+
+/// Code that runs meanwhile may change its length.
+[[gnu::always_inline]] inline bool Recogniser::list(PyObject* list) {
+  const Py_ssize_t count = PyList_GET_SIZE(list);
+  for (Py_ssize_t i = 0; i < count; ++i)
+    if (i >= PyList_GET_SIZE(list) || !value(PyList_GET_ITEM(list, i), true)) return false;
+  return PyList_GET_SIZE(list) == count;
 }
 
 bool Recogniser::dict(PyObject* dict) {
   const auto size = static_cast<size_t>(PyDict_GET_SIZE(dict));
   const size_t keys = object_;
+  INGOT_ASSERT(size <= words_.size() - word_ && size <= objects_.size() - object_,
+               "a description ends before the arguments do");
   word_ += size;
   object_ += size;
   PyObject* key = nullptr;
   PyObject* item = nullptr;
   size_t i = 0;
   for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item) != 0; ++i) {
+    if (i == size) return false;  // code that ran meanwhile has added one
     if (key != objects_[keys + i] && !(is_key(key) && is_same_constant(key, objects_[keys + i])))
       return false;
     if (!value(item, true)) return false;
   }
-  return true;
+  return i == size;
 }
 
 bool Recogniser::namedtuple(PyObject* value) {
-  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == objects_[object_++] && is_namedtuple(value) &&
-         items(&PyTuple_GET_ITEM(value, 0), PyTuple_GET_SIZE(value));
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == next_object() && is_namedtuple(value) && tuple(value);
 }
 
 bool Recogniser::instance(PyObject* value, uint64_t count) {
   PyTypeObject* const type = Py_TYPE(value);
-  if (reinterpret_cast<PyObject*>(type) != objects_[object_++] ||
+  if (reinterpret_cast<PyObject*>(type) != next_object() ||
       !(is_instance(value) || PyCell_Check(value)) || !is_new(value))
     return false;
   const Attributes* const wanted = parameters_->attributes_of(type);
@@ -136,7 +157,7 @@ bool Recogniser::instance(PyObject* value, uint64_t count) {
     if (held != nullptr) {
       held_.add(held);
       if (!this->value(held, false)) return false;
-    } else if (PyErr_Occurred() != nullptr || tag_of(words_[word_++]) != Tag::Absent) {
+    } else if (PyErr_Occurred() != nullptr || tag_of(next_word()) != Tag::Absent) {
       return false;
     }
   }
@@ -144,7 +165,7 @@ bool Recogniser::instance(PyObject* value, uint64_t count) {
 }
 
 bool Recogniser::value(PyObject* value, bool is_inside) {
-  const uint64_t wanted = words_[word_++];
+  const uint64_t wanted = next_word();
   const uint64_t rest = wanted >> 8;
   if (is_inside) held_.add(Py_NewRef(value));
   switch (tag_of(wanted)) {
@@ -153,13 +174,13 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
       if (!is_number_of(value, rest)) return false;
       leaves_.push_back(value);
       return true;
-    case Tag::Constant: return is_same_constant(value, objects_[object_++]);
+    case Tag::Constant: return is_same_constant(value, next_object());
     case Tag::Tuple:
       return PyTuple_CheckExact(value) && static_cast<uint64_t>(PyTuple_GET_SIZE(value)) == rest &&
-             items(&PyTuple_GET_ITEM(value, 0), PyTuple_GET_SIZE(value));
+             tuple(value);
     case Tag::List:
       return PyList_CheckExact(value) && static_cast<uint64_t>(PyList_GET_SIZE(value)) == rest &&
-             is_new(value) && items(reinterpret_cast<PyListObject*>(value)->ob_item, PyList_GET_SIZE(value));
+             is_new(value) && list(value);
     case Tag::Dict:
       return PyDict_CheckExact(value) && static_cast<uint64_t>(PyDict_GET_SIZE(value)) == rest &&
              is_new(value) && dict(value);
@@ -189,6 +210,7 @@ bool Recogniser::capture(const Capture& capture) {
 
 bool Recogniser::recognise(const Parameters& parameters, std::span<PyObject* const> values,
                            std::span<const uint64_t> words, std::span<PyObject* const> objects) {
+  INGOT_ASSERT(values.size() == parameters.names.size(), "arguments are recognised by other parameters");
   words_ = words;
   objects_ = objects;
   parameters_ = &parameters;
@@ -196,6 +218,8 @@ bool Recogniser::recognise(const Parameters& parameters, std::span<PyObject* con
     if (!value(each, false)) return false;
   for (const Capture& each : parameters.captures)
     if (!capture(each)) return false;
+  INGOT_ASSERT(word_ == words.size() && object_ == objects.size(),
+               "the arguments end before a description does");
   return memories_.all_of(
       [&](size_t word, uint64_t alias_set) { return (words[word] & kAliasBits) == alias_set; });
 }

@@ -33,10 +33,13 @@ class Recogniser {
   std::span<PyObject* const> containers() const { return containers_.span(); }
 
  private:
+  uint64_t next_word();
+  PyObject* next_object();
   bool value(PyObject* value, bool is_inside);
   bool array(PyObject* value, uint64_t wanted);
   bool records(PyObject* value, uint64_t wanted);
-  bool items(PyObject* const* items, Py_ssize_t count);
+  bool tuple(PyObject* tuple);
+  bool list(PyObject* list);
   bool dict(PyObject* dict);
   bool namedtuple(PyObject* value);
   bool instance(PyObject* value, uint64_t count);

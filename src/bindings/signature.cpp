@@ -591,7 +591,7 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
     detail_ = {};
     return instance(value, {nullptr, nameless, 0, 0});
   }
-  const size_t argument = static_cast<size_t>(PyTuple_GET_SIZE(parameters.names)) + number;
+  const size_t argument = parameters.names.size() + number;
   const Detail& wanted = parameters.details[argument];
   detail_ = {.is_demanded = wanted.is_demanded, .is_measured = wanted.is_measured};
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value) || wanted.is_demanded);
@@ -602,11 +602,14 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
 }
 
 bool Signature::describe_all(const Parameters& parameters, PyObject* const* values, size_t count) {
+  INGOT_ASSERT(
+      count == parameters.names.size() && parameters.details.size() == count + parameters.captures.size(),
+      "arguments are described by other parameters");
   parameters_ = &parameters;
   device_ = parameters.device;
   if (!parameters.static_names.empty() && count != 0) others_ = values[count - 1];
   for (size_t i = 0; i < count; ++i) {
-    const Path path{nullptr, PyTuple_GET_ITEM(parameters.names, static_cast<Py_ssize_t>(i)), 0, 0};
+    const Path path{nullptr, PyTuple_GET_ITEM(parameters.names.ptr(), static_cast<Py_ssize_t>(i)), 0, 0};
     detail_ = parameters.details[i];
     const bool is_rest = i == parameters.rest && !parameters.static_places.empty();
     if (!(is_rest ? rest(values[i], path) : describe_value(values[i], path))) return false;

@@ -50,7 +50,7 @@ struct Detail {
 
 /// What must be known of a function to describe its arguments.
 struct Parameters {
-  PyObject* names = nullptr;    ///< a tuple of texts
+  nb::tuple names;              ///< of the arguments, strings
   std::vector<Detail> details;  ///< by argument and capture
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;

@@ -395,7 +395,7 @@ void bind_nothing(const nb::object& function, size_t positional,
   for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
   nb::dict named;
   for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-  imported("ingot._function").attr("without_body")(function)(*nb::tuple(nothing), **named);
+  imported("ingot._parameters").attr("without_body")(function)(*nb::tuple(nothing), **named);
 }
 
 }  // namespace
@@ -752,6 +752,8 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   std::vector<ir::Type> results;
   Lowered lowered;
   std::vector<Value> values;
+  INGOT_ASSERT(nb::len(arguments) == names.size(),
+               "a function is compiled for other parameters than its own");
   values.reserve(nb::len(arguments));
   for (size_t i = 0; i < nb::len(arguments); ++i)
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));

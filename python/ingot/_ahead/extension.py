@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._parameters import defaults_of, parameters_of
 from .._signature import Type
 from . import c_source, linking
 from .errors import BuildError
@@ -120,14 +121,13 @@ static PyObject *ingot_call_{number}(PyObject *module, PyObject *const *given, P
 
 
 def _names(function: Compiled) -> tuple[str, ...]:
-    return function.export.function.__code__.co_varnames[: len(function.parameters)]
+    return parameters_of(function.export.function).names
 
 
 def _defaults(function: Compiled) -> list[Any]:
     """Those that are numbers of the parameters' types, else None: such arguments have to be given."""
-    types = function.export.signature.parameters
-    given = function.export.function.__defaults__ or ()
-    return [None] * (len(types) - len(given)) + [_number(t, d) for t, d in zip(types[len(types) - len(given) :], given)]
+    given = defaults_of(function.export.function)
+    return [_number(t, given[n]) if n in given else None for n, t in zip(_names(function), function.export.signature.parameters)]
 
 
 def _number(type_: Type, default: Any) -> Any:

@@ -17,6 +17,7 @@ from .._errors import Captured, Demanded, UnsupportedError, Used
 from .._export import Export
 from .._function import Function, refused_argument
 from .._host import HostFunction
+from .._parameters import parameters_of
 from .._signature import DTYPES, Pointer, Type
 from .._specialisation import core
 from .collect import Wanted
@@ -108,9 +109,9 @@ class _Lowering:
             raise self._error("runs on a device: code ahead of time is for CPUs")
 
     def _parameter_names(self) -> list[str]:
-        code, types = self.function.__code__, self.export.signature.parameters
-        names = list(code.co_varnames[: code.co_argcount])
-        if code.co_kwonlyargcount or code.co_flags & 0x0C:
+        parameters, types = parameters_of(self.function), self.export.signature.parameters
+        names = list(parameters.by_position)
+        if len(names) != len(parameters.names):
             raise self._error("takes other arguments than positional ones, of which a signature says nothing")
         if len(names) != len(types):
             raise self._error(f"takes {len(names)} arguments, and the signature {self.export.signature} has {len(types)}")

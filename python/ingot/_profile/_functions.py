@@ -123,7 +123,8 @@ def _region(*label: str) -> Region:
 def uncounted(function: Any) -> Any:
     """The function that a decorator of `ingot.profile` was given; another object as it is."""
     while True:
-        if isinstance(function, _counting.Profiled) or isinstance(function, types.FunctionType) and "__ingot_counted__" in function.__dict__:
+        is_marked = isinstance(function, types.FunctionType) and function.__dict__.get("__ingot_counted__") is function.__code__
+        if is_marked or isinstance(function, _counting.Profiled):
             function = function.__wrapped__
         else:
             return function
@@ -246,8 +247,8 @@ def _counted_async_generator(function: Callable, label: int) -> Callable:
 
 
 def _marked(wrapper: Any) -> Any:
-    """Compiled code takes what it wraps in its place."""
-    wrapper.__ingot_counted__ = True
+    """Compiled code takes what it wraps in its place. The mark is the code's: `functools.wraps` copies it to other functions."""
+    wrapper.__ingot_counted__ = wrapper.__code__
     return wrapper
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import operator
 import re
 import types
@@ -21,11 +20,12 @@ from .._devices import Device
 from .._environment import value_of
 from .._errors import UnsupportedError
 from .._explanation import Explanation
-from .._function import Function, refused_argument, type_text, without_body
+from .._function import Function, refused_argument, type_text
 from .._jit import relaxations
+from .._parameters import Parameters, bind, not_a_function, parameters_of
 from .._profile import uncounted
-from .._signature import Signature, Type, parse_signatures
 from .._loading import Loading
+from .._signature import Signature, Type, is_no_signature, parse_signatures
 from ._code import Inspected
 from ._current import current_device
 from ._streams import Stream, checked_stream, in_stream
@@ -121,7 +121,7 @@ class _Launcher(Function):
         found = re.match(r"arguments\.(\d+)", name)
         if found is None:
             return super()._refusal(name, what, advice)
-        names, place = list(inspect.signature(self.kernel).parameters), int(found[1])
+        names, place = parameters_of(self.kernel).names, int(found[1])
         own = names[place] if place < len(names) else names[-1]
         return refused_argument(self.kernel, own, what.replace(found[0], own), advice)
 
@@ -153,10 +153,7 @@ class Kernel(Inspected):
             raise ValueError(f"a thread has at least one register: max_registers={self.max_registers!r}")
         self.debug = options.get("debug", False)
         self.opt = options.get("opt", True)
-        self._parameters = inspect.signature(function)
-        kinds = {parameter.kind for parameter in self._parameters.parameters.values()}
-        if kinds & {inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD}:
-            raise TypeError(f"the kernel `{function.__name__}` has parameters that are given by name alone")
+        _check_parameters(function)
         self._relaxed = relaxed
         self._functions: dict[Device | None, Function] = {}
 
@@ -206,15 +203,11 @@ class Kernel(Inspected):
         return [made for function in self._functions.values() for made in function.specialisations]
 
     def _bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
-        parameters = self._parameters.parameters
-        if kwargs or len(args) != len(parameters):
-            try:
-                bound = self._parameters.bind(*args, **kwargs)
-            except TypeError:
-                without_body(self.py_func)(*args, **kwargs)  # raises Python's own message
-                raise
-            bound.apply_defaults()
-            args = bound.args
+        parameters = _check_parameters(self.py_func)
+        if kwargs or parameters.has_rest or len(args) != len(parameters.names):
+            bound = bind(self.py_func, args, kwargs)
+            rest = bound[parameters.names[parameters.rest]] if parameters.has_rest else ()
+            args = (*(bound[name] for name in parameters.by_position), *rest)
         if self.signatures is None:
             return args
         for signature in self.signatures:
@@ -242,6 +235,14 @@ class Kernel(Inspected):
             site = (file, place.lineno, place.col_offset, end, self.__name__)
             advice = "write the value into an array that the kernel is given"
             raise _errors.unsupported((site,), "a kernel that returns a value", advice)
+
+
+def _check_parameters(function: Any) -> Parameters:
+    """The parameters of a kernel. TypeError: a launch cannot give what they take."""
+    parameters = parameters_of(function)
+    if len(parameters.names) != parameters.positional + parameters.has_rest:
+        raise TypeError(f"the kernel `{function.__name__}` has parameters that are given by name alone")
+    return parameters
 
 
 def _place_of(values: tuple, stream: Stream | None) -> Device | None:
@@ -324,13 +325,15 @@ def jit(
     relaxed = relaxations(fastmath)
     func_or_sig = uncounted(func_or_sig)
     is_function = isinstance(func_or_sig, (types.FunctionType, Function))
+    if not is_function and func_or_sig is not None and is_no_signature(func_or_sig):
+        raise not_a_function("cuda.jit", func_or_sig)
     parsed = None if is_function else _parsed(func_or_sig, device)
     kept = {"link": linkables(link), "max_registers": max_registers, "launch_bounds": launch_bounds, "debug": debug, "opt": opt}
 
     def decorate(f: Any) -> Any:
         f = uncounted(f)
         if not isinstance(f, (types.FunctionType, Function)):
-            raise TypeError(f"cuda.jit() takes a Python function, not {type(f).__name__}")
+            raise not_a_function("cuda.jit", f)
         own = f.__ingot_function__ if isinstance(f, Function) else f
         if device:
             return DeviceFunction(own, None, relaxed=relaxed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +19,7 @@ TILE = 256
 
 
 def _function_of(given: Any) -> Callable:
-    return getattr(given, "__ingot_function__", given)
+    return given if isinstance(given, types.FunctionType) else getattr(given, "__ingot_function__", given)
 
 
 class Reduce:

@@ -608,6 +608,17 @@ def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
     return (others[0], *merged(fixed, others[1:], tuple(place - 1 for place in places)))
 
 
+def by_position(f: Callable, names: tuple, args: tuple, kwargs: dict) -> tuple:
+    """The arguments of a call as rules take them: those that are given by name stand where their parameters do."""
+    if len(kwargs) == 0:
+        return args
+    named = names[len(args) : len(args) + len(kwargs)]
+    if len(named) < len(kwargs) or not all([name in kwargs for name in named]):
+        f(*args, **kwargs)  # raises where Python would
+        raise TypeError("a function with a rule of its own takes arguments in the order of its parameters, without leaving one out")
+    return (*args, *[kwargs[name] for name in named])
+
+
 def with_jvp(f: Callable, rule: Any, places: tuple, args: tuple) -> Any:
     """What `custom_jvp` makes of a call."""
     if len(places) == 0:

@@ -20,6 +20,7 @@ from .._array import device_put
 from .._devices import Device
 from .._errors import UnsupportedError
 from .._function import Function
+from .._parameters import defaults_of
 from .._signature import DTYPES
 from ..library._index import CORE, INDEX
 from ..library.registry import implementations
@@ -46,8 +47,9 @@ class EagerFunction(Function):
 
     def __init__(self, function: FunctionType, original: Any, module: str, name: str) -> None:
         super().__init__(function)
-        for number, parameter in enumerate(self._parameters.parameters.values()):
-            if isinstance(parameter.default, bool) or parameter.name in KNOWN:
+        defaults = defaults_of(function)
+        for number, parameter in enumerate(self._names):
+            if isinstance(defaults.get(parameter), bool) or parameter in KNOWN:
                 self._demand(number)
         self.__module__, self.__name__, self.__qualname__ = module, name, name
         self.__doc__ = original.__doc__
