@@ -140,6 +140,12 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
   return Static{found};
 }
 
+namespace {
+
+/// The arguments that a partial function holds, if some of them are not known by their values.
+
+}  // namespace
+
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;
@@ -204,6 +210,11 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   if (nb::isinstance(object, profile.attr("Maker")) || nb::isinstance(object, profile.attr("Region"))) {
     unsupported(e, "a region of `ingot.profile` in compiled code",
                 "open it around the call, or call the parts that are to have rows from Python");
+  }
+  if (Py_IS_TYPE(o, &PyStaticMethod_Type)) return host_value(attribute(object, "__func__"), what, e);
+  if (object.type().is(imported("functools").attr("_lru_cache_wrapper"))) {
+    unsupported(e, "`" + what + "`, a function that keeps its results,",
+                "call what it wraps: give its `__wrapped__` a name of its own outside");
   }
   unsupported(e,
               "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
@@ -391,6 +402,28 @@ std::optional<Value> Evaluator::made_by_module(const nb::object& module, const s
   return present(this->call(host_value(getter, "__getattr__", e), call), name, e);
 }
 
+namespace {
+
+bool is_function_or_jitted(const nb::object& object) {
+  return PyFunction_Check(object.ptr()) || is_jitted(object);
+}
+
+/// Whether a function has an attribute that compiled code may know: its names, docstring and defaults, what
+/// it wraps, and what users have given it.
+bool tells(const nb::object& object, const std::string& name) {
+  static const std::set<std::string> kKnown = {"__name__",    "__qualname__", "__module__",    "__doc__",
+                                               "__wrapped__", "__defaults__", "__kwdefaults__"};
+  if (!is_function_or_jitted(object)) return false;
+  if (kKnown.contains(name)) return attribute_or(object, name.c_str(), nb::object()).is_valid();
+  const nb::object function = is_jitted(object) ? uncounted(object) : object;
+  const nb::object own = attribute_or(function, "__dict__", nb::dict());
+  if (name.starts_with("__") || !PyDict_Check(own.ptr())) return false;
+  const PyObject* const held = PyDict_GetItemString(own.ptr(), name.c_str());
+  return held != nullptr && held == attribute_or(object, name.c_str(), nb::object()).ptr();
+}
+
+}  // namespace
+
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
   const bool is_shape = name == "shape" || name == "ndim" || name == "size";
   if (const Foreign* f = value.as<Foreign>()) {
@@ -423,6 +456,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()))
       if (std::optional<Value> made = made_by_module(s->object, name, e)) return *made;
+    if (tells(s->object, name)) return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {
       const nb::object of_type = attribute_or(s->object.type(), name.c_str(), nb::object());
@@ -479,10 +513,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Scalar* s = value.as<Scalar>(); s != nullptr && !s->kind.is_python()) {
     if (name == "dtype") return Static{imported("numpy").attr("dtype")(std::string(s->kind.name()))};
   }
-  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape) {
-    if (name == "shape") return Tuple{};
-    return Static{nb::int_(name == "size" ? 1 : 0)};
-  }
+  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape)
+    return name == "shape" ? Value(Tuple{}) : Static{nb::int_(name == "size" ? 1 : 0)};
   if (const std::optional<Kind> kind = kind_of(value);
       kind && !value.is<Array>() && (name == "real" || name == "imag")) {
     const DType dtype = kind->dtype();
@@ -502,6 +534,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
                            value.is<Letters>() || value.is<Tuple>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
+  if (value.is<Static>() && is_function_or_jitted(value.as<Static>()->object))
+    unsupported(e, "the attribute `" + name + "` of a function", "use it outside of compiled code");
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "pass it as an argument");
 }
 

@@ -44,7 +44,8 @@ bool is_counted(nb::handle object) {
   if (PyFunction_Check(object.ptr())) {
     // A generator or coroutine: a function of Python's with a mark.
     PyObject* const own = reinterpret_cast<PyFunctionObject*>(object.ptr())->func_dict;
-    return own != nullptr && PyDict_GetItemString(own, "__ingot_counted__") != nullptr;
+    return own != nullptr &&
+           PyDict_GetItemString(own, "__ingot_counted__") == PyFunction_GET_CODE(object.ptr());
   }
   return !is_plain(object) &&
          nb::isinstance(object, imported("ingot._ingot").attr("profile").attr("Profiled"));
@@ -156,7 +157,12 @@ Value Evaluator::bind_attribute(const Value& self, const nb::object& type, const
   if (Py_IS_TYPE(o, &PyWrapperDescr_Type)) return Method{share(self), name, raw};
   if (Py_TYPE(o)->tp_descr_get == nullptr) return outside(type, name, raw, name, node);
   if (registry_.find(raw) != nullptr) return Method{share(self), name, raw};
-  unsupported(node, "the attribute `" + name + "`, a " + text_of(raw.type().attr("__name__")) + ",",
+  const std::string kind = text_of(raw.type().attr("__name__"));
+  if (kind == "partialmethod" || kind == "_lru_cache_wrapper") {
+    unsupported(node, "the attribute `" + name + "`, a method that is a " + kind + ",",
+                "write a method that calls the function in it");
+  }
+  unsupported(node, "the attribute `" + name + "`, a " + kind + ",",
               "use a method, a property or a plain attribute");
 }
 

@@ -16,6 +16,9 @@ GRID = np.arange(12.0).reshape(3, 4)
 FIXED = X.copy()
 FIXED.flags.writeable = False
 STEPS = {1}
+KEPT = functools.cache(lambda x: x + 1)
+PARTIAL = functools.partial(max)
+PARTIAL.keywords[1] = 2
 total = 0
 pull_of_shared = ingot.vjp(lambda a, b: a * b, FIXED, FIXED)[1]
 
@@ -94,6 +97,10 @@ class Cached:
     @functools.cached_property
     def x(self):
         return 1.0
+
+    @functools.lru_cache
+    def kept(self, x):
+        return x
 
 
 class Own:
