@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -48,6 +49,12 @@ class Unsupported : public std::runtime_error {
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
+};
+
+/// Nobody waits any more for what is being compiled.
+class Abandoned : public std::exception {
+ public:
+  const char* what() const noexcept override { return "nobody waits for what was being compiled"; }
 };
 
 /// What an optional holds, which must hold something.

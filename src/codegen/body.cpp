@@ -9,7 +9,7 @@ Body::Body(Unit& unit, const ir::Function& source, llvm::Function* target, Float
       states_(states),
       b_(llvm::BasicBlock::Create(unit.context, "entry", target)),
       scalars_(unit, b_, source.relaxations(), states),
-      parts_(source.node_count()) {}
+      parts_(source.node_count() / kPage + 1) {}
 
 std::optional<Parts> Body::emit_region(RegionId region, const Parts& arguments) {
   size_t at = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -96,8 +98,15 @@ class Body {
   std::optional<ir::Life> life_of(NodeId node) const;
   /// Frees the buffers that end with a region, of those that stand before a node in it: it is left there.
   void release_buffers(RegionId region, NodeId end);
-  const Parts& parts(NodeId id) const { return parts_[id.index]; }
-  void set(NodeId id, Parts value) { parts_[id.index] = std::move(value); }
+  const Parts& parts(NodeId id) const {
+    const std::unique_ptr<Page>& page = parts_[id.index / kPage];
+    return page == nullptr ? no_parts_ : (*page)[id.index % kPage];
+  }
+  void set(NodeId id, Parts value) {
+    std::unique_ptr<Page>& page = parts_[id.index / kPage];
+    if (page == nullptr) page = std::make_unique<Page>();
+    (*page)[id.index % kPage] = std::move(value);
+  }
   llvm::Value* value(NodeId id) const { return parts(id)[0]; }
   Parts gather(std::span<const NodeId> nodes) const;
   DType dtype(NodeId id) const { return source_.type(id).dtype(); }
@@ -209,7 +218,10 @@ class Body {
   std::optional<Piece> piece_;
 
  private:
-  std::vector<Parts> parts_;
+  static constexpr size_t kPage = 64;
+  using Page = std::array<Parts, kPage>;
+  std::vector<std::unique_ptr<Page>> parts_;  ///< of nodes; a body that is a part of a function has few
+  const Parts no_parts_;
   std::vector<std::pair<NodeId, Join*>> labels_;  ///< of the blocks that are open
 };
 

@@ -9,6 +9,7 @@
 #include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "ir/builder.h"
+#include "ir/walk.h"
 
 namespace ingot::codegen {
 
@@ -83,9 +84,8 @@ Parts LaneBody::nothing_in_lanes(NodeId id) {
 }
 
 bool LaneBody::is_used(NodeId value) const {
-  for (uint32_t i = value.index; i < source_.node_count(); ++i)
-    if (std::ranges::count(source_.operands(NodeId(i)), value) > 0) return true;
-  return false;
+  return ir::any_within(source_, source_[value].parent,
+                        [&](NodeId id) { return std::ranges::count(source_.operands(id), value) > 0; });
 }
 
 /// Whether nodes may run only if some lane does, as a uniform address must be one that a turn has asked for;

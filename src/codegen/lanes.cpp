@@ -12,6 +12,7 @@
 #include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
+#include "ir/walk.h"
 
 namespace ingot::codegen {
 
@@ -53,13 +54,8 @@ void LaneBody::widen_together(std::span<Parts> operands) {
 bool LaneBody::is_masked_throughout(NodeId loop) const {
   const auto most = limit_of(source_.operand(loop, 0));
   if (!unit_.instructions.masks_all() || !most || *most > kFewTurns) return false;
-  const RegionId body = source_.region(loop);
-  for (uint32_t i = loop.index; i < source_.node_count(); ++i) {
-    const NodeId id(i);
-    const bool is_inside = source_[id].parent && source_.encloses(body, source_[id].parent);
-    if (is_inside && ir::is_long(source_.op(id))) return true;
-  }
-  return false;
+  return ir::any_within(source_, source_.region(loop),
+                        [&](NodeId id) { return ir::is_long(source_.op(id)); });
 }
 
 /// The lanes below a count, which is not negative.

@@ -6,6 +6,8 @@ namespace ingot::ir {
 
 namespace {
 
+constexpr uint32_t kNodesBetweenLooks = 256;  ///< whether anybody still waits for the function
+
 size_t combine(size_t seed, size_t value) { return (seed ^ value) * 0x9e3779b97f4a7c15u + (seed >> 29); }
 
 }  // namespace
@@ -46,6 +48,7 @@ NodeId Builder::append(Op op, std::span<const NodeId> operands, std::span<const 
   Function& f = *function_;
   INGOT_ASSERT(!terminated(), "no node after a terminator");
   const NodeId id(static_cast<uint32_t>(f.nodes_.size()));
+  if (id.index % kNodesBetweenLooks == 0) module_->go_on();
   f.nodes_.push_back({.op = op,
                       .region_count = info(op).regions,
                       .type = type,
@@ -199,6 +202,7 @@ void Builder::roll_back(const Mark& mark) {
   open_.resize(mark.open);
   current_ = mark.region;
   const NodeId first_gone(static_cast<uint32_t>(mark.nodes));
+  extents_.erase(extents_.lower_bound({first_gone.index, 0}), extents_.end());
   for (RegionId open : open_) {
     std::vector<NodeId>& nodes = f.regions_[open.index].nodes;
     nodes.erase(std::lower_bound(nodes.begin(), nodes.end(), first_gone), nodes.end());

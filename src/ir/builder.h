@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -115,6 +116,15 @@ class Builder {
   bool folding_ = true;
   std::vector<RegionId> open_;  ///< the way back: each region that was left to enter another, current last
   std::unordered_multimap<size_t, NodeId> known_;  ///< pure nodes by key, for `find_equal`
+
+  /// What the length of an axis of an array is: that of an axis of another one, or (axis -1) a number.
+  struct Extent {
+    NodeId node;
+    int64_t axis;
+    bool operator==(const Extent&) const = default;
+  };
+  /// By node and axis; of arrays that are many ops away from it.
+  std::map<std::pair<uint32_t, int64_t>, Extent> extents_;
 };
 
 /// The type a node has, from its operands and attributes; for TYPED ops, `asked` after a check. Throws

@@ -34,12 +34,8 @@ class Folder {
   NodeId same_object();
 
  private:
-  /// Where the length along an axis comes from: a scalar node, or an axis of an older array.
-  struct Extent {
-    NodeId node;
-    int64_t axis;  ///< -1: the node is the length
-    bool operator==(const Extent&) const = default;
-  };
+  using Extent = Builder::Extent;
+  static constexpr int kFarAway = 8;  ///< so many ops to where a length comes from are worth remembering
 
   NodeId at(size_t i) const { return operands_[i]; }
   bool all_constant() const {
@@ -619,11 +615,14 @@ Folder::Extent Folder::extent_of_result(NodeId array, int64_t axis) const {
 
 Folder::Extent Folder::follow(NodeId array, int64_t axis) const {
   Extent here{array, axis};
-  while (here.axis >= 0) {
-    const Extent next = extent(here.node, here.axis);
+  int steps = 0;
+  for (; here.axis >= 0; ++steps) {
+    const auto known = steps < kFarAway ? b_.extents_.end() : b_.extents_.find({here.node.index, here.axis});
+    const Extent next = known != b_.extents_.end() ? known->second : extent(here.node, here.axis);
     if (next == here) break;
     here = next;
   }
+  if (steps > kFarAway) b_.extents_.emplace(std::pair(array.index, axis), here);
   return here;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -199,6 +200,15 @@ class Module {
 
   TypeTable types;
 
+  /// Once the flag is set, what works on the module ends: `go_on` throws. Null: it works to its end.
+  void heed(const std::atomic<bool>* stop) { stop_ = stop; }
+  /// Whether nobody waits for what becomes of the module.
+  bool is_abandoned() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+  /// Throws base::Abandoned where nobody does.
+  void go_on() const {
+    if (is_abandoned()) throw base::Abandoned();
+  }
+
   TextId text(std::string_view text);
   const std::string& text(TextId id) const { return texts_[id.index]; }
   size_t text_count() const { return texts_.size(); }
@@ -236,6 +246,7 @@ class Module {
   std::vector<Span> spans_;
   std::vector<Signature> signatures_;
   std::vector<std::unique_ptr<Function>> functions_;
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace ingot::ir

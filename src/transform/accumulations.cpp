@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
@@ -17,10 +18,10 @@ using ir::RegionId;
 
 class Finder {
  public:
-  Finder(const ir::Function& function, NodeId loop)
-      : f_(function), body_(function.region(loop)), uses_(function.node_count()) {
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      for (NodeId operand : f_.operands(NodeId(i))) ++uses_[operand.index];
+  Finder(const ir::Function& function, NodeId loop) : f_(function), body_(function.region(loop)) {
+    ir::walk(f_, body_, [&](NodeId node) {
+      for (const NodeId operand : f_.operands(node)) ++uses_[operand.index];
+    });
   }
 
   std::vector<Accumulation> find() const {
@@ -34,11 +35,16 @@ class Finder {
   }
 
  private:
+  /// Of what stands in the loop.
+  bool is_used_once(NodeId value) const {
+    const auto uses = uses_.find(value.index);
+    return uses != uses_.end() && uses->second == 1;
+  }
   /// The load with the view and indices of a store, from which its value comes through casts.
   std::optional<NodeId> load_of(NodeId value, NodeId store) const {
-    while (f_.op(value) == Op::cast && uses_[value.index] == 1) value = f_.operand(value, 0);
+    while (f_.op(value) == Op::cast && is_used_once(value)) value = f_.operand(value, 0);
     const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
-    const bool fits = f_.op(value) == Op::load && uses_[value.index] == 1 &&
+    const bool fits = f_.op(value) == Op::load && is_used_once(value) &&
                       f_[value].parent == f_[store].parent && std::ranges::equal(f_.operands(value), places);
     return fits ? std::optional(value) : std::nullopt;
   }
@@ -46,10 +52,10 @@ class Finder {
     const NodeId view = f_.operand(store, 0);
     const NodeId stored = f_.operands(store).back();
     NodeId value = stored;
-    while (f_.op(value) == Op::cast && uses_[value.index] == 1) value = f_.operand(value, 0);
+    while (f_.op(value) == Op::cast && is_used_once(value)) value = f_.operand(value, 0);
     const ir::OpInfo& card = ir::info(f_.op(value));
     const bool is_difference = f_.op(value) == Op::subtract;
-    if (f_.encloses(body_, f_[view].parent) || uses_[value.index] != 1 || !card.elementwise ||
+    if (f_.encloses(body_, f_[view].parent) || !is_used_once(value) || !card.elementwise ||
         card.operands != 2 || !(card.laws.associative || is_difference))
       return std::nullopt;
     for (size_t i = 0; i < (is_difference ? 1 : 2); ++i) {
@@ -75,7 +81,7 @@ class Finder {
 
   const ir::Function& f_;
   RegionId body_;
-  std::vector<uint32_t> uses_;
+  std::unordered_map<uint32_t, size_t> uses_;  ///< in the loop
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/reduction.h"
 #include "ir/annotation.h"
 #include "ir/builder.h"
+#include "ir/walk.h"
 
 namespace ingot::transform {
 
@@ -63,18 +64,23 @@ class LaneCounter {
     uint64_t widest = 1;
     std::vector<bool> is_data(f_.node_count());
     const RegionId body = f_.region(loop);
-    for (uint32_t i = loop.index; i < f_.node_count(); ++i) {
-      const NodeId id(i);
-      if (!f_[id].parent || !f_.encloses(body, f_[id].parent)) continue;
+    const auto look_at = [&](NodeId id) {
       const ir::Effects effects = ir::info(f_.op(id)).effects;
       const auto operands = f_.operands(id);
-      is_data[i] = effects.any(ir::effect::Read) || is_float(id) ||
-                   std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
+      is_data[id.index] =
+          effects.any(ir::effect::Read) || is_float(id) ||
+          std::ranges::any_of(operands, [&](NodeId operand) { return is_data[operand.index]; });
       const NodeId stored = effects.any(ir::effect::Write) ? operands.back() : id;
-      if (!is_data[i] || !f_.type(stored).is_scalar()) continue;
+      if (!is_data[id.index] || !f_.type(stored).is_scalar()) return;
       const base::DType component = base::component_of(f_.type(stored).dtype());
       widest = std::max(widest, base::size_of(base::lane_dtype(component)));
-    }
+    };
+    std::ranges::for_each(f_.region_parameters(body), look_at);
+    ir::walk(f_, body, [&](NodeId id) {
+      look_at(id);
+      for (size_t i = 0; i < f_[id].region_count; ++i)
+        std::ranges::for_each(f_.region_parameters(f_.region(id, i)), look_at);
+    });
     const uint64_t one = static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
     const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
     return std::min(registers * one, kMostLanes);
