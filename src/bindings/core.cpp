@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -154,6 +155,12 @@ class Outward {
   std::map<const ir::MemoryBlock*, nb::object> memories_;
 };
 
+/// Set once nobody waits for what this thread compiles; null: there is none that waits.
+const std::atomic<bool>* abandonment() {
+  const nb::object flag = nb::module_::import_("ingot._ingot").attr("abandonment")();
+  return flag.is_none() ? nullptr : static_cast<const std::atomic<bool>*>(nb::cast<nb::capsule>(flag).data());
+}
+
 /// A function lowered to IR, for Python: its texts, its code, and running it in the interpreter.
 struct Program {
   driver::Program program;
@@ -253,6 +260,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   options.codegen.threads = has_device ? 1 : static_cast<unsigned>(std::max(threads, 1));
+  options.stop = abandonment();
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
   std::string last;
@@ -292,6 +300,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
 nb::dict Program::compile_ahead(int level, int threads) const {
   driver::CompileOptions options{.target = driver::ahead_of_time(level), .codegen = {}, .want_outside = true};
   options.codegen.threads = static_cast<unsigned>(std::max(threads, 1));
+  options.stop = abandonment();
   driver::Report report;
   Gil gil;
   gil.release();
@@ -414,10 +423,13 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
   auto module = std::make_unique<ir::Module>();
+  module->heed(abandonment());
   frontend::Lowered lowered =
       frontend::Evaluator(registry, *module)
           .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device);
+  ir::Module& made = *module;
   driver::Program program(std::move(module), lowered.function);
+  made.heed(nullptr);  // the thread of the flag ends
   return std::make_unique<Program>(std::move(program), std::move(lowered));
 }
 
@@ -489,6 +501,8 @@ NB_MODULE(_core, m) {
     } catch (const frontend::Capture& capture) {
       const nb::object error = errors.attr("Captured")(capture.owner, capture.name);
       set_error(error);
+    } catch (const base::Abandoned&) {
+      PyErr_SetNone(PyExc_KeyboardInterrupt);
     } catch (const std::logic_error& fault) {  // base::InternalError, and the standard library's
       PyErr_SetString(errors.attr("InternalError").ptr(), fault.what());
     }

@@ -111,6 +111,15 @@ NB_MODULE(_ingot, m) {
       },
       "function"_a, "arguments"_a,
       "What a function of the compiler gives or raises, called where the stack has room for it.");
+  m.def(
+      "abandonment",
+      []() -> nb::object {
+        const std::atomic<bool>* const it = abandonment();
+        return it == nullptr ? nb::none() : nb::object(nb::capsule(it));
+      },
+      "Tells whether anybody still waits for the call of `with_room` that this thread was made for, as long "
+      "as "
+      "the thread lives: a capsule of an atomic bool; None: it was made for none.");
   m.def("finish_calls_with_room", &finish_calls_with_room,
         "Waits for the compiler's functions that other threads run, and lets them run no more.");
   m.def("hold_calls_with_room", &hold_calls_with_room, "seconds"_a,

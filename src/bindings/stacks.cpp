@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -36,6 +37,7 @@ bool is_at_the_end = false;
 bool is_held = false;  ///< no other thread than the one that `holds` begins a call
 thread_local bool holds = false;
 thread_local int own = 0;  ///< of those under way, the ones that this thread is in
+thread_local const std::atomic<bool>* abandoned = nullptr;  ///< of the call that this thread was made for
 
 PyObject* call_here(PyObject* callable, PyObject* const* arguments, size_t count) {
   const base::InFloatState state;  // what is folded is computed in the default one
@@ -55,7 +57,7 @@ struct CallElsewhere {
   PyObject* result = nullptr;
   nb::object error;
   bool has_ended = false;
-  bool is_abandoned = false;  ///< nobody waits for it
+  std::atomic<bool> is_abandoned{false};  ///< nobody waits for it
   sem_t end{};
 
   CallElsewhere() { sem_init(&end, 0, 0); }
@@ -101,6 +103,7 @@ void* make_call(void* given) {
       static_cast<std::shared_ptr<CallElsewhere>*>(given));
   base::FloatState().set();  // threads begin with their maker's
   const PyGILState_STATE state = PyGILState_Ensure();
+  abandoned = &(*call)->is_abandoned;
   (*call)->make();
   PyGILState_Release(state);
   sem_post(&(*call)->end);
@@ -199,6 +202,8 @@ PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t 
   return wants_other && !is_at_the_end ? call_elsewhere(callable, arguments, count)
                                        : call_here(callable, arguments, count);
 }
+
+const std::atomic<bool>* abandonment() { return abandoned; }
 
 void finish_calls_with_room() {
   is_at_the_end = true;

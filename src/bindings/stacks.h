@@ -2,16 +2,22 @@
 
 #include <Python.h>
 
+#include <atomic>
+
 /// A place for the compiler to run, whatever thread asks.
 namespace ingot::bindings {
 
 /// What a callable gives for arguments; null: a Python exception is set. Python's handlers of signals do not
 /// run amid the compiler's work, which could take what they raise for what the program raises: a call of
 /// Python's main thread is made, in its context, by a thread of its own, while the main thread handles
-/// signals. What a handler raises leaves the call at once; the other thread goes on to its end. The same is
-/// done where less than 2 MiB of the calling thread's stack are left, since the compiler recurses over what
-/// it compiles; the new thread has 64 MiB. RuntimeError where there can be no such thread.
+/// signals. What a handler raises leaves the call at once; what the other thread does is abandoned. The same
+/// is done where less than 2 MiB of the calling thread's stack are left, since the compiler recurses over
+/// what it compiles; the new thread has 64 MiB. RuntimeError where there can be no such thread.
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
+
+/// Whether the call that this thread was made for is abandoned, as long as the thread lives; null: it was
+/// made for none.
+const std::atomic<bool>* abandonment();
 
 /// Waits until the calls of `call_with_room` that are under way, and all errands, have ended, and lets other
 /// threads than this one make no more of these calls: those rest; this one makes its own. For the end of

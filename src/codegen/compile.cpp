@@ -99,7 +99,7 @@ class CombineFewBranches : public llvm::PassInfoMixin<CombineFewBranches> {
 /// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
 /// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
 /// passed and does not need are then known, and not passed. Entries are parted into loops and glue.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimize(llvm::Module& module, llvm::TargetMachine& machine, const ir::Module& source) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
@@ -110,6 +110,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   std::vector<llvm::Function*> entries;
   for (llvm::Function& function : module) {
     if (function.isDeclaration() || is_glue(function)) continue;  // of any floating-point state
+    source.go_on();
     passes.run(function, analyses.functions);
     if (!is_inside(function)) entries.push_back(&function);
   }
@@ -124,7 +125,7 @@ class Translation {
  public:
   Translation(const ir::Module& source, const Target& target, const Options& options,
               const std::function<void(Unit&)>& emit)
-      : options_(options), machine_(target_machine(target, level_of(options.effort))) {
+      : source_(source), options_(options), machine_(target_machine(target, level_of(options.effort))) {
     context_.setDiscardValueNames(!options.want_llvm_ir);
     module_.setTargetTriple(machine_->getTargetTriple().str());
     module_.setDataLayout(machine_->createDataLayout());
@@ -149,20 +150,24 @@ class Translation {
     {
       const Timer timer(compiled.times.passes);
       if (options_.effort == Effort::Quick) prepare_quickly(module_);
-      else optimize(module_, *machine_);
+      else optimize(module_, *machine_, source_);
     }
+    source_.go_on();
     if (options_.want_llvm_ir) compiled.llvm_ir_optimized = text_of(module_);
     if (options_.want_assembly) {
       const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module_);
       compiled.assembly = emit_file(*copy, *machine_, llvm::CodeGenFileType::AssemblyFile);
     }
     const Timer timer(compiled.times.select);
-    compiled.object = emit_file(module_, *machine_, llvm::CodeGenFileType::ObjectFile);
+    compiled.object = emit_file(module_, *machine_, llvm::CodeGenFileType::ObjectFile,
+                                [this] { return source_.is_abandoned(); });
+    source_.go_on();
   }
 
   Compiled compiled;
 
  private:
+  const ir::Module& source_;
   const Options& options_;
   llvm::LLVMContext context_;
   llvm::Module module_{"ingot", context_};

@@ -8,6 +8,7 @@
 #include <llvm/IR/DiagnosticHandler.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/Instructions.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
@@ -48,6 +49,27 @@ class AllocateQuickly : public llvm::MachineFunctionPass {
 
 char AllocateQuickly::id = 0;
 
+/// Leaves the functions empty that come when nobody waits for the code any more: no exception may pass LLVM.
+class LeaveOut : public llvm::FunctionPass {
+ public:
+  explicit LeaveOut(const std::function<bool()>& is_over) : FunctionPass(id), is_over_(is_over) {}
+
+  bool runOnFunction(llvm::Function& function) override {
+    if (!is_over_ || !is_over_()) return false;
+    for (llvm::BasicBlock& block : function) block.dropAllReferences();
+    while (!function.empty()) function.begin()->eraseFromParent();
+    llvm::BasicBlock* const block = llvm::BasicBlock::Create(function.getContext(), "", &function);
+    new llvm::UnreachableInst(function.getContext(), block);
+    return true;
+  }
+
+ private:
+  static char id;
+  const std::function<bool()>& is_over_;
+};
+
+char LeaveOut::id = 0;
+
 /// Keeps errors, where LLVM would end the process by itself.
 struct Listener final : llvm::DiagnosticHandler {
   explicit Listener(std::string& found) : errors(found) {}
@@ -78,7 +100,8 @@ void verify(const llvm::Module& module) {
     throw base::InternalError("codegen: LLVM's verifier: " + stream.str() + "\n" + text_of(module));
 }
 
-std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
+std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind,
+                      const std::function<bool()>& is_over) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
@@ -88,6 +111,7 @@ std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::
   llvm::TargetPassConfig* const config = generator.createPassConfig(passes);
   config->setDisableVerify(true);
   config->insertPass(&llvm::TwoAddressInstructionPassID, new AllocateQuickly);
+  passes.add(new LeaveOut(is_over));
   passes.add(config);
   passes.add(info);
   bool failed = config->addISelPasses();

@@ -3,6 +3,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <functional>
 #include <string>
 
 /// The last steps of every target.
@@ -15,8 +16,9 @@ std::string text_of(const llvm::Module& module);
 void verify(const llvm::Module& module);
 
 /// Selects instructions: the bytes of an object, or the text of assembly (for GPUs: of PTX). The module is
-/// not fit for use afterwards.
-std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind);
+/// not fit for use afterwards. Once `is_over`, what is left of it is left out: the result is of no use.
+std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind,
+                      const std::function<bool()>& is_over = {});
 
 /// The same for a device, where LLVM may find that it has no code for something: throws base::InternalError
 /// with its words then.

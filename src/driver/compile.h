@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <span>
 #include <string>
 
@@ -16,6 +17,7 @@ struct CompileOptions {
   codegen::Options codegen;
   bool run_passes = true;     ///< false: the module is at the loop stage, and is compiled as it stands
   bool want_outside = false;  ///< list what is called of the embedding program, for code that stands alone
+  const std::atomic<bool>* stop = nullptr;  ///< set once nobody waits for the code, see ir::Module::heed
 };
 
 /// A call that the embedding program makes for the code.

@@ -87,6 +87,7 @@ Program::Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry)
 
 CompileResult Program::compile(const CompileOptions& options, Report& report) const {
   const std::unique_ptr<ir::Module> copy = module_->clone();  // the passes replace functions
+  copy->heed(options.stop);
   const ir::FunctionId entry = base::known(copy->find(signature().name));
   return driver::compile(*copy, {&entry, 1}, options, report);
 }

@@ -140,12 +140,6 @@ Value Evaluator::load_global(const std::string& name, nb::handle e) {
   return Static{found};
 }
 
-namespace {
-
-/// The arguments that a partial function holds, if some of them are not known by their values.
-
-}  // namespace
-
 Value Evaluator::outside(const nb::object& owner, const std::string& name, const nb::object& object,
                          const std::string& what, nb::handle e) {
   if (const Value* known = captured(owner.ptr(), name)) return *known;

@@ -76,6 +76,7 @@ void run_on_all(ir::Module& module, const Pass& pass, const base::Machine& machi
     const ir::FunctionId id(i);
     const ir::Function* const function = module.function(id);
     if (function == nullptr) continue;
+    module.go_on();
     if (auto made = pass.run(*function, machine)) module.define(id, std::move(made));
   }
 }

@@ -201,6 +201,38 @@ print(np.array_equal(long(np.arange(5.0)), wanted, equal_nan=True))
     assert interrupt(program(tmp_path, after.replace("{{", "{").replace("}}", "}")), after=0.4) == expected
 
 
+def test_ctrl_c_ends_what_is_being_compiled(tmp_path):
+    """In the frontend, which has the GIL, and in the passes; what follows is compiled, and the thread is gone."""
+    after = r"""
+def made(name, line, count):
+    text = f"def {name}(x):\n" + "".join(line.format(i) for i in range(count)) + "    return x\n"
+    scope = {"np": np}
+    exec(compile(text, f"<{name}>", "exec"), scope)
+    scope[name].__ingot_source__ = text
+    return scope[name]
+
+def tasks():
+    return len(os.listdir("/proc/self/task"))
+
+frontend = made("frontend", "    x = np.sort(x) + np.median(x) + {}\n", 5000)
+passes = made("passes", "    x[1:] = x[:-1] * {} + np.sin(x[1:])\n", 5000)
+small = made("small", "    x = np.sort(x) + {}\n", 2)
+before = tasks()
+for function in (frontend, passes):
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    try:
+        ingot.jit(function)(np.arange(5.0))
+    except KeyboardInterrupt:
+        start = time.monotonic()
+        ingot.jit(small)(np.arange(5.0))  # waits for what is being compiled
+        while tasks() > before and time.monotonic() - start < 20:
+            time.sleep(0.01)
+        print(time.monotonic() - start < 20)
+"""
+    out, error = program(tmp_path, after).communicate(timeout=100)
+    assert (out, error) == ("True\nTrue\n", "")
+
+
 def test_what_a_handler_raises_while_compiling_is_no_part_of_the_program(tmp_path):
     after = LONG + """
 def handler(*_):
