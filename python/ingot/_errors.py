@@ -34,16 +34,22 @@ class LibraryError(DeviceError):
         return LibraryError, (str(self), self.status)
 
 
+Site = tuple[str, int, int, int, str]
+"""A place of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
+
+
 class Demanded(Exception):
     """Compiling needs something of the argument of this number; never leaves the package.
 
     What that is: its "value", the "lengths" of its arrays, or the "letters" of its texts; of no argument: texts that are known.
+    `sites` are where.
     """
 
-    def __init__(self, argument: int, what: str):
+    def __init__(self, argument: int, what: str, sites: tuple[Site, ...]):
         super().__init__(argument, what)
         self.argument = argument
         self.what = what
+        self.sites = sites
 
 
 class Captured(Exception):
@@ -63,9 +69,6 @@ class Used(Exception):
         self.type = type
         self.names = names
 
-
-Site = tuple[str, int, int, int, str]
-"""A place of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
 
 _MOST_CALLERS = 3
 

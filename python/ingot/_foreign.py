@@ -62,6 +62,8 @@ def words(description: tuple) -> str:
         return "a list of more than 16 elements"
     if kind is dict:
         return "a dict of more than 16 elements, or with keys that are neither numbers nor texts"
+    if kind is tuple:
+        return "a tuple in tuples of more than 10 000 values"
     if dtype is None:
         return f"an argument of type {kind.__module__}.{kind.__qualname__}"
     if ndim > 16:

@@ -383,7 +383,7 @@ class Function(Base[P, R_co]):
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
             if self.most_values is not None and len(seen) > self.most_values:
-                name = [*self._names, *(n if n.isidentifier() else "a captured variable" for _, n in self._captures())][i]
+                name = self._name_of(i)
                 raise self._refusal(
                     name,
                     f"more than {self.most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
@@ -393,18 +393,15 @@ class Function(Base[P, R_co]):
             try:
                 key = arguments.key
                 program = self._lowering(key)()
-            except Demanded as demand:
-                self._settle(demand)
+            except (Demanded, Used, Captured) as wanted:
+                is_known = self._is_described(wanted)
+                if not is_known:
+                    self._describe_more(wanted)
                 arguments = self._describe(values)
-                why = self.WHY[demand.what]
-                continue
-            except Used as used:
-                self._describe_attributes(used.type, used.names)
-                arguments = self._describe(values)
-                continue
-            except Captured as captured:
-                self._capture(captured.owner, captured.name)
-                arguments = self._describe(values)
+                if is_known and arguments.key == key:  # else it became known after these were described
+                    raise self._asked_again(wanted) from None
+                if isinstance(wanted, Demanded):
+                    why = self.WHY[wanted.what]
                 continue
             except UnsupportedError:
                 self._opens_texts = True  # for arguments of other types
@@ -418,8 +415,39 @@ class Function(Base[P, R_co]):
             self._add(specialisation)
             return specialisation, arguments
 
-    def _settle(self, demand: Demanded) -> None:
+    def _is_described(self, wanted: Demanded | Used | Captured) -> bool:
+        """Whether arguments are described with what compiling needs. So asking ends: nothing is described twice."""
+        if isinstance(wanted, Used):
+            return set(wanted.names) <= set(self._attributes().get(wanted.type, ()))
+        if isinstance(wanted, Captured):
+            return any(owner is wanted.owner and name == wanted.name for owner, name in self._captures())
+        if wanted.what == "letters":
+            return not self._opens_texts or wanted.argument in self._opened
+        return wanted.argument in (self._measured if wanted.what == "lengths" else self._demanded())
+
+    def _describe_more(self, wanted: Demanded | Used | Captured) -> None:
         """Has arguments described with what compiling needs of them."""
+        if isinstance(wanted, Used):
+            self._describe_attributes(wanted.type, wanted.names)
+        elif isinstance(wanted, Captured):
+            self._capture(wanted.owner, wanted.name)
+        else:
+            self._settle(wanted)
+
+    def _asked_again(self, wanted: Demanded | Used | Captured) -> Exception:
+        """What is raised where compiling asks for what it has been told."""
+        if isinstance(wanted, Demanded):
+            name = self._name_of(wanted.argument) if wanted.argument >= 0 else "a string"
+            what = f"`{name}`, of which the {wanted.what} must be known here when compiling,"
+            return _errors.unsupported(wanted.sites, what, "use a constant, or a number that is an argument")
+        asked = f"attributes of {wanted.type.__name__}" if isinstance(wanted, Used) else f"`{wanted.name}`, which stands outside,"
+        return _errors.InternalError(f"`{self.__name__}`: {asked} are asked for again")
+
+    def _name_of(self, argument: int) -> str:
+        """Of an argument or of what is captured."""
+        return [*self._names, *(n if n.isidentifier() else "a captured variable" for _, n in self._captures())][argument]
+
+    def _settle(self, demand: Demanded) -> None:
         if demand.what == "letters":
             self._opens_texts = demand.argument >= 0 and demand.argument not in self._fixed  # else texts are used in ways that need them known
             self._opened = self._opened | {demand.argument} if self._opens_texts else set()

@@ -491,9 +491,9 @@ NB_MODULE(_core, m) {
       const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
       set_error(error);
     } catch (const frontend::Demand& demand) {
-      const nb::object error = errors.attr("Demanded")(demand.argument, demand.of_letters   ? "letters"
-                                                                        : demand.of_lengths ? "lengths"
-                                                                                            : "value");
+      const char* const what = demand.of_letters ? "letters" : demand.of_lengths ? "lengths" : "value";
+      const std::vector<base::Site> sites{{demand.place, ""}};
+      const nb::object error = errors.attr("Demanded")(demand.argument, what, tuple_of(sites));
       set_error(error);
     } catch (const frontend::Uses& uses) {
       const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));

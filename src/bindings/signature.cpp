@@ -33,6 +33,8 @@ using base::DType;
 
 constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
 
+constexpr size_t kMostWords = 10'000;  ///< of a description that has more tuples
+
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
 constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
@@ -354,6 +356,8 @@ bool Signature::other(PyObject* value, const Path& path) {
     return describe_value(slice->start, inside) && describe_value(slice->stop, inside) &&
            describe_value(slice->step, inside);
   }
+  // A tuple that holds one tuple twice, and so on, is told as often as it is reached.
+  if (PyTuple_CheckExact(value) && words_.size() > kMostWords) return foreign(value);
   if (PyTuple_CheckExact(value)) {
     words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
     return sequence(value, path);

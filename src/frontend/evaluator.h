@@ -7,71 +7,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/effort.h"
+#include "frontend/lowered.h"
 #include "frontend/registry.h"
 #include "frontend/value.h"
 #include "ir/builder.h"
 
 namespace ingot::frontend {
-
-/// What an argument is, as the caller's signature says: nested tuples `("scalar", kind)`, `("array", dtype,
-/// rank, writable, alias set, layout ("C", "F", or "A" for any), axes of length 1 as bits)`, `("static",
-/// object)`, `("tuple", parts)`, `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`,
-/// `("same", number of a container)`, `("named", class, parts)` for namedtuples, `("object", class, names,
-/// parts)` for instances with the attributes `names`, each described or `("absent",)`, `("fields", holder,
-/// dtype, array)` for records, `("foreign", type, dtype, rank, alias set)` for what compiled code does not
-/// have (arrays of an alias set other than 0 have a leaf of their shape).
-using Description = nb::tuple;
-
-/// What came from outside and must still be so at each call: `owner` (a module's dict, a cell) gives
-/// `expected` under `name`. `in_class`: the owner is a class, and it or its bases hold that itself.
-struct Guard {
-  nb::object owner;
-  std::string name;
-  nb::object expected;
-  bool in_class = false;
-};
-
-/// A call out of compiled code, and the description of its arguments, whose leaves are the `host` node's.
-struct HostSite {
-  nb::object function, arguments;
-};
-
-/// A function as IR, with what its caller needs to know.
-struct Lowered {
-  ir::FunctionId function;
-  nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
-  std::vector<Guard> guards;
-  std::vector<HostSite> hosts;
-  std::vector<nb::object> linked;  ///< the functions of `cuda.declare_device` that are called
-  bool writes = false;             ///< into containers of the caller: their cells follow the other arguments
-  nb::tuple layouts;  ///< by container of the caller: the names that its cells stand for; None: its own keys
-  nb::list errors;    ///< of what exceptions are made, by the attribute `made` of `raise` and `check`
-};
-
-/// Control does not go on from here: the current region has ended, or was suspended.
-struct Diverged {};
-
-/// A fact that contradicts an earlier part of the evaluation, which is done again.
-struct Demand {
-  std::string loop;   ///< the key of a loop to unroll; empty: none
-  int argument = -1;  ///< an argument whose numbers are to be known statically
-  base::Place place;
-  bool of_lengths = false;  ///< ... whose short last axes are
-  bool of_letters = false;  ///< ... whose texts are to be described as letters; -1: no text is to be
-};
-
-/// An array or container (or a number that keeps changing) outside, which is to be a hidden argument: what
-/// holds it - a dict, cell (no name), tuple (its place) or object with attributes - and its name there.
-struct Capture {
-  nb::object owner;
-  std::string name;
-};
-
-/// Attributes of a class whose values must be known for all of its instances that the caller gave.
-struct Uses {
-  nb::object type;
-  nb::list names;
-};
 
 /// What a class or its bases hold under a name, as it stands there; invalid: nothing. Runs no code.
 nb::object lookup(nb::handle type, const std::string& name);
@@ -109,7 +51,7 @@ class Evaluator {
  private:
   Lowered lower_with_facts(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
-  Value container_parameter(const nb::tuple& description, const std::string& name, int argument);
+  Value container_parameter(const nb::tuple& description, const std::string& name, int number, bool is_named);
   friend class Registry;
   struct Axis;
   struct Frame;
@@ -237,6 +179,10 @@ class Evaluator {
   std::vector<NodeId> add_parameters(const Routine& routine, std::span<const ir::Type> types);
   /// A call of a function with the mark of a routine: one for each shape of what is passed.
   Value call_marked(const Frame& frame, State key, bool reports, nb::handle node);
+  /// Whether a function of the user's has been inlined so often that its calls grow too large.
+  bool is_called_often(const Frame& frame);
+  /// A call of such a function, as if it had the mark; none: it is inlined all the same.
+  std::optional<Value> call_frequent(const Frame& frame, State key, bool reports, nb::handle node);
   Routine& new_routine(const Frame& frame, State key, bool reports, bool is_exact = false);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
   /// A hidden argument, which a routine is passed once it has been asked for; null: there is none.
@@ -408,6 +354,7 @@ class Evaluator {
   Value eval_item(const Value& container, const Value& index, nb::handle e);
   Value eval_call(nb::handle e);
   Value eval_tuple(nb::handle e);
+  void need_small(const Value& tuple, nb::handle node);  ///< refuses one of too many values
   Value eval_list(nb::handle e);
   Value eval_dict(nb::handle e);
   Value eval_slice(nb::handle e);
@@ -566,8 +513,9 @@ class Evaluator {
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
   void need_index_sized(const Value& index);  ///< else raises IndexError as Python's sequences do
-  /// The loop or argument that a number is made of and that can be known when compiling.
-  std::optional<Demand> source_of(NodeId number, nb::handle node) const;
+  /// The loop or argument that a number is made of and that can be known when compiling. `is_last`: numbers
+  /// in dicts and instances, too, of which others change from call to call.
+  std::optional<Demand> source_of(NodeId number, nb::handle node, bool is_last = false) const;
   void settle(Conflict& conflict, NodeId condition) const;
   void demand(NodeId number, nb::handle node);  ///< asks for what it is made of, where that can be known
   nb::object require_static(const Value& value, const char* what, nb::handle node);
@@ -855,6 +803,8 @@ class Evaluator {
   /// Evaluates what `finally` stands between here and a label.
   void run_finals(size_t outside);
   base::Place place_of(nb::handle node) const;
+  /// Counts a statement or expression that is about to be evaluated; refuses what grows without end.
+  void step(nb::handle node);
 
   // leaving.cpp
   [[noreturn]] void raise_uncaught(const Error& error);
@@ -877,7 +827,8 @@ class Evaluator {
   std::pair<nb::tuple, nb::object> describe_error(const Error& error, Outward& outward);
 
   // lower.cpp
-  Value parameter(const nb::tuple& description, const std::string& name, int argument);
+  /// `number`: of the argument whose part it is; -1: none. `is_named`: in a dict or an instance.
+  Value parameter(const nb::tuple& description, const std::string& name, int number, bool is_named = false);
   /// What leaves the function: its leaves, and by their numbers the objects that are described, in order.
   struct Outward {
     std::vector<NodeId> leaves;
@@ -918,6 +869,7 @@ class Evaluator {
   ir::Module& module_;
   ir::Relaxations relaxations_;
   std::unique_ptr<ir::Builder> builder_;
+  Effort effort_;
   State state_;
   Frame* frame_ = nullptr;
   uint32_t next_object_ = 1;
@@ -937,7 +889,9 @@ class Evaluator {
   Captures captured_;                                   ///< that this function has
   Captures given_captures_;                             ///< that the entry has
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
-  std::unordered_map<uint32_t, int> unmeasured_;        ///< ... of arrays, whose lengths could be known
+  std::unordered_map<uint32_t, int>
+      named_arguments_;                           ///< ... in dicts and instances: the last to be asked for
+  std::unordered_map<uint32_t, int> unmeasured_;  ///< ... of arrays, whose lengths could be known
   /// What has been unrolled so far.
   struct Unrolling {
     size_t depth = 0;  ///< of loops that are being unrolled now

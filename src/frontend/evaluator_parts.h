@@ -146,6 +146,13 @@ struct Evaluator::Frame {
   const Frame* home() const { return consumer == nullptr ? this : caller->home(); }
 };
 
+/// What a call of a routine passes: arguments and what they lead to, under formal numbers.
+struct Evaluator::Passed {
+  State state;
+  std::vector<uint32_t> objects;  ///< the caller's, by formal number
+  std::vector<uint32_t> arrays;
+};
+
 /// A function of the IR that one of Python's has become, see recursion.cpp.
 struct Evaluator::Routine {
   Frame frame;
@@ -155,6 +162,7 @@ struct Evaluator::Routine {
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
   std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
   std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
+  std::map<uint32_t, int> named_arguments{};                  ///< the same
   std::vector<ir::ParameterInfo> forms{};  ///< what is known of the slots of `key`; of one that is exact
   std::map<uint32_t, int> unmeasured{};    ///< the same; of one that is exact
   std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; of one that is exact

@@ -3,6 +3,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
+#include "frontend/known_sizes.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -63,6 +64,7 @@ Value Evaluator::eval_open(nb::handle e) {
   const std::string name = class_of(e);
   const auto method = kSteps.find(name);
   const Here here(*this, e);
+  step(e);
   if (method == kSteps.end())
     unsupported(e, "the expression `" + as_written(e) + "`", "write it with loops, calls and operators");
   try {
@@ -299,7 +301,17 @@ std::vector<Value> Evaluator::eval_elements(nb::handle elements) {
   return values;
 }
 
-Value Evaluator::eval_tuple(nb::handle e) { return Tuple{eval_elements(e.attr("elts"))}; }
+Value Evaluator::eval_tuple(nb::handle e) {
+  Value tuple = Tuple{eval_elements(e.attr("elts"))};
+  need_small(tuple, e);
+  return tuple;
+}
+
+void Evaluator::need_small(const Value& tuple, nb::handle node) {
+  if (const std::string large = too_large(tuple); !large.empty())
+    unsupported(node, large, "use an array, or lists, which are held and not copied");
+}
+
 Value Evaluator::eval_list(nb::handle e) {
   const auto is_starred = [](nb::handle element) { return class_of(element) == "Starred"; };
   if (std::ranges::any_of(nb::list(e.attr("elts")), is_starred)) {

@@ -359,7 +359,8 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
     if (!iterable.is<Generator>() && !iterable.is<Iterator>() && row_of(iterable) == nullptr) throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
-    if (!state_.heap.at(list.as<Reference>()->object).conflict.empty()) throw refusal;
+    const Reference* known = list.as<Reference>();  // else it stands in a pool
+    if (known != nullptr && !state_.heap.at(known->object).conflict.empty()) throw refusal;
     return list;
   }
 }

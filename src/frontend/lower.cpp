@@ -20,7 +20,8 @@ constexpr uint32_t kUnnumbered = 0x4000'0000;  ///< with the number of its node:
 
 }  // namespace
 
-Evaluator::Evaluator(const Registry& registry, ir::Module& module) : registry_(registry), module_(module) {}
+Evaluator::Evaluator(const Registry& registry, ir::Module& module)
+    : registry_(registry), module_(module), effort_(module) {}
 Evaluator::~Evaluator() = default;
 
 Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
@@ -42,6 +43,14 @@ base::Place Evaluator::place_of(nb::handle node) const {
   const auto number = [&](const char* name) { return nb::cast<uint32_t>(at.attr(name)); };
   const uint32_t end = number("end_lineno") == number("lineno") ? number("end_col_offset") : 0;
   return {module_.text(frame_->file), number("lineno"), number("col_offset"), end};
+}
+
+void Evaluator::step(nb::handle node) {
+  if (effort_.step()) return;
+  unsupported(
+      node,
+      "what grows to more than 2 000 000 steps when compiling: calls in calls, or loops that are unrolled,",
+      "use loops over arrays or ranges of run time, and call fewer functions");
 }
 
 void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
@@ -142,7 +151,8 @@ void Evaluator::raise_host_error(nb::python_error& error) {
   raise_object(value);
 }
 
-Value Evaluator::parameter(const nb::tuple& description, const std::string& name, int argument) {
+Value Evaluator::parameter(const nb::tuple& description, const std::string& name, int number, bool is_named) {
+  const int argument = is_named ? -1 : number;
   const std::string tag = text_of(description[0]);
   if (tag == "static") {
     if (PyUnicode_CheckExact(nb::handle(description[1]).ptr()) && argument >= 0)
@@ -156,7 +166,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
   if (tag == "slice") {
     std::array<Value, 3> ends;
     for (size_t i = 0; i < 3; ++i)
-      ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, argument);
+      ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, number, is_named);
     return Slice{share(std::move(ends))};
   }
   if (tag == "foreign") {
@@ -177,14 +187,14 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
     if (const std::optional<DType> dtype = base::dtype_from_numpy(numpy_name)) kind = Kind(*dtype);
     const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {.name = name});
-    if (argument >= 0) scalar_arguments_[node.index] = argument;
+    if (number >= 0) (is_named ? named_arguments_ : scalar_arguments_)[node.index] = number;
     return Scalar{kind, node};
   }
   if (tag == "array") {
     const DType dtype = base::known(base::dtype_from_numpy(text_of(description[1])));
     const bool writable = nb::cast<bool>(description[3]);
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
-    const int number = static_cast<int>(builder_->function().parameters().size());
+    const int place = static_cast<int>(builder_->function().parameters().size());
     const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
     const int64_t last = description[7].is_none() ? 0 : nb::cast<int64_t>(description[7]);
     std::optional<uint32_t> ones;
@@ -201,7 +211,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     return Array{.type = type,
                  .node = node,
                  .access = writable ? Access::Writable : Access::ReadOnly,
-                 .argument = number,
+                 .argument = place,
                  .object = next_object_++,
                  .owns = true};
   }
@@ -213,13 +223,14 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     if (known == state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
     return Reference{id};
   }
-  return container_parameter(description, name, argument);
+  return container_parameter(description, name, number, is_named);
 }
 
-Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name, int argument) {
+Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name, int number,
+                                     bool is_named) {
   const std::string tag = text_of(description[0]);
   const bool is_tuple = tag == "tuple" || tag == "named";
-  if (!is_tuple && tag != "list") argument = -1;
+  is_named = is_named || (!is_tuple && tag != "list");
   HeapObject object{.type = HeapObject::Type::List, .values = {}, .keys = {}};
   uint32_t id = 0;
   if (!is_tuple) {
@@ -232,8 +243,9 @@ Value Evaluator::container_parameter(const nb::tuple& description, const std::st
     const bool is_absent = text_of(described[0]) == "absent";
     object.absent.push_back(is_absent);
     object.values.push_back(
-        is_absent ? Value(Unbound{})
-                  : parameter(described, name + "." + std::to_string(object.values.size()), argument));
+        is_absent
+            ? Value(Unbound{})
+            : parameter(described, name + "." + std::to_string(object.values.size()), number, is_named));
   }
   if (tag == "tuple") return Tuple{std::move(object.values)};
   if (tag == "named") return Tuple{std::move(object.values), nb::borrow<nb::object>(description[1])};
@@ -719,11 +731,13 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
 Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
                               const nb::tuple& captures) {
   state_ = {};
+  effort_.begin();
   derivative_starts_.clear();
   derivatives_.clear();
   solutions_.clear();
   loop_indices_.clear();
   scalar_arguments_.clear();
+  named_arguments_.clear();
   unmeasured_.clear();
   text_arguments_.clear();
   unrolling_ = {};

@@ -6,8 +6,17 @@
 // in memory; a call never widens what is passed. So it is compiled as if it was inlined, which the pass
 // `inline` does. A recursion that stands in one of them is as any other. Only exact routines that are
 // recursive are evaluated until their results settle, and only these report that the stack is used up.
+//
+// So does a function of the user's that has been inlined often: what calls grow to when each of them is
+// written out is else exponential in their depth.
 
 namespace ingot::frontend {
+
+namespace {
+
+constexpr size_t kMostFrequent = 16;  ///< functions of the IR that one becomes which is called often
+
+}  // namespace
 
 bool Evaluator::is_same_shape(const State& a, const State& b) const {
   const auto is_same_name = [this](const nb::object& x, const nb::object& y) {
@@ -20,6 +29,42 @@ bool Evaluator::is_same_shape(const State& a, const State& b) const {
                   one.leaves == other.leaves && one.is_mapping == other.is_mapping &&
                   std::ranges::equal(one.keys, other.keys, is_same_name);
          });
+}
+
+bool Evaluator::is_called_often(const Frame& frame) {
+  if (frame_ == nullptr || launch_ != nullptr || !walks_.empty() || module_of(frame).starts_with(kLibrary))
+    return false;
+  for (const Frame* at = frame_; at != nullptr; at = at->caller)
+    if (at->axis) return false;  // its calls may meet those of other lanes
+  return effort_.is_called_often(frame.node.ptr());
+}
+
+std::optional<Value> Evaluator::call_frequent(const Frame& frame, State key, bool reports, nb::handle node) {
+  const std::function<bool(const Value&)> is_passed = [&](const Value& value) {
+    const Foreign* f = value.as<Foreign>();
+    return !value.is<Generator>() && (f == nullptr || f->shape == nullptr) &&
+           std::ranges::all_of(parts_of(value), is_passed);
+  };
+  const Passed given = passed(frame.arguments);
+  for (const auto& [name, value] : given.state.locals)
+    if (!is_passed(value)) return std::nullopt;
+  for (const auto& [id, object] : given.state.heap)
+    if (!std::ranges::all_of(object.values, is_passed)) return std::nullopt;
+  const State shape = shape_of(given.state, [](NodeId) { return false; });
+  size_t made = 0;
+  bool is_known = false;
+  for (const Routine& routine : routines_) {
+    if (!routine.is_exact || routine.is_forgotten || !is_same_function(routine.frame, frame)) continue;
+    ++made;
+    is_known = is_known || is_same_shape(routine.key, shape);
+  }
+  if (!is_known && made >= kMostFrequent) return std::nullopt;
+  try {
+    return call_marked(frame, std::move(key), reports, node);
+  } catch (const base::Unsupported&) {
+    effort_.inline_always(frame.node.ptr());  // where it is refused, too, if that has another reason
+  }
+  throw Again{};
 }
 
 /// What is known of the slots of a shape here: of arrays, how they lie in memory and which axes are short.
@@ -62,6 +107,8 @@ std::vector<size_t> Evaluator::slots_of_arguments(const State& entry) {
 void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId operand) {
   const auto known = scalar_arguments_.find(operand.index);
   if (known != scalar_arguments_.end()) routine.scalar_arguments[parameter] = known->second;
+  const auto named = named_arguments_.find(operand.index);
+  if (named != named_arguments_.end()) routine.named_arguments[parameter] = named->second;
   if (!routine.is_exact) return;
   const auto measured = unmeasured_.find(operand.index);
   if (measured != unmeasured_.end()) routine.unmeasured[parameter] = measured->second;

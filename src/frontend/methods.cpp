@@ -1,3 +1,4 @@
+#include "frontend/known_sizes.h"
 #include "frontend/rows.h"
 
 // The methods of lists, dicts and texts. What a change of structure does, and what it raises, is found by
@@ -76,6 +77,8 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
                              std::vector<Value> added, nb::handle node) {
   const std::vector<Value> before = contents(list, node).values;
   need_own(state_.heap.at(list.object), node);
+  if (before.size() + added.size() > kMostElements)
+    unsupported(node, "a list of more than 20 000 elements", "use an array");
   for (Value& value : added) {
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
     if (holds(value, list.object)) unsupported(node, "a container that holds itself", "use another one");
@@ -358,6 +361,10 @@ Value Evaluator::static_method(const Static& self, const std::string& name, Call
   for (const Value& value : call.positional) given.append(host_of(value));
   nb::dict named;
   for (const auto& [key, value] : call.keywords) named[key.c_str()] = host_of(value);
+  if (PyUnicode_Check(self.object.ptr()) || PyBytes_Check(self.object.ptr())) {
+    if (const std::string large = too_large_by_method(self.object, name, given); !large.empty())
+      unsupported(call.node, large, "use a smaller one, or make it an argument");
+  }
   try {
     return static_value(attribute(self.object, name.c_str())(*nb::tuple(given), **named));
   } catch (nb::python_error& error) {

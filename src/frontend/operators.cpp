@@ -3,6 +3,7 @@
 
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
+#include "frontend/known_sizes.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -37,23 +38,6 @@ Op mirrored(Op op) {
     case Op::greater_equal: return Op::less_equal;
     default: return op;
   }
-}
-
-/// The most bits that an int which is known when compiling may have.
-constexpr double kMostBits = 1e6;
-
-/// How many bits a power or a shifted int may have; 0: the operation is another.
-double bits_of_result(const std::string& ast, const Value& a, const Value& b) {
-  const nb::object number = a.as<Static>()->object;
-  const nb::object by = b.as<Static>()->object;
-  if ((ast != "Pow" && ast != "LShift") || !PyLong_Check(number.ptr()) || !PyLong_Check(by.ptr())) return 0;
-  const double times = PyLong_AsDouble(by.ptr());
-  const bool is_huge = PyErr_Occurred() != nullptr;
-  PyErr_Clear();
-  const auto own = nb::cast<double>(number.attr("bit_length")());
-  if (own == 0 || (ast == "Pow" && own == 1)) return 0;
-  if (is_huge) return by < nb::int_(0) ? 0 : std::numeric_limits<double>::infinity();
-  return ast == "Pow" ? own * times : own + times;
 }
 
 /// `a op b`, where a lies on this side of b: above it for 1.
@@ -128,8 +112,9 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   };
   const bool is_own = ast == "Pow" && (is_inexact(a) || is_inexact(b));
   if (a.is<Static>() && b.is<Static>() && !is_own) {
-    if (bits_of_result(ast, a, b) > kMostBits)
-      unsupported(node, "an int of more than a million bits", "use floats");
+    const std::string large = too_large_by(ast, a.as<Static>()->object, b.as<Static>()->object);
+    if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
+    if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
     try {
       return Static{imported("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
     } catch (nb::python_error& error) {
@@ -140,6 +125,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   if (a.is<Tuple>() && b.is<Tuple>() && ast == "Add") {
     Tuple joined{a.as<Tuple>()->members};
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
+    need_small(joined, node);
     return joined;
   }
   if (is_list(a) && is_list(b) && ast == "Add" && (growing(a) != nullptr || growing(b) != nullptr))
@@ -147,6 +133,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   if (is_list(a) && is_list(b) && ast == "Add") {
     std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
     const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
+    if (joined.size() + more.size() > kMostElements)
+      unsupported(node, "a list of more than 20 000 elements", "use an array");
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
@@ -166,11 +154,16 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     const std::optional<int64_t> times =
         static_int(Static{require_static(*count, "how often a sequence is repeated", node)});
     const std::vector<Value> once = elements_of(*sequence, node);
-    if (times && static_cast<int64_t>(once.size()) * std::max<int64_t>(*times, 0) > 20'000)
+    if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
       unsupported(node, "a list of more than 20 000 elements", "use an array");
     std::vector<Value> repeated;
-    for (int64_t i = 0; i < times.value_or(0); ++i) repeated.insert(repeated.end(), once.begin(), once.end());
-    if (sequence->is<Tuple>()) return Tuple{std::move(repeated)};
+    for (int64_t i = 0; !once.empty() && i < times.value_or(0); ++i)
+      repeated.insert(repeated.end(), once.begin(), once.end());
+    if (sequence->is<Tuple>()) {
+      Value tuple = Tuple{std::move(repeated)};
+      need_small(tuple, node);
+      return tuple;
+    }
     return new_list(std::move(repeated));
   }
   const std::optional<Kind> j = kind_of(a);

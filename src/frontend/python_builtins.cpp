@@ -1,5 +1,6 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
+#include "frontend/known_sizes.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -54,9 +55,9 @@ Value Evaluator::builtin_dict(Call& call) {
 
 Value Evaluator::builtin_sorted(Call& call) {
   const Value iterable = need(call, 0, "iterable");
-  const Reference list = *listed(iterable, call.node).as<Reference>();
-  if (growing(list) == nullptr) {
-    const std::vector<Value> values = contents(list, call.node).values;  // calls of a key replace the state
+  const Value list = listed(iterable, call.node);
+  if (const Reference* known = list.as<Reference>(); known != nullptr && growing(list) == nullptr) {
+    const std::vector<Value> values = contents(*known, call.node).values;  // calls of a key replace the state
     return new_list(sorted_values(values, call));
   }
   by_library("sort", {list}, call.node, call.keywords);
@@ -271,6 +272,8 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     if (!is_plain) return text_of_object(value, form, node);
   }
   if (value.is<Static>()) {
+    if (const std::string large = too_large_by_format(nb::str(form.c_str())); !large.empty())
+      unsupported(node, large, "use a smaller width");
     try {
       return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)};
     } catch (nb::python_error& error) {
@@ -302,6 +305,8 @@ Value Evaluator::joined_text(const std::vector<Value>& pieces) {
   std::string form;
   std::vector<Value> parts;
   for (const Value& piece : pieces) {
+    if (static_cast<double>(form.size()) > kMostCharacters)
+      unsupported(here_, kLargeText, "join fewer strings");
     if (const Text* t = piece.as<Text>()) {
       form += t->form;
       parts.insert(parts.end(), t->parts->begin(), t->parts->end());

@@ -155,14 +155,14 @@ bool hold_alike(const std::map<uint32_t, HeapObject>& a, const std::map<uint32_t
   });
 }
 
-}  // namespace
+/// How many values the containers and variables of a state hold.
+size_t values_in(const State& state) {
+  size_t size = 0;
+  for (const auto& [id, object] : state.heap) size += object.values.size();
+  return size;
+}
 
-/// What a call passes: arguments and what they lead to, under formal numbers.
-struct Evaluator::Passed {
-  State state;
-  std::vector<uint32_t> objects;  ///< the caller's, by formal number
-  std::vector<uint32_t> arrays;
-};
+}  // namespace
 
 /// The evaluator as it is at the beginning of another function, while it lives.
 class Evaluator::InRoutine {
@@ -176,6 +176,7 @@ class Evaluator::InRoutine {
         indices_(e.loop_indices_, {}),
         captured_(e.captured_, {}),
         arguments_(e.scalar_arguments_, {}),
+        named_(e.named_arguments_, {}),
         unmeasured_(e.unmeasured_, {}),
         conditions_(e.conditions_, {}),
         handlers_(e.handlers_, {}),
@@ -199,6 +200,7 @@ class Evaluator::InRoutine {
   Restored<std::unordered_map<uint32_t, std::string>> indices_;
   Restored<Captures> captured_;
   Restored<std::unordered_map<uint32_t, int>> arguments_;
+  Restored<std::unordered_map<uint32_t, int>> named_;
   Restored<std::unordered_map<uint32_t, int>> unmeasured_;
   Restored<std::vector<NodeId>> conditions_;
   Restored<std::vector<Catcher*>> handlers_;
@@ -343,7 +345,8 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
   const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
   const bool is_marked = frame_ != nullptr && has_attribute(frame.function, kMark);
-  if (active.empty() && !is_known && !is_marked) return std::nullopt;
+  const bool is_frequent = !is_marked && is_called_often(frame);
+  if (active.empty() && !is_known && !is_marked && !is_frequent) return std::nullopt;
   State key = key_of(passed(arguments).state);
   const bool reports = !handled_.empty() || std::ranges::any_of(handlers_, [](const Catcher* handler) {
     return handler->catches_some();
@@ -360,14 +363,22 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
   std::erase_if(active,
                 [&](const Frame* at) { return !is_same_call(key_of(passed(at->arguments).state), key); });
   if (active.empty()) {
-    if (!is_marked) return std::nullopt;
-    return call_marked(frame, std::move(key), reports, node);
+    if (is_marked) return call_marked(frame, std::move(key), reports, node);
+    return is_frequent ? call_frequent(frame, std::move(key), reports, node) : std::nullopt;
   }
   const auto are_alike = [this](const Value& a, const Value& b) {
     return !is_function(a) || !is_function(b) || same(a, b);
   };
-  const bool holds_others =
-      !hold_alike(passed(active.front()->arguments).state.heap, passed(arguments).state.heap, are_alike);
+  const State before = passed(active.front()->arguments).state;
+  const State now = passed(arguments).state;
+  const auto differs = [&](const auto& argument) {
+    const auto other = before.locals.find(argument.first);
+    return argument.second.template is<Scalar>() && other != before.locals.end() &&
+           !same(active.front()->arguments.at(argument.first), arguments.at(argument.first));
+  };
+  // Numbers of run time say when a recursion ends whose lists only grow.
+  const bool only_grows = values_in(now) > values_in(before) && std::ranges::any_of(now.locals, differs);
+  const bool holds_others = !hold_alike(before.heap, now.heap, are_alike) && !only_grows;
   if ((holds_others || ends_when_compiling(*active.front(), arguments)) && active.size() < kMostNested &&
       ++active.back()->repeats < kMostRepeats)
     return std::nullopt;
@@ -870,6 +881,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
   std::span<const NodeId> rest(parameters);
   state_ = fill(*routine.entry, rest);
   for (const auto& [parameter, argument] : routine.scalar_arguments) scalar_arguments_[parameter] = argument;
+  for (const auto& [parameter, argument] : routine.named_arguments) named_arguments_[parameter] = argument;
   for (const auto& [parameter, argument] : routine.unmeasured) unmeasured_[parameter] = argument;
   for (const auto& [parameter, loop] : routine.loop_indices) loop_indices_[parameter] = loop;
   for (const auto& [id, object] : state_.heap) pinned_.push_back(id);

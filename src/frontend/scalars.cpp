@@ -148,7 +148,7 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
   return integer;
 }
 
-std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const {
+std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool is_last) const {
   // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
   std::vector<NodeId> pending{number};
   while (!pending.empty()) {
@@ -159,6 +159,8 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const
       return Demand{loop->second, -1, place_of(node)};
     if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
       return Demand{{}, given->second, place_of(node)};
+    if (const auto given = named_arguments_.find(at.index); is_last && given != named_arguments_.end())
+      return Demand{{}, given->second, place_of(node)};
     const ir::Function& f = builder_->function();
     if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
       for (const NodeId operand : f.operands(at)) pending.push_back(operand);
@@ -167,12 +169,14 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node) const
 }
 
 void Evaluator::demand(NodeId number, nb::handle node) {
-  if (const std::optional<Demand> source = source_of(number, node)) throw Demand(*source);
+  if (const std::optional<Demand> source = source_of(number, node, frame_->of_library)) throw Demand(*source);
 }
 
 void Evaluator::settle(Conflict& conflict, NodeId condition) const {
   if (!condition || conflict.has_source()) return;
-  if (const std::optional<Demand> source = source_of(condition, here_)) {
+  // In the library a number decides what the result is (an axis); pools do not help there.
+  const bool is_last = frame_->of_library && conflict.pools.empty() && conflict.rows.empty();
+  if (const std::optional<Demand> source = source_of(condition, here_, is_last)) {
     conflict.loop = source->loop;
     conflict.argument = source->argument;
   }
@@ -185,9 +189,8 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
     for (const Value& member : t->members) members.append(require_static(member, what, node));
     return nb::tuple(members);
   }
-  if (const auto* s = value.as<Scalar>()) {
-    demand(s->node, node);
-  }
+  if (const auto* s = value.as<Scalar>())
+    if (const std::optional<Demand> source = source_of(s->node, node, true)) throw Demand(*source);
   unsupported(node, std::string(what) + " that is not known when compiling",
               "use a constant, an argument, or a loop over a constant range");
 }

@@ -36,6 +36,7 @@ void Evaluator::run(nb::handle s) {
   };
   const std::string name = class_of(s);
   const Here here(*this, s);
+  step(s);
   const auto method = kSteps.find(name);
   if (method == kSteps.end()) refuse_statement(s);
   try {

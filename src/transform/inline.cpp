@@ -37,7 +37,25 @@ class Callees {
     return is_inlined(callee) ? body : nullptr;
   }
 
+  /// Refuses calls whose bodies, with those of what they call, grow too large.
+  void need_small(const Function& caller, std::span<const NodeId> calls) {
+    int64_t sum = 0;
+    for (const NodeId call : calls) {
+      if (body_for(caller, call) != nullptr) sum += cost(callee_of(caller, call));
+      if (sum <= kMostGrown) continue;
+      base::Unsupported refusal(
+          module_.place(caller[call].span),
+          "a derivative of, or a prange loop around, calls that grow to more than 200 000 "
+          "operations when each of them is written out",
+          "call fewer functions there, or use loops");
+      refusal.sites = module_.sites(caller[call].span);
+      throw refusal;
+    }
+  }
+
  private:
+  static constexpr int64_t kMostGrown = 200'000;
+
   struct Known {
     size_t calls = 0;
     std::optional<int64_t> cost;
@@ -64,8 +82,8 @@ class Callees {
       if (const Function* const inner = body_for(body, node)) sum += cost(callee_of(body, node));
       else sum += ir::info(body.op(node)).cost;
     }
-    all_[id.index].cost = sum;
-    return sum;
+    all_[id.index].cost = std::min(sum, kMostGrown + 1);
+    return *all_[id.index].cost;
   }
 
   const ir::Module& module_;
@@ -131,6 +149,7 @@ std::unique_ptr<Function> with_bodies(const Function& function, bool any_cost) {
     if (function.op(NodeId(i)) == Op::call) calls.emplace_back(i);
   if (calls.empty()) return nullptr;
   Callees callees(function.module(), any_cost);
+  if (any_cost) callees.need_small(function, calls);
   const auto stays = [&](NodeId call) { return callees.body_for(function, call) == nullptr; };
   return std::ranges::all_of(calls, stays) ? nullptr : Inliner(function, callees).run();
 }

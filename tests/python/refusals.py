@@ -446,6 +446,8 @@ a variable that may be unbound or None changes its type
 a loop whose variables do not settle on their types
 walking a … beside something of unknown length
 recursion whose arguments do not settle on their types
+what grows to more than 2 000 000 steps when compiling: calls in calls, or loops that are unrolled,
+a derivative of, or a prange loop around, calls that grow to more than 200 000 operations when each of them is written out
 a value that must be known when compiling
 the index of a …
 the keyword `…` when sorting

@@ -323,3 +323,41 @@ def test_lists_in_lists_that_are_refused():
         return len(rows)
 
     refused(of_the_caller, [1, 2], 3)
+
+
+def test_rows_are_copied_and_sorted_in_comprehensions():
+    """A copy of a row stands where its list is made: in the library, once for all rows."""
+
+    def built(n):
+        rows = []
+        for i in range(n):
+            row = []
+            for j in range(i):
+                row.append((7 * j) % 5)
+            rows.append(row)
+        return rows
+
+    def copied(n):
+        rows = built(n)
+        copies = [list(row) for row in rows]
+        copies[2].append(9)
+        return rows, copies, copies[1] is rows[1]
+
+    def sorts(n):
+        rows = built(n)
+        return [sorted(row) for row in rows], rows
+
+    def maps(n):
+        return list(map(list, built(n)))
+
+    def backwards(n):
+        return [sorted(row, reverse=True) for row in built(n)], [row[:] for row in built(n)], [row + [1] for row in built(n)]
+
+    def nested(n):
+        rows = [[j * i for j in range(i)] for i in range(n)]
+        return [list(row) for row in rows], [len(sorted(row)) for row in rows]
+
+    for function in (copied, sorts, maps, backwards, nested):
+        check(function, 5)
+    for function in (lambda rows: [list(r) for r in rows], lambda rows: [sorted(r) for r in rows], lambda rows: list(map(list, rows))):
+        check(function, [[3, 1, 2], [], [5, 4]])

@@ -505,3 +505,97 @@ def test_modules_named_like_numpy_are_guarded(monkeypatch):
     assert h() == (1,)
     own.L = (4, 5)
     assert h() == (4, 5)
+
+
+AXES = [0, 2]
+ORDER = (2, [0, 1])
+SETTINGS = {"axis": 1, "scale": 2.0}
+
+
+class Config:
+    axes = [1, 2]
+
+    def __init__(self, axis):
+        self.axis = axis
+        self.rest = [0, 1]
+
+
+CONFIG = Config(1)
+PICKED = [1]
+FUNCTIONS = (helper, scaled)
+
+
+def sums_along(x):
+    return np.sum(x, axis=AXES[0])
+
+
+def transforms(x):
+    return np.fft.fftn(x, axes=AXES).real.shape, np.transpose(x, (AXES[1], 0, 1))
+
+
+def calls_picked(x):
+    return FUNCTIONS[PICKED[0]](x)
+
+
+def sums_by_key(x):
+    return np.sum(x, axis=SETTINGS["axis"]) * SETTINGS["scale"]
+
+
+def sums_by_attribute(x):
+    return np.sum(x, axis=CONFIG.axis), np.sum(x, axis=CONFIG.rest[1])
+
+
+def sums_by_default(x, axes=AXES):
+    return np.sum(x, axis=axes[1])
+
+
+def sums_by_class(x):
+    return np.sum(x, axis=Config.axes[0])
+
+
+def sums_in_a_loop(x):
+    total = 0.0
+    for axis in AXES:
+        total += np.sum(x, axis=axis)[0, 0]
+    return total
+
+
+def test_elements_of_what_stands_outside_are_known_on_demand(monkeypatch):
+    """And make one specialisation a value, as those of arguments."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    places = [2]
+
+    def sums_by_cell(x):
+        return np.sum(x, axis=places[0])
+
+    functions = [sums_along, transforms, calls_picked, sums_by_key, sums_by_attribute, sums_by_default, sums_by_class]
+    for function in (*functions, sums_by_cell, sums_in_a_loop):
+        for mode in MODES:
+            compiled = jitted(function, mode)
+            assert difference(compiled(x), function(x)) is None
+            for container, key, value in (
+                (AXES, 0, 1),
+                (SETTINGS, "axis", 2),
+                (SETTINGS, "scale", 3.0),
+                (CONFIG.rest, 1, 0),
+                (Config.axes, 0, 0),
+                (PICKED, 0, 0),
+                (places, 0, 1),
+            ):
+                container[key], before = value, container[key]
+                try:
+                    assert difference(compiled(x), function(x)) is None, (function, key)
+                finally:
+                    container[key] = before
+                assert difference(compiled(x), function(x)) is None
+            with monkeypatch.context() as changed:
+                changed.setattr(CONFIG, "axis", 2)
+                assert difference(compiled(x), function(x)) is None
+            assert len(compiled.specialisations) <= 6  # the length of a short axis is another kind
+
+
+def test_what_is_known_already_is_not_asked_for_again():
+    def repeated(x):
+        return np.transpose(x, [AXES[0], AXES[1], 3 - AXES[0] - AXES[1]]), np.sum(x, axis=AXES[1])
+
+    check(repeated, np.arange(24.0).reshape(2, 3, 4))

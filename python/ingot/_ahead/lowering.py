@@ -157,6 +157,8 @@ class _Lowering:
             try:
                 return _ingot.with_room(self._lower, tuple(descriptions), captures)
             except Captured as captured:
+                if any(owner is captured.owner and name == captured.name for owner, name in self.captures):
+                    raise _errors.InternalError(f"what stands outside, `{captured.name}`, is asked for again") from None
                 self.captures.append((captured.owner, captured.name))
             except Demanded as demand:
                 name = self.names[demand.argument] if 0 <= demand.argument < len(self.names) else "an argument"

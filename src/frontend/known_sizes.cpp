@@ -1,0 +1,92 @@
+#include "frontend/known_sizes.h"
+
+#include <functional>
+#include <limits>
+#include <set>
+
+namespace ingot::frontend {
+
+namespace {
+
+constexpr double kMostBits = 1e6;       ///< of an int
+constexpr size_t kMostDigits = 6;       ///< of a width in a format
+constexpr size_t kMostParts = 100'000;  ///< of a tuple
+
+constexpr const char* kLargeInt = "an int of more than a million bits";
+
+bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()); }
+bool is_int(nb::handle object) { return PyLong_Check(object.ptr()); }
+
+/// As a float; one beyond these is infinite.
+double number(nb::handle integer) {
+  const double value = PyLong_AsDouble(integer.ptr());
+  if (PyErr_Occurred() == nullptr) return value;
+  PyErr_Clear();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return nb::cast<bool>(integer.attr("__lt__")(0)) ? -infinity : infinity;
+}
+
+double bits(nb::handle integer) { return nb::cast<double>(integer.attr("bit_length")()); }
+double length(nb::handle text) { return static_cast<double>(nb::len(text)); }
+
+double bits_of_result(const std::string& ast, nb::handle a, nb::handle b) {
+  const double own = bits(a);
+  if (ast == "Mult") return own + bits(b);
+  if (own == 0 || number(b) <= 0) return 0;
+  if (ast == "LShift") return own + number(b);
+  return ast == "Pow" && own > 1 ? own * number(b) : 0;
+}
+
+}  // namespace
+
+std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b) {
+  if (is_int(a) && is_int(b)) return bits_of_result(ast, a, b) > kMostBits ? kLargeInt : "";
+  double size = 0;
+  if (ast == "Mult" && is_text(a) && is_int(b)) size = length(a) * number(b);
+  if (ast == "Mult" && is_int(a) && is_text(b)) size = length(b) * number(a);
+  if (ast == "Add" && is_text(a) && is_text(b)) size = length(a) + length(b);
+  if (ast == "Mod" && is_text(a)) return too_large_by_format(a);
+  return size > kMostCharacters ? kLargeText : "";
+}
+
+std::string too_large_by_method(nb::handle self, const std::string& name, const nb::list& arguments) {
+  static const std::set<std::string> kWidening = {"center", "ljust", "rjust", "zfill", "expandtabs"};
+  if (name == "format") return too_large_by_format(self);
+  double size = 0;
+  if (kWidening.contains(name) && nb::len(arguments) > 0 && is_int(arguments[0])) size = number(arguments[0]);
+  if (name == "replace" && nb::len(arguments) > 1 && is_text(arguments[1]))
+    size = (length(self) + 1) * length(arguments[1]);
+  if (name == "join" && nb::len(arguments) == 1) {
+    for (const nb::handle part : arguments[0])
+      if (is_text(part)) size += length(self) + length(part);
+  }
+  return size > kMostCharacters ? kLargeText : "";
+}
+
+std::string too_large_by_format(nb::handle format) {
+  if (!PyUnicode_Check(format.ptr())) return {};
+  size_t digits = 0;
+  for (const char c : nb::cast<std::string>(nb::str(format))) {
+    digits = c >= '0' && c <= '9' ? digits + (digits > 0 || c != '0' ? 1 : 0) : 0;
+    if (digits > kMostDigits) return kLargeText;
+  }
+  return {};
+}
+
+std::string too_large(const Value& tuple) {
+  size_t count = 0;
+  const std::function<void(const Value&)> add = [&](const Value& value) {
+    const Tuple* t = value.as<Tuple>();
+    if (++count > kMostParts || t == nullptr) return;
+    for (const Value& member : t->members) {
+      add(member);
+      if (count > kMostParts) return;
+    }
+  };
+  add(tuple);
+  return count > kMostParts
+             ? "a tuple that holds more than 100 000 values, those of the tuples in it among them"
+             : "";
+}
+
+}  // namespace ingot::frontend
