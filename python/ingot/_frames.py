@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from . import _source
 from ._codes import function_of, inner_codes
 from ._errors import Site
+from ._parameters import bind, parameters_of
 
 
 class _NotKept:
@@ -88,22 +89,20 @@ def with_arguments(function: Any, shown: types.TracebackType, positional: tuple,
     is_own = (code.co_filename, code.co_firstlineno, code.co_name) == (own.co_filename, own.co_firstlineno, own.co_name)
     if not is_own or code.co_consts[-1] is not _NOT_KEPT:
         return shown
-    anew = _bound_anew(own)
-    given: Iterable = positional
-    if function._simple and not named and len(positional) == code.co_argcount:
-        if anew:
-            given = [_NOT_KEPT if name in anew else value for name, value in zip(code.co_varnames, positional)]
-    else:
-        try:
-            bound = function._parameters.bind(*positional, **named)
-        except TypeError:  # parameters are others than they were
-            return shown
-        bound.apply_defaults()
-        for name in anew & bound.arguments.keys():
-            kind = bound.signature.parameters[name].kind
-            bound.arguments[name] = (_NOT_KEPT,) if kind is kind.VAR_POSITIONAL else {} if kind is kind.VAR_KEYWORD else _NOT_KEPT
-        given, named = bound.args, bound.kwargs
-    frame = _frame(code, shown.tb_frame.f_globals, given, named)
+    try:
+        bound = bind(function.__ingot_function__, positional, named)
+    except TypeError:  # parameters are others than they were
+        return shown
+    parameters, anew = parameters_of(function.__ingot_function__), _bound_anew(own)
+    values = {name: _NOT_KEPT if name in anew else value for name, value in bound.items()}
+    given = [values.pop(name) for name in parameters.by_position]
+    if parameters.has_rest:
+        rest = values.pop(parameters.names[parameters.rest])
+        given += (_NOT_KEPT,) if rest is _NOT_KEPT else rest
+    if parameters.has_others:
+        others = values.pop(parameters.names[-1])
+        values |= {} if others is _NOT_KEPT else others
+    frame = _frame(code, shown.tb_frame.f_globals, given, values)
     return types.TracebackType(shown.tb_next, frame, shown.tb_lasti, shown.tb_lineno)
 
 

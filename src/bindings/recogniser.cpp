@@ -145,8 +145,8 @@ bool Recogniser::namedtuple(PyObject* value) {
 
 bool Recogniser::instance(PyObject* value, uint64_t count) {
   PyTypeObject* const type = Py_TYPE(value);
-  if (reinterpret_cast<PyObject*>(type) != next_object() ||
-      !(is_instance(value) || PyCell_Check(value)) || !is_new(value))
+  if (reinterpret_cast<PyObject*>(type) != next_object() || !(is_instance(value) || PyCell_Check(value)) ||
+      !is_new(value))
     return false;
   const Attributes* const wanted = parameters_->attributes_of(type);
   if (count != (wanted == nullptr ? 0 : wanted->names.size())) return false;

@@ -17,8 +17,6 @@ FIXED = X.copy()
 FIXED.flags.writeable = False
 STEPS = {1}
 KEPT = functools.cache(lambda x: x + 1)
-PARTIAL = functools.partial(max)
-PARTIAL.keywords[1] = 2
 total = 0
 pull_of_shared = ingot.vjp(lambda a, b: a * b, FIXED, FIXED)[1]
 

@@ -107,7 +107,7 @@ def declared_arrows(root: Path) -> dict[str, set[str]]:
         match = re.search(r"ingot_room\(\s*(\w+)([^)]*)\)", text)
         if match:
             assert match[1] == path.parent.name, f"{path}: room {match[1]} in the folder of another"
-            depends = re.search(r"\bDEPENDS\b((?:\s+(?!SOURCES\b)\w+)*)", match[2])
+            depends = re.search(r"\bDEPENDS\b((?:\s+(?!(?:SOURCES|PRECOMPILED)\b)\w+)*)", match[2])
             arrows[match[1]] = set(depends[1].split()) if depends else set()
     return arrows
 
