@@ -262,10 +262,10 @@ TEST_F(Allocation, is_poisoned_while_it_is_kept) {
 #endif
 
 TEST(CacheLimit, is_a_decimal_number) {
-  EXPECT_EQ(parse_cache_limit("0"), 0);
-  EXPECT_EQ(parse_cache_limit("1000000"), 1'000'000);
+  EXPECT_EQ(parse_kept_limit("0"), 0);
+  EXPECT_EQ(parse_kept_limit("1000000"), 1'000'000);
   for (const char* text : {"", "x", "-1", "10 ", "10MB", "1e9", "99999999999999999999"})
-    EXPECT_EQ(parse_cache_limit(text), std::nullopt) << text;
+    EXPECT_EQ(parse_kept_limit(text), std::nullopt) << text;
 }
 
 }  // namespace
