@@ -1,7 +1,9 @@
 """Ingot compiles numerical Python to native code and changes nothing but the speed."""
 
+import _thread
 import os as _os
 import sys as _sys
+import time as _time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -90,10 +92,29 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names.
 _SUBMODULES = ("cuda", "lax", "numpy", "random", "tree")
 
 
+def _wait_for_imports() -> None:
+    """Before a fork: waits, for some seconds at most, until no other thread imports a module of Ingot's, which the child could
+    never import after it."""
+    import importlib._bootstrap as bootstrap  # type: ignore[import-not-found]
+
+    locks, own = getattr(bootstrap, "_module_locks", {}), _thread.get_ident()
+    end = _time.monotonic() + 5.0
+    while _time.monotonic() < end:
+        owners = [getattr(lock(), "owner", None) for name, lock in locks.copy().items() if str(name).startswith(__name__)]
+        if all(owner in (None, own) for owner in owners):
+            return
+        _time.sleep(0.001)
+
+
+_os.register_at_fork(before=_wait_for_imports)
+
+
 if not TYPE_CHECKING:  # a type checker takes any name for one of a module that has this
 
     def __getattr__(name: str) -> object:
         from importlib import import_module
+
+        import numpy  # noqa: F401, ICN001  # it refuses other interpreters than the first, before anything of Ingot's is in them
 
         if name in _SUBMODULES:
             return import_module(f"{__name__}.{name}")

@@ -82,12 +82,18 @@ def _frame(code: types.CodeType, space: dict[str, Any], positional: Iterable, na
     return frame
 
 
+def _takes(code: types.CodeType) -> tuple:
+    """What calls of code bind."""
+    kinds = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    return code.co_posonlyargcount, code.co_argcount, code.co_kwonlyargcount, kinds
+
+
 def with_arguments(function: Any, shown: types.TracebackType, positional: tuple, named: dict[str, Any]) -> types.TracebackType:
     """The traceback of a call of a compiled function, with arguments in its first frame: those whose names the function
     does not bind anew, as what it has bound to the others by then is not known."""
     own, code = function.__ingot_function__.__code__, shown.tb_frame.f_code
     is_own = (code.co_filename, code.co_firstlineno, code.co_name) == (own.co_filename, own.co_firstlineno, own.co_name)
-    if not is_own or code.co_consts[-1] is not _NOT_KEPT:
+    if not is_own or code.co_consts[-1] is not _NOT_KEPT or _takes(code) != _takes(own):
         return shown
     try:
         bound = bind(function.__ingot_function__, positional, named)

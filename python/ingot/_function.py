@@ -32,6 +32,7 @@ from ._tiers import Tier, asked_for, worker
 
 
 _compiling = threading.RLock()
+_is_held = False
 
 
 def _alone(function: Callable[[], Any]) -> Any:
@@ -45,19 +46,24 @@ def _hold() -> None:
 
     Not for ever: it may wait for what the thread that forks has.
     """
+    global _is_held
     worker.hold()
     _ingot.hold_calls_with_room(5.0)
+    _is_held = True
 
 
 def _go_on() -> None:
-    _ingot.let_calls_with_room_go_on()
-    worker.go_on()
+    global _is_held
+    if _is_held:  # not where this module was loaded amid the fork
+        _is_held = False
+        _ingot.let_calls_with_room_go_on()
+        worker.go_on()
 
 
 def _renew() -> None:
     """In the child, where there are no other threads."""
-    global _compiling
-    _compiling = threading.RLock()
+    global _compiling, _is_held
+    _compiling, _is_held = threading.RLock(), False
     _ingot.let_calls_with_room_go_on()
     worker.renew()
 
@@ -176,6 +182,13 @@ class Function(Base[P, R_co]):
     __globals__ = _of_function("__globals__")
     __closure__ = _of_function("__closure__")
     __builtins__ = _of_function("__builtins__")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # `%autoreload` gives an object that has code the attributes of a function, plain or compiled.
+        if name != "__dict__":
+            super().__setattr__(name, value)
+        elif "__ingot_function__" not in value:
+            self.__dict__.update(value)
 
     def _take_parameters(self) -> None:
         """Has calls bound by the parameters of the code that the function has now, of whose arguments nothing is known yet."""

@@ -157,7 +157,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     return host_value(object, what, e);
   }
   const nb::module_ extension = imported("ingot._ingot");
-  if (const nb::object host = host_function(object); host.is_valid()) {
+  if (host_function(object).is_valid() || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
     guard();
     return Static{object};
   }

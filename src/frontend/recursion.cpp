@@ -376,8 +376,10 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     return argument.second.template is<Scalar>() && other != before.locals.end() &&
            !same(active.front()->arguments.at(argument.first), arguments.at(argument.first));
   };
-  // Numbers of run time say when a recursion ends whose lists only grow.
-  const bool only_grows = values_in(now) > values_in(before) && std::ranges::any_of(now.locals, differs);
+  // Numbers of run time say when a recursion ends whose lists only grow. Functions of the library, such as
+  // loops over batch elements, call themselves with other functions instead.
+  const bool only_grows = !module_of(frame).starts_with(kLibrary) && values_in(now) > values_in(before) &&
+                          std::ranges::any_of(now.locals, differs);
   const bool holds_others = !hold_alike(before.heap, now.heap, are_alike) && !only_grows;
   if ((holds_others || ends_when_compiling(*active.front(), arguments)) && active.size() < kMostNested &&
       ++active.back()->repeats < kMostRepeats)

@@ -173,7 +173,7 @@ def test_examples_are_compiled_for(tmp_path):
         ("absent: 1", "has no function absent"),
         ("added: 1 +", "SyntaxError"),
         ("added: unknown", "NameError"),
-        ("added: 1", "missing a required argument: 'y'"),
+        ("added: 1", "missing 1 required positional argument: 'y'"),
     ],
 )
 def test_examples_that_are_wrong_are_said_so(text, words, tmp_path):

@@ -6,7 +6,7 @@ import itertools
 import ingot
 import numpy as np
 import pytest
-from ingot import _function, _ingot, prange
+from ingot import _ingot, _parameters, prange
 from ingot.tour.programs import PROGRAMS
 from support import difference, outcome
 
@@ -173,7 +173,7 @@ def test_memory_that_compiling_lacks_says_nothing_of_the_program(monkeypatch):
 
     compiled = ingot.jit(lambda x: called(x, x))
     with monkeypatch.context() as now:
-        now.setattr(_function, "without_body", lacking)  # by which the compiler has Python refuse a call
+        now.setattr(_parameters, "without_body", lacking)  # by which the compiler has Python refuse a call
         with pytest.raises(MemoryError):
             compiled(1)
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):

@@ -248,6 +248,7 @@ def test_other_interpreters_are_refused(tmp_path):
     inner = '''
     try:
         import ingot
+        ingot.jit
     except ImportError:
         print("refused", flush=True)
     '''

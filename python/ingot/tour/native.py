@@ -29,10 +29,11 @@ def cache_folder() -> Path:
 
 def _compile(kind: str, threads: int, folders: Sequence[Path]) -> Path:
     """The shared library of all sources with the flags of `kind`; compiled unless it is there."""
-    flags = [*COMMON, *KINDS[kind], "-fopenmp" if threads > 1 else "-fopenmp-simd"]
+    linking = [*COMMON, "-fopenmp" if threads > 1 else "-fopenmp-simd"]  # -Ofast would have the process flush denormal numbers
+    flags = [*linking, *KINDS[kind]]
     sources = [path for folder in folders for path in sorted(folder.glob("*.cpp"))]
     processor = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith(("model name", "flags"))]
-    key = hashlib.sha256("\n".join([*flags, *processor[:2]]).encode())
+    key = hashlib.sha256("\n".join([*flags, *linking, *processor[:2]]).encode())
     for path in sources:
         key.update(path.read_bytes())
     library = cache_folder() / f"{kind}-{key.hexdigest()[:24]}.so"
@@ -50,7 +51,7 @@ def _compile(kind: str, threads: int, folders: Sequence[Path]) -> Path:
         with ThreadPoolExecutor(2) as pool:
             objects = list(pool.map(one, sources))
         made = Path(folder) / "library.so"
-        subprocess.run(["g++", *flags, "-shared", *objects, "-o", made, "-lmvec", "-lm"], check=True, env=environment)
+        subprocess.run(["g++", *linking, "-shared", *objects, "-o", made, "-lmvec", "-lm"], check=True, env=environment)
         made.replace(library)
     return library
 
