@@ -412,12 +412,14 @@ def tasks():
 
 def leave(function, *arguments):
     '''Sends Ctrl-C while a routine runs on a thread of its own: whether the thread goes on when the call has been left.'''
-    usual = tasks()
+    usual = -1
+    while usual != (usual := tasks()):  # threads that have ended their work are still on their way out
+        time.sleep(0.05)
     def send():
         while tasks() < usual + 2:  # this thread, and that of the routine
             time.sleep(0.001)
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-    sender = threading.Thread(target=send)
+    sender = threading.Thread(target=send, daemon=True)
     sender.start()
     try:
         function(*arguments)
