@@ -852,3 +852,10 @@ def test_export_changes_nothing_of_the_function():
         ingot.export(["(float64,)", "(int64,)"])
     with pytest.raises(TypeError, match="cannot read the signature"):
         ingot.export("float64(")
+
+
+def test_any_name_of_a_module(tmp_path):
+    module = tmp_path / "functions.py"
+    module.write_text('import ingot\n\n\n@ingot.export("float64(float64)")\ndef twice(x):\n    return x * 2\n')
+    built(module, "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "lib" / "libfunctions.so").exists()

@@ -36,7 +36,7 @@ def write(folder: Path, library: str, version: str, functions: Sequence[Compiled
         source = scratch / "functions.c"
         source.write_text(c_source.source(library, functions, levels), "utf-8")
         objects = [linking.compile_c(source, [made / "include"], scratch / "functions.o"), *linking.objects_of(scratch, functions)]
-        joined = linking.join(objects, exported, scratch / f"{library}.o")
+        joined = linking.join(objects, exported, scratch / f"lib{library}.o")
         libraries = [f"lib/lib{library}.a", f"lib/lib{library}.so"]
         linking.link_static(joined, made / libraries[0])
         linking.link_shared(joined, exported, made / libraries[1])
