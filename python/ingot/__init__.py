@@ -100,7 +100,7 @@ def _wait_for_imports() -> None:
     locks, own = getattr(bootstrap, "_module_locks", {}), _thread.get_ident()
     end = _time.monotonic() + 5.0
     while _time.monotonic() < end:
-        owners = [getattr(lock(), "owner", None) for name, lock in locks.copy().items() if str(name).startswith(__name__)]
+        owners = [getattr(lock(), "owner", None) for name, lock in locks.copy().items() if f"{name}.".startswith("ingot.")]
         if all(owner in (None, own) for owner in owners):
             return
         _time.sleep(0.001)

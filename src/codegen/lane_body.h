@@ -9,7 +9,7 @@ namespace ingot::codegen {
 
 /// A body whose vector loops run several turns together, one in each lane. While they do, a part of a value
 /// is a number that all lanes share (uniform), or a vector with one element a lane (varying). In code for any
-/// floating-point state, which is rarely run, all turns run one by one.
+/// floating-point state, which is rarely run, iterations run one by one.
 class LaneBody : public Body {
  public:
   using Body::Body;

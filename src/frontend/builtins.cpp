@@ -146,19 +146,21 @@ Value Evaluator::minmax(Call& call, bool is_max) {
   if (values.size() == 1) {
     call.positional[0] = values[0] = begin_walk(values[0], call.node);
     const auto elements = static_elements(values[0], call.node);
-    if (!elements && key != nullptr && otherwise != nullptr) {
+    const bool is_ranked = key != nullptr && !is_none(*key);
+    if (!elements && is_ranked && otherwise != nullptr) {
       unsupported(call.node,
                   "`" + call.name + "` with `key` and `default` of what is not known when compiling",
                   "ask for its length before");
     }
     if (!elements) {
-      const std::string walk = std::string(is_max ? "largest" : "smallest") +
-                               (key != nullptr && !is_none(*key) ? "_by" : "") +
-                               (otherwise != nullptr ? "_or" : "");
-      if (key != nullptr && !is_none(*key)) call.positional.push_back(*key);
-      if (otherwise != nullptr) call.positional.push_back(*otherwise);
+      const char* function = is_max ? "largest" : "smallest";
+      if (is_ranked || otherwise != nullptr) {
+        function = is_ranked ? "extreme_by" : "extreme_or";
+        call.positional.emplace_back(Static{nb::bool_(is_max)});
+        call.positional.push_back(is_ranked ? *key : *otherwise);
+      }
       call.keywords.clear();
-      return inline_function(imported("ingot.library.python").attr(walk.c_str()), call);
+      return inline_function(imported("ingot.library.python").attr(function), call);
     }
     values = *elements;
     if (values.empty() && otherwise != nullptr) return *otherwise;

@@ -41,7 +41,7 @@ Value* Evaluator::local(const std::string& name) {
     HeapObject& variable = state_.heap.at(cell->as<Object>()->object);
     return &variable.values[place_of_attribute(variable, kCellContents, {})];
   }
-  // Among the variables may be those of the activation that walks a generator.
+  // Among the variables may be those of the activation that iterates over a generator.
   if (!own.starts_with('@') && !frame_->local_names.contains(own)) return nullptr;
   const auto it = state_.locals.find(own);
   return it == state_.locals.end() ? nullptr : &it->second;

@@ -674,8 +674,8 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
 Value Evaluator::complex_power(NodeId x, NodeId y) {
   const NodeId zero = builder_->constant(0.0);
   const NodeId real = builder_->make(Op::real, {y});
-  const NodeId turns = builder_->make(Op::not_equal, {builder_->make(Op::imaginary, {y}), zero});
-  const NodeId is_bad = builder_->make(Op::bitwise_or, {turns, builder_->make(Op::less, {real, zero})});
+  const NodeId is_complex = builder_->make(Op::not_equal, {builder_->make(Op::imaginary, {y}), zero});
+  const NodeId is_bad = builder_->make(Op::bitwise_or, {is_complex, builder_->make(Op::less, {real, zero})});
   const NodeId is_zero = builder_->make(Op::equal, {x, builder_->constant(std::complex<double>(0, 0))});
   check(negate(both(is_zero, is_bad)), ExceptionKind::ZeroDivisionError,
         "0.0 to a negative or complex power");

@@ -43,62 +43,6 @@ def largest(iterable: Any) -> Any:
     return result
 
 
-def largest_or(iterable: Any, otherwise: Any) -> Any:
-    result = otherwise
-    seen = False
-    for element in iterable:
-        if not seen:
-            result = element
-            seen = True
-        elif element > result:
-            result = element
-    return result
-
-
-def largest_by(iterable: Any, key: Any) -> Any:
-    seen = False
-    for element in iterable:
-        rank = key(element)
-        if not seen:
-            result = element
-            highest = rank
-            seen = True
-        elif rank > highest:
-            result = element
-            highest = rank
-    if not seen:
-        raise ValueError("max() arg is an empty sequence")
-    return result
-
-
-def smallest_or(iterable: Any, otherwise: Any) -> Any:
-    result = otherwise
-    seen = False
-    for element in iterable:
-        if not seen:
-            result = element
-            seen = True
-        elif element < result:
-            result = element
-    return result
-
-
-def smallest_by(iterable: Any, key: Any) -> Any:
-    seen = False
-    for element in iterable:
-        rank = key(element)
-        if not seen:
-            result = element
-            lowest = rank
-            seen = True
-        elif rank < lowest:
-            result = element
-            lowest = rank
-    if not seen:
-        raise ValueError("min() arg is an empty sequence")
-    return result
-
-
 def smallest(iterable: Any) -> Any:
     seen = False
     for element in iterable:
@@ -109,4 +53,32 @@ def smallest(iterable: Any) -> Any:
             result = element
     if not seen:
         raise ValueError("min() arg is an empty sequence")
+    return result
+
+
+def extreme_or(iterable: Any, is_max: bool, otherwise: Any) -> Any:
+    result = otherwise
+    seen = False
+    for element in iterable:
+        if not seen:
+            result = element
+            seen = True
+        elif (element > result) if is_max else (element < result):
+            result = element
+    return result
+
+
+def extreme_by(iterable: Any, is_max: bool, key: Any) -> Any:
+    seen = False
+    for element in iterable:
+        rank = key(element)
+        if not seen:
+            result = element
+            best = rank
+            seen = True
+        elif (rank > best) if is_max else (rank < best):
+            result = element
+            best = rank
+    if not seen:
+        raise ValueError(("max" if is_max else "min") + "() arg is an empty sequence")
     return result
