@@ -1,10 +1,14 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour test test-all examples bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all examples bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
 	@tools/setup tour
 	@.venv/bin/python -m ingot tour $(ARGUMENTS)
+
+# What a small change needs, within a minute: lint, build, some tests of what has changed, what may not grow.
+quick:
+	@tools/quick
 
 test:
 	@tools/setup test

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from . import _ingot, _source
+from . import _source
 
 if TYPE_CHECKING:
     from ._launches import Launches

@@ -391,7 +391,7 @@ class Function(Base[P, R_co]):
     def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
         from ._specialisation import Specialisation
 
-        key, own = arguments.key, len(self._names)
+        key = arguments.key
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))

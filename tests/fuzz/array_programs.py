@@ -3,7 +3,7 @@ integer arrays as indices, broadcasting, reductions along axes, stencils. A mixi
 
 import numpy as np
 
-from .language import Language, is_array, is_scalar, shape
+from .language import Language, is_array, is_scalar
 
 EXACT = "biu"
 

@@ -6,7 +6,6 @@ import collections
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 import sys
 import time

@@ -11,7 +11,6 @@ import math
 import os
 import re
 import resource
-import signal
 from typing import Any
 
 import ingot

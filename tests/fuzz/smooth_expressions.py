@@ -53,7 +53,7 @@ class Expressions:
             return f"{self.num(1)} {r.choice('<>')} {r.choice(('0.0', '0.2', '-0.1', self.num(0)))}"
         if choice < 0.75:
             i = self.pick("int", "n")
-            return r.choice((f"{i} % 2 == 0", f"{i} > 1", f"{i} == 2", f"{i} != 1", f"n > 2", f"{i} % 3"))
+            return r.choice((f"{i} % 2 == 0", f"{i} > 1", f"{i} == 2", f"{i} != 1", "n > 2", f"{i} % 3"))
         if choice < 0.85:
             return f"{self.num(0)} > 0.0 {r.choice(('and', 'or'))} {self.num(0)} < 0.4"
         return f"np.{r.choice(('any', 'all'))}({self.vec(0)} > {self.constant()})"

@@ -254,7 +254,7 @@ class Statements(Expressions):
         r = self.rng
         i = self.name("i")
         outer = self.pick("int", "n")
-        header = r.choice((f"range(n)", "range(n)", "range(n)", f"range({self.count()})", "range(1, n)", "range(n - 1, -1, -1)", "range(0, n, 2)", f"range(min({outer}, n))", "range(n - 1)"))
+        header = r.choice(("range(n)", "range(n)", "range(n)", f"range({self.count()})", "range(1, n)", "range(n - 1, -1, -1)", "range(0, n, 2)", f"range(min({outer}, n))", "range(n - 1)"))
         self.emit(f"for {i} in {header}:")
         self.scope["int"].append(i)
         if header.startswith(("range(n", "range(0", "range(1", "range(min")):

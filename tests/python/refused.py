@@ -5,7 +5,6 @@ import collections
 import dataclasses
 import enum
 import functools
-import math
 import types
 
 import ingot
@@ -221,7 +220,7 @@ def assigns_global(x):
 
 
 def imports(x):
-    import sys
+    import sys  # noqa: F401
 
     return x
 

@@ -1,7 +1,6 @@
 """Kernels whose threads do several turns, and kernels in tiles: values are the CPU's, bit for bit."""
 
 import copy
-import re
 
 import ingot
 import numpy as np

@@ -3,7 +3,7 @@
 import ingot
 import numpy as np
 import pytest
-from support import MODES, check, copied, difference, jitted, outcome, refused, with_each
+from support import check, jitted, refused, with_each
 
 TIMES = np.dtype([("start", "d"), ("stop", "d"), ("first", "l"), ("last", "l")])
 MIXED = np.dtype([("x", "f8"), ("n", "i4"), ("q", "f4", (2,)), ("flag", "?"), ("z", "c16")], align=True)

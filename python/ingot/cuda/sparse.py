@@ -18,7 +18,6 @@ import numpy as np
 from .. import _ingot
 from .._array import Array
 from .._devices import Device
-from ._current import current_device
 from ._libraries import FLOATS, apart, in_stream, operands, written
 from ._memory import device_array, to_device
 

@@ -195,8 +195,8 @@ def _pairwise(iterator: Any) -> Any:
     seen = False
     for element in iterator:
         if seen:
-            yield before, element
-        before = element
+            yield before, element  # noqa: F821
+        before = element  # noqa: F841
         seen = True
 
 

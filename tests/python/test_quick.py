@@ -1,0 +1,54 @@
+"""`tools/quick`: which tests a change runs, and what it says of what may not grow."""
+
+import importlib.machinery
+import importlib.util
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+loader = importlib.machinery.SourceFileLoader("quick", str(ROOT / "tools" / "quick"))
+quick = importlib.util.module_from_spec(importlib.util.spec_from_loader("quick", loader))
+loader.exec_module(quick)
+
+
+def test_every_component_is_there_and_every_room_a_component():
+    tests = ROOT / "tests" / "python"
+    for component, names in quick.COMPONENTS.items():
+        assert (ROOT / component).exists() or list(ROOT.glob(f"{component}*")), component
+        assert [name for name in names.split() if not (tests / f"test_{name}.py").exists()] == [], component
+    assert {f"src/{path.name}" for path in (ROOT / "src").iterdir() if path.is_dir()} <= quick.COMPONENTS.keys()
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (["README.md"], []),
+        (["src/frontend/loops.cpp"], quick.COMPONENTS["src/frontend"].split()),
+        (["python/ingot/_cache/files.py"], quick.COMPONENTS["python/ingot/_cache"].split()),
+        (["python/ingot/_tiers.py"], quick.COMPONENTS["python/ingot"].split()),
+        (["tests/python/test_nests.py", "src/ir/node.cpp"], ["nests", *quick.COMPONENTS["src/ir"].split()]),
+    ],
+)
+def test_the_tests_of_a_change(files, expected):
+    assert quick.tests_of(files) == [*quick.ALWAYS, *expected]
+
+
+def test_tests_of_several_components_come_by_turns():
+    chosen = quick.tests_of(["src/base/half.cpp", "src/emulator/ptx.cpp"])
+    firsts = {quick.COMPONENTS[component].split()[0] for component in ("src/base", "src/emulator")}
+    assert set(chosen[len(quick.ALWAYS) :][:2]) == firsts
+
+
+def test_sources_that_include_llvm():
+    ceiling = tomllib.loads((ROOT / "tools" / "ceilings.toml").read_text())["sources"]["include_llvm"]
+    assert 0 < quick.llvm_sources() <= ceiling
+
+
+def test_what_is_above_its_ceiling_fails(monkeypatch, capsys):
+    ceilings = tomllib.loads((ROOT / "tools" / "ceilings.toml").read_text())
+    monkeypatch.setattr(quick, "figures", lambda: {**ceilings, "modules": ceilings["modules"] | {"call": 1000}})
+    report = quick.Report()
+    quick.compare(report)
+    assert report.failed == ["modules"] and "call 1000 of" in capsys.readouterr().out
