@@ -377,19 +377,11 @@ Value Evaluator::np_dot(Call& call) {
   finish(call, 3);
   const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
   const bool is_into = out != nullptr && !is_none(*out);
-  if (is_into || ((axes(a) > 2 || axes(b) > 2) && axes(a) > 0 && axes(b) > 0)) {
+  const auto is_product = [&](const Value& v) { return axes(v) == 1 || axes(v) == 2; };
+  if (is_into || !is_product(a) || !is_product(b)) {
     Call whole{.positional = {a, b}, .keywords = {}, .name = "dot", .node = call.node};
     if (is_into) whole.positional.push_back(*out);
     return inline_function(imported("ingot.library.products").attr("dot"), whole);
-  }
-  if (axes(a) == 0 || axes(b) == 0) {
-    // Python's numbers are elements here, of their own dtype.
-    const auto element = [&](const Value& v) {
-      const std::optional<Kind> kind = kind_of(v);
-      if (!kind || !kind->is_python() || v.is<Array>() || side_of_64_bits(v) != 0) return v;
-      return Value(Scalar{Kind(kind->dtype()), stage(v, Kind(kind->dtype()))});
-    };
-    return elementwise(Op::multiply, {element(a), element(b)}, "multiply", call.node);
   }
   return matmul(a, b, call.node, true);
 }

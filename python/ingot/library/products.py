@@ -38,7 +38,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     x = np.asarray(a)
     y = np.asarray(b)
     if x.ndim == 0 or y.ndim == 0:
-        return np.multiply(x, y)
+        product = np.multiply(x, y)
+        if x.ndim == y.ndim:
+            return product
+        return product + product.dtype.type(0)  # a sum that begins at 0: never -0.0
     core = max(y.ndim - 2, 0)
     if x.shape[-1] != y.shape[core]:
         raise ValueError(f"shapes {shown(x.shape)} and {shown(y.shape)} not aligned: {x.shape[-1]} (dim {x.ndim - 1}) != {y.shape[core]} (dim {core})")
