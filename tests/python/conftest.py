@@ -9,12 +9,27 @@ from collections import defaultdict
 
 import pytest
 
-# Tests say what is compiled when; those of the cache and of tiers say what they want.
+USERS = ("test_language", "test_numpy", "test_cache")
+"""What begins so runs as programs of users do, with the cache on disk and both tiers; all else with full code and no
+cache, since tests say what is compiled when. What the environment says comes before both."""
+OF_USERS = {name: "on" for name in ("INGOT_CACHE", "INGOT_TIERS") if name not in os.environ and "INGOT_ON_DEVICE" not in os.environ}
 os.environ.setdefault("INGOT_CACHE", "off")
 os.environ.setdefault("INGOT_TIERS", "off")
 # Workers that compile for OpenCL at once have caches of their own.
 own = f"ingot-pocl-{os.getuid()}-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
 os.environ.setdefault("POCL_CACHE_DIR", os.path.join(tempfile.gettempdir(), own))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _as_users(request, tmp_path_factory):
+    if not OF_USERS or not request.module.__name__.startswith(USERS):
+        yield
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        for name, word in OF_USERS.items():
+            patch.setenv(name, word)
+        patch.setenv("INGOT_CACHE_DIR", os.environ.get("INGOT_CACHE_DIR", str(tmp_path_factory.getbasetemp() / "cache")))
+        yield
 
 
 @pytest.hookimpl(tryfirst=True)

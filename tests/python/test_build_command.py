@@ -266,6 +266,7 @@ def expected():
 
 @pytest.mark.parametrize("level", ["", "2", "3", "4"])
 @pytest.mark.parametrize("language", ["c", "cpp", "fortran"])
+@pytest.mark.sampled(2)
 def test_programs_in_three_languages_at_all_levels(programs, expected, language, level):
     environment = {**os.environ, "INGOT_CPU_LEVEL": level}
     done = subprocess.run([programs / f"in_{language}"], capture_output=True, text=True, timeout=60, env=environment)

@@ -233,6 +233,7 @@ def test_results_are_the_same_objects(module, plain, count, step):
     check_same(module.made(x, np.int64(0)), ingot.jit(plain.made)(x, np.int64(0)))
 
 
+@pytest.mark.sampled(2)
 def test_results_hold_whose_memory_they_show(module):
     x = np.linspace(0, 1, 1000).copy()
     before, expected = x.copy(), module.made(x, 0)[0]["new"][0].copy()

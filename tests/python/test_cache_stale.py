@@ -185,6 +185,7 @@ SHOW = "import one\none.f(np.ones(3))\nprint(json.dumps(one.f.specialisations[0]
     ["np.__version__ = '99.0'", "import ingot._ingot as i; i.cpu_features = lambda: 'sse2'", "import os; os.environ['INGOT_VECTORS'] = 'sse'"],
     ids=["NumPy", "CPU", "environment"],
 )
+@pytest.mark.sampled(2)
 def test_other_worlds_stand_beside_each_other(tmp_path, before):
     (tmp_path / "one.py").write_text(ONE.format(""))
     other = before + ("\nfrom ingot._cache import Environment\nimport ingot._cache as c\nc.cache()._environment = Environment()\n") + SHOW

@@ -637,6 +637,7 @@ with ingot.device("emulated"):
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
+@pytest.mark.sampled(2)
 def test_streams_wait_for_each_others_arrays(seed):
     here = os.path.dirname(__file__)
     path = os.pathsep.join([here, *filter(None, sys.path)])

@@ -781,6 +781,7 @@ def test_wrong_matrices_are_linalgerrors_in_compiled_code(compiled):
 
 @pytest.mark.parametrize("dtype", [*DTYPES, "int32"])
 @pytest.mark.parametrize("n", [1, 8, 9])
+@pytest.mark.sampled(2)
 def test_transforms_in_compiled_code(compiled, dtype, n):
     x = filled((3, n, 4), "float64" if dtype == "int32" else dtype)
     x = (x * 10).astype(dtype)

@@ -193,6 +193,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("f", [cleared_copy_or_view, cleared_rows])
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.sampled(7)
 def test_copies_are_viewed_and_copied_as_arguments_are(layout, f):
     """Which elements `f` clears hangs on whether it gets a view: what is cleared has no derivative."""
     cleared = np.ones(LAYOUTS[layout]().shape)

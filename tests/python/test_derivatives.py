@@ -78,6 +78,7 @@ TWO = (
 
 
 @pytest.mark.parametrize("name", ONE)
+@pytest.mark.sampled(2)
 def test_functions_of_one_number(name):
     ufunc = getattr(np, name)
     compare(lambda x: ufunc(x), X)
@@ -92,6 +93,7 @@ def test_functions_of_one_complex_number(name):
 
 
 @pytest.mark.parametrize("name", TWO)
+@pytest.mark.sampled(4)
 def test_functions_of_two_numbers(name):
     ufunc = getattr(np, name)
     compare(lambda x, y: ufunc(x, y), X, WIDE)
@@ -133,6 +135,7 @@ def wide_difference(ufunc, operands, tangents):
 
 
 @pytest.mark.parametrize("dtype", [*REALS, *COMPLEX])
+@pytest.mark.sampled(4)
 def test_ufuncs_of_each_dtype(dtype):
     eps = np.finfo(dtype).eps
     rng = np.random.default_rng(5)
@@ -263,6 +266,7 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
+@pytest.mark.sampled(9)
 def test_functions_of_arrays(name):
     for mode in MODES:
         compare(ARRAYS[name], A, mode=mode)

@@ -61,6 +61,7 @@ def kernels(function, *arguments):
 
 
 @pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.sampled(2)
 def test_neighbours_are_loaded_together(dtype):
     for n in (0, 1, 2, 3, 4, 5, 7, 8, 31, 257, 1030):
         as_on_the_host(lambda x, y: (x + y, x == y), values(dtype, n), values(dtype, n))
@@ -171,6 +172,7 @@ def test_products_of_any_shape(program):
 
 
 @pytest.mark.parametrize("dtype", NAMES)
+@pytest.mark.sampled(2)
 def test_products_of_any_dtype(dtype):
     as_on_the_host(product_in_memory, values(dtype, 36, 21), values(dtype, 21, 35), values(dtype, 36, 35))
     if dtype != "bool":
@@ -281,6 +283,7 @@ def test_special_values_of_products():
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int64", "float16", "float32", "float64", "complex64", "complex128"])
+@pytest.mark.sampled(3)
 def test_matmul_has_the_order_of_loops(dtype):
     def loops(a, b):
         wide = np.zeros((a.shape[0], b.shape[1]), np.float32 if a.dtype == np.float16 else a.dtype)

@@ -66,7 +66,7 @@ def check(function, arguments, device):
             assert host_bits(a) == host_bits(b)
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(72)
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.parametrize("device", ["emulated", pytest.param("opencl", marks=pytest.mark.sampled(4, of="opencl"))])
 def test_functions(name, device):

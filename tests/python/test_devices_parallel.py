@@ -104,6 +104,7 @@ def test_rows_of_any_length(device):
 
 
 @pytest.mark.parametrize("dtype", SOME)
+@pytest.mark.sampled(3)
 def test_rows_of_any_dtype(device, dtype):
     rows = ingot.jit(lambda a: (a.sum(axis=1), a.max(axis=1), a.any(axis=1)))
     for length in (13, 100):
@@ -395,6 +396,7 @@ def test_stores_at_shared_places(device):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64"])
+@pytest.mark.sampled(2)
 def test_sorts(device, dtype):
     places = ingot.jit(lambda a: np.argsort(a, axis=1, kind="stable"))
     values = ingot.jit(lambda a: (np.sort(a, kind="stable"), np.sort(a.T, axis=0, kind="stable")))
@@ -409,6 +411,7 @@ def test_sorts(device, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
+@pytest.mark.sampled(4)
 def test_sorts_of_long_lines(device, dtype):
     x = (numbers("float64", (2, 5000)) * 1000 if dtype == "float64" else rng.integers(-(2**31), 2**31, (2, 5000))).astype(dtype)
     as_on_the_host(device, lambda a: np.argsort(a, axis=1, kind="stable"), x)
@@ -425,6 +428,7 @@ def test_what_sorts(device):
 
 
 @pytest.mark.parametrize("dtype", SOME)
+@pytest.mark.sampled(4)
 def test_selections(device, dtype):
     selected = ingot.jit(lambda a, m: (a[m], a[~m], np.nonzero(a)[0]))
     for length in (0, 100, 5000):

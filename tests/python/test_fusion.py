@@ -53,7 +53,7 @@ def with_row(x):
     return np.sum(x * x[:1] + x, axis=0), np.sum(x - x[:1])
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("function", [first_axis, last_axis, turned, two_axes, outer_axes, extremes, with_row])
 @pytest.mark.parametrize("dtype", [pytest.param(d, marks=pytest.mark.slow) if d in SLOW_DTYPES else d for d in DTYPES])
@@ -235,6 +235,7 @@ def kept_in_branch(x, flag):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 100, 1030, 2100])
+@pytest.mark.sampled(2)
 def test_what_is_written_by_one_nest_has_numpys_values(n):
     g = np.random.default_rng(n)
     x, y = g.random(n) + 0.1, g.random(n) + 0.1
@@ -254,6 +255,7 @@ def test_what_is_written_by_one_nest_has_numpys_values(n):
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (3, 9), (40, 33), (1100, 3), (5, 1200)])
+@pytest.mark.sampled(3)
 def test_arrays_of_two_axes_are_written_by_one_nest(shape):
     x = np.random.default_rng(1).random(shape)
     for layout in layouts(x):

@@ -150,6 +150,7 @@ PLANTED = Program(
 )
 
 
+@pytest.mark.slow
 def test_a_planted_fault_is_found_and_shrunk():
     kinds = lambda p: shrink.isolated(p, {"planted": _wrong_compiler(p.source)})  # noqa: E731
     kind = kinds(PLANTED)
@@ -208,13 +209,14 @@ def test_a_refusal_is_counted_with_its_reason():
 
 def test_derivatives_of_random_programs():
     checks: collections.Counter = collections.Counter()
-    for number in range(12):
+    for number in range(5):
         verdict = derivatives.examine(smooth.program(1, number), number)
         assert verdict.difference is None, (number, verdict.difference)
         checks.update(verdict.checks)
-    assert checks["transpose"] > 12 and checks["differences"] > 8
+    assert checks["transpose"] > 4 and checks["differences"] > 2
 
 
+@pytest.mark.slow
 def test_a_planted_derivative_is_found_and_shrunk():
     source = """def f(v0, n1):
     s = 0.5

@@ -141,6 +141,7 @@ CARRIED = {
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CARRIED)
+@pytest.mark.sampled(4)
 def test_arrays_that_turns_hand_on(name, mode):
     compare(CARRIED[name], RNG.uniform(0.4, 0.9, 5), mode=mode)
     if name != "written_after_it_is_handed_on":
@@ -299,6 +300,7 @@ LOOPS = {
 
 @pytest.mark.parametrize("length", [0, 3, 40])
 @pytest.mark.parametrize("name", LOOPS)
+@pytest.mark.sampled(3)
 def test_turns_in_any_order(name, length):
     if length == 0 and name in ("extremes", "in_place_after_a_look", "stencil", "fixed_in_both"):
         return
@@ -382,6 +384,7 @@ def swapped_sometimes(x, c):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("f", [swapped, rotated, swapped_in_an_outer_loop, swapped_sometimes])
+@pytest.mark.sampled(3)
 def test_views_that_are_swapped(f, mode):
     for length in (4, 40):
         compare(f, RNG.uniform(0.4, 0.9, length), 0.3, mode=mode, tol=1e-4)

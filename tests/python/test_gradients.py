@@ -536,6 +536,7 @@ def of_triangles(x, over):
 
 @pytest.mark.parametrize("mode", ["compiled", "interpreted"])
 @pytest.mark.parametrize("f", [triangular, until_break, nested, of_triangles])
+@pytest.mark.sampled(5)
 def test_parallel_loops_around_irregular_ones(f, mode):
     def g(x):
         return f(x, ingot.prange)
@@ -567,6 +568,7 @@ def until_large(x):
 
 
 @pytest.mark.parametrize("name", ORDERS)
+@pytest.mark.sampled(4)
 def test_orders(name):
     f, x = ORDERS[name]
     v = RNG.standard_normal(6)
@@ -779,6 +781,7 @@ def test_values_that_nobody_uses(mode):
     assert np.all(np.isnan(used(np.zeros(3))))
 
 
+@pytest.mark.slow
 def test_routines_in_programs():
     a = RNG.standard_normal((3, 3)) + 3 * np.eye(3)
     s, b = a @ a.T, RNG.standard_normal(3)

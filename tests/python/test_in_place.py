@@ -46,7 +46,7 @@ def downwards(x):
     x[:0:-1] = x[-2::-1] + 1
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_lines(n):
     for function in (both_sides, reversed_, half, downwards):

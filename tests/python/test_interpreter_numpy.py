@@ -108,7 +108,7 @@ def wanted(card, key, arrays):
     return np.asarray(want).reshape(arrays[0].shape)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("name, key", mathematics.CASES, ids=[f"{n}-{k}" for n, k in mathematics.CASES])
 def test_elementwise(name, key):
     card = CARDS[name]

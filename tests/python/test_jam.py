@@ -135,7 +135,7 @@ def layouts(x):
     yield np.repeat(x, 2, axis=1)[::-1, ::2]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
 def test_turns_that_run_together(function):
     for n, m, k in COUNTS:

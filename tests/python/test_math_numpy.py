@@ -528,7 +528,7 @@ def check(name, key):
     return 0.0
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("name, key", CASES, ids=[f"{name}-{key}" for name, key in CASES])
 def test_op(name, key):
     check(name, key)

@@ -62,6 +62,7 @@ def sums_between(x):
 
 @pytest.mark.parametrize("function", [chain, copied_chain, two_arrays, neighbours], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.sampled(2)
 def test_statements(function, dtype):
     if dtype == "c16" and function in (chain, copied_chain):
         pytest.skip("complex numbers have no order")
@@ -215,7 +216,7 @@ def rows_added(x, n):
     return total
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("n", LENGTHS)
 def test_steps(n):
     for count in (0, 1, 3, 4, 9):
@@ -231,6 +232,7 @@ def test_steps(n):
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (5, 400), (400, 6), pytest.param((70, 3000), marks=pytest.mark.slow)])
+@pytest.mark.sampled(2)
 def test_planes(shape):
     for kernel in ((1, 1), (3, 3), (5, 4), (4, 5)):
         check(convolved, numbers(*shape), numbers(*kernel))
@@ -384,7 +386,7 @@ def leaves(x, n):
     return x, -1
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("n", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2)), 5])
 @pytest.mark.parametrize("shape", [(0,), (1,), (9,), (3000,), (4, 4), (3, 5), (1, 5), (0, 4)])
 def test_arrays_that_loops_carry(shape, n):

@@ -74,6 +74,7 @@ def test_least_squares():
 
 
 @pytest.mark.parametrize("name", ["float64", "batch", "complex128", "float32", "int64"])
+@pytest.mark.sampled(3)
 def test_norms(name):
     x = MATRICES[name]
     bound = 1e-5 if name == "float32" else BOUND
@@ -180,6 +181,7 @@ def test_matmul_names_the_number():
 
 
 @pytest.mark.parametrize("p", [None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"])
+@pytest.mark.sampled(3)
 def test_conditions_of_matrices_without_an_inverse(p):
     f = ingot.jit(lambda x: np.linalg.cond(x, p))
     matrices = [np.zeros((2, 2)), np.ones((2, 2)), np.eye(3), np.array([[1.0, 2], [3, 4]]), np.ones((2, 2), np.float32), 1j * np.eye(2)]

@@ -113,6 +113,7 @@ def compare(call, bound=1e-13, **more):
 
 
 @pytest.mark.parametrize("call", calls(CALLS))
+@pytest.mark.sampled(5)
 def test_functions_are_numpys(call):
     compare(call)
 

@@ -146,6 +146,7 @@ def test_partition_of_long_lines(name):
 
 
 @pytest.mark.parametrize("dtype", ("bool", "int8", "uint64", "float16", "complex64"))
+@pytest.mark.sampled(2)
 def test_partition_of_dtypes(dtype):
     a = (np.random.default_rng(1).random(2500) * 300).astype(dtype)
     check(parts, a, 1200, modes=("compiled",))
@@ -186,7 +187,7 @@ def test_integers_in_tables():
     check(lambda a, b: np.isin(a, b), np.arange(3, dtype="u8"), np.array([1, 2]))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
 def test_unique_as_the_standard_has_it(dtype):
     a = np.array([[3, 0, 3], [1, 0, 1]]).astype(dtype)
@@ -241,6 +242,7 @@ def test_bins_with_nan():
 
 
 @pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0,), (0, 0), (2, 0, 3), (2, 3)])
+@pytest.mark.sampled(3)
 def test_unique_of_any_shape_along_any_axis(shape):
     x = np.arange(np.prod(shape, dtype=int)).reshape(shape) % 2.0
     for axis in range(-1, len(shape)):

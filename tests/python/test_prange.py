@@ -417,7 +417,7 @@ def two_arrays(index, v, h):
     return g
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("n", [0, 1, 7, 100, 3000])
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8", "f4", "f8", "c16"])

@@ -46,7 +46,7 @@ def replays(*paths):
 DRAWING = ("spca_unopt", "spca_unopt_int")  # they draw random numbers, which is not recorded
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name not in DRAWING], ids=lambda p: p.name)
 def test_tour(program, tmp_path, monkeypatch):
     """Each call of a program of the tour at its small size."""
@@ -444,6 +444,7 @@ QUARTER, ONE_QUARTER = "000000000000d03f", "000000000000f43f"
         ("in 2 at 0 lengths (3) strides (8)", "in 2 at 0 lengths (3) strides (0)", "result 2: other strides"),
     ],
 )
+@pytest.mark.sampled(2)
 def test_differences(old, new, said, sample, tmp_path):
     status, out, err = opt("--replay", changed(sample, tmp_path, old, new))
     assert (status, out) == (1, "") and said in err, err

@@ -294,7 +294,7 @@ OTHERS = [together, seen_later, part_seen_later, waiting, element_waits, backwar
           begin_written, two_of_one, passed_on, sometimes, left, caught, raised, column_and_row, until]
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("function", SAFE + OTHERS)
 def test_turns_that_make_arrays(function):
     for dtype in (np.float64, np.float16, np.int64, np.complex128):

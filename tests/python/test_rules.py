@@ -225,7 +225,7 @@ def check_rule(cases, case, dtype, batch):
         check_reverse(reverse, options, primals, tangents, value, tangent)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(20)
 @pytest.mark.parametrize("dtype, batch", KINDS)
 @pytest.mark.parametrize("case", LINALG)
 def test_rules_of_linear_algebra(case, dtype, batch):
@@ -279,7 +279,7 @@ FREE = ("qr-complete", "svd-tall", "svd-wide")
 """Cases in which columns may turn among themselves from one point to the next."""
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(36)
 @pytest.mark.parametrize("case", LINALG)
 def test_derivatives_of_rules(case, differentiable):
     _, forward, _, options, primals, tangents = made(LINALG, case, "float64", ())
@@ -328,6 +328,7 @@ def test_determinants_of_singular_matrices(dtype):
     assert jitted(linalg_rules.det_jvp)((np.eye(3) * 1e-120,), (np.eye(3),)) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_determinants(differentiable):
     rng = np.random.default_rng(2)
     points = np.stack((np.array(SINGULAR), np.diag([1.0, 0.0, 1.0]), square(rng, (), float)))
@@ -460,6 +461,7 @@ def powers_of_inverse(p, n):
     return np.sum(c)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", [riccati, pytest.param(powers_of_inverse, marks=pytest.mark.slow)])
 def test_second_derivatives_of_routines_in_loops(f):
     p = np.array([0.5, 0.1])

@@ -203,7 +203,7 @@ def test_assignment_casts(a):
     check(element, a, 1j)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("a", ARRAYS, ids=DTYPES)
 def test_augmented_assignment_keeps_the_dtype(a):
     def f(a, b):

@@ -149,6 +149,7 @@ TABLES = ([0, 1, 2, 3, 4, 5], [5, 3, 1, 0, 2, 4], [1, 1, 2, 3, 4, 5], [4, 0, 1, 
 @pytest.mark.parametrize("function", [into_rows, onto_rows, from_the_second], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("table", TABLES, ids=str)
 @pytest.mark.parametrize("dtype", ["int32", "int64", "uint16"])
+@pytest.mark.sampled(2)
 def test_threads_share_rows_that_a_table_names_where_it_names_each_once(function, table, dtype):
     if dtype == "uint16" and min(table) < 0:
         return

@@ -336,7 +336,7 @@ def compare(compiled, function, arguments):
     assert problem is None, problem
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", ["interpreted", *KINDS])
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_turns_that_fail(function, kind, monkeypatch):

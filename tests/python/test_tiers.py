@@ -112,6 +112,7 @@ def _calls(program, compiled, *arguments):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.sampled(2)
 def test_both_kinds_have_the_same_bits(monkeypatch, program, capsys):
     found = []
     for word in ("quick", "off"):

@@ -25,6 +25,7 @@ def test_compiled(program):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
+@pytest.mark.sampled(2)
 def test_interpreted(program):
     row = run_program(dataclasses.replace(program, compiled=lambda f: Function(f, mode="interpreted")), small=True)
     assert row["right"], row
@@ -185,7 +186,7 @@ def machine():
     return open_machine(2, ("jax", "cpp"))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.task.cpp or p.task.jax], ids=lambda p: p.name)
 def test_peers_are_right(program, machine):
     row = run_program(program, True, machine)

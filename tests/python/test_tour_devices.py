@@ -19,7 +19,7 @@ ORDERS = ("matmul", "spca_unopt_int", "jax_intro_key")
 DISTINCT = list({p.plain: p for p in PROGRAMS if p.on_device is None and p.calls is None}.values())
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_programs_have_the_cpus_bits(program):
     row = on_devices.run_on_device(program, DEVICE, small=True)
@@ -86,7 +86,7 @@ two blocks are to run on a processor. Of all other programs none."""
 
 
 @pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which says what kernels need, is not on the PATH nor in CUDA_HOME")
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(24)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_no_kernel_spills_on_any_generation(program):
     specialisation, _ = program.compiled(program.plain)._prepare(program.arguments(True), {})

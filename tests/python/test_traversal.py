@@ -72,7 +72,7 @@ def written_over(x, y):
     x[1:] = x[:-1]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize("function", [new_arrays, long_ones, written])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_elements_are_the_same_in_every_layout(function, shape):
@@ -131,7 +131,7 @@ def whole_of_turned(x):
     return whole(x.T)
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("shape", [(3, 2049), (300, 2100), (20, 2050), (2, 40, 9), (0, 3000), (5000, 3)])
 @pytest.mark.parametrize("dtype", ["i8", "i2", "f4", "f8", "c16"])
 def test_whole_arrays_have_one_value_in_each_layout(shape, dtype):
@@ -174,7 +174,7 @@ def in_place_of_rows(x, y):
     return x.sum()
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0), (1, 1), (1, 7), (9, 1), (11, 3), (4, 3, 2), (3, 1, 5)])
 @pytest.mark.parametrize("dtype", ["?", "u1", "f4", "f8", "c16"])
 def test_short_rows(shape, dtype):

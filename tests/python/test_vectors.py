@@ -110,7 +110,7 @@ def expected():
     return all_results("interpreted")
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     "kind, threads, streams",
     [*((kind, 1, "") for kind in KINDS), ("avx2", 3, ""), ("scalar", 2, ""), ("sse", 1, "always"), ("avx2", 2, "always"), ("avx512", 1, "always")],
