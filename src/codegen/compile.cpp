@@ -149,7 +149,7 @@ class Translation {
     if (options_.want_llvm_ir) compiled.llvm_ir = text_of(module_);
     {
       const Timer timer(compiled.times.passes);
-      if (options_.effort == Effort::Quick) prepare_quickly(module_);
+      if (options_.effort == Effort::Quick) prepare_quickly(module_, *machine_, source_);
       else optimize(module_, *machine_, source_);
     }
     source_.go_on();

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bench import functions, measure, programs, report  # noqa: E402
+from bench import functions, measure, programs, report, tiers  # noqa: E402
 from bench.contestants import Machine  # noqa: E402
 from bench.workload import Workload  # noqa: E402
 from bench.workloads import WORKLOADS  # noqa: E402
@@ -126,3 +126,12 @@ def test_results_of_programs_are_compared():
     assert programs.difference(near, one, 1e-9) is None and programs.difference(near, one, 0) is not None
     for other in ({"a": one["a"]}, {**one, "b": (1, [2.5, 1.0])}, {**one, "b": (1.0, [2.5, np.inf])}, {**one, "a": np.arange(3)}):
         assert programs.difference(other, one, 1e-9) is not None
+
+
+def test_tiers_are_measured(monkeypatch):
+    for name in ("FIRST", "ROUNDS"):
+        monkeypatch.setattr(tiers, name, 1)
+    monkeypatch.setattr(tiers, "SECONDS", 0.0)
+    for name in ("k_means", "bundle_gradient"):
+        found = tiers.measure(name, small=True)
+        assert min(found.values()) > 0 and tiers.row(name, found).startswith(name)
