@@ -58,6 +58,8 @@ class Specialisation(_ingot.Specialisation):
     """Where its code is stored; None: nowhere."""
     not_stored = "it was loaded, or need not be stored"
     """Why its code is not on disk; empty: it is."""
+    in_any_state: Any = None
+    """The code for calls in another floating-point state of the thread than the default one; None: there is none, or none yet."""
     tier: Tier | None = None
     """Of the code that calls run; None: there is none yet."""
     wanted = "full"
@@ -111,6 +113,7 @@ class Specialisation(_ingot.Specialisation):
         """Has calls run code that was stored. Quick code where full code is wanted is left."""
         if tier is Tier.QUICK and self.wanted == "full":
             return
+        self._give_other(code)
         self.loaded, self.tier = code, tier
         if tier is Tier.QUICK and self.wanted == "auto":
             self._watch(0.0)
@@ -123,6 +126,7 @@ class Specialisation(_ingot.Specialisation):
         start = time.thread_time()
         code = self.compile(quick=tier is Tier.QUICK)["object"]
         loaded = _ingot.Code.load(code, self.load_options)
+        self._give_other(loaded)
         if tier is Tier.FULL:
             self._improve(loaded)
         elif self.loaded is None:
@@ -133,6 +137,20 @@ class Specialisation(_ingot.Specialisation):
             return  # another thread was quicker
         self.tier = tier
         self._store(code, tier)
+
+    def _give_other(self, loaded: Any) -> None:
+        """Has code find what takes its place in another floating-point state than the default one."""
+        its = weakref.ref(self)
+        loaded._other_from(lambda: its()._code_in_any_state())  # type: ignore[union-attr]  # it is being called
+
+    def _code_in_any_state(self) -> Any:
+        if self.in_any_state is None:
+            if isinstance(self.program, Loaded) and not self.program.is_as_lowered():
+                raise RuntimeError("the stored code is for another floating-point state, and what it was made of has changed")
+            with compiling(self.label, "quick"):
+                code = self.compile(quick=True, any_state=True)["object"]
+                self.in_any_state = _ingot.Code.load(code, self.load_options)
+        return self.in_any_state
 
     def _has_run(self) -> None:
         """Calls of quick code have taken as long as it took to make it: full code is made beside what the program does."""
@@ -184,14 +202,15 @@ class Specialisation(_ingot.Specialisation):
         uses_libraries = self.device is not None and self.key[-1][3]
         return uses_libraries and self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
 
-    def compile(self, texts: bool = False, target: str = "", quick: bool = False) -> dict[str, Any]:
+    def compile(self, texts: bool = False, target: str = "", quick: bool = False, any_state: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
-        device of its arrays, by its code. `quick`: in little time.
+        device of its arrays, by its code. `quick`: in little time. `any_state`: for any floating-point state of the thread, or
+        the default one.
         """
         own = () if self.device is None else (self.device.code, self.multiplies_by_library, self._loading.most_threads, self._loading.fewest_blocks)
         code = (target,) if target else own
         threads = 1 if quick else _ingot.get_num_threads()
-        compile = functools.partial(self.program.compile, quick=quick)
+        compile = functools.partial(self.program.compile, quick=quick, any_state=any_state)
         return _ingot.with_room(compile, texts, threads, *code)
 
 

@@ -6,6 +6,7 @@
 #include "base/scalar.h"
 #include "bindings/arrays.h"
 #include "bindings/device_array.h"
+#include "bindings/gil.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -85,6 +86,7 @@ std::unique_ptr<Code> Code::load(const nb::bytes& bytes, std::shared_ptr<const d
 Code::Code(runtime::Object object) : object_(std::move(object)) {
   function_ = object_.entry(entry().symbol);
   calls_outside_ = object_.code().calls("ingot_v1_outside");
+  wants_default_state_ = entry().wants_default_state;
   polls_ = calls_outside_ || object_.code().calls("ingot_v1_poll");
   size_ = rounded(sizeof(void*) * (params().size() + results().size()) + sizeof(Buffer) * params().size());
   for (const std::span<const SlotInfo> slots : {params(), results()}) {
@@ -93,6 +95,19 @@ Code::Code(runtime::Object object) : object_(std::move(object)) {
       size_ += rounded(size_of_slot(slot));
     }
   }
+}
+
+const Code& Code::other() const {
+  if (const Code* const known = other_.load(std::memory_order_acquire)) return *known;
+  const EnsuredGil gil;
+  nb::object made = other_from_();
+  const Code* known = other_.load(std::memory_order_acquire);
+  if (known == nullptr) {  // else another thread was quicker
+    known = nb::cast<const Code*>(made);
+    other_kept_ = std::move(made);
+    other_.store(known, std::memory_order_release);
+  }
+  return *known;
 }
 
 Frame::Frame(const Code& code, std::span<PyObject* const> leaves) : code_(code), memory_(inside_) {

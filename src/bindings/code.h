@@ -2,10 +2,12 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "base/float_state.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
 
@@ -27,6 +29,15 @@ class Code {
   std::span<const runtime::SlotInfo> params() const { return entry().params; }
   std::span<const runtime::SlotInfo> results() const { return entry().results; }
   runtime::Entry function() const { return function_; }
+  /// Whether its values are right in the calling thread's floating-point state.
+  bool is_of_this_state() const {
+    return !wants_default_state_ || base::FloatState::current().without_traps() == base::FloatState();
+  }
+  /// It, or, where its values are not right, the code for any state: what `other_from` gives, which is asked
+  /// once. Takes the GIL then, and throws what Python raises.
+  const Code& of_this_state() const { return is_of_this_state() ? *this : other(); }
+  void set_other_from(nb::object maker) { other_from_ = std::move(maker); }
+
   /// Whether it may take long: it has loops, or calls.
   bool polls() const { return polls_; }
   /// Whether it calls what only the embedding program has.
@@ -36,11 +47,16 @@ class Code {
   friend class Frame;
   explicit Code(runtime::Object object);
   const runtime::EntryInfo& entry() const { return object_.info().entries[0]; }
+  const Code& other() const;
 
   runtime::Object object_;
   runtime::Entry function_;
   bool polls_;
   bool calls_outside_;
+  bool wants_default_state_;
+  nb::object other_from_;
+  mutable nb::object other_kept_;
+  mutable std::atomic<const Code*> other_ = nullptr;
   std::vector<size_t> places_;  ///< of each slot in a frame
   size_t size_;                 ///< of a frame
 };

@@ -228,7 +228,7 @@ struct Program {
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
                        uint64_t seed) const;
   nb::dict compile(bool texts, int threads, const std::string& device, bool has_products,
-                   unsigned most_threads, unsigned fewest_blocks, bool quick) const;
+                   unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const;
   nb::dict compile_ahead(int level, int threads) const;
 
   /// Whether it multiplies matrices by a routine of the library table.
@@ -248,15 +248,17 @@ struct Program {
 
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
 /// device that takes it, and has a library's products or not; its launches are of so many threads a block at
-/// most; in little time, to slower code of the same values. With `texts`, also what stood between the stages.
+/// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
+/// the default one. With `texts`, also what stood between the stages.
 nb::dict Program::compile(bool texts, int threads, const std::string& device, bool has_products,
-                          unsigned most_threads, unsigned fewest_blocks, bool quick) const {
+                          unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
   const bool has_device = !device.empty();
   if (has_device) options.target = options.target.with_device(device, has_products);
   options.target.most_threads = most_threads;
   options.target.fewest_blocks = fewest_blocks;
   if (quick) options.codegen.effort = codegen::Effort::Quick;
+  options.codegen.states = any_state ? codegen::States::Any : codegen::States::Default;
   options.codegen.want_llvm_ir = texts;
   options.codegen.want_assembly = texts;
   options.codegen.threads = has_device ? 1 : static_cast<unsigned>(std::max(threads, 1));
@@ -474,7 +476,8 @@ NB_MODULE(_core, m) {
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def_prop_ro("multiplies", &Program::multiplies)
       .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
-           "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false)
+           "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,
+           "any_state"_a = false)
       .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);

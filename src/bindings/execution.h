@@ -22,7 +22,8 @@ nb::tuple described(const Code& code, const runtime::Error& error);
 /// handles signals where its thread is the one that does; one that waits for a device lets go of it, too.
 class Execution {
  public:
-  /// Of code that calls nothing outside, which outlives it.
+  /// Of code that calls nothing outside, which outlives it; in another floating-point state than it is for,
+  /// of that which takes its place. Throws what making that raises.
   explicit Execution(const Code& code) : Execution(code, kHooks) {}
   ~Execution() {
     if (pending_.is_valid()) forget();
@@ -45,8 +46,8 @@ class Execution {
  protected:
   /// `hooks` are in charge of what this is the user of, and outlive it.
   Execution(const Code& code, const runtime::Hooks& hooks)
-      : code_(code),
-        attention_(code.polls() ? runtime::Context::kLength : 0),
+      : code_(code.of_this_state()),
+        attention_(code_.polls() ? runtime::Context::kLength : 0),
         context_(runtime::make_context(&attention_, &hooks, this)),
         call_(context_) {}
 

@@ -66,7 +66,7 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
       leaves_(leaves),
       stream_(place.device == nullptr ? nullptr : &place.device->stream()),
       moved_(moved(code, place, leaves)),
-      frame_(code, moved_ ? moved_->leaves() : leaves) {
+      frame_(Execution::code(), moved_ ? moved_->leaves() : leaves) {
   if (place.device != nullptr) set_device(*place.device);
 }
 

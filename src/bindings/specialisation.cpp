@@ -102,7 +102,10 @@ void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none(), "moves"_a = nb::tuple())
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
-           "place"_a = Place(), "errors"_a = nb::list());
+           "place"_a = Place(), "errors"_a = nb::list())
+      .def("_other_from", &Code::set_other_from, "maker"_a,
+           "What gives the code for any floating-point state, when a call first meets another than the "
+           "default.");
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
       .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)

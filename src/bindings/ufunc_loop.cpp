@@ -175,7 +175,12 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
     views[i] = {{data, &buffers[i]}, length, stride};
     slots[i] = &views[i];
   }
-  Execution execution(*variant.code);
+  const Code* code = variant.code;
+  if (!code->is_of_this_state()) {
+    const EnsuredGil gil;
+    if (guarded([&] { return code = &code->of_this_state(); }, nullptr) == nullptr) return -1;
+  }
+  Execution execution(*code);
   if (execution.run(slots)) return 0;
   const EnsuredGil gil;
   return guarded(

@@ -134,6 +134,7 @@ class Translation {
     Unit unit(source, target, module_);
     emit(unit);
     compiled.sites = std::move(unit.sites);
+    compiled.wants_default_state = unit.wants_default_state();
     if (const DeviceCode* const device = unit.device_if_any(); device != nullptr && options.want_assembly) {
       compiled.kernels_llvm_ir = device->llvm_ir();
       compiled.kernels = device->shown();
@@ -183,7 +184,7 @@ std::string entry_symbol(std::string_view function) {
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,
                  const Options& options) {
   return compile_module(source, target, options,
-                        [&](Unit& unit) { unit.emit(entries, options.want_assembly); });
+                        [&](Unit& unit) { unit.emit(entries, options.states, options.want_assembly); });
 }
 
 Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,

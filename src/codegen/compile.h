@@ -36,8 +36,17 @@ enum class Effort : uint8_t {
   Full,
 };
 
+/// The floating-point states of the thread (base/float_state.h) that an object has code for, of entries whose
+/// values depend on them in another way than arithmetic does.
+enum class States : uint8_t {
+  Both,     ///< code for the default state, code for any, and a choice when it is called
+  Default,  ///< it is not to be called in another state (`Compiled::wants_default_state`)
+  Any,      ///< slower
+};
+
 struct Options {
   Effort effort = Effort::Normal;
+  States states = States::Both;
   bool want_llvm_ir = false;  ///< the text before and after LLVM's passes
   bool want_assembly = false;
   bool verify = false;  ///< LLVM's own verifier before its passes
@@ -66,6 +75,8 @@ struct Compiled {
   std::string kernels_llvm_ir;   ///< on request, of what is launched, optimised
   std::string kernels;           ///< on request: the text that the driver takes
   std::vector<ErrorSite> sites;  ///< by `Error::site`
+  /// Whether entries have right values in the default floating-point state alone.
+  bool wants_default_state = false;
   Times times;
 };
 

@@ -6,19 +6,21 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-void emit_entry(Unit& unit, const ir::Function& source, bool recursive, bool depends_on_state) {
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive, States states) {
   llvm::Type* const pointer = llvm::PointerType::getUnqual(unit.context);
   auto* const type = llvm::FunctionType::get(llvm::Type::getInt32Ty(unit.context), {pointer, pointer}, false);
   auto* const function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage,
                                                 entry_symbol(source.name()), unit.module);
   function->setDoesNotThrow();
+  using Form = HostFunction::Form;
+  if (states == States::Any)
+    return HostFunction(unit, source, function, Form::Entry, recursive, FloatStates::Any).emit();
   llvm::Function* other = nullptr;
-  if (depends_on_state) {
+  if (states == States::Both) {
     other = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage,
                                    "ingot_in_any_state_" + source.name(), unit.module);
     other->setDoesNotThrow();
   }
-  using Form = HostFunction::Form;
   HostFunction(unit, source, function, Form::Entry, recursive, FloatStates::Default).emit(other);
   if (other != nullptr) HostFunction(unit, source, other, Form::Entry, recursive, FloatStates::Any).emit();
 }

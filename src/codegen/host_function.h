@@ -4,9 +4,9 @@
 
 namespace ingot::codegen {
 
-/// Emits the entry of a function, by its entry symbol. Where its values depend on the thread's floating-point
-/// state, there is code for the default one and code for any, among which the context chooses.
-void emit_entry(Unit& unit, const ir::Function& source, bool recursive, bool depends_on_state);
+/// Emits the entry of a function, by its entry symbol. Where there is code for the default floating-point
+/// state and code for any, the context chooses.
+void emit_entry(Unit& unit, const ir::Function& source, bool recursive, States states);
 /// Emits the body of a function that others call.
 void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive,
                    FloatStates states);

@@ -157,12 +157,15 @@ llvm::Function* Unit::internal(ir::FunctionId id, FloatStates states) {
   return known;
 }
 
-void Unit::emit(std::span<const ir::FunctionId> entries, bool want_kernels) {
-  for (ir::FunctionId id : entries) emit_entry(*this, body(id), recursive(id), depends_on_state(id));
+void Unit::emit(std::span<const ir::FunctionId> entries, States states, bool want_kernels) {
+  for (ir::FunctionId id : entries) {
+    emit_entry(*this, body(id), recursive(id), depends_on_state(id) ? states : States::Default);
+    if (states == States::Default && depends_on_state(id)) wants_default_state_ = true;
+  }
   while (!wanted_.empty()) {
-    const auto [id, states] = wanted_.front();
+    const auto [id, own] = wanted_.front();
     wanted_.pop_front();
-    emit_internal(*this, body(id), internals_.at({id.index, states}), recursive(id), states);
+    emit_internal(*this, body(id), internals_.at({id.index, own}), recursive(id), own);
   }
   if (device_) device_->finish(want_kernels);
 }

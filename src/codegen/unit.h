@@ -70,12 +70,15 @@ class Unit {
   /// `states`: what the caller is for.
   llvm::Function* internal(ir::FunctionId id, FloatStates states);
   /// Emits entries and all they reach. `want_kernels`: the texts of their kernels are asked for.
-  void emit(std::span<const ir::FunctionId> entries, bool want_kernels = false);
+  void emit(std::span<const ir::FunctionId> entries, States states, bool want_kernels = false);
   /// Whether the function may call itself, perhaps through others.
   bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
   /// Whether values of the function, or of those that it calls, depend on the thread's floating-point state
   /// in another way than arithmetic does. Code for devices has a state of its own.
   bool depends_on_state(ir::FunctionId id) const { return depends_on_state_[id.index]; }
+
+  /// Whether an entry has been emitted for the default state alone that depends on the state.
+  bool wants_default_state() const { return wants_default_state_; }
 
   /// A declared function of the outside; `pure`: depends on its arguments' values alone.
   llvm::Function* outside(std::string_view name, llvm::FunctionType* type, bool pure);
@@ -102,6 +105,7 @@ class Unit {
   std::deque<std::pair<ir::FunctionId, FloatStates>> wanted_;
   std::vector<bool> recursive_;
   std::vector<bool> depends_on_state_;
+  bool wants_default_state_ = false;
   std::unordered_map<std::string, uint32_t> site_numbers_;
 };
 

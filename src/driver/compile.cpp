@@ -59,15 +59,16 @@ runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
 }
 
 runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::FunctionId> entries,
-                             const codegen::Target& target, const std::vector<codegen::ErrorSite>& sites) {
+                             const codegen::Target& target, const codegen::Compiled& code) {
   runtime::ObjectInfo info;
   info.features = target.needs;
   for (const ir::FunctionId entry : entries) {
     info.entries.push_back(interface_of(module, entry));
+    info.entries.back().wants_default_state = code.wants_default_state;
     const std::vector<bool> written = transform::written_parameters(*module.function(entry));
     for (size_t i = 0; i < written.size(); ++i) info.entries.back().params[i].is_written = written[i];
   }
-  for (const codegen::ErrorSite& site : sites)
+  for (const codegen::ErrorSite& site : code.sites)
     info.sites.push_back(
         {site.kind, site.message, site.arguments, site.place, site.function, site.callers, site.made});
   return info;
@@ -128,7 +129,7 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   }
   {
     const PhaseScope scope(report, "seal");
-    result.info = describe(module, entries, options.target, result.code.sites);
+    result.info = describe(module, entries, options.target, result.code);
     if (options.want_outside) result.outside = outside_calls(module);
     result.bytes = runtime::seal(std::as_bytes(std::span(result.code.object)), result.info);
   }

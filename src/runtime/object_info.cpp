@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little);
 // The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
 // uint32 in front. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);
 
 constexpr base::ExceptionKind kExceptions[] = {
@@ -190,6 +190,7 @@ std::string encode(const ObjectInfo& info) {
     body.text(entry.symbol);
     write(body, entry.params);
     write(body, entry.results);
+    body.number(static_cast<uint8_t>(entry.wants_default_state));
   }
   body.count(info.sites.size());
   for (const ErrorSite& site : info.sites) write(body, site);
@@ -210,12 +211,13 @@ ObjectInfo decode(std::span<const std::byte> bytes) {
   ObjectInfo info;
   info.build = in.text();
   info.features = in.text();
-  info.entries.resize(in.count(12));
+  info.entries.resize(in.count(13));
   std::set<std::string_view> names;
   for (EntryInfo& entry : info.entries) {
     entry.symbol = in.text();
     entry.params = read_slots(in);
     entry.results = read_slots(in);
+    entry.wants_default_state = in.number<uint8_t>() != 0;
     require(names.insert(entry.symbol).second, "two entries have one name");
   }
   const size_t sites = in.count(33);

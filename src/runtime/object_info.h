@@ -32,6 +32,8 @@ struct EntryInfo {
   std::string symbol;
   std::vector<SlotInfo> params;
   std::vector<SlotInfo> results;
+  /// Whether it is to be called in the default floating-point state alone (base/float_state.h).
+  bool wants_default_state = false;
 
   bool operator==(const EntryInfo&) const = default;
 };

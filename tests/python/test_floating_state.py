@@ -9,7 +9,9 @@ from contextlib import contextmanager
 import ingot
 import numpy as np
 import pytest
+from caching import run
 from ingot._ahead import linking
+from ingot._specialisation import Specialisation
 from support import MODES, jitted
 
 C_SOURCE = """
@@ -262,6 +264,51 @@ def test_what_is_called_changes_the_state_from_the_end_of_the_call(state):
         assert same((before,), (after,)) and seen == STATES["up"] == state.read_state()
     finally:
         state.write_state(DEFAULT)
+
+
+def test_code_for_other_states_is_made_when_a_call_meets_one(state, monkeypatch):
+    made, compile = [], Specialisation.compile
+
+    def counted(self, *arguments, **keywords):
+        stages = compile(self, *arguments, **keywords)
+        made.append((keywords.get("any_state", False), b"enter_default_state" in stages["object"]))
+        return stages
+
+    monkeypatch.setattr(Specialisation, "compile", counted)
+    x, y = np.random.default_rng(11).uniform(-3, 3, (2, 100))
+    f, g, h = ingot.jit(mixed), ingot.jit(lambda v: v * v / 3), ingot.vectorize(lambda v, w: math.exp(v) / w)
+    nearest = f(x, y), g(x), h(x, y)
+    assert made and not any(any(each) for each in made)
+    made.clear()
+    with within(state, STATES["up"]):
+        for _ in range(2):
+            assert not any(same((a,), (b,)) for a, b in zip(nearest, (f(x, y), g(x), h(x, y)), strict=True))
+    assert made == [(True, True)] * 2  # of f and of h: what g does follows the state by itself
+    assert same((f(x, y), g(x), h(x, y)), nearest) and len(made) == 2
+
+
+STORED = """
+import ctypes
+from module import f
+libm = ctypes.CDLL("libm.so.6")
+x = np.linspace(-3, 3, 50)
+given = [f(x).tolist()] if sys.argv[1] == "nearest" else []
+libm.fesetround(0x800)
+given.append(f(x).tolist())
+libm.fesetround(0)
+given.append(f(x).tolist())
+print(json.dumps([f.specialisations[0].why, given[-2:]]))
+"""
+
+
+@pytest.mark.parametrize("tiers", ["off", "on"])
+def test_stored_code_is_called_in_any_state(tmp_path, tiers):
+    source = "import ingot, numpy as np\n@ingot.jit\ndef f(x): return np.exp(x) * x / 3\n"
+    (tmp_path / "module.py").write_text(source)
+    why, (up, nearest) = run(tmp_path / "cache", STORED, "up", cwd=tmp_path, INGOT_TIERS=tiers)
+    assert why != "the cache" and up != nearest
+    for first in ("nearest", "up"):
+        assert run(tmp_path / "cache", STORED, first, cwd=tmp_path, INGOT_TIERS=tiers) == ["the cache", [up, nearest]]
 
 
 TRAPS = """
