@@ -64,7 +64,11 @@ class Parameters(NamedTuple):
 
 def parameters_of(function: types.FunctionType) -> Parameters:
     """The parameters of a Python function."""
-    code = function.__code__
+    return _parameters_of(function.__code__)
+
+
+@functools.lru_cache(maxsize=256)
+def _parameters_of(code: types.CodeType) -> Parameters:
     count, named = code.co_argcount, code.co_kwonlyargcount
     has_rest, has_others = bool(code.co_flags & inspect.CO_VARARGS), bool(code.co_flags & inspect.CO_VARKEYWORDS)
     names, first = code.co_varnames, count + named
@@ -130,10 +134,17 @@ def parameters_of_call(function: Any) -> Parameters | None:
 
 def without_body(function: types.FunctionType) -> types.FunctionType:
     """A function of the same parameters and name that gives what they are bound to, by their names."""
-    code = function.__code__
+    result = types.FunctionType(_hollow(function.__code__), {"locals": locals}, function.__name__, function.__defaults__)
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__ = function.__qualname__
+    return result
+
+
+@functools.lru_cache(maxsize=256)
+def _hollow(code: types.CodeType) -> types.CodeType:
     flags = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     count = code.co_argcount + code.co_kwonlyargcount + flags.bit_count()
-    hollow = _BOUND.replace(
+    return _BOUND.replace(
         co_argcount=code.co_argcount,
         co_posonlyargcount=code.co_posonlyargcount,
         co_kwonlyargcount=code.co_kwonlyargcount,
@@ -143,10 +154,6 @@ def without_body(function: types.FunctionType) -> types.FunctionType:
         co_name=code.co_name,
         co_qualname=code.co_qualname,
     )
-    result = types.FunctionType(hollow, {"locals": locals}, function.__name__, function.__defaults__)
-    result.__kwdefaults__ = function.__kwdefaults__
-    result.__qualname__ = function.__qualname__
-    return result
 
 
 _BOUND = (lambda: locals()).__code__
