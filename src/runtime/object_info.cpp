@@ -217,7 +217,9 @@ ObjectInfo decode(std::span<const std::byte> bytes) {
     entry.symbol = in.text();
     entry.params = read_slots(in);
     entry.results = read_slots(in);
-    entry.wants_default_state = in.number<uint8_t>() != 0;
+    const auto wants_default_state = in.number<uint8_t>();
+    require(wants_default_state <= 1, "unknown floating-point states");
+    entry.wants_default_state = wants_default_state == 1;
     require(names.insert(entry.symbol).second, "two entries have one name");
   }
   const size_t sites = in.count(33);

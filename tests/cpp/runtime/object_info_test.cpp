@@ -102,14 +102,14 @@ TEST(ObjectInfo, has_a_fixed_format) {
   ObjectInfo info;
   info.build = "b";
   info.features = "avx";
-  info.entries = {{"f", {{SlotInfo::Kind::View, DType::Int8, 2}}, {}}};
+  info.entries = {{"f", {{SlotInfo::Kind::View, DType::Int8, 2}}, {}, true}};
   std::string expected(
-      "INGOTINF\5\0\0\0????"
+      "INGOTINF\6\0\0\0????"
       "\1\0\0\0b"
       "\3\0\0\0avx"
-      "\1\0\0\0\1\0\0\0f\1\0\0\0\1\1\2\1\0\0\0\0"
+      "\1\0\0\0\1\0\0\0f\1\0\0\0\1\1\2\1\0\0\0\0\1"
       "\0\0\0\0",
-      53);
+      54);
   uint32_t checksum = crc32c(std::as_bytes(std::span(expected).subspan(16)));
   std::memcpy(expected.data() + 12, &checksum, 4);
   EXPECT_EQ(encode(info), expected);
