@@ -259,6 +259,14 @@ NodeId Lowering::is_apart(NodeId view) {
   return transform::is_apart<LoopWriter, NodeId>(loops_, lengths, strides, element);
 }
 
+namespace {
+
+/// So many assignments of a function that read what they write are made in chunks (in_place.cpp), in code
+/// that is three times as long as that of others: values of what comes behind these are computed first.
+constexpr size_t kMostInChunks = 50;
+
+}  // namespace
+
 void Lowering::lower_write(NodeId id) {
   const NodeId old_view = source_.operand(id, 0);
   const NodeId x = source_.operand(id, 1);
@@ -266,7 +274,9 @@ void Lowering::lower_write(NodeId id) {
   const Root root = root_of(source_, old_view);
   const bool in_place = reads_only_at(x, view, root);
   const bool known_apart = lies_apart(old_view) || is_contiguous(view);
-  if (!in_place && source_.type(old_view).rank() > 0 && reads_one_buffer(x, view, root)) {
+  const bool may_chunk = !in_place && source_.type(old_view).rank() > 0 && in_chunks_ < kMostInChunks;
+  if (may_chunk && reads_one_buffer(x, view, root)) {
+    ++in_chunks_;
     in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, known_apart), Nodes(); });
     return;
   }

@@ -5,7 +5,8 @@
 // Else the rows are taken in chunks, of at least as many rows as what is read and what is written are apart.
 // A chunk is computed into a buffer that stays in the cache, and put where it belongs once the next one has
 // been computed. Threads share blocks of chunks: the first and the last chunk of each, which other blocks may
-// need, are put where they belong when all blocks are done.
+// need, are put where they belong when all blocks are done. Only the first assignments of a function are made
+// so (`Lowering::lower_write`).
 //
 // The loops say that they are `independent`, since nothing but these comparisons shows it.
 

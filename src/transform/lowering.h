@@ -329,6 +329,7 @@ class Lowering : public Rewriter {
   std::vector<bool> is_deferred_;  ///< by number or view: made when the nests have been written
   Nodes deferred_;                 ///< the numbers among these, in order, but for reductions
   uint32_t now_ = 0;               ///< the place of the node that is visited
+  size_t in_chunks_ = 0;           ///< assignments that have been written in place, in chunks
 };
 
 }  // namespace ingot::transform

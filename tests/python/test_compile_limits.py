@@ -132,9 +132,19 @@ def test_lengths_are_found_across_many_statements():
     check(made(f"def f(x):\n{lines}    return x\n"), np.linspace(0.0, 1.0, 5))
 
 
+def _overlapping(count):
+    lines = "".join(f"    y[1:] = y[:-1] + {i}.0\n" for i in range(count))
+    return made(f"def f(y):\n{lines}    return y\n")
+
+
 def test_statements_whose_memory_overlaps():
-    lines = "".join(f"    y[1:] = y[:-1] + {i}.0\n" for i in range(40))
-    check(made(f"def f(y):\n{lines}    return y\n"), np.arange(20.0))
+    check(_overlapping(70), np.arange(20.0))
+    sizes = []
+    for count in (50, 80):
+        compiled = ingot.jit(_overlapping(count))
+        compiled(np.ones(5))
+        sizes.append(len(compiled.specialisations[0].compile(texts=True, quick=True)["loop IR"]))
+    assert (sizes[1] - sizes[0]) / 30 < sizes[0] / 50 / 2
 
 
 # ---- What is known when compiling
