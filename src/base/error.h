@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -55,6 +56,22 @@ class InternalError : public std::logic_error {
 class Abandoned : public std::exception {
  public:
   const char* what() const noexcept override { return "nobody waits for what was being compiled"; }
+};
+
+/// Memory has run out amid the compiler's work, at a place that it does not come back from: nothing more is
+/// compiled in this process. What is compiled runs on.
+class NoMemoryToCompile : public std::bad_alloc {
+ public:
+  explicit NoMemoryToCompile(bool is_earlier) : is_earlier_(is_earlier) {}
+  const char* what() const noexcept override {
+    return is_earlier_ ? "compiling ran out of memory earlier in this process, which can compile no more; "
+                         "what is compiled, or in the cache on disk, still runs"
+                       : "compiling ran out of memory; this process can compile no more, but what is "
+                         "compiled, or in the cache on disk, still runs";
+  }
+
+ private:
+  bool is_earlier_;
 };
 
 /// What an optional holds, which must hold something.

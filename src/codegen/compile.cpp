@@ -14,6 +14,7 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include <atomic>
 #include <ctime>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "codegen/quick.h"
 #include "codegen/shares.h"
 #include "codegen/targets/target_machine.h"
+#include "codegen/with_llvm.h"
 
 namespace ingot::codegen {
 
@@ -144,6 +146,17 @@ class Translation {
   Division divide(unsigned most) const { return codegen::divide(module_, most); }
   void keep_share(const Division& division, uint32_t share) { codegen::keep_share(module_, division, share); }
 
+  /// Has LLVM make what it makes once, with its locks held, before several threads emit code: one that leaves
+  /// LLVM amid that would let the others wait for ever.
+  void prepare_for_others() {
+    static constinit std::atomic<bool> is_done = false;
+    if (is_done) return;
+    llvm::Module nothing("", context_);
+    nothing.setDataLayout(machine_->createDataLayout());
+    emit_file(nothing, *machine_, llvm::CodeGenFileType::ObjectFile);
+    is_done = true;
+  }
+
   /// From what has been emitted to the object and the texts that are asked for.
   void finish() {
     if (options_.verify) verify(module_);
@@ -187,7 +200,9 @@ Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entri
                         [&](Unit& unit) { unit.emit(entries, options.states, options.want_assembly); });
 }
 
-Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,
+namespace {
+
+Compiled compile_inside(const ir::Module& source, const Target& target, const Options& options,
                         const std::function<void(Unit&)>& emit) {
   Translation first(source, target, options, emit);
   const bool wants_texts = options.want_llvm_ir || options.want_assembly;
@@ -197,6 +212,7 @@ Compiled compile_module(const ir::Module& source, const Target& target, const Op
     first.finish();
     return std::move(first.compiled);
   }
+  first.prepare_for_others();
   std::vector<Compiled> parts(count);
   at_once(count, [&](uint32_t share) {
     std::optional<Translation> own;
@@ -213,6 +229,15 @@ Compiled compile_module(const ir::Module& source, const Target& target, const Op
   }
   parts[0].object = join(objects);
   return std::move(parts[0]);
+}
+
+}  // namespace
+
+Compiled compile_module(const ir::Module& source, const Target& target, const Options& options,
+                        const std::function<void(Unit&)>& emit) {
+  Compiled compiled;
+  with_llvm([&] { compiled = compile_inside(source, target, options, emit); });
+  return compiled;
 }
 
 }  // namespace ingot::codegen

@@ -20,6 +20,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "codegen/with_llvm.h"
 
 namespace ingot::codegen {
 
@@ -44,7 +45,7 @@ struct Task {
   static void* run(void* pointer) noexcept {
     auto& task = *static_cast<Task*>(pointer);
     try {
-      (*task.work)(task.number);
+      with_llvm([&] { (*task.work)(task.number); });
     } catch (...) {
       task.failure = std::current_exception();
     }

@@ -35,8 +35,9 @@ PhaseScope::PhaseScope(Report& report, std::string name, const ir::Module* modul
       exceptions_(std::uncaught_exceptions()) {}
 
 PhaseScope::~PhaseScope() noexcept(false) {
+  if (std::uncaught_exceptions() > exceptions_) return;
   report_.phases.push_back({name_, cpu_ms() - start_});
-  if (module_ == nullptr || std::uncaught_exceptions() > exceptions_) return;
+  if (module_ == nullptr) return;
   if (report_.dump) report_.dump(name_, *module_);
   verify_all(*module_, stage_, name_);
 }

@@ -18,7 +18,7 @@
 // pool, the functions that sort (NumPy's own, where the extension is loaded); of the extension, the inner
 // loops of NumPy's gufuncs that have been called, Python's main thread, the numbers of calls of the
 // compiler and of errands, the operations that wait, and the profile with its labels; of the devices, who
-// looks on.
+// looks on; of the compiler, whether memory has run out in LLVM.
 
 #include "runtime/pool.h"
 

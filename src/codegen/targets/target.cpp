@@ -17,6 +17,7 @@
 #include "codegen/targets/kernel_target.h"
 #include "codegen/targets/opencl.h"
 #include "codegen/targets/x86.h"
+#include "codegen/with_llvm.h"
 
 namespace ingot::codegen {
 
@@ -98,7 +99,11 @@ Target find_host() {
 }  // namespace
 
 Target Target::host() {
-  static const Target found = find_host();
+  static const Target found = [] {
+    Target made;
+    with_llvm([&] { made = find_host(); });
+    return made;
+  }();
   return found;
 }
 

@@ -185,7 +185,9 @@ struct Kept {
   static constexpr size_t kMost = 8;
 
   std::mutex mutex;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  ///< has room for the most
+
+  Kept() { machines.reserve(kMost); }
 
   static Kept& all() {
     static Kept& kept = *new Kept;
@@ -200,6 +202,11 @@ void KeepMachine::operator()(llvm::TargetMachine* machine) const {
   Kept& kept = Kept::all();
   const std::lock_guard lock(kept.mutex);
   if (kept.machines.size() < Kept::kMost) kept.machines.push_back(std::move(left));
+}
+
+void prepare_machines() {
+  x86();
+  Kept::all();
 }
 
 HeldMachine target_machine(const Target& target, llvm::CodeGenOptLevel level) {

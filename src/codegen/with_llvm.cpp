@@ -1,0 +1,102 @@
+#include "codegen/with_llvm.h"
+
+#include <llvm/Support/ErrorHandling.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "codegen/targets/target_machine.h"
+
+namespace ingot::codegen {
+
+namespace {
+
+/// Where a thread goes on that leaves LLVM.
+struct WayOut {
+  std::jmp_buf place;
+  WayOut* outer;
+  char fault[512];
+};
+
+enum Reason { kReturned = 0, kNoMemory, kFault };
+
+/// Known without asking for memory, on any thread.
+[[gnu::tls_model("initial-exec")]] constinit thread_local WayOut* way_out = nullptr;
+
+/// Part of the closed list of process-wide state.
+constinit std::atomic<bool> has_run_out = false;
+constinit std::new_handler handler_before = nullptr;
+
+[[noreturn]] void leave(Reason reason) {
+  WayOut& out = *std::exchange(way_out, nullptr);
+  if (reason == kNoMemory) has_run_out = true;
+  std::longjmp(out.place, reason);  // NOLINT(cert-err52-cpp): LLVM's functions cannot be unwound
+}
+
+void find_no_memory() {
+  if (way_out != nullptr) leave(kNoMemory);
+  if (handler_before == nullptr) throw std::bad_alloc();
+  handler_before();
+}
+
+void give_up(void*, const char* reason, bool) {
+  if (way_out == nullptr) return;  // LLVM ends the process
+  std::strncpy(way_out->fault, reason, sizeof way_out->fault - 1);
+  way_out->fault[sizeof way_out->fault - 1] = 0;
+  leave(kFault);
+}
+
+/// Leaves `work` where LLVM cannot go on.
+void run_with_way_out(void (*work)(void*), void* given) {
+  WayOut own;
+  own.outer = way_out;
+  const int reason = setjmp(own.place);  // NOLINT(cert-err52-cpp)
+  if (reason == kReturned) {
+    way_out = &own;
+    try {
+      work(given);
+    } catch (...) {
+      way_out = own.outer;
+      throw;
+    }
+    way_out = own.outer;
+    return;
+  }
+  way_out = own.outer;
+  if (reason == kNoMemory) throw base::NoMemoryToCompile(false);
+  throw base::InternalError(std::string("codegen: LLVM: ") + own.fault);
+}
+
+/// Has tables of targets made before any thread could wait for another one that has left amid it.
+void prepare() {
+  static std::mutex mutex;
+  static constinit bool is_done = false;
+  const std::lock_guard lock(mutex);
+  if (is_done) return;
+  static constinit bool has_handlers = false;
+  if (!std::exchange(has_handlers, true)) {
+    handler_before = std::set_new_handler(find_no_memory);
+    llvm::install_bad_alloc_error_handler([](void*, const char*, bool) {
+      if (way_out != nullptr) leave(kNoMemory);
+    });
+    llvm::install_fatal_error_handler(give_up);
+  }
+  run_with_way_out([](void*) { prepare_machines(); }, nullptr);
+  is_done = true;
+}
+
+}  // namespace
+
+void run_with_llvm(void (*work)(void*), void* given) {
+  if (has_run_out) throw base::NoMemoryToCompile(true);
+  prepare();
+  run_with_way_out(work, given);
+}
+
+}  // namespace ingot::codegen
