@@ -22,6 +22,14 @@ function(ingot_room name)
   endif()
 endfunction()
 
+# ingot_thread_memory(TARGET...): variables of each thread stand in the memory that it is made with, also in a library that is
+# loaded later. Else the first access by each thread asks for memory, and ends the process where there is none.
+function(ingot_thread_memory)
+  foreach(target IN LISTS ARGN)
+    target_compile_options(${target} PRIVATE -ftls-model=initial-exec)
+  endforeach()
+endfunction()
+
 # ingot_test(ROOM SOURCES ... DEPENDS ...): the GoogleTest program test_ROOM, known to ctest by its cases.
 function(ingot_test room)
   cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS" ${ARGN})

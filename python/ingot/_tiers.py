@@ -65,7 +65,7 @@ class Worker:
                 self._thread = threading.Thread(target=self._run, name="ingot-compiler", daemon=True)
                 try:
                     self._thread.start()
-                except RuntimeError:  # there can be no more threads
+                except (RuntimeError, MemoryError):  # there can be no more threads
                     self._thread = None
                     self._jobs.clear()
                     return False

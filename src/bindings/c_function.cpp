@@ -231,6 +231,9 @@ uint64_t CFunction::call(const Registers& registers, const uint64_t* stack) cons
   } catch (nb::python_error& error) {
     error.restore();
     PyErr_WriteUnraisable(function_.ptr());
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    PyErr_WriteUnraisable(function_.ptr());
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
     PyErr_WriteUnraisable(function_.ptr());

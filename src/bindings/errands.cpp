@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -50,16 +51,19 @@ void* ErrandThread::run(void* given) {
   std::unique_ptr<std::shared_ptr<ErrandThread>> holder(static_cast<std::shared_ptr<ErrandThread>*>(given));
   ErrandThread& self = **holder;
   self.float_state_.set();
+  self.state_.begin();
   self.errand_->run();
   self.has_ended_ = true;
   sem_post(&self.end_);
+  self.state_.end();
   holder.reset();
   --under_way;
   return nullptr;
 }
 
-std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Errand> errand) {
+std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Errand> errand) try {
   std::shared_ptr<ErrandThread> made(new ErrandThread(std::move(errand)));
+  auto given = std::make_unique<std::shared_ptr<ErrandThread>>(made);
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return nullptr;
   pthread_attr_setstacksize(&attributes, kStack);
@@ -70,7 +74,6 @@ std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Erran
   begin();
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread{};
-  auto given = std::make_unique<std::shared_ptr<ErrandThread>>(made);
   const bool started = pthread_create(&thread, &attributes, run, given.get()) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
@@ -80,6 +83,8 @@ std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Erran
   }
   given.release();  // NOLINT(bugprone-unused-return-value): the thread's
   return made;
+} catch (const std::bad_alloc&) {
+  return nullptr;
 }
 
 bool ErrandThread::wait(int64_t nanoseconds) {

@@ -7,17 +7,18 @@
 #include <memory>
 
 #include "base/float_state.h"
+#include "bindings/gil.h"
 #include "runtime/errand.h"
 
 /// Threads for errands: what takes long and calls no Python, while the main thread handles signals.
 namespace ingot::bindings {
 
 /// An errand on a thread of its own, which keeps it until its end. The thread blocks all signals, runs in the
-/// floating-point state of the one that has made it, and does not know Python.
+/// floating-point state of the one that has made it, and has a state of Python's for what the errand raises.
 class ErrandThread {
  public:
-  /// Starts the thread; waits before, for some seconds at most, while errands are held. Null: the system
-  /// gives no thread. Wants no GIL.
+  /// Starts the thread; waits before, for some seconds at most, while errands are held. Null: there is no
+  /// memory, or the system gives no thread. Wants no GIL.
   static std::shared_ptr<ErrandThread> start(std::shared_ptr<runtime::Errand> errand);
   ~ErrandThread();
   ErrandThread(const ErrandThread&) = delete;
@@ -32,6 +33,7 @@ class ErrandThread {
   explicit ErrandThread(std::shared_ptr<runtime::Errand> errand);
   static void* run(void* given);
 
+  ThreadState state_;
   std::shared_ptr<runtime::Errand> errand_;
   base::FloatState float_state_;
   int process_;

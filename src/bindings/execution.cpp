@@ -45,6 +45,24 @@ void Execution::forget() {
   pending_.reset();
 }
 
+nb::object Execution::no_memory() {
+  PyErr_NoMemory();  // one that Python keeps for this
+  return nb::borrow<nb::object>(nb::python_error().value());
+}
+
+runtime::Status Execution::keep(nb::object exception) {
+  base::ExceptionKind kind = base::ExceptionKind::MemoryError;
+  pending_ = std::move(exception);
+  try {
+    kind = kind_of(pending_);
+  } catch (const std::exception&) {  // for want of memory
+    pending_ = no_memory();
+  }
+  const runtime::Status status = runtime::status_of(kind);
+  context_.error = runtime::Error{status, runtime::Error::kNoSite, {}, 0, {}};
+  return status;
+}
+
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
   const nb::tuple all = described(code_, error);

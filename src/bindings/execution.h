@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <new>
+#include <utility>
 
 #include "bindings/code.h"
 #include "bindings/exceptions.h"
@@ -76,10 +78,10 @@ class Execution {
     const OuterFloatState outer(call_.outer_state());
     try {
       resting_at_the_end(fn);
-    } catch (nb::python_error& error) {
-      pending_ = nb::borrow<nb::object>(error.value());
-      status = runtime::status_of(kind_of(pending_));
-      context_.error = runtime::Error{status, runtime::Error::kNoSite, {}, 0, {}};
+    } catch (const nb::python_error& error) {
+      status = keep(nb::borrow<nb::object>(error.value()));
+    } catch (const std::bad_alloc&) {
+      status = keep(no_memory());
     }
     runtime::watch_length(context_);
     return status;
@@ -108,6 +110,9 @@ class Execution {
                                             &Execution::may_leave_errands, &Execution::run_errand};
 
   void forget();
+  static nb::object no_memory();
+  /// An exception that leaves the code: the status.
+  runtime::Status keep(nb::object exception);
 
   const Code& code_;
   uint32_t attention_;  ///< what the call polls

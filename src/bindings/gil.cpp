@@ -2,13 +2,70 @@
 
 #include <unistd.h>
 
+#include <new>
 #include <utility>
+
+#if PY_VERSION_HEX < 0x030c0000
+extern "C" void _PyThreadState_SetCurrent(PyThreadState*);  // as threads of Python's begin
+#endif
 
 namespace ingot::bindings {
 
 void rest() {
   for (;;) pause();
 }
+
+bool is_raising() {
+  const PyThreadState* const state = PyGILState_GetThisThreadState();
+#if PY_VERSION_HEX < 0x030c0000
+  return state != nullptr && state->curexc_type != nullptr;
+#else
+  return state != nullptr && state->current_exception != nullptr;
+#endif
+}
+
+#if PY_VERSION_HEX < 0x030c0000
+ThreadState::ThreadState() : state_(_PyThreadState_Prealloc(PyInterpreterState_Main())) {
+  if (state_ == nullptr) throw std::bad_alloc();
+}
+
+ThreadState::~ThreadState() {
+  if (state_ == nullptr) return;
+  const EnsuredGil gil;
+  PyThreadState_Clear(state_);
+  PyThreadState_Delete(state_);
+}
+
+void ThreadState::begin() {
+  state_->thread_id = PyThread_get_thread_ident();
+  state_->native_thread_id = PyThread_get_thread_native_id();
+  _PyThreadState_SetCurrent(state_);
+}
+
+void ThreadState::end() {
+  resting_at_the_end([&] {
+    PyEval_RestoreThread(state_);
+    PyThreadState_Clear(std::exchange(state_, nullptr));
+    PyThreadState_DeleteCurrent();
+  });
+}
+#else
+ThreadState::ThreadState() = default;
+ThreadState::~ThreadState() = default;
+
+void ThreadState::begin() {
+  PyGILState_Ensure();
+  state_ = PyEval_SaveThread();
+}
+
+void ThreadState::end() {
+  resting_at_the_end([&] {
+    PyEval_RestoreThread(state_);
+    PyErr_Clear();
+    PyGILState_Release(PyGILState_UNLOCKED);
+  });
+}
+#endif
 
 void Gil::release() {
   if (is_released_) return;

@@ -33,6 +33,30 @@ class EnsuredGil {
   PyGILState_STATE state_;
 };
 
+/// Whether an exception is set in the calling thread, which may have the GIL or not. Without memory, inner
+/// loops of NumPy's set one.
+bool is_raising();
+
+/// Python's state of a thread that is to be made: made before, since a thread that finds no memory for its
+/// own ends the process. (From Python 3.12 on the thread makes it nevertheless.)
+class ThreadState {
+ public:
+  /// Throws std::bad_alloc.
+  ThreadState();
+  /// With the GIL or without; where the thread has not begun.
+  ~ThreadState();
+  ThreadState(const ThreadState&) = delete;
+  ThreadState& operator=(const ThreadState&) = delete;
+
+  /// At the beginning of the thread, which has no GIL then: it may take it as other threads do.
+  void begin();
+  /// At its end, without the GIL.
+  void end();
+
+ private:
+  PyThreadState* state_ = nullptr;
+};
+
 /// The GIL while compiled code runs, of a thread that has it at first or has not: let go in a long call, held
 /// where Python is called, and in the end as at first.
 class Gil {

@@ -202,7 +202,12 @@ class GufuncErrand final : public runtime::Errand {
     }
   }
 
-  void run() noexcept override { inner_.run(); }
+  void run() noexcept override {
+    inner_.run();
+    has_raised_ = is_raising();
+  }
+  /// NumPy's loops raise MemoryError alone.
+  bool has_raised() const { return has_raised_; }
 
   void put_back() {
     for (size_t i = outer_.gufunc_.inputs; i < copies_.size(); ++i) copies_[i].move(outer_.data_[i], false);
@@ -265,6 +270,7 @@ class GufuncErrand final : public runtime::Errand {
   GufuncCall outer_;  ///< whose memory is not touched by `run`
   GufuncCall inner_;
   std::vector<Copy> copies_;
+  bool has_raised_ = false;
 };
 
 /// Null: there is no memory for copies.
@@ -284,8 +290,10 @@ runtime::Status call_gufunc(runtime::Context& context, const Gufunc& gufunc, voi
   if (call.work() > kLongWork && runtime::may_leave_errands(context)) {
     if (const std::shared_ptr<GufuncErrand> errand = errand_for(call)) {
       const runtime::Status status = runtime::run_errand(context, errand);
-      if (status == 0) errand->put_back();
-      return status;
+      if (status != 0) return status;
+      if (!errand->has_raised()) errand->put_back();
+      else if (!is_raising()) throw std::bad_alloc();  // in another thread
+      return 0;
     }
   }
   call.run();

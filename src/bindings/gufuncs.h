@@ -19,7 +19,8 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout);
 /// other routines than `matmul` an i64 vector of one element that tells whether it failed. What has fewer
 /// axes than the others is the same for all of them. Needs no GIL; lets go of it, if it is held, where the
 /// call takes long. What takes some milliseconds is an errand (runtime/errand.h). 0, or the status to leave
-/// the context's call with: outputs are then as they were.
+/// the context's call with: outputs are then as they were. Without memory it throws std::bad_alloc, or gives
+/// 0 while an exception of Python's is set (`is_raising`).
 runtime::Status call_gufunc(runtime::Context& context, const Gufunc& gufunc, void** slots, Gil& gil);
 
 }  // namespace ingot::bindings

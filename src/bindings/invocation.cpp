@@ -309,7 +309,11 @@ runtime::Status Invocation::call_outside(runtime::Context* context, const char* 
       if (status != 0) return status;
       if (gufunc != nullptr) self.gufuncs_.push_back({what, layout, gufunc});
     }
-    if (gufunc != nullptr) return call_gufunc(*context, *gufunc, slots, self.gil());
+    if (gufunc != nullptr) {
+      const runtime::Status status = call_gufunc(*context, *gufunc, slots, self.gil());
+      if (status != 0 || !is_raising()) return status;
+      return self.with_gil([] { throw nb::python_error(); });
+    }
   }
   return self.with_gil([&] {
     const Outside& outside = self.outside_;

@@ -51,8 +51,10 @@ PyObject* call_here(PyObject* callable, PyObject* const* arguments, size_t count
 
 /// A call that a thread of its own makes. Held by both threads; what is Python's in it is the GIL's holder's.
 struct CallElsewhere {
+  ThreadState state{};
   nb::object callable;
   std::vector<nb::object> arguments;
+  std::vector<PyObject*> given;  ///< the same
   nb::object context;
   PyObject* result = nullptr;
   nb::object error;
@@ -75,9 +77,6 @@ nb::object raised() {
 }
 
 void CallElsewhere::make() {
-  std::vector<PyObject*> given;
-  given.reserve(arguments.size());
-  for (const nb::object& argument : arguments) given.push_back(argument.ptr());
   ++own;
   if (PyContext_Enter(context.ptr()) == 0) {
     result = PyObject_Vectorcall(callable.ptr(), given.data(), given.size(), nullptr);
@@ -102,10 +101,14 @@ void* make_call(void* given) {
   const std::unique_ptr<std::shared_ptr<CallElsewhere>> call(
       static_cast<std::shared_ptr<CallElsewhere>*>(given));
   base::FloatState().set();  // threads begin with their maker's
-  const PyGILState_STATE state = PyGILState_Ensure();
-  abandoned = &(*call)->is_abandoned;
-  (*call)->make();
-  PyGILState_Release(state);
+  ThreadState& state = (*call)->state;
+  state.begin();
+  {
+    const EnsuredGil gil;
+    abandoned = &(*call)->is_abandoned;
+    (*call)->make();
+  }
+  state.end();
   sem_post(&(*call)->end);
   return nullptr;
 }
@@ -153,16 +156,16 @@ void wait_while(bool (*still)(), double seconds) {
   sem_destroy(&never);
 }
 
-PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t count) {
+/// Null, and `started` is false: there can be no other thread.
+PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t count, bool& started) {
   const auto call = std::make_shared<CallElsewhere>();
   call->context = nb::steal(PyContext_CopyCurrent());
   if (!call->context.is_valid()) return nullptr;
   call->callable = nb::borrow(callable);
+  call->given.assign(arguments, arguments + count);
   for (size_t i = 0; i < count; ++i) call->arguments.push_back(nb::borrow(arguments[i]));
-  if (!start(call)) {
-    PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
-    return nullptr;
-  }
+  started = start(call);
+  if (!started) return nullptr;
   ++under_way;
   const pid_t process = getpid();
   while (!call->has_ended) {
@@ -198,9 +201,17 @@ PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t 
     rest();
   }
   // When Python ends, a new thread would not get the GIL any more.
-  const bool wants_other = is_main_thread() || runtime::stack_left() < kLeast;
-  return wants_other && !is_at_the_end ? call_elsewhere(callable, arguments, count)
-                                       : call_here(callable, arguments, count);
+  const bool has_room = runtime::stack_left() >= kLeast;
+  if ((is_main_thread() || !has_room) && !is_at_the_end) {
+    bool started = true;
+    PyObject* const result = call_elsewhere(callable, arguments, count, started);
+    if (started) return result;
+    if (!has_room) {
+      PyErr_SetString(PyExc_RuntimeError, "can't start new thread");
+      return nullptr;
+    }
+  }
+  return call_here(callable, arguments, count);
 }
 
 const std::atomic<bool>* abandonment() { return abandoned; }

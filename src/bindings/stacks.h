@@ -12,7 +12,8 @@ namespace ingot::bindings {
 /// Python's main thread is made, in its context, by a thread of its own, while the main thread handles
 /// signals. What a handler raises leaves the call at once; what the other thread does is abandoned. The same
 /// is done where less than 2 MiB of the calling thread's stack are left, since the compiler recurses over
-/// what it compiles; the new thread has 64 MiB. RuntimeError where there can be no such thread.
+/// what it compiles; the new thread has 64 MiB. Where the system gives no such thread, the call is made by
+/// the calling one; RuntimeError where that has no room, either.
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
 
 /// Whether the call that this thread was made for is abandoned, as long as the thread lives; null: it was

@@ -135,12 +135,31 @@ Stream stream_of(PyObject* object) {
           reinterpret_cast<PyObject*>(words[layout.lock])};  // NOLINT(performance-no-int-to-ptr)
 }
 
+namespace {
+
+/// A name that is made once, and throws only then.
+PyObject* interned(PyObject*& known, const char* name) {
+  if (known == nullptr) known = PyUnicode_InternFromString(name);
+  if (known == nullptr) throw nb::python_error();
+  return known;
+}
+
+/// Part of the closed list of process-wide state.
+constinit PyObject* acquire_name = nullptr;
+constinit PyObject* release_name = nullptr;
+
+}  // namespace
+
 Locked::Locked(std::span<PyObject* const> locks) {
   if (locks.empty()) return;
+  // What is held can be let go of without memory.
+  interned(acquire_name, "acquire");
+  interned(release_name, "release");
+  held_.reserve(locks.size());
   std::vector<PyObject*> sorted(locks.begin(), locks.end());
   std::ranges::sort(sorted);
   for (PyObject* const lock : sorted) {
-    const nb::object got = nb::steal(PyObject_CallMethod(lock, "acquire", nullptr));
+    const nb::object got = nb::steal(PyObject_CallMethodNoArgs(lock, acquire_name));
     if (!got.is_valid()) {
       nb::python_error error;
       release();
@@ -156,7 +175,7 @@ void Locked::release() noexcept {
   PyObject* trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   for (PyObject* const lock : held_) {
-    Py_XDECREF(PyObject_CallMethod(lock, "release", nullptr));
+    Py_XDECREF(PyObject_CallMethodNoArgs(lock, release_name));
     if (PyErr_Occurred() != nullptr) PyErr_WriteUnraisable(lock);
   }
   PyErr_Restore(type, value, trace);

@@ -6,12 +6,13 @@ namespace ingot::devices {
 
 namespace {
 
-/// By device: nothing that has to be destroyed at a thread's end.
+/// By device: nothing that has to be destroyed at a thread's end. All that the extension has for each thread
+/// stands in memory that threads are made with, of which there is little.
 struct ThreadStream {
   const Device* device;
   Stream* stream;
 };
-constexpr size_t kMostDevices = 64;
+constexpr size_t kMostDevices = 24;
 thread_local constinit std::array<ThreadStream, kMostDevices> thread_streams{};
 
 }  // namespace

@@ -116,8 +116,8 @@ struct Hooks {
   Status (*long_call)(Context*);
   /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own
   /// call number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64`
-  /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does; null: there is no such
-  /// thing here.
+  /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does, or
+  /// throws std::bad_alloc; null: there is no such thing here.
   Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
   /// Called before the code waits for a device: lets go of what others wait for. Null: nothing is to be done.
   void (*let_go)(Context*) = nullptr;

@@ -1,3 +1,5 @@
+#include <new>
+
 #include "base/float_state.h"
 #include "base/math/kernels/rare.h"
 #include "runtime/allocator.h"
@@ -34,8 +36,14 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept {
 
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
                         void** slots) noexcept {
-  if (context->hooks->outside != nullptr)
-    return context->hooks->outside(context, what, layout, number, slots);
+  if (context->hooks->outside != nullptr) {
+    try {
+      return context->hooks->outside(context, what, layout, number, slots);
+    } catch (const std::bad_alloc&) {
+      context->error = Error{status_of(base::ExceptionKind::MemoryError), Error::kNoSite, {}, 0, {}};
+      return context->error.status;
+    }
+  }
   context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
   return context->error.status;
 }
