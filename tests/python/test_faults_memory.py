@@ -2,6 +2,11 @@
 
 import gc
 import itertools
+import json
+import os
+import pathlib
+import subprocess
+import sys
 
 import ingot
 import numpy as np
@@ -178,3 +183,57 @@ def test_memory_that_compiling_lacks_says_nothing_of_the_program(monkeypatch):
             compiled(1)
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):
         compiled(1)
+
+
+HERE = pathlib.Path(__file__).parent
+INGOTS, ANYBODYS = 1, 3
+"""Whose allocations fail. CPython's own do in compiling thousands of times, and it does not come through all of them."""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """What is preloaded into a process whose allocations are to fail."""
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("the address sanitizer has an allocator of its own")
+    made = tmp_path_factory.mktemp("missing") / "missing.so"
+    subprocess.run(["gcc", "-O1", "-fPIC", "-shared", HERE / "missing_memory.c", "-o", made], check=True)
+    return made
+
+
+def attempts_at(library, scenario, owners, most, seed=0):
+    """What came of so many attempts, the first with all memory, the last with all of it and no new thread."""
+    command = [sys.executable, HERE / "missing_memory.py", library, scenario, str(owners), str(most), str(seed)]
+    done = subprocess.run(command, env=os.environ | {"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def check_attempts(library, scenario, owners, most, seed=0):
+    first, *rest, last = attempts_at(library, scenario, owners, most, seed)
+    ways = [["value", "value"], ["memory", "value"]]
+    if scenario.startswith("cold"):
+        ways.append(["lost", "lost"])
+    for told in (first, last):
+        assert (told["status"], told["came"][:2]) == (0, ways[0]), told
+    wrong = [told for told in rest if told["status"] != 0 or told["came"][:2] not in ways]
+    assert not wrong
+    return [told["came"][0] for told in rest]
+
+
+WARM = ["arrays", "containers", "raised", "host", "solve", "large solve", "linalg", "large product", "fft", "large fft", "large sort", "threads"]
+COLD = ["number", "arrays", "several threads", "another thread", "raised"]
+
+
+@pytest.mark.parametrize("name", WARM)
+@pytest.mark.parametrize("most", [8, pytest.param(10_000, marks=SLOW)], ids=["some", "all"])
+@pytest.mark.sampled(3)
+def test_calls_without_one_allocation_of_the_process(library, name, most):
+    came = check_attempts(library, f"warm {name}", ANYBODYS, most)
+    assert name == "threads" or "memory" in came
+
+
+@pytest.mark.parametrize("name", COLD)
+@pytest.mark.parametrize("most", [8, pytest.param(400, marks=SLOW)], ids=["some", "many"])
+@pytest.mark.sampled(3)
+def test_compiling_without_one_allocation(library, name, most):
+    assert {"memory", "lost"} & set(check_attempts(library, f"cold {name}", INGOTS, most))
