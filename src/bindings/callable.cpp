@@ -425,7 +425,8 @@ PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, 
 /// The label of its calls in profiles: made of its name, unless it has been given another.
 profile::LabelId label_of(PyObject* self, State& state) {
   if (state.label) return *state.label;
-  const std::string name = nb::cast<std::string>(nb::str(nb::handle(self).attr("__qualname__")));
+  const nb::str shown_name(nb::handle(self).attr("__qualname__"));
+  const std::string name(shown_name.c_str());
   const size_t local = name.rfind("<locals>.");
   const std::string shown = local == std::string::npos ? name : name.substr(local + 9);
   state.label = profile::number_of({shown, "ingot", "", profile::Kind::Compiled});

@@ -55,8 +55,8 @@ std::vector<Move> moves_of(const nb::tuple& given) {
   std::vector<Move> moves;
   for (const nb::handle each : given) {
     const auto parts = nb::cast<nb::tuple>(each);
-    moves.push_back({nb::cast<std::string>(parts[0]), nb::cast<uint32_t>(parts[1]),
-                     nb::cast<uint32_t>(parts[2]), nb::cast<std::string>(parts[3]),
+    moves.push_back({nb::cast<const char*>(parts[0]), nb::cast<uint32_t>(parts[1]),
+                     nb::cast<uint32_t>(parts[2]), nb::cast<const char*>(parts[3]),
                      nb::cast<int64_t>(parts[4])});
   }
   return moves;

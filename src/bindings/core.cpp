@@ -339,7 +339,7 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
   } catch (nb::python_error& error) {
     pending = nb::borrow<nb::object>(error.value());
     raised.kind = kind_of(pending);
-    raised.message = nb::cast<std::string>(nb::str(error.value()));
+    raised.message = nb::str(error.value()).c_str();
     return false;
   }
 }

@@ -26,7 +26,7 @@ int64_t Column::integer(int64_t place) const {
 
 std::optional<DType> dtype_of_kind(nb::handle kind) {
   constexpr std::string_view kPrefix = "numpy.";
-  const auto name = nb::cast<std::string>(kind);
+  const std::string_view name = nb::cast<const char*>(kind);
   if (!name.starts_with(kPrefix)) return std::nullopt;
   return base::known(base::dtype_from_numpy(std::string_view(name).substr(kPrefix.size())));
 }
@@ -53,7 +53,7 @@ Form::Form(nb::handle description) {
 Form::Form(nb::handle description, size_t& columns) { read(description, columns); }
 
 void Form::read(nb::handle description, size_t& columns) {
-  const auto tag = nb::cast<std::string>(description[0]);
+  const std::string_view tag = nb::cast<const char*>(description[0]);
   const auto read_parts = [&](nb::handle given) {
     for (const nb::handle part : given) parts.push_back(Form(part, columns));
     has_records = std::ranges::any_of(parts, &Form::has_records);

@@ -139,7 +139,7 @@ void Thread::find_name() {
   const nb::int_ key(identity);
   PyObject* const thread = PyDict_GetItem(known.ptr(), key.ptr());
   const nb::object text = thread == nullptr ? nb::none() : nb::getattr(thread, "_name", nb::none());
-  if (PyUnicode_CheckExact(text.ptr())) name = nb::cast<std::string>(text);
+  if (PyUnicode_CheckExact(text.ptr())) name = nb::cast<const char*>(text);
 }
 
 void Thread::leave(size_t at, int64_t now) {

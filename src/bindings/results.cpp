@@ -244,7 +244,7 @@ struct ResultPlan::Maker {
 };
 
 ResultPlan::ResultPlan(const nb::tuple& description) {
-  const auto tag = nb::cast<std::string>(description[0]);
+  const auto tag = nb::cast<std::string_view>(description[0]);
   const auto parts = [&](nb::handle given) {
     for (const nb::handle part : nb::cast<nb::tuple>(given)) parts_.emplace_back(nb::cast<nb::tuple>(part));
   };

@@ -186,11 +186,11 @@ struct Signature::Path {
 
   std::string text() const {
     if (parent == nullptr) {
-      const auto name = nb::cast<std::string>(nb::handle(key));
+      const std::string name(nb::cast<const char*>(nb::handle(key)));
       return name.empty() || name.front() <= '9' ? "a captured variable" : name;  // of a tuple, its place
     }
     if (key == nullptr && index < 0) return parent->text();
-    const std::string inside = key == nullptr ? std::to_string(index) : nb::cast<std::string>(nb::repr(key));
+    const std::string inside = key == nullptr ? std::to_string(index) : std::string(nb::repr(key).c_str());
     return parent->text() + "[" + inside + "]";
   }
 };

@@ -13,7 +13,7 @@ void run_with_llvm(void (*work)(void*), void* given);
 /// Throws base::NoMemoryToCompile where memory runs out, of `operator new` on this thread, too, and from then
 /// on at once: LLVM's tables may be in any state. Throws InternalError with LLVM's reason where it gives up.
 template <class Work>
-void with_llvm(Work&& work) {
+void with_llvm(Work work) {
   run_with_llvm([](void* given) { (*static_cast<Work*>(given))(); }, &work);
 }
 

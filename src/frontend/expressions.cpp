@@ -828,11 +828,11 @@ void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
   if ((nb::cast<int>(code.attr("co_flags")) & CO_VARKEYWORDS) != 0) return;
   const auto taken =
       nb::cast<size_t>(code.attr("co_argcount")) + nb::cast<size_t>(code.attr("co_kwonlyargcount"));
-  const auto names = nb::cast<std::vector<std::string>>(code.attr("co_varnames"));
+  std::set<std::string> names;
+  for (const nb::handle name : code.attr("co_varnames"))
+    if (names.size() < taken) names.insert(text_of(name));
   for (const auto& [name, value] : call.keywords) {
-    if (std::ranges::find(names.begin(), names.begin() + static_cast<ptrdiff_t>(taken), name) !=
-        names.begin() + static_cast<ptrdiff_t>(taken))
-      continue;
+    if (names.contains(name)) continue;
     raise_as_called(call);
     unsupported(call.node, "the keyword `" + name + "` of `" + call.name + "`", "leave it out");
   }

@@ -32,7 +32,7 @@ bool same_static(const nb::object& a, const nb::object& b) {
   if (a.is(b)) return true;
   if (!a.type().is(b.type())) return false;
   if (nb::isinstance<nb::float_>(a) || PyComplex_CheckExact(a.ptr()))
-    return nb::cast<std::string>(nb::repr(a)) == nb::cast<std::string>(nb::repr(b));
+    return text_of(nb::repr(a)) == text_of(nb::repr(b));
   if (PyLong_CheckExact(a.ptr()) || PyBool_Check(a.ptr()) || PyUnicode_CheckExact(a.ptr()) ||
       PyBytes_CheckExact(a.ptr()))
     return a.equal(b);

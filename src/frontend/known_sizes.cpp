@@ -66,7 +66,7 @@ std::string too_large_by_method(nb::handle self, const std::string& name, const 
 std::string too_large_by_format(nb::handle format) {
   if (!PyUnicode_Check(format.ptr())) return {};
   size_t digits = 0;
-  for (const char c : nb::cast<std::string>(nb::str(format))) {
+  for (const char c : text_of(format)) {
     digits = c >= '0' && c <= '9' ? digits + (digits > 0 || c != '0' ? 1 : 0) : 0;
     if (digits > kMostDigits) return kLargeText;
   }

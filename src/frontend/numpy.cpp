@@ -109,8 +109,8 @@ void Evaluator::need_no_device(Call& call) {
   if (device == nullptr || is_none(*device)) return;
   const nb::object name = require_static(*device, "a device", call.node);
   if (name.equal(nb::str("cpu"))) return;
-  raise(ExceptionKind::ValueError, "Device not understood. Only \"cpu\" is allowed, but received: " +
-                                       nb::cast<std::string>(nb::str(name)));
+  raise(ExceptionKind::ValueError,
+        "Device not understood. Only \"cpu\" is allowed, but received: " + text_of(name));
 }
 
 std::string Evaluator::order_argument(Call& call, size_t position, const char* otherwise) {

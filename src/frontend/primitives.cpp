@@ -193,8 +193,7 @@ Value Evaluator::primitive_elementwise(Call& call) {
 }
 
 Value Evaluator::primitive_gufunc(Call& call) {
-  const std::string routine =
-      nb::cast<std::string>(require_static(call.positional.at(0), "a routine", call.node));
+  const std::string routine = text_of(require_static(call.positional.at(0), "a routine", call.node));
   std::vector<NodeId> operands;
   for (const Value& value : elements_of(call.positional.at(1), call.node)) {
     const Array& input = *value.as<Array>();
@@ -337,7 +336,7 @@ Value Evaluator::call_host_function(const nb::object& function, const Call& call
 
 Value Evaluator::primitive_put(Call& call) {
   const Array out = named(array_argument(call, 0));
-  const std::string ufunc = nb::cast<std::string>(require_static(call.positional.at(3), "a name", call.node));
+  const std::string ufunc = text_of(require_static(call.positional.at(3), "a name", call.node));
   const Value* where = &call.positional.at(2);
   if (static_truth(*where) == true) where = nullptr;
   need_writable(out, "output array is read-only", call.node);

@@ -83,7 +83,10 @@ Registry::Registry() {
     ++number;
   }
   for (const nb::handle entry : imported("ingot.library._index").attr("INDEX")) {
-    const auto [module, path, subject] = nb::cast<std::tuple<std::string, std::string, std::string>>(entry);
+    // nanobind's own casts to strings end the process where there is no memory for them.
+    const std::string module = nb::cast<const char*>(entry[0]);
+    const std::string path = nb::cast<const char*>(entry[1]);
+    const std::string subject = nb::cast<const char*>(entry[2]);
     add({.name = path.substr(path.rfind('.') + 1), .module = module, .path = path, .subject = subject});
   }
 }
