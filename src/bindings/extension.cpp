@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "base/exception_room.h"
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
@@ -52,6 +53,7 @@ nb::dict memory() {
 
 /// What the first call would else have to find out: it takes as long as the rest of a short one.
 void look_around() {
+  base::make_room_for_exceptions();
   runtime::stack_left();
   runtime::Allocator::use();
   runtime::Pool::threads();

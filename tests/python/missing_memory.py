@@ -1,8 +1,9 @@
-"""A program in which allocations of the process fail: `missing_memory.py LIBRARY "warm solve" OWNERS MOST SEED`.
+"""A program in which allocations of the process fail: `missing_memory.py LIBRARY "warm solve" OWNERS MOST SEED LASTING`.
 
 It prints a line of JSON for each attempt: the number of the allocation that failed, what came of the call, of the same call
-afterwards and of the process, first with all memory, last with all of it and no new thread. Each attempt is a forked child, so that one that ends by a signal, or never, is told, too. The
-library, made of `missing_memory.c`, is preloaded.
+afterwards, and how the process ended. The first attempt has all memory, the last all of it and no new thread; where `LASTING` is 1,
+all allocations after that one fail, too, until the call has ended. Each attempt is a forked child, so that one that ends by a
+signal, or never, is told, too. The library, made of `missing_memory.c`, is preloaded.
 """
 
 import ctypes
@@ -188,13 +189,13 @@ def outcome(call, expected, library):
     return "value" if is_same(got, expected) else "wrong value"
 
 
-def attempt(library, call, expected, number, owners, threads):
+def attempt(library, call, expected, number, last, owners, threads):
     """What came of it, told by a child."""
     ends = os.pipe()
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        library.missing_begin(number, number, owners, threads)
+        library.missing_begin(number, last, owners, threads)
         first = outcome(call, expected, library)
         counted = library.missing_end()
         os.write(ends[1], json.dumps([first, outcome(call, expected, library), counted]).encode())
@@ -214,14 +215,14 @@ def attempt(library, call, expected, number, owners, threads):
 
 
 def main():
-    path, name, owners, most, seed = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    path, name, owners, most, seed, lasting = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), sys.argv[5], sys.argv[6] == "1"
     ingot.set_num_threads(2)
     kind, rest = name.split(" ", 1)
     call = scenario(kind, rest)
     library = library_at(path)
     expected = in_child(call)
     never = 1 << 60
-    first = attempt(library, call, expected, never, owners, 0)
+    first = attempt(library, call, expected, never, never, owners, 0)
     print(json.dumps(first))
     count = first["came"][2]
     draw = random.Random(f"{name} {seed}")
@@ -229,9 +230,10 @@ def main():
     if count > most:
         numbers = [1 + int(count * (i + draw.random()) / most) for i in range(most)]
     for number in numbers:
-        print(json.dumps(attempt(library, call, expected, number, owners, 0)), flush=True)
+        last = never if lasting else number
+        print(json.dumps(attempt(library, call, expected, number, last, owners, 0)), flush=True)
     without_threads = 0 if rest == "another thread" else 1
-    print(json.dumps(attempt(library, call, expected, never, owners, without_threads)))
+    print(json.dumps(attempt(library, call, expected, never, never, owners, without_threads)))
 
 
 def in_child(call):

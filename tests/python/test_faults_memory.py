@@ -200,16 +200,16 @@ def library(tmp_path_factory):
     return made
 
 
-def attempts_at(library, scenario, owners, most, seed=0):
+def attempts_at(library, scenario, owners, most, lasting):
     """What came of so many attempts, the first with all memory, the last with all of it and no new thread."""
-    command = [sys.executable, HERE / "missing_memory.py", library, scenario, str(owners), str(most), str(seed)]
+    command = [sys.executable, HERE / "missing_memory.py", library, scenario, str(owners), str(most), "0", str(int(lasting))]
     done = subprocess.run(command, env=os.environ | {"LD_PRELOAD": str(library)}, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def check_attempts(library, scenario, owners, most, seed=0):
-    first, *rest, last = attempts_at(library, scenario, owners, most, seed)
+def check_attempts(library, scenario, owners, most, lasting=False):
+    first, *rest, last = attempts_at(library, scenario, owners, most, lasting)
     ways = [["value", "value"], ["memory", "value"]]
     if scenario.startswith("cold"):
         ways.append(["lost", "lost"])
@@ -225,15 +225,22 @@ COLD = ["number", "arrays", "several threads", "another thread", "raised"]
 
 
 @pytest.mark.parametrize("name", WARM)
-@pytest.mark.parametrize("most", [8, pytest.param(10_000, marks=SLOW)], ids=["some", "all"])
-@pytest.mark.sampled(3)
+@pytest.mark.parametrize("most", [6, pytest.param(10_000, marks=SLOW)], ids=["some", "all"])
+@pytest.mark.sampled(4)
 def test_calls_without_one_allocation_of_the_process(library, name, most):
     came = check_attempts(library, f"warm {name}", ANYBODYS, most)
     assert name == "threads" or "memory" in came
 
 
 @pytest.mark.parametrize("name", COLD)
-@pytest.mark.parametrize("most", [8, pytest.param(400, marks=SLOW)], ids=["some", "many"])
-@pytest.mark.sampled(3)
+@pytest.mark.parametrize("most", [6, pytest.param(400, marks=SLOW)], ids=["some", "many"])
+@pytest.mark.sampled(4)
 def test_compiling_without_one_allocation(library, name, most):
     assert {"memory", "lost"} & set(check_attempts(library, f"cold {name}", INGOTS, most))
+
+
+@pytest.mark.parametrize("name", ["arrays", "containers", "solve", "linalg", "large solve", "large sort"])
+@pytest.mark.parametrize("most", [6, pytest.param(200, marks=SLOW)], ids=["some", "many"])
+@pytest.mark.sampled(4)
+def test_calls_without_any_more_memory(library, name, most):
+    assert "memory" in check_attempts(library, f"warm {name}", ANYBODYS, most, lasting=True)
