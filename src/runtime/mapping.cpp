@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "runtime/load_error.h"
@@ -16,7 +17,7 @@ Mapping::Mapping(size_t size, bool low) {
   void* address = MAP_FAILED;
   if (low) address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags | MAP_32BIT, -1, 0);
   if (address == MAP_FAILED) address = mmap(nullptr, size, PROT_READ | PROT_WRITE, flags, -1, 0);
-  if (address == MAP_FAILED) throw LoadError(std::string("no memory for code: ") + std::strerror(errno));
+  if (address == MAP_FAILED) throw std::bad_alloc();
   bytes_ = {static_cast<std::byte*>(address), size};
 }
 
