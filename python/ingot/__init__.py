@@ -125,7 +125,7 @@ if not TYPE_CHECKING:  # a type checker takes any name for one of a module that 
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PLACES, *_SUBMODULES})
+    return sorted({*__all__, *_SUBMODULES, *(name for name in globals() if name.startswith("__"))})
 
 
 def prange(*bounds: int) -> range:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from ._function import Function, transformed
 from ._jit import jit
+from ._parameters import checked_keywords
 
 
+@checked_keywords
 def vmap(
     fun: Callable[..., Any],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_size: int | None = None,
     axis_name: Hashable = None,
-) -> Callable[..., Any]:
+) -> Function[..., Any]:
     """A compiled function that is `fun` for each lane of its arguments, with the results stacked.
 
     `in_axes` says along which axis the arrays among the arguments are mapped: an int, None (every lane is given the
@@ -36,18 +38,17 @@ def vmap(
     """
     from .library.batching import batched
 
-    made = jit(batched(fun, in_axes, out_axes, axis_size, axis_name))
-    functools.update_wrapper(made, fun, ("__name__", "__qualname__", "__doc__"), ())
-    return made
+    return transformed(jit(batched(fun, in_axes, out_axes, axis_size, axis_name)), fun, "vmap")
 
 
+@checked_keywords
 def pmap(
     fun: Callable[..., Any],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_size: int | None = None,
     axis_name: Hashable = None,
-) -> Callable[..., Any]:
+) -> Function[..., Any]:
     """`vmap`, by the name that it has for lanes that devices share: here threads share them, as those of `vmap`."""
     return vmap(fun, in_axes, out_axes, axis_size, axis_name)
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import types
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from . import _errors, _ingot
+from ._function import Function, transformed
 from ._jit import jit
-from ._parameters import parameters_of_call
+from ._parameters import checked_keywords, parameters_of_call
 from .tree import leaves
 from .tree import map as tree_map
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable)
 
 _MOST_COMPILED = 128
 _compiled: OrderedDict[tuple, tuple[Callable, Callable]] = OrderedDict()
@@ -25,20 +30,18 @@ _compiled: OrderedDict[tuple, tuple[Callable, Callable]] = OrderedDict()
 
 def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Callable:
     key = what, f if type(f) is types.MethodType else id(f)
-    known = _compiled.pop(key, None) or (f, jit(make()))
+    known = _compiled.pop(key, None) or (f, make())
     _compiled[key] = known
     while len(_compiled) > _MOST_COMPILED:
         _compiled.popitem(last=False)
     return known[1]
 
 
-def _derived(what: tuple, f: Callable, function: Callable) -> Callable:
+def _derived(what: tuple, f: Callable, function: Callable) -> Any:
     """The jitted function, with the name and parameters of `f`; the same for the same function, unless it holds values of its own."""
 
     def make() -> Callable:
-        made = jit(function)
-        functools.update_wrapper(made, f, ("__name__", "__qualname__", "__doc__"), ())
-        return made
+        return transformed(jit(function), f, what[0])
 
     plain = f.__func__ if type(f) is types.MethodType else f
     plain = getattr(plain, "__ingot_function__", plain)
@@ -76,33 +79,33 @@ def _positional(f: Callable) -> tuple[str, ...]:
 def _jvp_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for(("jvp", has_aux), f, lambda: lambda x, t: derivatives.jvp(f, x, t, has_aux))
+    return _compiled_for(("jvp", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, x, t, has_aux)))
 
 
 def _linear_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for(("linear", has_aux), f, lambda: lambda x, t: derivatives.jvp(f, derivatives.own_copies(x), t, has_aux)[1])
+    return _compiled_for(("linear", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, derivatives.own_copies(x), t, has_aux)[1]))
 
 
 def _pull_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
-    return _compiled_for(("pull", has_aux), f, lambda: lambda x, c: derivatives.pulled_back(f, x, c, has_aux))
+    return _compiled_for(("pull", has_aux), f, lambda: jit(lambda x, c: derivatives.pulled_back(f, x, c, has_aux)))
 
 
 def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
     from .library import derivatives
 
     return _compiled_for(
-        ("pull of copies", has_aux), f, lambda: lambda x, c: derivatives.pulled_back(f, derivatives.own_copies(x), c, has_aux)
+        ("pull of copies", has_aux), f, lambda: jit(lambda x, c: derivatives.pulled_back(f, derivatives.own_copies(x), c, has_aux))
     )
 
 
 def _hvp_of(f: Callable) -> Callable:
     from .library import derivatives
 
-    return _compiled_for("hvp", f, lambda: lambda x, t: derivatives.hvp(f, x, t))
+    return _compiled_for("hvp", f, lambda: jit(lambda x, t: derivatives.hvp(f, x, t)))
 
 
 def _regions(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
@@ -155,6 +158,7 @@ def _may_repeat(x: np.ndarray) -> bool:
     return False
 
 
+@checked_keywords
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)`, and its derivative in the direction of the tangents.
 
@@ -170,6 +174,7 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: boo
     return _jvp_of(f, has_aux)(primals, tangents)
 
 
+@checked_keywords
 def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)`, and the function of tangents that `jvp` is there, which calls `f` again.
 
@@ -192,7 +197,8 @@ def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
     return (of_pair(value, has_aux), function, value[1]) if has_aux else (value, function)
 
 
-def jacfwd(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+@checked_keywords
+def jacfwd(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
     """A jitted function of the arguments of `f` that gives all derivatives of what it gives, in forward mode.
 
     For each array of shape `s` that `f` gives, and an argument of shape `a`, an array of shape `s + a`; for numbers, numbers.
@@ -210,7 +216,8 @@ def jacfwd(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bo
     return _derived(("jacfwd", numbers, has_aux, holomorphic), f, jacobian)
 
 
-def hessian(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+@checked_keywords
+def hessian(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
     """`jacfwd` of `jacrev`: a jitted function that gives all second derivatives, of shape `s + a + a`.
 
     They have the structure of what `f` gives, with that of the argument in the place of each leaf, and in it again.
@@ -225,7 +232,8 @@ def hessian(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: b
     return _derived(("hessian", numbers, has_aux, holomorphic), f, second)
 
 
-def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Callable:
+@checked_keywords
+def grad(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Function[P, Any]:
     """A jitted function of the arguments of `f` that gives the gradient of its value, a real number, in reverse mode.
 
     The gradient has the structure, shapes and dtypes of the argument. `argnums` says which one: its number, which counts from
@@ -248,9 +256,10 @@ def grad(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool
     return _derived(("grad", numbers, has_aux, holomorphic, allow_int), f, gradient)
 
 
+@checked_keywords
 def value_and_grad(
-    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
-) -> Callable:
+    f: Callable[P, R], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
+) -> Function[P, tuple[R, Any]]:
     """As `grad`, for a pair: what `f` gives, and the gradient."""
     from .library import derivatives
 
@@ -262,6 +271,7 @@ def value_and_grad(
     return _derived(("value_and_grad", numbers, has_aux, holomorphic, allow_int), f, both)
 
 
+@checked_keywords
 def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value of `f(*primals)`, and the function of cotangents of that value that gives those of the primals, in a tuple.
 
@@ -277,7 +287,8 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return _with_aux(f(*primals), lambda cotangents: pull(copies, cotangents), has_aux)
 
 
-def jacrev(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Callable:
+@checked_keywords
+def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
     """As `jacfwd`, in reverse mode: `f` is called for each element of what it gives."""
     from .library import derivatives
 
@@ -289,11 +300,13 @@ def jacrev(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bo
     return _derived(("jacrev", numbers, has_aux, holomorphic), f, jacobian)
 
 
+@checked_keywords
 def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
     """The products of the Hessian of `f` at the primals with the tangents: the derivative of its gradient in their direction."""
     return _hvp_of(f)(primals, tangents)
 
 
+@checked_keywords
 def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     """A function that does what `f` does, and whose derivative is that of a rule: `@f.defjvp` before it is first differentiated.
 
@@ -318,6 +331,7 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     return _named_as(f, wrapped, defjvp=defjvp)
 
 
+@checked_keywords
 def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     """A function that does what `f` does, and whose derivative in reverse mode is that of rules: `f.defvjp(forth, back)`.
 
@@ -342,7 +356,8 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     return _named_as(f, wrapped, defvjp=defvjp)
 
 
-def checkpoint(f: Callable) -> Callable:
+@checked_keywords
+def checkpoint(f: F) -> F:
     """A function that does what `f` does; reverse mode keeps its arguments alone, and calls it again when it comes back to it.
 
     `f` gives the same for the same arguments, and changes none of them.
@@ -359,18 +374,17 @@ def checkpoint(f: Callable) -> Callable:
 
 
 def _named_as(f: Callable, wrapped: Callable, **attributes: Any) -> Callable:
-    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(wrapped, name, getattr(f, name, getattr(wrapped, name)))
     for name, value in attributes.items():
         setattr(wrapped, name, value)
-    return wrapped
+    return transformed(wrapped, f)
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: T) -> T:
     """x, which derivatives take for a constant."""
     return x
 
 
+@checked_keywords
 def check_grads(f: Callable, args: tuple | list, order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
     """Raises AssertionError where derivatives of `f` at `args` differ from central differences of its values.
 

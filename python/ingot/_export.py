@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from ._function import Function
-from ._parameters import not_a_function
+from ._parameters import checked_keywords, not_a_function
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 
@@ -23,6 +23,7 @@ class Export(NamedTuple):
     name: str
 
 
+@checked_keywords
 def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
     """Says that `python -m ingot build` compiles the function for arguments of these types, under this name.
 

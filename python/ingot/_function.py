@@ -139,15 +139,16 @@ class Function(Base[P, R_co]):
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
 
-    WHY: ClassVar = {
+    _WHY: ClassVar = {
         "value": "the value of an argument must be known",
         "lengths": "the length of a short axis of an argument must be known",
         "letters": "a text is walked",
     }
-    most_values: int | None = 16  # of one argument whose value decides what is compiled
-    most_kept = 64  # specialisations of one description, which differ in what stood outside
-    is_stored = True  # whether code is stored on disk, and taken from there
-    tier = "auto"  # which code calls run
+    _most_values: int | None = 16  # of one argument whose value decides what is compiled
+    _most_kept = 64  # specialisations of one description, which differ in what stood outside
+    _is_stored = True  # whether code is stored on disk, and taken from there
+    _tier = "auto"  # which code calls run
+    _shown = ""  # what its repr says of it, where it is no function of the user's
 
     def __init__(
         self,
@@ -173,7 +174,7 @@ class Function(Base[P, R_co]):
         self._fixed = self._constants.parameters if self._constants is not None else ()
         self._fix(*static)
         self._device = device
-        self.loading = Loading()
+        self._loading = Loading()
         self._is_settled = device is None
 
     __code__ = _of_function("__code__")
@@ -207,7 +208,10 @@ class Function(Base[P, R_co]):
         return [s for entries in self._table.values() for s in entries]
 
     def __repr__(self) -> str:
-        return f"<ingot.jit function {self.__module__}.{self.__qualname__}>"
+        return f"<{self._shown or f'ingot.jit function {self.__module__}.{self.__qualname__}'}>"
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
 
     def __copy__(self) -> Function:
         return self
@@ -226,7 +230,7 @@ class Function(Base[P, R_co]):
         from . import _source
 
         source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self.is_stored, self.tier)
+        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self._is_stored, self._tier)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -302,7 +306,7 @@ class Function(Base[P, R_co]):
 
     @property
     def _is_storable(self) -> bool:
-        return self.is_stored and self._mode == "compiled" and self._device is None and self.loading == Loading() and _cache() is not None
+        return self._is_stored and self._mode == "compiled" and self._device is None and self._loading == Loading() and _cache() is not None
 
     def _load(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
         """The specialisation that another process has stored for such arguments, if its guards hold here."""
@@ -320,7 +324,7 @@ class Function(Base[P, R_co]):
             return None
         stored, arguments = found
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
-        specialisation = Specialisation(loaded, arguments.key, "the cache", self.loading)
+        specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
         specialisation.captures = tuple(self._captures())
         specialisation.wanted = self._wanted()
         specialisation.label = self._profile_label()
@@ -332,7 +336,7 @@ class Function(Base[P, R_co]):
 
     def _wanted(self) -> str:
         """Which code calls run. What `fastmath` allows hangs on how hard the compiler works: such functions have one kind."""
-        tier = asked_for(self.tier)
+        tier = asked_for(self._tier)
         return "full" if tier == "auto" and self._relaxed else tier
 
     def _lowering(self, key: tuple) -> Callable[[], Any]:
@@ -375,7 +379,7 @@ class Function(Base[P, R_co]):
         """Has it tried first, of those of its description. What was made first goes where there are too many."""
         entries = self._table.setdefault(_hashable(specialisation.key), [])
         entries.insert(0, specialisation)
-        del entries[self.most_kept :]
+        del entries[self._most_kept :]
 
     def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
@@ -395,11 +399,11 @@ class Function(Base[P, R_co]):
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
             seen.add(repr(key[i]))
-            if self.most_values is not None and len(seen) > self.most_values:
+            if self._most_values is not None and len(seen) > self._most_values:
                 name = self._name_of(i)
                 raise self._refusal(
                     name,
-                    f"more than {self.most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
+                    f"more than {self._most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
         while True:
@@ -414,12 +418,12 @@ class Function(Base[P, R_co]):
                 if is_known and arguments.key == key:  # else it became known after these were described
                     raise self._asked_again(wanted) from None
                 if isinstance(wanted, Demanded):
-                    why = self.WHY[wanted.what]
+                    why = self._WHY[wanted.what]
                 continue
             except UnsupportedError:
                 self._opens_texts = True  # for arguments of other types
                 raise
-            specialisation = Specialisation(program, key, why, self.loading)
+            specialisation = Specialisation(program, key, why, self._loading)
             specialisation.captures = tuple(self._captures())
             specialisation.wanted = self._wanted()
             specialisation.label = self._profile_label()
@@ -603,6 +607,25 @@ def _look_like(made: Function, function: types.FunctionType) -> None:
             del made.__dict__[name]
 
 
+F = TypeVar("F", bound=Callable)
+
+
+def transformed(made: F, of: Callable, door: str = "") -> F:
+    """What a transform, such as `grad`, makes of a callable, with its name, module, documentation and parameters."""
+    named: Any = of
+    while isinstance(named, functools.partial):
+        named = named.func
+    named = named if hasattr(named, "__name__") else type(named)
+    functools.update_wrapper(made, named, ("__module__", "__name__", "__qualname__", "__doc__"), ())
+    made.__wrapped__ = of  # type: ignore[attr-defined]
+    if isinstance(made, Function):
+        own = repr(of)[1:-1] if isinstance(of, Function) else repr(of)
+        if isinstance(of, types.FunctionType):
+            own = f"{of.__module__}.{of.__qualname__}"
+        made._shown = f"ingot.{door} of {own}"
+    return made
+
+
 def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:
     """The refusal of an argument of a Python function, shown at its parameter."""
     from . import _source
@@ -629,7 +652,7 @@ def _restored(
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
     made = Function(function, signatures, mode, relaxed, static, device)
-    made.is_stored, made.tier = is_stored, tier
+    made._is_stored, made._tier = is_stored, tier
     return made
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import re
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from ._function import Function
+from ._jit import relaxations
 from ._environment import is_disabled
-from ._parameters import not_a_function, parameters_of
+from ._parameters import checked_keywords, not_a_function, parameters_of
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 from ._vectorize import TARGETS
@@ -34,9 +35,17 @@ def parse_layout(layout: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ..
 class GUFunction:
     """A compiled core, and the loops over it. Outputs named in the layout are made where they are not given."""
 
-    def __init__(self, function: types.FunctionType, signatures: list[Signature], layout: str) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        signatures: list[Signature],
+        layout: str,
+        relaxed: tuple[str, ...] = (),
+        is_stored: bool = True,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.signatures = signatures
+        self._relaxed = relaxed
         self.inputs, self.outputs = parse_layout(layout)
         for signature in signatures:
             if len(signature.parameters) != len(self.inputs) + len(self.outputs):
@@ -45,7 +54,13 @@ class GUFunction:
         count = len(self.inputs) + len(self.outputs)
         if parameters.positional < count and not parameters.has_rest:
             raise TypeError(f"the layout {layout!r} has {count} arguments, `{function.__name__}` {parameters.positional}")
-        self._core = function if is_disabled() else Function(function)
+        self._core: Callable = function
+        if not is_disabled():
+            self._core = core = Function(function, relaxed=relaxed)
+            core._is_stored = is_stored
+
+    def __repr__(self) -> str:
+        return f"<ingot.guvectorize function {self.__module__}.{self.__qualname__}>"
 
     def __call__(self, *args: Any) -> Any:
         if len(args) not in (len(self.inputs), len(self.inputs) + len(self.outputs)):
@@ -72,8 +87,10 @@ class GUFunction:
 
     @staticmethod
     def _piece(array: np.ndarray, index: tuple, kind: Any) -> Any:
-        part = array[index] if index else array
-        return np.dtype(kind.dtype).type(part[()]) if kind.ndim is None else np.atleast_1d(part)
+        part = array[(*index, ...)]  # a view, without axes too: the core may write into it
+        if kind.ndim is None:
+            return np.dtype(kind.dtype).type(part[()])
+        return part.reshape(1) if part.ndim == 0 else part
 
     @staticmethod
     def _leading(array: np.ndarray, core: tuple[str, ...], lengths: dict[str, int]) -> tuple[int, ...]:
@@ -95,19 +112,26 @@ class GUFunction:
         raise TypeError(f"no signature of `{self.__name__}` takes these dtypes; there are\n{listed}")
 
 
-def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Callable], GUFunction]:
+@checked_keywords
+def guvectorize(
+    signatures: Any,
+    layout: str,
+    *,
+    target: str = "cpu",
+    fastmath: bool | str | Iterable[str] = False,
+    cache: bool = True,
+    nopython: bool = True,
+) -> Callable[[Callable], GUFunction]:
     """Compiles a function whose arrays have the axes of `layout`, and applies it over all axes before them.
 
     `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation. A
     layout without `->` makes nothing: the function writes into its arguments. `target="cuda"`, or "gpu", runs calls on a
-    device (docs/cuda.md). Raises TypeError for dtypes that no signature has, ValueError for axes of different lengths.
+    device (docs/cuda.md). `fastmath` and `cache` are those of
+    `jit`; `nopython` is there for programs written for Numba, and changes nothing. Raises TypeError for dtypes that no signature has, ValueError for axes of different lengths.
     """
-    unknown = set(options) - {"nopython", "target"}
-    if unknown:
-        raise TypeError(f"guvectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
-    target = options.get("target", "cpu")
     if target not in TARGETS:
         raise ValueError(f"guvectorize() has no target {target!r}")
+    relaxed = relaxations(fastmath)
     kind = GUFunction
     if TARGETS[target] == "cuda":
         from ._vectorize_device import DeviceGUFunction
@@ -119,6 +143,6 @@ def guvectorize(signatures: Any, layout: str, **options: Any) -> Callable[[Calla
         function = function.__ingot_function__ if isinstance(function, Function) else function
         if not isinstance(function, types.FunctionType):
             raise not_a_function("guvectorize", function)
-        return kind(function, parse_signatures(signatures), layout)
+        return kind(function, parse_signatures(signatures), layout, relaxed, cache)
 
     return decorate

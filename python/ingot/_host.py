@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _ingot
+from ._parameters import checked_keywords
 from ._signature import Type, parse_signature
 
 _PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
@@ -109,6 +110,7 @@ def _type(result: Any) -> Type:
     raise TypeError(f"the result of a host function is a type such as float, 'float64' or 'float64[:]', not {result!r}")
 
 
+@checked_keywords
 def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
     """Lets compiled code call `function` in Python: `ingot.host(f, result="float64")`, or as a decorator.
 

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 from ._environment import is_disabled
 from ._devices import Device, checked
 from ._function import Function, updated_by_autoreload
-from ._parameters import not_a_function
+from ._parameters import checked_keywords, not_a_function
 from ._profile import label_of, uncounted
 from ._signature import Signature, Type, is_no_signature, parse_signatures
 from ._static import static
@@ -48,10 +48,10 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     device: str | Device | None = None,
-    nopython: bool = ...,
-    parallel: bool = ...,
     cache: bool = True,
     tier: str = "auto",
+    nopython: bool = True,
+    parallel: bool = True,
 ) -> Function[P, R_co]: ...
 @overload
 def jit(
@@ -63,11 +63,12 @@ def jit(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
     device: str | Device | None = None,
-    nopython: bool = ...,
-    parallel: bool = ...,
     cache: bool = True,
     tier: str = "auto",
+    nopython: bool = True,
+    parallel: bool = True,
 ) -> Decorator: ...
+@checked_keywords
 def jit(
     function: Any = None,
     /,
@@ -79,7 +80,8 @@ def jit(
     device: str | Device | None = None,
     cache: bool = True,
     tier: str = "auto",
-    **options: Any,
+    nopython: bool = True,
+    parallel: bool = True,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
 
@@ -104,11 +106,11 @@ def jit(
     `tier` says which code calls run: quick code, which takes little time to make; full code; or quick code at first and full
     code later, made beside what the program does ("auto", docs/tiers.md). All have the same values. ValueError: it is none of these.
 
+    `nopython` and `parallel` are there for programs written for Numba, and change nothing: all code is compiled, and threads share
+    loops that are long enough.
+
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
-    unknown = set(options) - {"nopython", "parallel"}
-    if unknown:
-        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     relaxed = relaxations(fastmath)
     where = checked(device)
     if tier not in TIERS:
@@ -132,7 +134,7 @@ def jit(
             return own
         updated_by_autoreload()
         made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
-        made.is_stored, made.tier = bool(cache), tier
+        made._is_stored, made._tier = bool(cache), tier
         if (label := label_of(given)) is not None:
             made._profile_as(label)
         return made

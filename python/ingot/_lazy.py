@@ -49,7 +49,7 @@ class lazy:
 class Expression(Function):
     """The function of an expression. Its numbers are arguments, and may have any values."""
 
-    most_values = None
+    _most_values = None
 
 
 def text_of_dtype(dtype: np.dtype) -> str:

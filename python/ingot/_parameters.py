@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 from . import _ingot
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Parameters(NamedTuple):
@@ -82,6 +85,22 @@ def defaults_of(function: types.FunctionType) -> dict[str, Any]:
     parameters, given = parameters_of(function), function.__defaults__ or ()
     last = parameters.names[: parameters.positional][-len(given) :] if given else ()
     return {**dict(zip(reversed(last), reversed(given))), **(function.__kwdefaults__ or {})}
+
+
+def checked_keywords(function: F) -> F:
+    """The function, which says of a keyword that it does not have what was meant, or what to write instead. TypeError."""
+    known = parameters_of(function).by_name  # type: ignore[arg-type]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        for name in kwargs:
+            if name not in known:
+                from ._keywords import hint
+
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}: {hint(name, known)}")
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
 
 
 _ADVICE: tuple[tuple[Any, str], ...] = (

@@ -18,7 +18,7 @@ from ._environment import is_disabled
 from ._exceptions import exception
 from ._function import Function
 from ._jit import relaxations
-from ._parameters import not_a_function, parameters_of
+from ._parameters import checked_keywords, not_a_function, parameters_of
 from ._profile import uncounted
 from ._signature import DTYPES, Signature, is_no_signature, parse_signatures
 from ._specialisation import Specialisation
@@ -467,8 +467,8 @@ def vectorize(
     identity: Any = None,
     target: str = "cpu",
     fastmath: bool | str | Iterable[str] = False,
-    nopython: bool = ...,
-    cache: bool = ...,
+    nopython: bool = True,
+    cache: bool = True,
 ) -> Vectorized: ...
 @overload
 def vectorize(
@@ -479,9 +479,10 @@ def vectorize(
     identity: Any = None,
     target: str = "cpu",
     fastmath: bool | str | Iterable[str] = False,
-    nopython: bool = ...,
-    cache: bool = ...,
+    nopython: bool = True,
+    cache: bool = True,
 ) -> Decorator: ...
+@checked_keywords
 def vectorize(
     function: Any = None,
     /,
@@ -490,7 +491,8 @@ def vectorize(
     identity: Any = None,
     target: str = "cpu",
     fastmath: bool | str | Iterable[str] = False,
-    **options: Any,
+    nopython: bool = True,
+    cache: bool = True,
 ) -> Any:
     """Makes a ufunc of a Python function of numbers: called with arrays, it computes each element in compiled code.
 
@@ -504,9 +506,9 @@ def vectorize(
 
     `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
     large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is as of `jit`. What the function raises for an element leaves the call.
+
+    `nopython` and `cache` are there for programs written for Numba, and change nothing.
     """
-    if unknown := set(options) - {"nopython", "cache"}:
-        raise TypeError(f"vectorize() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if target not in TARGETS:
         raise ValueError(f"vectorize() has no target {target!r}")
     target = TARGETS[target]

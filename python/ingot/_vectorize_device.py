@@ -124,4 +124,4 @@ class DeviceGUFunction(GUFunction):
         from .cuda import jit
         from .library.launches import turns_of
 
-        return jit(turns_of(self.__wrapped__))  # type: ignore[attr-defined]
+        return jit(turns_of(self.__wrapped__), fastmath=self._relaxed)  # type: ignore[attr-defined]

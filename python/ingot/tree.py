@@ -7,3 +7,7 @@ children are their fields. These functions run in Python, and in compiled code.
 from .library.structures import Structure, flatten, leaves, map, register, structure, unflatten
 
 __all__ = ["Structure", "flatten", "leaves", "map", "register", "structure", "unflatten"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

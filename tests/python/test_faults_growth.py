@@ -298,10 +298,10 @@ def test_what_stands_outside_changes_over_and_over(turns):
         space["h"] = function_of(f"def h(a):\n    return a + {turn}", "h")
         assert f(a)[0] == 2 * (1 + turn)
 
-    for turn in range(f.most_kept):
+    for turn in range(f._most_kept):
         act(turn)
     assert not growth(act, turns)
-    assert len(f.specialisations) == f.most_kept
+    assert len(f.specialisations) == f._most_kept
 
 
 def test_calls_that_are_refused_keep_nothing():

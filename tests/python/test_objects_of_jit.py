@@ -5,6 +5,7 @@ import functools
 import gc
 import inspect
 import io
+import json
 import marshal
 import pickle
 import pydoc
@@ -239,6 +240,165 @@ def test_a_function_ends_where_its_code_does():
 def test_repr_names_the_function():
     assert repr(at_module_level) == f"<ingot.jit function {__name__}.at_module_level>"
     assert repr(made(2)) == f"<ingot.jit function {__name__}.made.<locals>.inner>"
+
+
+def of_array(x, n: int = 2):
+    """The sum of squares."""
+    return (x * x).sum() * n
+
+
+class Squares:
+    """Sums squares."""
+
+    def __call__(self, x):
+        return (x * x).sum()
+
+    def method(self, x):
+        return (x * x).sum()
+
+
+TRANSFORMS = [ingot.grad, ingot.value_and_grad, ingot.jacfwd, ingot.jacrev, ingot.hessian, ingot.vmap]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda transform: transform.__name__)
+def test_transforms_keep_what_functions_say_of_themselves(transform):
+    door = transform.__name__
+    for made in (transform(of_array), transform(of_array)):  # anew, and known
+        assert (made.__name__, made.__qualname__, made.__module__) == ("of_array", "of_array", __name__)
+        assert made.__doc__ == "The sum of squares." and made.__wrapped__ is of_array
+        assert inspect.signature(made) == inspect.signature(of_array) and type(made) is type(at_module_level)
+        assert repr(made) == f"<ingot.{door} of {__name__}.of_array>"
+    assert repr(transform(ingot.jit(of_array))) == f"<ingot.{door} of ingot.jit function {__name__}.of_array>"
+    if transform is not ingot.vmap:
+        assert repr(ingot.grad(transform(of_array))) == f"<ingot.grad of ingot.{door} of {__name__}.of_array>"
+
+
+def test_transforms_of_objects_say_what_they_are_of():
+    partial, squares = functools.partial(of_array, n=3), Squares()
+    for of, name, text in (
+        (partial, "of_array", "The sum of squares."),
+        (squares, "Squares", "Sums squares."),
+        (squares.method, "method", None),
+    ):
+        made = ingot.grad(of)
+        assert (made.__name__, made.__module__, made.__doc__) == (name, __name__, text)
+        assert made.__wrapped__ == of and repr(made) == f"<ingot.grad of {of!r}>"
+    assert ingot.grad(partial)(X).tolist() == [0.0, 6.0, 12.0, 18.0]
+    for rule in (ingot.checkpoint, ingot.custom_jvp, ingot.custom_vjp):
+        made = rule(of_array)
+        assert made.__wrapped__ is of_array and made.__name__ == "of_array" and inspect.signature(made) == inspect.signature(of_array)
+
+
+def test_what_is_made_has_a_repr_of_its_own():
+    @ingot.guvectorize("(float64[:], float64[:])", "(n)->(n)")
+    def copied(x, out):
+        out[:] = x
+
+    @ingot.cuda.jit
+    def kernel(x):
+        x[0] = 1
+
+    plus = ingot.cuda.reduce(lambda a, b: a + b)
+    here = f"{__name__}.test_what_is_made_has_a_repr_of_its_own.<locals>"
+    assert repr(copied) == f"<ingot.guvectorize function {here}.copied>"
+    assert repr(kernel[1, (4, 2)]) == f"<ingot.cuda kernel {here}.kernel[(1, 1, 1), (4, 2, 1)]>"
+    assert repr(plus) == f"<ingot.cuda reduction {here}.<lambda>>"
+
+
+DOORS = {
+    ingot.jit: {"fastmath", "static_argnums", "static_argnames", "device", "cache", "tier", "nopython", "parallel"},
+    ingot.vectorize: {"identity", "target", "fastmath", "nopython", "cache"},
+    ingot.guvectorize: {"target", "fastmath", "nopython", "cache"},
+    ingot.cuda.jit: {"device", "link", "fastmath", "max_registers", "launch_bounds", "debug", "opt", "cache", "inline", "lineinfo"},
+    ingot.grad: {"argnums", "has_aux", "holomorphic", "allow_int"},
+    ingot.vmap: {"in_axes", "out_axes", "axis_size", "axis_name"},
+    ingot.export: {"name"},
+    ingot.host: {"result", "pure"},
+    ingot.custom_vjp: {"nondiff_argnums"},
+    ingot.cuda.declare_device: {"link", "abi"},
+}
+
+
+@pytest.mark.parametrize("door", DOORS, ids=lambda door: door.__name__)
+def test_help_shows_the_keywords(door):
+    parameters = inspect.signature(door).parameters
+    assert DOORS[door] <= set(parameters)
+    assert not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+    text = pydoc.plain(pydoc.render_doc(door))
+    assert all(f"{name}:" in text for name in DOORS[door])
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (lambda: ingot.jit(fastmat=True), "'fastmat': did you mean 'fastmath'?"),
+        (lambda: ingot.jit(of_array, static_argnum=0), "'static_argnum': did you mean 'static_argnums'?"),
+        (lambda: ingot.jit(nogil=True), "'nogil': calls that take long let go of the GIL by themselves; leave it out"),
+        (lambda: ingot.jit(donate_argnums=0), "'donate_argnums': memory is used again by itself"),
+        (lambda: ingot.jit(zzz=0), "'zzz': it takes signatures, fastmath, "),
+        (lambda: ingot.grad(of_array, argnum=0), "'argnum': did you mean 'argnums'?"),
+        (lambda: ingot.grad(of_array, fastmath=True), "'fastmath': it is a keyword of `ingot.jit`"),
+        (lambda: ingot.vmap(of_array, in_axis=0), "'in_axis': did you mean 'in_axes'?"),
+        (lambda: ingot.vectorize(of_array, nopyhton=True), "'nopyhton': did you mean 'nopython'?"),
+        (lambda: ingot.guvectorize("(float64[:],)", "(n)", writable_args=0), "'writable_args': functions write into"),
+        (lambda: ingot.cuda.jit(max_register=32), "'max_register': did you mean 'max_registers'?"),
+        (lambda: ingot.cuda.declare_device("a", "int32()", links="a.cu"), "'links': did you mean 'link'?"),
+        (lambda: ingot.export("float64(float64)", names="a"), "'names': did you mean 'name'?"),
+        (lambda: ingot.host(of_array, results=float), "'results': did you mean 'result'?"),
+        (lambda: ingot.pmap(of_array, devices=2), "'devices': lanes run on the device of the arrays"),
+    ],
+)
+def test_unknown_keywords_say_what_was_meant(call, words):
+    with pytest.raises(TypeError) as caught:
+        call()
+    assert f"got an unexpected keyword argument {words}" in str(caught.value)
+
+
+def test_options_of_guvectorize_are_those_of_jit():
+    def summed(x, out):
+        total = 0.0
+        for i in range(len(x)):
+            total += x[i]
+        out[0] = total
+
+    made = ingot.guvectorize("(float64[:], float64[:])", "(n)->()", fastmath="reassoc", cache=False)(summed)
+    assert made(np.ones((2, 5))).tolist() == [5.0, 5.0]
+    assert made._core._relaxed == ("reassoc",) and not made._core._is_stored
+
+
+COMPLETED = """
+import json
+from IPython.core.completer import provisionalcompleter
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("import ingot\\n@ingot.jit\\ndef f(x): return x + 1\\ng = ingot.grad(f)")
+found = {}
+for shell.Completer.use_jedi in (True, False):
+    for text in ("ingot.", "ingot.cuda.", "ingot.cuda.blas.", "ingot.cuda.atomic.", "ingot.tree.", "ingot.lax.", "ingot.random.", "f.", "g.", "ingot.jit(f, "):
+        with provisionalcompleter():
+            found.setdefault(text, []).append([each.text.lstrip(".") for each in shell.Completer.completions(text, len(text))])
+print(json.dumps(found))
+"""
+
+
+def test_completion_shows_public_names():
+    done = subprocess.run([sys.executable, "-c", COMPLETED], capture_output=True, text=True, timeout=120)
+    assert done.stdout, done.stderr
+    found = json.loads(done.stdout.splitlines()[-1])
+    methods = {"c_pointer", "compile", "compile_async", "explain", "record", "specialisations"}
+    for text, both in found.items():
+        module = {"ingot.": ingot, "f.": methods, "g.": methods}.get(text)
+        if text.startswith("ingot.") and text.endswith(".") and module is None:
+            module = functools.reduce(getattr, text[6:-1].split("."), ingot)
+        for names in both:
+            if module is None:
+                assert {f"{name}=" for name in DOORS[ingot.jit]} <= set(names)
+            elif module is methods:
+                assert set(names) == methods
+            else:
+                assert set(names) == {*module.__all__, *(["numpy"] if module is ingot else [])}, text
+    assert not [name for name in dir(at_module_level) if name.startswith("_") and not name.startswith("__")]
+    assert not [name for name in dir(ingot) if name.startswith("_") and not name.startswith("__")]
 
 
 def test_explanations_show_themselves():

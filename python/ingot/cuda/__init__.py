@@ -308,3 +308,7 @@ __all__ = [
     "use_libraries",
     "warpsize",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -22,7 +22,7 @@ from .._errors import UnsupportedError
 from .._explanation import Explanation
 from .._function import Function, refused_argument, type_text
 from .._jit import relaxations
-from .._parameters import Parameters, bind, not_a_function, parameters_of
+from .._parameters import Parameters, bind, checked_keywords, not_a_function, parameters_of
 from .._profile import uncounted
 from .._loading import Loading
 from .._signature import Signature, Type, is_no_signature, parse_signatures
@@ -35,7 +35,6 @@ MOST_THREADS = 1024
 _MOST_OF_BLOCK = (1024, 1024, 64)
 _MOST_OF_GRID = (2**31 - 1, 65535, 65535)
 _THREADS_OF_FORALL = 128
-_IGNORED = {"cache", "inline", "lineinfo"}
 
 
 def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
@@ -87,6 +86,9 @@ class ConfiguredKernel:
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         self.kernel._launch(self, args, kwargs)
 
+    def __repr__(self) -> str:
+        return f"<ingot.cuda kernel {self.kernel.__module__}.{self.kernel.__qualname__}[{self.griddim}, {self.blockdim}]>"
+
     def explain(self, *args: Any, device: str | Device | None = None, **kwargs: Any) -> Explanation:
         """What becomes of this launch, as `explain` of functions tells it: `kernel[blocks, threads].explain(x, device="sm_90")`.
         Nothing is launched. Without a device, that of the arrays, or the current one.
@@ -115,15 +117,15 @@ class _ForAll:
 class _Launcher(Function):
     """What launches a kernel: a function of the grid and of a tuple, which tells of its parts as the kernel's arguments."""
 
-    kernel: Callable
+    _kernel: Callable
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         found = re.match(r"arguments\.(\d+)", name)
         if found is None:
             return super()._refusal(name, what, advice)
-        names, place = parameters_of(self.kernel).names, int(found[1])
+        names, place = parameters_of(self._kernel).names, int(found[1])
         own = names[place] if place < len(names) else names[-1]
-        return refused_argument(self.kernel, own, what.replace(found[0], own), advice)
+        return refused_argument(self._kernel, own, what.replace(found[0], own), advice)
 
     def _make(self, arguments: Any, values: list[Any], why: str) -> Any:
         try:
@@ -187,8 +189,8 @@ class Kernel(Inspected):
         self._refuse_results()
         made = _Launcher(self._entry, mode=value_of("INGOT_KERNELS"), relaxed=self._relaxed, device=device)
         functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
-        made.kernel = self.py_func
-        made.loading = Loading(self.link, self.max_registers or 0, *self._bounds)
+        made._kernel = self.py_func
+        made._loading = Loading(self.link, self.max_registers or 0, *self._bounds)
         return self._functions.setdefault(device, made)
 
     @functools.cached_property
@@ -290,6 +292,7 @@ def _parsed(signatures: Any, device: bool) -> list[Signature] | None:
     return parsed
 
 
+@checked_keywords
 def jit(
     func_or_sig: Any = None,
     device: bool = False,
@@ -300,7 +303,9 @@ def jit(
     launch_bounds: Any = None,
     debug: bool = False,
     opt: bool = True,
-    **options: Any,
+    cache: bool = True,
+    inline: Any = "never",
+    lineinfo: bool = False,
 ) -> Any:
     """Makes a kernel of a Python function, or a device function that kernels call.
 
@@ -314,10 +319,9 @@ def jit(
 
     `fastmath` says what arithmetic need not keep, as that of `ingot.jit`. `max_registers` (of a thread) and
     `launch_bounds` (the most threads of a block, or these and the fewest blocks that fit on a processor) are for the device's
-    compiler; launches of larger blocks raise ValueError. `debug` and `opt` are attributes of the kernel.
+    compiler; launches of larger blocks raise ValueError. `debug` and `opt` are attributes of the kernel; `cache`,
+    `inline` and `lineinfo` are there for programs written for Numba, and change nothing.
     """
-    if unknown := set(options) - _IGNORED:
-        raise TypeError(f"jit() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     if device and link:
         raise ValueError("a device function is linked with the kernels that call it: give `link` to them")
     from ._linking import linkables

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from .._parameters import checked_keywords
 from .._signature import Pointer, Signature, Type, parse_signatures
 from ._kernel import DeviceFunction
 
@@ -143,6 +144,7 @@ class LinkedFunction(DeviceFunction):
         return f"<ingot.cuda linked function {self.__name__}>"
 
 
+@checked_keywords
 def declare_device(name: str, sig: Any, link: Any = None, *, abi: str = "numba") -> LinkedFunction:
     """A function that is linked with kernels: `declare_device("bar", "int32(int32, int32)")`.
 

@@ -30,6 +30,9 @@ class Reduce:
         functools.update_wrapper(self, _function_of(function))
         self._function = _function_of(function)
 
+    def __repr__(self) -> str:
+        return f"<ingot.cuda reduction {self.__module__}.{self.__qualname__}>"  # type: ignore[attr-defined]
+
     @functools.cached_property
     def _kernels(self) -> tuple[Any, Any]:
         from ..library import launches

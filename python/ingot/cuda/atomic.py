@@ -78,3 +78,25 @@ def compare_and_swap(ary: Any, old: Any, val: Any) -> Any:
 def cas(ary: Any, idx: Any, old: Any, val: Any) -> Any:
     """`ary[idx] = val` if its bits are those of `old`."""
     outside("atomic.cas")
+
+
+__all__ = [
+    "add",
+    "and_",
+    "cas",
+    "compare_and_swap",
+    "dec",
+    "exch",
+    "inc",
+    "max",
+    "min",
+    "nanmax",
+    "nanmin",
+    "or_",
+    "sub",
+    "xor",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

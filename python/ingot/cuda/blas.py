@@ -255,3 +255,7 @@ __all__ = [
     "scal",
     "swap",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -144,3 +144,7 @@ class FFTPlan:
 
 
 __all__ = ["FFTPlan", "fft", "fft_inplace", "ifft", "ifft_inplace"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

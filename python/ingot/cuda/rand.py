@@ -117,3 +117,7 @@ class QRNG(_Generator):
 
 
 __all__ = ["PRNG", "QRNG"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

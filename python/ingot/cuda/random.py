@@ -151,3 +151,7 @@ __all__ = [
     "xoroshiro128p_uniform_float32",
     "xoroshiro128p_uniform_float64",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,3 +14,10 @@ def array(shape: Any, dtype: Any) -> Any:
     as an array of one axis. All such arrays are the same memory.
     """
     outside("shared.array")
+
+
+__all__ = ["array"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

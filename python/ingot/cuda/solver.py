@@ -264,3 +264,7 @@ __all__ = [
     "solve",
     "svd",
 ]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -143,3 +143,7 @@ def csrmm(trans: str, alpha: Any, a: CSRMatrix, b: Array, beta: Any, c: Array, s
 
 
 __all__ = ["CSRMatrix", "csr_matrix", "csrmm", "csrmv"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -43,7 +43,7 @@ KNOWN = {"axis", "axes", "ord"}
 class EagerFunction(Function):
     """A compiled function of the namespace, of any number of values that decide what is compiled."""
 
-    most_values = None
+    _most_values = None
 
     def __init__(self, function: FunctionType, original: Any, module: str, name: str) -> None:
         super().__init__(function)
