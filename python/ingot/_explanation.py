@@ -41,10 +41,15 @@ class Explanation(str):
 
 def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str, svg: str | os.PathLike | None) -> Explanation:
     """How a specialisation is made: for what takes `code`, if that is not empty, else for where its arrays are."""
+    from . import _loops
+
     stages = specialisation.compile(texts=True, target=code)
     if svg is not None:
         _draw(specialisation, stages, leaves, svg)
-    sections = [("source", _source.shown(function)), ("array IR", specialisation.program.text())]
+    sections = []
+    if "kernels" not in stages:
+        sections.append(("loops", _loops.shown(stages["passes"][-1][1], stages["obstacles"], function.__code__.co_filename)))
+    sections += [("source", _source.shown(function)), ("array IR", specialisation.program.text())]
     names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
     sections += [(name, stages[name]) for name in names if name in stages]
     launches = _launches_of(specialisation, stages, leaves, code) if "kernels" in stages else None

@@ -559,9 +559,10 @@ class Function(Base[P, R_co]):
     def explain(
         self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any
     ) -> Explanation:
-        """What becomes of the function for these arguments, as text: source, array IR, loop IR, LLVM IR, assembly,
-        of calls on devices the kernels and the launches, and the milliseconds of CPU time that each step took. The
-        function is compiled but not run.
+        """What becomes of the function for these arguments, as text: a line for each loop, which says whether it is vectorised (and
+        by how many iterations), shared among threads and fused with other lines, or why not; then source, array IR, loop IR,
+        LLVM IR, assembly, of calls on devices the kernels and the launches, and the milliseconds of CPU time that each step
+        took. The function is compiled but not run.
 
         `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
         move for these arguments beside those that must be moved at least.
@@ -578,7 +579,21 @@ class Function(Base[P, R_co]):
         if there is not None:
             function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
         specialisation, arguments = function._prepare(args, kwargs)
-        return explanation(self.__ingot_function__, specialisation, arguments.leaves, code, svg)
+        return explanation(self._own_function(), specialisation, arguments.leaves, code, svg)
+
+    def _own_function(self) -> Any:
+        """The function of the user's: that of which a transform has made this one, if it has."""
+        of: Any = self
+        while True:
+            if isinstance(of, Function):
+                of = of.__wrapped__ if of._shown else of.__ingot_function__  # type: ignore[attr-defined]
+            elif isinstance(of, functools.partial):
+                of = of.func
+            elif isinstance(of, types.MethodType):
+                of = of.__func__
+            else:
+                break
+        return of if isinstance(of, types.FunctionType) else self.__ingot_function__
 
 
 _RELOADED = (lambda old, new: isinstance(old, Function) and isinstance(new, Function), Function._become)
@@ -618,7 +633,7 @@ def transformed(made: F, of: Callable, door: str = "") -> F:
     named = named if hasattr(named, "__name__") else type(named)
     functools.update_wrapper(made, named, ("__module__", "__name__", "__qualname__", "__doc__"), ())
     made.__wrapped__ = of  # type: ignore[attr-defined]
-    if isinstance(made, Function):
+    if isinstance(made, Function) and door:
         own = repr(of)[1:-1] if isinstance(of, Function) else repr(of)
         if isinstance(of, types.FunctionType):
             own = f"{of.__module__}.{of.__qualname__}"

@@ -246,6 +246,20 @@ struct Program {
   }
 };
 
+/// What keeps loops from lanes and from threads: by the place of each, in words with the two places that they
+/// are about, or None.
+nb::list told(const std::vector<driver::LoopReport>& loops) {
+  const auto place = [](const base::Place& of) { return nb::make_tuple(of.file, of.line, of.column); };
+  const auto reason = [&](const std::optional<driver::Reason>& of) -> nb::object {
+    if (!of) return nb::none();
+    return nb::make_tuple(of->what, place(of->first), place(of->second));
+  };
+  nb::list all;
+  for (const driver::LoopReport& loop : loops)
+    all.append(nb::make_tuple(place(loop.place), reason(loop.lanes), reason(loop.threads)));
+  return all;
+}
+
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
 /// device that takes it, and has a library's products or not; its launches are of so many threads a block at
 /// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
@@ -280,6 +294,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {
     stages["passes"] = after;
+    stages["obstacles"] = told(report.loops);
     stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;

@@ -50,6 +50,9 @@ static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
 static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
               runtime::status_of(base::ExceptionKind::MemoryError));
 
+/// The pass after which loops are chosen for lanes and threads.
+constexpr std::string_view kBeforeLoopsAreChosen = "contract";
+
 runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
   using Kind = runtime::SlotInfo::Kind;
   if (type.is_scalar()) return {Kind::Scalar, type.dtype(), 0};
@@ -101,6 +104,7 @@ void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries,
     const PhaseScope scope(report, std::string(name), &module, stage);
     transform::run_on_all(module, *pass, machine);
     module.keep_reachable(entries);
+    if (report.dump && name == kBeforeLoopsAreChosen) report.loops = report_loops(module);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/loop_report.h"
 #include "ir/function.h"
 
 namespace ingot::driver {
@@ -18,6 +19,7 @@ struct Report {
   std::vector<Phase> phases;
   /// Called at the end of each phase that leaves IR, with the phase's name and the module; may be empty.
   std::function<void(std::string_view phase, const ir::Module& module)> dump;
+  std::vector<LoopReport> loops;  ///< filled where there is a `dump`
 };
 
 /// Stands around one phase: takes its CPU time, and at its end dumps the module and, in checked builds, holds

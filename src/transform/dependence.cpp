@@ -93,7 +93,7 @@ class RaceFinder {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
         if ((a.writes || b.writes) && may_meet(a, b) && !store_alike(a, b) && !accumulate(a.node, b.node))
-          return Conflict{a.node, b.node, "turns may touch the same element"};
+          return Conflict{a.node, b.node, "iterations may touch the same element"};
       }
     }
     return std::nullopt;
@@ -116,11 +116,11 @@ class RaceFinder {
     const auto parameters = f_.region_parameters(f_.region(loop_));
     const NodeId last = f_.terminator(f_.region(loop_));
     if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
-    if (f_.op(last) != Op::yield) return Conflict{last, last, "a turn leaves the loop"};
+    if (f_.op(last) != Op::yield) return Conflict{last, last, "an iteration leaves the loop"};
     for (size_t i = 1; carries_ == Carries::Checked && i < parameters.size(); ++i) {
       if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
       if (!carried_of(f_, loop_, i - 1))
-        return Conflict{parameters[i], f_.operand(last, i - 1), "a turn uses a value of the turn before"};
+        return Conflict{parameters[i], f_.operand(last, i - 1), "an iteration uses what the one before gave"};
     }
     return std::nullopt;
   }
@@ -138,8 +138,9 @@ class RaceFinder {
     if (card.any(ir::effect::Control)) return std::nullopt;
     const ir::Effects effects = ir::effects_of(f_, node);
     if (effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
-      return Conflict{node, node, "its effects are seen outside in the order of the turns"};
-    if (effects.any(ir::effect::Exit) && leaves(node)) return Conflict{node, node, "a turn leaves the loop"};
+      return Conflict{node, node, "its effects are seen outside in the order of the iterations"};
+    if (effects.any(ir::effect::Exit) && leaves(node))
+      return Conflict{node, node, "an iteration leaves the loop"};
     if (effects.any(ir::effect::Read | ir::effect::Write)) add_accesses(node, effects.any(ir::effect::Write));
     return std::nullopt;
   }

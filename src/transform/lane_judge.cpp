@@ -36,21 +36,42 @@ class LaneJudge {
   bool fits(bool reduces) {
     const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
-    if (is_chosen || f_.attribute(loop_, 1) == 1 || has_few_turns()) return false;
-    if (is_for && reduces && !combiners_of(f_, loop_)) return false;
+    if (is_chosen || f_.attribute(loop_, 1) == 1) return false;
+    if (has_few_turns()) return no("it has few iterations", loop_);
+    if (is_for && reduces && !combiners_of(f_, loop_)) return no(carried(), loop_);
     if (is_for && !reduces) {
       auto cursors = ir::cursors_of(f_, loop_);
-      if (!cursors) return false;
+      if (!cursors) return no(carried(), loop_);
       cursors_ = std::move(*cursors);
     }
     const RegionId body = f_.region(loop_);
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
     for (const ir::Cursor& cursor : cursors_) varies_[cursor.parameter.index] = false;
-    if (!fits(body) || operations_ < kGatherCost * gathers_) return false;
-    return !is_for || (!find_race(f_, loop_, cursors_) && writes_once());
+    if (!fits(body)) return false;
+    if (operations_ < kGatherCost * gathers_)
+      return no("iterations end after different times, and fetch more than they compute", loop_);
+    if (!is_for) return true;
+    if (const std::optional<Conflict> race = find_race(f_, loop_, cursors_))
+      return no(race->reason.c_str(), race->first, race->second);
+    return writes_once() || no("what it writes may stand in two places of an array", loop_);
   }
+  const std::optional<Obstacle>& obstacle() const { return obstacle_; }
 
  private:
+  /// Says what keeps the turns from lanes, unless something has been said.
+  bool no(const char* what, NodeId node, NodeId other = {}) {
+    if (!obstacle_) obstacle_ = {what, node, other == NodeId() ? node : other};
+    return false;
+  }
+  const char* carried() const {
+    for (size_t i = 0; i < f_.result_count(loop_); ++i) {
+      const std::optional<Op> combiner = reduction_of(f_, loop_, i);
+      if (!combiner) return "an iteration uses what the one before gave";
+      if (!takes_any_order(f_, *combiner, f_.type(f_.result(loop_, i)).dtype()))
+        return "its floats are summed in the written order (fastmath=\"reassoc\" allows any)";
+    }
+    return "it keeps what its iterations give";
+  }
   bool has_few_turns() const {
     const NodeId count = f_.operand(loop_, 0);
     return f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
@@ -75,12 +96,22 @@ class LaneJudge {
     if (card.regions > 0) return fits_with_regions(node);
     varies_[node.index] = any_varies(operands);
     if (divergent_) count(node);
-    if (card.effects.pure()) return !varies(node) || (all_scalars(operands) && f_.type(node).is_scalar());
+    if (card.effects.pure()) {
+      const bool is_number = all_scalars(operands) && f_.type(node).is_scalar();
+      return !varies(node) || is_number || no("an iteration works on an array of its own", node);
+    }
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, node, cursor) && any_varies(operands.subspan(1, operands.size() - 3)))
-        return false;
+        return no("it stores behind each other what is no number", node);
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
-    return by_element && !varies(operands[0]);
+    return (by_element && !varies(operands[0])) || no(kind_of(card.effects), node);
+  }
+  static const char* kind_of(ir::Effects effects) {
+    if (effects.any(ir::effect::Host)) return "an iteration calls Python";
+    if (effects.any(ir::effect::Random)) return "an iteration draws random numbers";
+    if (effects.any(ir::effect::Raise)) return "an iteration may raise";
+    if (effects.any(ir::effect::Allocate)) return "an iteration makes an array";
+    return "an iteration works on an array of its own";
   }
   /// Of a check that is gone there is left, at most, the arm that does not raise.
   bool fits_without(NodeId check) {
@@ -91,9 +122,12 @@ class LaneJudge {
     return all_scalars(results) && fits(f_.region(check, 1 - *raises));
   }
   /// What varies goes through a region's end as scalars; an exit masks the lanes that take it.
-  bool fits_at_end(NodeId node) const {
-    if (f_.op(node) == Op::exit_) return all_scalars(f_.operands(node).subspan(1));
-    return f_.op(node) == Op::unreachable || (f_.op(node) == Op::yield && all_scalars(f_.operands(node)));
+  bool fits_at_end(NodeId node) {
+    const Op op = f_.op(node);
+    const bool leaves = op != Op::exit_ && op != Op::yield && op != Op::unreachable;
+    if (leaves) return no(op == Op::raise ? "an iteration may raise" : "it is left before its end", node);
+    return op == Op::unreachable || all_scalars(f_.operands(node).subspan(op == Op::exit_ ? 1 : 0)) ||
+           no("an iteration works on an array of its own", node);
   }
   /// Counts what lanes do in loops that they leave after different turns.
   void count(NodeId node) {
@@ -144,10 +178,12 @@ class LaneJudge {
   }
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);
-    if (op != Op::if_ && op != Op::for_ && op != Op::while_ && op != Op::block) return false;
+    if (op != Op::if_ && op != Op::for_ && op != Op::while_ && op != Op::block)
+      return no("it stands around a loop that runs otherwise", node);
     const std::vector<NodeId> results = f_.results_of(node);
-    if (!all_scalars(results)) return false;
-    if (op == Op::while_ && f_.op(f_.terminator(f_.region(node, 0))) != Op::yield) return false;
+    if (!all_scalars(results)) return no("an iteration works on an array of its own", node);
+    if (op == Op::while_ && f_.op(f_.terminator(f_.region(node, 0))) != Op::yield)
+      return no("a loop in it is left amid its condition", node);
     const bool around = divergent_;
     const bool is_exited = ir::effects_of(f_, node).any(ir::effect::Exit);
     if (op == Op::while_ || (op == Op::for_ && (is_exited || varies(f_.operand(node, 0))))) divergent_ = true;
@@ -168,6 +204,7 @@ class LaneJudge {
   const std::vector<bool>& gone_;
   std::vector<ir::Cursor> cursors_;
   std::vector<bool> varies_;
+  std::optional<Obstacle> obstacle_;
   bool divergent_ = false;  ///< in a loop that lanes leave after different turns
   int64_t operations_ = 0;
   int64_t gathers_ = 0;
@@ -216,6 +253,14 @@ std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop, bool
     combiners.push_back(*combiner);
   }
   return combiners;
+}
+
+std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop) {
+  const bool reduces = function.result_count(loop) > 0 && combiners_of(function, loop).has_value();
+  const std::vector<bool> none(function.node_count());
+  LaneJudge judge(function, loop, none);
+  judge.fits(reduces);
+  return judge.obstacle();
 }
 
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "transform/obstacles.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -13,6 +14,9 @@ namespace ingot::transform {
 /// or leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for` carries
 /// reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
+
+/// Why the turns of a loop do not run in lanes, be it that they give numbers that it carries; none: they may.
+std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop);
 
 /// What the turns of a loop load, beside the turns of a loop around it: rows are neighbours from turn to turn
 /// that lie apart in the turns around.

@@ -4,6 +4,7 @@
 
 #include "ir/function.h"
 #include "transform/dependence.h"
+#include "transform/obstacles.h"
 
 namespace ingot::transform {
 
@@ -21,6 +22,9 @@ std::unique_ptr<ir::Function> threads(const ir::Function& function);
 /// Whether the turns of a loop may run at the same time; of one that carries nothing, or of a `parallel_for`.
 /// `tables`, if given, is filled with those whose numbers have to be natural and different for that.
 bool can_share(const ir::Function& function, ir::NodeId loop, std::vector<Table>* tables = nullptr);
+
+/// Why threads do not share a loop; none: they may.
+std::optional<Obstacle> thread_obstacle(const ir::Function& function, ir::NodeId loop);
 
 /// Whether all that the turns of a `for`, which holds no loop, may do is raise: they may run at the same time
 /// if the exception that is seen is that of the first of them.

@@ -177,7 +177,7 @@ def allowed(error: BaseException | None, raised: BaseException | None, big: bool
 def reason(error: ingot.UnsupportedError) -> str:
     """The first line of a refusal, without what is particular to the program."""
     line = str(error).splitlines()[0]
-    line = re.sub(r"\(a turn uses .*|does not hold .*", "...", line)
+    line = re.sub(r"\(an iteration uses .*|does not hold .*", "...", line)
     return re.sub(r"'[^']*'|\b[a-z]\d+\b", "_", re.sub(r"`[a-z]\d*_?`", "`_`", line))[:100]
 
 

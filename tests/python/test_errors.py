@@ -164,8 +164,8 @@ def changes(x):
         (assigns, (1.0,), "an assignment to the global `total`"),
         (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
         (shrinks, ([1, 2], 1), "a list of the caller that grows or shrinks on one path only"),
-        (races, (X,), "turns may touch the same element; line "),
-        (leaves, (X,), "a turn leaves the loop"),
+        (races, (X,), "iterations may touch the same element; line "),
+        (leaves, (X,), "an iteration leaves the loop"),
         (changes, (X,), "`y`, which is an array float64[:] on one path and a numpy.float64 on another,"),
     ],
 )

@@ -404,7 +404,7 @@ def test_completion_shows_public_names():
 def test_explanations_show_themselves():
     explained = at_module_level.explain(1.0)
     assert isinstance(explained, str) and repr(explained) == str(explained) and "\n" in repr(explained)
-    assert explained._repr_html_().startswith("<pre>=== source ===\n") and "-&gt; float" in explained._repr_html_()
+    assert explained._repr_html_().startswith("<pre>=== loops ===\nnone\n=== source ===\n") and "-&gt; float" in explained._repr_html_()
     printer = types.SimpleNamespace(text=lambda text: shown.append(text))
     shown = []
     explained._repr_pretty_(printer, False)

@@ -366,7 +366,7 @@ def raises_only_while_false(x):
 @pytest.mark.parametrize("function", [previous, place_of_largest, running, raises_only_while_false])
 def test_what_hangs_on_turns_before_is_refused(function):
     arguments = (np.ones(4), np.zeros(4))[: function.__code__.co_argcount]
-    with pytest.raises(ingot.UnsupportedError, match="a turn uses a value of the turn before; lines"):
+    with pytest.raises(ingot.UnsupportedError, match="an iteration uses what the one before gave; lines"):
         ingot.jit(function)(*arguments)
 
 
@@ -491,5 +491,5 @@ def into_itself(h):
 @pytest.mark.parametrize("function", [reads_what_it_adds, two_ops, exchanged, into_itself])
 def test_other_uses_of_what_is_accumulated_are_refused(function):
     arguments = [np.arange(3) for _ in range(function.__code__.co_argcount)]
-    with pytest.raises(ingot.UnsupportedError, match=r"turns may touch the same element; lines? \d+"):
+    with pytest.raises(ingot.UnsupportedError, match=r"iterations may touch the same element; lines? \d+"):
         ingot.jit(function)(*arguments)
