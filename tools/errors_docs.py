@@ -58,6 +58,10 @@ _GROWS = "put numbers of one kind there, tuples of them, or instances of one cla
 
 # Headlines that functions of the sources compute.
 COMPUTED = [
+    Refusal("statements", "an `import` inside a function", "import it at the top of the file"),
+    Refusal("expressions", f"`{HOLE}`, {HOLE} from outside the function,", "use what compiled code has in its place, or `ingot.host`"),
+    Refusal("expressions", f"`{HOLE}`, a function that Ingot does not know,", "use NumPy, math, a function written in Python, or ingot.host"),
+    Refusal("foreign", f"`{HOLE}`, {HOLE},", "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements"),
     Refusal("expressions", f"a call of `{HOLE}`", "use NumPy, math, a function written in Python, or ingot.host"),
     Refusal("containers", "a list of the caller that grows or shrinks on one path only", "make a new list, and return it"),
     Refusal("containers", "a list of several kinds of elements that grows or shrinks on one path only", _GROWS),
@@ -168,13 +172,18 @@ def in_sources() -> dict[str, Refusal]:
     return {headline: refusal for headline, refusal in found.items() if headline not in (HOLE, "")}
 
 
+def alike(text: str) -> str:
+    """A text without the difference between `a` and `an`, which hangs on what stands in holes."""
+    return re.sub(r"\ban\b", "a", text)
+
+
 def pattern(headline: str) -> re.Pattern:
-    return re.compile(".+".join(map(re.escape, headline.split(HOLE))), re.DOTALL)
+    return re.compile(".+".join(map(re.escape, alike(headline).split(HOLE))), re.DOTALL)
 
 
 def which(headline: str, known: dict[str, Refusal]) -> str | None:
     """The refusal that a message's headline is of: the one with the most words in common."""
-    fitting = [h for h in known if pattern(h).fullmatch(headline)]
+    fitting = [h for h in known if pattern(h).fullmatch(alike(headline))]
     return max(fitting, key=lambda h: len(h.replace(HOLE, "")), default=None)
 
 

@@ -38,6 +38,8 @@ def vmap(
     """
     from .library.batching import batched
 
+    if not callable(fun):
+        raise TypeError(f"vmap() takes a function, not {type(fun).__name__}")
     return transformed(jit(batched(fun, in_axes, out_axes, axis_size, axis_name)), fun, "vmap")
 
 

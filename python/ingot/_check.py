@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import _check_script, _errors, _scope, _source
+from . import _advice, _check_script, _errors, _scope, _source
 from ._errors import UnsupportedError
 from ._function import Function
 from ._parameters import bind, defaults_of, parameters_of
@@ -305,7 +305,7 @@ def _refused_call(call: ast.Call, node: Any, function: types.FunctionType) -> tu
     _, registry = core()
     if registry.knows(value):
         return None
-    name, advice = _errors.unknown_function(value)
+    name, advice = _advice.of_call(value)
     return f"a call of `{name}`", advice
 
 

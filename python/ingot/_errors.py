@@ -1,10 +1,8 @@
 """The errors of Ingot itself."""
 
-import builtins
 import linecache
 import re
 import sys
-from typing import Any
 
 
 class UnsupportedError(Exception):
@@ -75,7 +73,7 @@ _MOST_CALLERS = 3
 
 def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = ()) -> UnsupportedError:
     """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
-    reason, operands = shown_names(reason), [shown_names(operand) for operand in operands]
+    reason, operands = with_articles(shown_names(reason)), [shown_names(operand) for operand in operands]
     file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
@@ -96,12 +94,18 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
 
 _OWN = re.compile(r"`@(\w+)(?:[.@:]\w+)*`")
 _SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
+_ARTICLE = re.compile(r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)")
 _OWN_NAMES = {"it": "what is walked", "items": "what is walked", "item": "an element", "result": "the result", "value": "an element"}
 
 
 def shown_names(text: str) -> str:
     """A text in which the evaluator's own names are said in words, and names of inner scopes are as they were written."""
     return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
+
+
+def with_articles(text: str) -> str:
+    """A text in which names that others have put behind `a` have `an` before vowels."""
+    return _ARTICLE.sub(r"\1n ", text)
 
 
 def place_text(file: str, line: int) -> str:
@@ -128,22 +132,3 @@ def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:
     indent = len(source) - len(source.lstrip())
     carets = "^" * min(max(1, end - start), max(1, len(source) - start))
     return ["    " + source.strip(), "    " + " " * (start - indent) + carets]
-
-
-_ADVICE = {
-    "random": "use np.random",
-    "time": "measure outside of the function",
-    "input": "read it outside of the function",
-    "open": "read or write the file outside of the function",
-}
-
-
-def unknown_function(function: Any) -> tuple[str, str]:
-    """The name of a function that Ingot does not know, with its module, and what to use instead."""
-    name = getattr(function, "__qualname__", getattr(function, "__name__", type(function).__name__))
-    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
-    if getattr(builtins, name, None) is function:
-        module = "builtins"
-    advice = _ADVICE.get(module.partition(".")[0], _ADVICE.get(name))
-    whole = name if module in ("builtins", "__main__") else f"{module}.{name}"
-    return whole, advice or "use NumPy, math, a function written in Python, or ingot.host"

@@ -57,6 +57,8 @@ def part(description: tuple, ndim: int) -> tuple | None:
 
 def words(description: tuple) -> str:
     """How a message names it: `an array of dtype object`."""
+    from ._advice import name_of, with_article
+
     _, kind, dtype, ndim, _ = description
     if kind is list:
         return "a list of more than 16 elements"
@@ -65,7 +67,7 @@ def words(description: tuple) -> str:
     if kind is tuple:
         return "a tuple in tuples of more than 10 000 values"
     if dtype is None:
-        return f"an argument of type {kind.__module__}.{kind.__qualname__}"
+        return with_article(name_of(kind))
     if ndim > 16:
         return f"an array of {ndim} axes"
     swapped = "" if dtype.isnative else "byte-swapped "
@@ -74,13 +76,15 @@ def words(description: tuple) -> str:
 
 def hint(description: tuple) -> str:
     """What to pass instead, where it is a thing of its own; else nothing."""
+    from ._advice import of_type
+
     if (kind := description[1]).__module__.partition(".")[0] == "pandas" and hasattr(kind, "to_numpy"):
         return "use .to_numpy()"
     if kind is list:
         return "pass np.array of its numbers, or a list of at most 16 elements"
     if description[2] is not None and description[2].names is not None:
         return "pass those of its fields that are numbers, in the machine's byte order"
-    return ""
+    return "" if kind is np.ndarray else of_type(kind)
 
 
 # A text that is made when the call runs; an error that shows it is one of its value.

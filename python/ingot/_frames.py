@@ -14,6 +14,7 @@ import inspect
 import itertools
 import linecache
 import types
+import warnings
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -155,7 +156,8 @@ def _compiled(node: Any, site: Site, columns: tuple[int, int], body: list[ast.st
     around = [ast.Assign(targets, ast.Constant(None), **_at(1))] if targets else []
     outer = ast.FunctionDef("outer", _parameters(None), [*around, definition], [], **_at(1))
     module = ast.fix_missing_locations(ast.Module([outer], []))
-    compiled = compile(module, file, "exec", dont_inherit=True, optimize=0)
+    with warnings.catch_warnings(action="ignore"):
+        compiled = compile(module, file, "exec", dont_inherit=True, optimize=0)
     code = next(c for c in _inner(_inner(compiled)[0]) if c.co_name == "function")
     return code.replace(co_name=name, co_qualname=name, co_consts=(*code.co_consts, _NOT_KEPT))  # by which frames are known
 

@@ -350,7 +350,8 @@ class Function(Base[P, R_co]):
 
         def lower() -> Any:
             compiler, registry = core()
-            return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device)
+            with np.errstate(all="ignore"):  # what is known is computed by NumPy
+                return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device)
 
         return lower
 

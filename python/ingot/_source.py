@@ -15,6 +15,7 @@ import os
 import stat
 import sys
 import types
+import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -210,7 +211,8 @@ class _Text:
                 body = [ast.fix_missing_locations(ast.Import(names, lineno=1, col_offset=0)), *body]
             tree = _rewritten(self.text, self._file) if is_rewritten else ast.Module(body, [])
             try:
-                code = compile(tree, self._file, "exec", self._flags, dont_inherit=True, optimize=level)
+                with warnings.catch_warnings(action="ignore"):  # Python has told of them
+                    code = compile(tree, self._file, "exec", self._flags, dont_inherit=True, optimize=level)
             except SyntaxError:  # `return` outside of a function, say, in another statement
                 self._compiled[way] = {}
             else:
@@ -236,10 +238,11 @@ def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
     """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for
     no reason of its own."""
     parse = functools.partial(compile, text, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    for _ in range(4):
-        with contextlib.suppress(SystemError):
-            return parse()
-    return parse()
+    with warnings.catch_warnings(action="ignore"):  # Python has told of them
+        for _ in range(4):
+            with contextlib.suppress(SystemError):
+                return parse()
+        return parse()
 
 
 _lines: dict[str, tuple[str, dict[_Key, str]]] = {}

@@ -887,6 +887,7 @@ class Evaluator {
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
   Captures captured_;                                   ///< that this function has
+  std::vector<std::string> captured_names_;             ///< by number, as the user writes them
   Captures given_captures_;                             ///< that the entry has
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
   std::unordered_map<uint32_t, int>

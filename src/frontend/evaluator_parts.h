@@ -117,7 +117,8 @@ struct Evaluator::Frame {
   ir::TextId name;
   ir::SpanId called_at;
   nb::handle call;  ///< where its caller calls it
-  /// A function of Ingot's own library, or of Python's: what stands in it stands at its call, for the user.
+  /// A function of Ingot's own, or of Python's, NumPy's or SciPy's: what stands in it stands at its call, for
+  /// the user.
   bool of_library = false;
   bool of_python = false;
   std::string path;  ///< the calls that led here: part of the keys of facts

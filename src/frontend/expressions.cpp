@@ -212,9 +212,8 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
     unsupported(e, "`" + what + "`, a function that keeps its results,",
                 "call what it wraps: give its `__wrapped__` a name of its own outside");
   }
-  unsupported(e,
-              "`" + what + "` is a " + text_of(object.type().attr("__name__")) + " from outside the function",
-              "pass it as an argument");
+  const nb::object known = imported("ingot._advice").attr("of_outside")(what, object);
+  unsupported(e, text_of(known[0]), text_of(known[1]));
 }
 
 Value Evaluator::eval_constant(nb::handle e) { return Static{attribute(e, "value")}; }
@@ -542,7 +541,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   if (value.is<Static>() && is_function_or_jitted(value.as<Static>()->object))
     unsupported(e, "the attribute `" + name + "` of a function", "use it outside of compiled code");
-  unsupported(e, "the attribute `" + name + "` of a " + type_name(value), "pass it as an argument");
+  unsupported(e, "the attribute `" + name + "` of a " + type_name(value),
+              "read it outside of the function, and pass what it is");
 }
 
 Value Evaluator::eval_index(nb::handle e) {
@@ -850,7 +850,7 @@ nb::object Evaluator::implementation_of(const nb::object& function) {
 }
 
 std::pair<std::string, std::string> Evaluator::refusal_of_call(const nb::object& function) {
-  const nb::object known = imported("ingot._errors").attr("unknown_function")(function);
+  const nb::object known = imported("ingot._advice").attr("of_call")(function);
   return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
 }
 

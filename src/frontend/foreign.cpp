@@ -138,10 +138,16 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
     if (const Foreign* f = value.as<Foreign>()) {
       const std::string what = text_of(foreign.attr("words")(f->description));
       const std::string hint = text_of(foreign.attr("hint")(f->description));
-      if (hint.empty())
-        unsupported(node, "`" + f->name + "`, " + what + ",",
-                    "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements");
-      unsupported(node, "`" + f->name + "`, " + what + ",", hint);
+      constexpr std::string_view kOutside = "outside.";
+      const bool is_outside = f->name.starts_with(kOutside);
+      const std::string name =
+          is_outside ? captured_names_.at(std::stoul(f->name.substr(kOutside.size()))) : f->name;
+      const std::string advice =
+          hint.empty() ? "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements"
+                       : hint;
+      if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
+        unsupported(node, what + " from outside the function,", advice);
+      unsupported(node, "`" + name + "`, " + what + ",", advice);
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());

@@ -586,16 +586,42 @@ std::string Evaluator::module_of(const Frame& frame) {
   return frame.globals.contains("__name__") ? text_of(frame.globals["__name__"]) : std::string();
 }
 
+namespace {
+
+/// The name of what a function is given of outside, an owner and a name there: of a cell of the function's
+/// own, that of the variable; empty: it has none.
+std::string captured_name(const nb::object& function, const nb::tuple& capture) {
+  const std::string name = text_of(capture[1]);
+  const nb::object cells = attribute(function, "__closure__");
+  if (!name.empty() || cells.is_none()) return name;
+  const nb::object names = attribute(attribute(function, "__code__"), "co_freevars");
+  for (size_t i = 0; i < nb::len(cells); ++i)
+    if (nb::object(cells[i]).is(capture[0])) return text_of(names[i]);
+  return name;
+}
+
+/// Whether the functions of a module stand at their calls for users, by their name: those of Python, NumPy,
+/// SciPy and of Ingot's modules that are not public.
+bool is_named_by_call(const std::string& module) {
+  const std::string package = module.substr(0, module.find('.'));
+  if (package == "ingot") return module.find("._") != std::string::npos;
+  if (package == "numpy" || package == "scipy") return true;
+  const nb::object of_python = imported("sys").attr("stdlib_module_names");
+  return nb::cast<bool>(of_python.attr("__contains__")(package));
+}
+
+}  // namespace
+
 void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.number = ++frames_;
   frame.name = module_.text(text_of(frame.function.attr("__name__")));
   frame.caller = frame_;
   frame.call = node.is_valid() ? node : here_;
   const std::string module = module_of(frame);
-  const nb::object of_python = imported("sys").attr("stdlib_module_names");
-  frame.of_python =
-      frame_ != nullptr && nb::cast<bool>(of_python.attr("__contains__")(module.substr(0, module.find('.'))));
-  frame.of_library = frame.of_python || module.starts_with(kLibrary);
+  // What `grad`, `vmap` and the like give are closures there, which say themselves what they refuse.
+  const bool is_transform = module == "ingot._derivatives" || module == "ingot._batching";
+  frame.of_python = frame_ != nullptr && !is_transform && is_named_by_call(module);
+  frame.of_library = frame.of_python || module.starts_with(kLibrary) || (frame_ != nullptr && is_transform);
   const bool is_kernel = launch_ != nullptr && std::exchange(launch_->enters, false);
   if (frame_ != nullptr && !is_kernel) frame.called_at = builder_->span();
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
@@ -773,9 +799,11 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
+  captured_names_.clear();
   for (size_t i = 0; i < nb::len(captures); ++i) {
     const nb::tuple capture = nb::cast<nb::tuple>(captures[i]);
     const nb::tuple description = nb::cast<nb::tuple>(capture[2]);
+    captured_names_.push_back(captured_name(function, capture));
     if (text_of(description[0]) == "guarded") continue;
     const Value value =
         parameter(description, "outside." + std::to_string(i), static_cast<int>(values.size() + i));

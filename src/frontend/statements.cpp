@@ -48,8 +48,13 @@ void Evaluator::run(nb::handle s) {
 
 void Evaluator::refuse_statement(nb::handle s) {
   const std::string name = class_of(s);
-  if (name == "Import" || name == "ImportFrom")
-    unsupported(s, "an `import` inside a function", "import it at the top of the file");
+  if (name == "Import" || name == "ImportFrom") {
+    nb::list modules;
+    for (const nb::handle each : s.attr("names")) modules.append(each.attr("name"));
+    if (name == "ImportFrom" && !attribute(s, "module").is_none()) modules.append(attribute(s, "module"));
+    unsupported(s, "an `import` inside a function",
+                text_of(imported("ingot._advice").attr("of_import")(modules)));
+  }
   if (name == "ClassDef")
     unsupported(s, "a class that is defined inside a function", "define it at the top of the file");
   if (name == "TryStar") unsupported(s, "`except*`", "use `except`");

@@ -135,6 +135,7 @@ from refused import (
     yields_while_closed,
 )
 
+holds_texts = (lambda texts: lambda: texts)(np.array(["a"]))
 EXAMPLES = [
     (races, X.copy()),
     (lambda x: x["a"] if x is None else x[[None, "a"]], X),
@@ -164,6 +165,8 @@ EXAMPLES = [
     (catches_what, 0, 3),
     (opens, 1),
     (lambda x: STEPS, 1),
+    (lambda x: np.savetxt("file", x), X),
+    (lambda x: holds_texts(), 1),
     (lambda x: KEPT(x), 1),
     (lambda x: catches_what.__code__, 1),
     (lambda p: p.kept(1), Cached()),

@@ -1,9 +1,11 @@
 """What users see where something is refused or raises: the place is theirs, the words are Python's."""
 
 import bisect
+import collections
 import functools
 import importlib.util
 import linecache
+import operator
 import random
 import re
 import statistics
@@ -15,6 +17,8 @@ from pathlib import Path
 import ingot
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.optimize
 from ingot._errors import shown_names
 from refused import mixed
 from support import MODES, jitted, refused
@@ -290,3 +294,123 @@ def test_arguments_that_are_not_taken_say_what_to_pass():
 def test_names_of_the_compilers_own_are_not_shown():
     names = {"`@it`": "what is walked", "`@result@197:19`": "the result", "`v@12:3@g1`": "`v`", "`total@g0`": "`total`", "`a @ b`": "`a @ b`"}
     assert {name: shown_names(name) for name in names} == names
+
+
+ODD = [
+    ({1, 2}, "`V`, a set from outside the function,", "use a tuple or a list of its elements"),
+    (range(3), "`V`, a range from outside the function,", "write the range in the function"),
+    (collections.deque([1]), "`V`, a deque from outside the function,", "use np.array(...) of it"),
+    (collections.OrderedDict(a=1), "`V`, an OrderedDict from outside the function,", "use dict(...) of it"),
+    (iter([1]), "`V`, a list_iterator from outside the function,", "use a list of what it gives"),
+    (operator.itemgetter(1), "`V`, an itemgetter from outside the function,", "write a function that calls it"),
+    (ValueError("a"), "`V`, a ValueError from outside the function,", "make it in the function"),
+    (str.upper, "`str.upper`, a function that Ingot does not know,", "a function written in Python"),
+    (np.savetxt, "`numpy.savetxt`, a function that Ingot does not know,", "a function written in Python"),
+    (np.random.default_rng(0).bytes, "`numpy.random.Generator.bytes`, a function that Ingot does not know,", "a function written in Python"),
+    (np.array(["a"]), "`V`, an array of dtype <U1,", "pass numbers"),
+]
+
+
+@pytest.mark.parametrize("value, words, advice", ODD, ids=[type(each[0]).__name__ for each in ODD])
+def test_what_stands_outside_and_cannot_be_used_says_what_can(value, words, advice):
+    space = {"V": value}
+    exec("def function(x):\n    return V", space)
+    message = refused(space["function"], 1.0)
+    assert re.match(words, message) and advice in message and "as an argument" not in message, message
+    if words.startswith("`V`") and "outside" in words:
+        given = refused(lambda v: v, value)
+        assert re.match("`v`, an? [^ ]*, is not supported", given) and advice in given, given
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("breakpoint()", "a call of `breakpoint`"),
+        ("pdb.post_mortem()", "a call of `pdb.post_mortem`"),
+        ("import pdb; pdb.set_trace()", "an `import` inside a function"),
+        ("from IPython import embed; embed()", "an `import` inside a function"),
+        ("sys.breakpointhook()", "a call of `sys.breakpointhook`"),
+        ("traceback.print_stack()", "a call of `traceback.print_stack`"),
+    ],
+)
+def test_debuggers_are_told_how_to_stop(text, words):
+    space = {"pdb": __import__("pdb"), "sys": sys, "traceback": traceback}
+    exec(f"def function(x):\n    {text}\n    return x", space)
+    message = refused(space["function"], 1.0, words=words)
+    assert "instead: set INGOT_DISABLE=1 in the environment: functions run in Python then, where debuggers stop" in message
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (lambda x: scipy.linalg.solve(np.eye(4), x), "a call of `scipy.linalg.solve` is not supported"),
+        (lambda x: scipy.optimize.minimize(np.sum, x), "a call of `scipy.optimize.minimize` is not supported"),
+        (lambda x: np.lib.stride_tricks.as_strided(x, (2,)), "a call of `numpy.lib.stride_tricks.as_strided` is not supported"),
+        (lambda x: np.poly1d([1, 2])(x), "a call of `numpy.lib.poly1d` is not supported"),
+        (lambda x: ingot.jit(np.sum)(x), "a call of `ingot.jit` is not supported"),
+        (lambda x: ingot.device_put(x, "gpu"), "a call of `ingot.device_put` is not supported"),
+        (lambda x: ingot.cuda.to_device(x), "a call of `ingot.cuda.to_device` is not supported"),
+        (lambda x: ingot.grad(lambda v: open(v))(x), "a call of `open` is not supported"),
+    ],
+)
+def test_places_are_not_in_files_of_others(function, words):
+    message = refused(function, X, words=words)
+    lines = message.splitlines()
+    assert re.match(rf"  {re.escape(__file__)}:\d+, in <lambda>$", lines[1]), message
+    assert "site-packages" not in message and "ingot/_" not in message and "ingot/library" not in message
+
+
+def test_values_that_are_known_are_computed_without_warnings():
+    program = """
+import warnings
+warnings.simplefilter("error")
+import ingot, numpy as np
+LARGE, SMALL = np.float32(3e38), np.int8(100)
+@ingot.jit
+def f(x, d=LARGE):
+    h = np.uint32(5381)
+    for c in (1, 2, 3, 4, 5, 6):
+        h = h * np.uint32(33) + np.uint32(c)
+    return LARGE * LARGE, SMALL + SMALL, -np.uint8(3), np.int64(1) // np.int64(0), np.float32(1e300), d * d, h
+print(f(1.0))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "np.float32(inf), np.int8(-56)" in done.stdout and not done.stderr, done.stderr
+
+
+def test_warnings_of_the_source_are_told_once(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text('import ingot\n@ingot.jit\ndef f(x):\n    s = "\\d"\n    assert (x, "a")\n    return x / 0 if x > 1 else x\nprint(f(1.0))\nf(2.0)\n')
+    done = subprocess.run([sys.executable, "-W", "always", program], capture_output=True, text=True, timeout=60)
+    told = [line for line in done.stderr.splitlines() if "Warning" in line]
+    assert len(told) == 2 and "ZeroDivisionError" in done.stderr, done.stderr
+
+
+def examples():
+    sys.path.insert(0, str(ROOT / "tools"))
+    from errors_docs import message_of
+    from refusals import EXAMPLES
+
+    for function, *arguments in EXAMPLES:
+        yield function, message_of(function, tuple(arguments))
+
+
+def test_every_refusal_is_a_sentence_at_the_users_place():
+    """Walks over all examples of refusals: what is refused, the user's line, and what to write instead."""
+    faults = []
+    for function, message in examples():
+        code = getattr(function, "py_func", function).__code__
+        if message is None:
+            faults.append(f"{code.co_filename}:{code.co_firstlineno}: not refused")
+            continue
+        head, place, *rest = message.splitlines()
+        if not head.endswith(" is not supported") or re.match(r"`[^`]*` (is|are) (?!not supported$)", head):
+            faults.append(f"no sentence: {head}")
+        words = " ".join(line for line in message.splitlines() if not line.startswith("    "))
+        if re.search(r"\ba [aeio](?!ne\b)|::|`@\w|\bvoid\d|builtins\.| object at 0x|\bpass it as an argument", words):
+            faults.append(f"words of the compiler's own: {message}")
+        if not re.match(rf"  {re.escape(str(ROOT / 'tests' / 'python'))}/refus\w+\.py:\d+(, in .+)?$", place):
+            faults.append(f"no place of the user's: {message}")
+        if not re.match(r"  instead: \w.{5,}", rest[-1]):
+            faults.append(f"nothing instead: {message}")
+    assert not faults, "\n".join(faults)

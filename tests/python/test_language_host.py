@@ -3,6 +3,7 @@
 import ctypes
 import ctypes.util
 import pickle
+import re
 import subprocess
 import sys
 import types
@@ -181,7 +182,7 @@ untyped = libm.sinh
 def test_functions_of_ctypes_are_called():
     check(lambda x, n: (cosh(x), ldexp(x, n)), 1.5, 3)
     check(lambda x: np.array([cosh(v) for v in x]), X)
-    refused(lambda x: untyped(x), 1.0, words="`untyped` is a _FuncPtr from outside the function")
+    refused(lambda x: untyped(x), 1.0, words="`untyped`, a _FuncPtr from outside the function,")
 
 
 def test_compiled_functions_are_c_pointers():
@@ -420,3 +421,29 @@ def test_arrays_that_a_host_function_resizes(change):
         with pytest.raises((ValueError, ingot.UnsupportedError), match="resize|the shape or dtype of an array"):
             jitted(f, mode)(x)
         assert x.size == (2 if change == "view" else 4)
+
+
+@ingot.host(result=float)
+def plus_one(x):
+    return float(x) + 1
+
+
+@ingot.host(result="float64[:]")
+def three(x):
+    return np.full(3, x)
+
+
+def test_host_functions_are_arguments_as_functions_are():
+    def applied(x, h, d):
+        return h(x) + d["h"](x)
+
+    def by_default(x, h=plus_one):
+        return h(x)
+
+    f = ingot.jit(applied)
+    assert f(1.0, plus_one, {"h": plus_one}) == 4.0 and f(1.0, three, {"h": plus_one}).tolist() == [3.0] * 3
+    assert len(f.specialisations) == 2 and all(s.hosts for s in f.specialisations)
+    assert ingot.jit(by_default)(2.0) == 3.0 and ingot.jit(by_default)(2.0, three).tolist() == [2.0] * 3
+    for function in (lambda x, h: h(x=x), lambda x, h: h([x])):
+        message = refused(function, 1.0, plus_one, words="host function")
+        assert re.search(rf"{re.escape(__file__)}:\d+, in <lambda>", message.splitlines()[1]), message

@@ -9,6 +9,7 @@ import json
 import marshal
 import pickle
 import pydoc
+import re
 import subprocess
 import sys
 import types
@@ -420,3 +421,23 @@ def test_specialisations_that_were_never_made_are_collected():
         Unmade()
     gc.collect()
     assert not [each for each in gc.get_objects() if isinstance(each, Unmade)]
+
+
+@pytest.mark.parametrize(
+    "given, advice",
+    [
+        (functools.partial(of_array), "not partial: write a function that calls it"),
+        (Squares().method, "not method: decorate the function in its class, or write one that calls the method"),
+        (Squares(), "not Squares: decorate the function `__call__` of its class, or write one that calls it"),
+        (Squares, "not type: write a function that makes an instance"),
+        (np.sin, "not ufunc: write a function that calls it"),
+        (ingot.host(abs, result=float), "not HostFunction: write a function that calls it"),
+        (len, "not builtin_function_or_method: write a function that calls it"),
+    ],
+)
+def test_what_is_no_function_says_what_to_decorate(given, advice):
+    for door in (ingot.jit, ingot.vectorize, ingot.cuda.jit, ingot.export("float64(float64)")):
+        with pytest.raises(TypeError, match=re.escape(advice)):
+            door(given)
+    with pytest.raises(TypeError, match="vmap\\(\\) takes a function, not int"):
+        ingot.vmap(3)

@@ -173,7 +173,8 @@ class _Lowering:
 
     def _lower(self, descriptions: tuple, captures: tuple) -> Any:
         compiler, registry = core()
-        return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True)
+        with np.errstate(all="ignore"):  # what is known is computed by NumPy
+            return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True)
 
     def _held(self, owner: Any, name: str, alias_set: int) -> tuple:
         value, shown = self._array(owner, name), name or "a captured variable"

@@ -7,6 +7,7 @@ gives the function's own code, so what it returns is never another program.
 import ast
 import inspect
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -198,7 +199,8 @@ def compiled(node: Any, code: types.CodeType) -> types.CodeType:
     imports = [at(ast.Import([at(ast.alias(n), place)]), place) for n in sorted(_imported(code))]
     module = ast.Module([*imports, at(ast.FunctionDef("scope", nothing, inside, []), place)], [])
     ast.fix_missing_locations(module)
-    scope = compile(module, code.co_filename, "exec", dont_inherit=True, optimize=0)  # asserts are proposed where the code has them
+    with warnings.catch_warnings(action="ignore"):
+        scope = compile(module, code.co_filename, "exec", dont_inherit=True, optimize=0)  # asserts are proposed where the code has them
     outer = next(c for c in scope.co_consts if isinstance(c, types.CodeType))
     return next(c for c in outer.co_consts if isinstance(c, types.CodeType))
 

@@ -119,6 +119,10 @@ class _Launcher(Function):
 
     _kernel: Callable
 
+    def _site(self) -> _errors.Site:
+        code = self._kernel.__code__  # type: ignore[attr-defined]
+        return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
+
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         found = re.match(r"arguments\.(\d+)", name)
         if found is None:
