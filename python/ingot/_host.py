@@ -28,6 +28,8 @@ _NAMES = {kind.__name__: kind for kind in _PYTHON}
 class HostFunction:
     """A function that compiled code calls in Python; its results are of one type."""
 
+    __ingot_host__ = True  # as an argument it stands for itself, as functions do
+
     def __init__(self, function: Callable, result: Any, pure: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function = function

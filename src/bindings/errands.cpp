@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <csignal>
-#include <ctime>
 #include <new>
 #include <thread>
 #include <utility>
+
+#include "bindings/detached.h"
 
 namespace ingot::bindings {
 
@@ -64,20 +64,8 @@ void* ErrandThread::run(void* given) {
 std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Errand> errand) try {
   std::shared_ptr<ErrandThread> made(new ErrandThread(std::move(errand)));
   auto given = std::make_unique<std::shared_ptr<ErrandThread>>(made);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return nullptr;
-  pthread_attr_setstacksize(&attributes, kStack);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
   begin();
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
-  const bool started = pthread_create(&thread, &attributes, run, given.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (!started) {
+  if (!start_detached(run, given.get(), kStack)) {
     --under_way;
     return nullptr;
   }
@@ -88,13 +76,7 @@ std::shared_ptr<ErrandThread> ErrandThread::start(std::shared_ptr<runtime::Erran
 }
 
 bool ErrandThread::wait(int64_t nanoseconds) {
-  constexpr int64_t kSecond = 1'000'000'000;
-  timespec until{};
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += nanoseconds;
-  until.tv_sec += until.tv_nsec / kSecond;
-  until.tv_nsec %= kSecond;
-  sem_clockwait(&end_, CLOCK_MONOTONIC, &until);
+  wait_for_post(end_, nanoseconds);
   return has_ended_;
 }
 

@@ -87,6 +87,12 @@ bool is_users(const PyTypeObject* type) {
 
 nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
 
+/// What `ingot.host` gives: a function, whatever its class is.
+bool is_host_function(const PyTypeObject* type) {
+  static PyObject* const mark = PyUnicode_InternFromString("__ingot_host__");
+  return is_users(type) && _PyType_Lookup(const_cast<PyTypeObject*>(type), mark) != nullptr;
+}
+
 bool has_constant_keys(PyObject* dict) {
   PyObject* key = nullptr;
   for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, nullptr) != 0;)
@@ -101,7 +107,7 @@ bool is_constant(PyObject* value) {
   return value == Py_None || type == &PyUnicode_Type || type == &PyBytes_Type || PyType_Check(value) ||
          PyFunction_Check(value) || PyCFunction_Check(value) || PyModule_Check(value) ||
          PyArray_DescrCheck(value) || PyObject_TypeCheck(value, &PyUFunc_Type) || is_no_value(value) ||
-         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value);
+         is_function_of_numpy(type) || is_callable(value) || holds_ufunc(value) || is_host_function(type);
 }
 
 bool is_key(PyObject* key) {

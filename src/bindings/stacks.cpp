@@ -7,12 +7,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <ctime>
 #include <memory>
 #include <vector>
 
 #include "base/float_state.h"
+#include "bindings/detached.h"
 #include "bindings/errands.h"
 #include "bindings/gil.h"
 #include "bindings/interrupts.h"
@@ -113,21 +112,9 @@ void* make_call(void* given) {
   return nullptr;
 }
 
-/// Starts a thread that blocks all signals: they are the others'.
 bool start(const std::shared_ptr<CallElsewhere>& call) {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return false;
-  pthread_attr_setstacksize(&attributes, kGiven);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread{};
   auto given = std::make_unique<std::shared_ptr<CallElsewhere>>(call);
-  const bool started = pthread_create(&thread, &attributes, make_call, given.get()) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
+  const bool started = start_detached(make_call, given.get(), kGiven);
   if (started) given.release();  // NOLINT(bugprone-unused-return-value): the thread's
   return started;
 }
@@ -136,14 +123,7 @@ bool start(const std::shared_ptr<CallElsewhere>& call) {
 void wait_for(sem_t& semaphore, int64_t nanoseconds = kBetweenLooks) {
   Gil gil;
   gil.release();
-  timespec until{};
-  clock_gettime(CLOCK_MONOTONIC, &until);
-  until.tv_nsec += nanoseconds;
-  if (until.tv_nsec >= 1'000'000'000) {
-    until.tv_nsec -= 1'000'000'000;
-    ++until.tv_sec;
-  }
-  sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until);
+  wait_for_post(semaphore, nanoseconds);
 }
 
 /// Waits, without the GIL, as long as something holds, but no longer than this.
