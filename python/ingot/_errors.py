@@ -1,12 +1,17 @@
 """The errors of Ingot itself."""
 
 import linecache
+import os
 import re
 import sys
+from typing import Any
 
 
 class UnsupportedError(Exception):
     """Python code that Ingot does not compile. The message shows where it stands and what to write instead."""
+
+    _told: tuple[str, str] | None = None
+    """Reason and advice of one that stands at no place of the user's."""
 
 
 class TypeChangeError(TypeError):
@@ -74,6 +79,9 @@ _MOST_CALLERS = 3
 def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = ()) -> UnsupportedError:
     """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
     reason, operands = with_articles(shown_names(reason)), [shown_names(operand) for operand in operands]
+    told = reason, advice
+    if any(site[0].startswith(_OWN_FILES) for site in sites[:1]):  # the function that is compiled is Ingot's
+        sites, operands = tuple(site for site in sites if not site[0].startswith(_OWN_FILES)), []
     file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
@@ -89,12 +97,15 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
         parts.append(f"  called at {place_text(file, line)}{_in(function)}")
         parts += _excerpt(file, line, 0, 0)[:1]
     parts.append(f"  instead: {advice}")
-    return UnsupportedError("\n".join(parts))
+    error = UnsupportedError("\n".join(parts))
+    error._told = None if sites else told
+    return error
 
 
 _OWN = re.compile(r"`@(\w+)(?:[.@:]\w+)*`")
 _SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
 _ARTICLE = re.compile(r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)")
+_OWN_FILES = os.path.dirname(__file__) + os.sep
 _OWN_NAMES = {"it": "what is walked", "items": "what is walked", "item": "an element", "result": "the result", "value": "an element"}
 
 
@@ -106,6 +117,21 @@ def shown_names(text: str) -> str:
 def with_articles(text: str) -> str:
     """A text in which names that others have put behind `a` have `an` before vowels."""
     return _ARTICLE.sub(r"\1n ", text)
+
+
+def dtype_text(dtype: Any) -> str:
+    """A dtype for messages; one with fields as users write it, without what alignment adds."""
+    if dtype.subdtype is not None:
+        return f"({dtype_text(dtype.base)}, {dtype.shape})"
+    if dtype.names is None:
+        return str(dtype)
+    parts = []
+    for name in dtype.names:
+        field = dtype.fields[name][0]
+        shape = f", {field.shape}" if field.subdtype is not None else ""
+        text = dtype_text(field.base)
+        parts.append(f"({name!r}, {text if field.base.names is not None else repr(text)}{shape})")
+    return f"[{', '.join(parts)}]"
 
 
 def place_text(file: str, line: int) -> str:

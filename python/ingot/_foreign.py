@@ -58,6 +58,7 @@ def part(description: tuple, ndim: int) -> tuple | None:
 def words(description: tuple) -> str:
     """How a message names it: `an array of dtype object`."""
     from ._advice import name_of, with_article
+    from ._errors import dtype_text
 
     _, kind, dtype, ndim, _ = description
     if kind is list:
@@ -71,7 +72,7 @@ def words(description: tuple) -> str:
     if ndim > 16:
         return f"an array of {ndim} axes"
     swapped = "" if dtype.isnative else "byte-swapped "
-    return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype}"
+    return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype_text(dtype)}"
 
 
 def hint(description: tuple) -> str:

@@ -263,7 +263,7 @@ class Function(Base[P, R_co]):
 
     def _site(self) -> _errors.Site:
         """Where the function is defined."""
-        code = self.__ingot_function__.__code__
+        code = self._own_function().__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
     def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
@@ -421,8 +421,10 @@ class Function(Base[P, R_co]):
                 if isinstance(wanted, Demanded):
                     why = self._WHY[wanted.what]
                 continue
-            except UnsupportedError:
+            except UnsupportedError as error:
                 self._opens_texts = True  # for arguments of other types
+                if error._told is not None and self._shown:
+                    raise _errors.unsupported((self._site(),), *error._told) from None
                 raise
             specialisation = Specialisation(program, key, why, self._loading)
             specialisation.captures = tuple(self._captures())
@@ -730,5 +732,7 @@ def type_text(value: Any) -> str:
     if isinstance(value, _ingot.DeviceArray):
         return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {value.device}"
     if isinstance(value, np.ndarray):
-        return f"{value.dtype}[{', '.join(':' * value.ndim)}]"
+        return f"{_errors.dtype_text(value.dtype)}[{', '.join(':' * value.ndim)}]"
+    if isinstance(value, np.void) and value.dtype.names is not None:
+        return f"a record of {_errors.dtype_text(value.dtype)}"
     return type(value).__name__

@@ -296,8 +296,11 @@ std::optional<Value> Evaluator::Fields::field(const Structured& records, const s
 Value Evaluator::Fields::part(const Structured& records, const nb::object& dtype, int64_t offset) {
   const nb::object base = member(dtype, "base");
   if (!has_fields(base)) {
-    const DType numbers = base::known(base::dtype_from_numpy(text_of(base.attr("name"))));
-    return view_of(records, numbers, offset, dtype);
+    const std::optional<DType> numbers = base::dtype_from_numpy(text_of(base.attr("name")));
+    if (!numbers || !nb::cast<bool>(base.attr("isnative")))
+      e_.unsupported({}, "a field of dtype " + text_of(nb::str(base)),
+                     "use a bool, integer, floating or complex dtype in the machine's byte order");
+    return view_of(records, *numbers, offset, dtype);
   }
   Structured inner = on(view_of(records, DType::UInt8, offset, dtype), records);
   const bool is_one = records.holder == Holder::Record && nb::len(member(dtype, "shape")) == 0;

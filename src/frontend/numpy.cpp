@@ -23,7 +23,7 @@ DType Evaluator::dtype_of(const Value& value, nb::handle node) {
   const std::string name = text_of(dtype.attr("name"));
   if (nb::cast<bool>(dtype.attr("isnative")))
     if (const std::optional<DType> known = base::dtype_from_numpy(name)) return *known;
-  unsupported(node, "the dtype " + name, "use a bool, integer, floating or complex dtype");
+  unsupported(node, "the dtype " + text_of(nb::str(dtype)), "use a bool, integer, floating or complex dtype");
 }
 
 void Evaluator::need_rank(size_t rank) {

@@ -49,4 +49,5 @@ EXAMPLES = [
     (lambda a, b: a is b, RECORDS, RECORDS),
     (lambda a: a.dtype is np.dtype([("x", "f8"), ("n", "i8")]), RECORDS),
     (lambda a: ingot.vmap(lambda r: r["x"])(a), RECORDS),
+    (lambda n: np.zeros(n, [("a", "U3"), ("b", "f8")]), 3),
 ]

@@ -1,5 +1,7 @@
 """Structured dtypes: arrays of records, recarrays and single records under Ingot against CPython and NumPy."""
 
+import re
+
 import ingot
 import numpy as np
 import pytest
@@ -550,3 +552,39 @@ def test_dtypes_are_told_apart():
     third = np.zeros(3, [("x", "i8"), ("y", "i8")])
     third["x"] = 4
     assert compiled(third) == 4 and type(compiled(third)) is np.int64
+
+
+ALIGNED = np.dtype([("a", "f8"), ("b", "i4", (3,)), ("c", [("x", "f4")])], align=True)
+TEXTS = np.dtype([("name", "U3"), ("b", "f8")])
+SWAPPED = np.dtype([("a", ">f8")])
+OBJECTS = np.dtype([("a", "O")])
+
+
+@pytest.mark.parametrize(
+    "function, field",
+    [
+        (lambda n: np.zeros(n, TEXTS), "<U3"),
+        (lambda n: np.full(n, 0, OBJECTS), "object"),
+        (lambda n: np.ones(n, SWAPPED)["a"], ">f8"),
+    ],
+)
+def test_new_records_have_fields_that_compiled_code_has(function, field):
+    refused(function, 3, words=f"a field of dtype {field} is not supported")
+
+
+def test_dtypes_with_fields_are_told_as_they_are_written():
+    with pytest.raises(TypeError, match=re.escape("takes ([('a', 'float64'), ('b', 'int32', (3,)), ('c', [('x', 'float32')])][:])")):
+        ingot.jit("float64(float64)")(lambda x: x)(np.zeros(2, ALIGNED))
+    refused(lambda x: x.astype(TEXTS), np.ones(2), words="the dtype [('name', '<U3'), ('b', '<f8')] is not supported")
+    refused(lambda x: x, np.zeros(2, TEXTS), words="an array of dtype [('name', '<U3'), ('b', 'float64')], is not supported")
+    with pytest.raises(TypeError, match="but got records"):
+        ingot.grad(lambda a: a["a"].sum())(np.zeros(2, ALIGNED))
+
+
+def test_refusals_of_transforms_stand_at_their_function():
+    def field(a):
+        return a["a"]
+
+    with pytest.raises(ingot.UnsupportedError, match="records where derivatives or mapped functions take arrays") as caught:
+        ingot.vmap(field)(np.zeros(2, ALIGNED))
+    assert str(caught.value).splitlines()[1] == f"  {__file__}:{field.__code__.co_firstlineno}, in field"

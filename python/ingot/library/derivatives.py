@@ -277,7 +277,8 @@ def refuse_variable(x: Any, name: str) -> None:
 
 def dtype_name(x: Any) -> str:
     """The name of the dtype of a number or array, for messages."""
-    return np.asarray(x).dtype.name
+    dtype = np.asarray(x).dtype
+    return dtype.name if dtype.names is None else "records"
 
 
 @implements(public.jacfwd)
