@@ -129,7 +129,7 @@ def __dir__() -> list[str]:
 
 
 def prange(*bounds: int) -> range:
-    """`range`, whose turns may run in parallel in compiled code; refused there where they depend on each other."""
+    """`range`, whose iterations may run in parallel in compiled code; refused there where they depend on each other."""
     return range(*bounds)
 
 

@@ -28,7 +28,7 @@ def vmap(
     dataclasses and None.
 
     Lanes are given views, `x[i]`, so that what `fun` writes into them is written into the argument. They run as the
-    turns of `for i in range(n)` do, in order where they hang on each other; the exception is that of the lowest lane
+    iterations of `for i in range(n)` do, in order where they hang on each other; the exception is that of the lowest lane
     that raises. Arrays that a lane gives have one shape for all lanes: ValueError where they do not. Lengths that differ
     along the mapped axes, axes that arguments do not have, and structures that do not fit raise ValueError, too, and so
     does an axis of length 0 where `fun` gives arrays.

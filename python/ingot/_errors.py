@@ -129,8 +129,8 @@ def dtype_text(dtype: Any) -> str:
     for name in dtype.names:
         field = dtype.fields[name][0]
         shape = f", {field.shape}" if field.subdtype is not None else ""
-        text = dtype_text(field.base)
-        parts.append(f"({name!r}, {text if field.base.names is not None else repr(text)}{shape})")
+        text = repr(field.base.str) if field.base.names is None else dtype_text(field.base)
+        parts.append(f"({name!r}, {text}{shape})")
     return f"[{', '.join(parts)}]"
 
 

@@ -1,4 +1,4 @@
-"""The threads that share the turns of parallel loops."""
+"""The threads that share the iterations of parallel loops."""
 
 import operator
 

@@ -27,8 +27,9 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
                                                       : "lines " + std::to_string(first.line) + " and " +
                                                             std::to_string(second.line);
   base::Unsupported refusal(
-      first, "a prange loop whose turns may depend on each other (" + conflict.reason + "; " + lines + ")",
-      "use range, or let each turn write to places of its own");
+      first,
+      "a prange loop whose iterations may depend on each other (" + conflict.reason + "; " + lines + ")",
+      "use range, or let each iteration write to places of its own");
   refusal.sites = module.sites(function[conflict.first].span);
   throw refusal;
 }

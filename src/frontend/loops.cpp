@@ -592,7 +592,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
     for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
       if (elements.size() >= kMostTurns)
-        unsupported(node, "unrolling a loop to more than 20 000 turns", "use an array");
+        unsupported(node, "unrolling a loop to more than 20 000 iterations", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
       if (__builtin_add_overflow(i, bounds[2], &i)) break;
     }

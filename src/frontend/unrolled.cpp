@@ -31,7 +31,7 @@ size_t Evaluator::Unrolled::made() const {
 
 void Evaluator::Unrolled::turn() {
   Unrolling& all = e_.unrolling_;
-  if (++all.turns > kMostTurns) refuse("20 000 turns");
+  if (++all.turns > kMostTurns) refuse("20 000 iterations");
   if (all.ops + made() > kMostOps) refuse("16 000 operations");
 }
 

@@ -412,7 +412,7 @@ def test_extremes_over_prange():
 
     np.testing.assert_allclose(ingot.grad(product)(x), np.prod(x) / x)
     for g in (f, product):
-        with pytest.raises(ingot.UnsupportedError, match="turns may depend on each other"):
+        with pytest.raises(ingot.UnsupportedError, match="iterations may depend on each other"):
             ingot.jvp(g, (x,), (x,))
 
 

@@ -163,7 +163,7 @@ def test_what_host_functions_do_not_take_is_refused():
         except LookupError:
             return 0.0
 
-    refused(parallel, X, words="prange loop whose turns may depend on each other")
+    refused(parallel, X, words="prange loop whose iterations may depend on each other")
     refused(caught, 1.0, words="a call of a host function inside a `try`")
     refused(lambda x: noted([x]), 1.0, words="a list as an argument of a host function")
     refused(lambda x: as_float(x=x, y=1), 1.0, words="a keyword of a host function")

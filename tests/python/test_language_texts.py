@@ -176,7 +176,7 @@ def test_what_is_unrolled_has_one_budget():
                 out += c.upper() + d
         return len(out)
 
-    refused(upper, "ACGT" * 50, words="unrolling a loop over a str to more than 20 000 turns")
+    refused(upper, "ACGT" * 50, words="unrolling a loop over a str to more than 20 000 iterations")
 
 
 def test_strings_are_unpacked():

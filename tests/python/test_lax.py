@@ -113,9 +113,9 @@ def test_errors():
         return lax.scan(lambda c, s: (c, c), 0.0, (x, y))
 
     for f in (pairs, ingot.jit(pairs)):
-        with pytest.raises(ValueError, match="scan got arrays of 2 and 6 turns"):
+        with pytest.raises(ValueError, match="scan got arrays of 2 and 6 iterations"):
             f(X, X[:2])
-        with pytest.raises(ValueError, match="scan without turns"):
+        with pytest.raises(ValueError, match="scan without iterations"):
             f(X[:0], X[:0])
     with pytest.raises(ValueError, match="no values to scan over"):
         lax.scan(lambda c, x: (c, c), 0.0)

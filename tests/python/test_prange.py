@@ -51,7 +51,7 @@ def test_a_reduction():
 
 @pytest.mark.parametrize("function, arguments", [(neighbours, 1), (folded, 2)])
 def test_races_are_refused(function, arguments):
-    with pytest.raises(ingot.UnsupportedError, match=r"prange loop whose turns may depend(.|\n)*test_prange.py:\d+"):
+    with pytest.raises(ingot.UnsupportedError, match=r"prange loop whose iterations may depend(.|\n)*test_prange.py:\d+"):
         ingot.jit(function)(*[np.zeros(8) for _ in range(arguments)])
 
 

@@ -48,14 +48,14 @@ def turns_of(xs: Any, length: Any) -> Any:
         raise ValueError("scan got no values to scan over and length not provided.")
     for size in sizes:
         if size != sizes[0]:
-            raise ValueError(f"scan got arrays of {size} and {sizes[0]} turns")
+            raise ValueError(f"scan got arrays of {size} and {sizes[0]} iterations")
     return sizes[0]
 
 
 def put(batch: Any, value: Any, k: Any) -> None:
     """Gives an array of results its k-th."""
     if np.shape(value) != batch.shape[1:]:
-        raise ValueError("a result whose shape differs from turn to turn")
+        raise ValueError("a result whose shape differs from iteration to iteration")
     batch[k] = value
 
 
@@ -68,7 +68,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     """
     n = turns_of(xs, length)
     if n == 0:
-        raise ValueError("scan without turns, whose results have no shape")
+        raise ValueError("scan without iterations, whose results have no shape")
     first = n - 1 if reverse else 0
     carry, y = f(init, map_leaves(lambda x: x[first], xs))
     ys = map_leaves(lambda leaf: np.empty((n, *np.shape(leaf)), np.asarray(leaf).dtype), y)
