@@ -20,8 +20,7 @@ endif()
 
 find_program(INGOT_CCACHE ccache)
 if(INGOT_CCACHE)
-  # What it asks for before it keeps what was compiled with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${INGOT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/ccache.sh ${INGOT_CCACHE})
   set(CMAKE_C_COMPILER_LAUNCHER ${INGOT_CCACHE})
 endif()
 
