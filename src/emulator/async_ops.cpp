@@ -112,10 +112,11 @@ class Step {
     return before;
   }
 
-  void add_bytes(int32_t bytes) {
+  void add_bytes(int64_t bytes) {
     Object object = read();
-    object.bytes += bytes;
-    if (object.bytes <= -kMiddle || object.bytes >= kMiddle) fail("too many bytes for an mbarrier");
+    bytes += object.bytes;
+    if (bytes <= -kMiddle || bytes >= kMiddle) fail("too many bytes for an mbarrier");
+    object.bytes = static_cast<int32_t>(bytes);
     end_phase(object);
     put(object);
   }
@@ -190,7 +191,7 @@ void barrier_object(Warp& w, const Instruction& i, Mask m) {
       case BarrierOp::Expect:
       case BarrierOp::Complete: {
         Step step(w, i, l);
-        const auto bytes = static_cast<int32_t>(step.operand());
+        const int64_t bytes = static_cast<int32_t>(step.operand());
         step.add_bytes(op == BarrierOp::Expect ? bytes : -bytes);
         break;
       }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include "emulator/access.h"
@@ -9,15 +10,16 @@ namespace ingot::emulator {
 
 namespace {
 
+constexpr size_t kMostItem = 511;                  // characters of one conversion of printf's
+constexpr size_t kMostPrinted = size_t{64} << 20;  // ... of a launch; what comes later is lost
+
 /// The k-th argument of a call in one thread.
 template <class T>
-T argument(const Warp& w, const Instruction& i, uint32_t lane, size_t k) {
+T argument(Warp& w, const Instruction& i, uint32_t lane, size_t k) {
   const CallSite& site = w.frame->function->calls[i.target];
   T value{};
   if (k < site.arguments.size())
-    std::memcpy(&value,
-                w.frame->params.data() + size_t{lane} * w.frame->function->param_bytes + site.arguments[k],
-                sizeof value);
+    std::memcpy(&value, w.call_param(i, site.arguments[k], sizeof value, lane), sizeof value);
   return value;
 }
 
@@ -25,8 +27,7 @@ template <class T>
 void give(Warp& w, const Instruction& i, uint32_t lane, T value) {
   const CallSite& site = w.frame->function->calls[i.target];
   if (!site.results.empty())
-    std::memcpy(w.frame->params.data() + size_t{lane} * w.frame->function->param_bytes + site.results[0],
-                &value, sizeof value);
+    std::memcpy(w.call_param(i, site.results[0], sizeof value, lane), &value, sizeof value);
 }
 
 /// The text at an address, up to its end.
@@ -96,7 +97,7 @@ class Printer {
 
   template <class... T>
   void put(const std::string& how, T... values) {
-    char text[512];
+    char text[kMostItem + 1];
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
@@ -108,14 +109,14 @@ class Printer {
   /// One conversion, from its % on; gives where the text goes on.
   size_t item(size_t at) {
     std::string how = "%";
-    ++at;
-    const auto take_while = [&](std::string_view set) {
-      for (; at < format_.size() && set.find(format_[at]) != std::string_view::npos; ++at) {
-        if (format_[at] == '*') how += std::to_string(read<int32_t>());
-        else how += format_[at];
-      }
-    };
-    take_while("-+ #0123456789.*");
+    for (++at; at < format_.size() && std::string_view("-+ #0").find(format_[at]) != std::string_view::npos;
+         ++at)
+      how += format_[at];
+    if (const auto width = extent(at)) how += std::to_string(*width);
+    if (at < format_.size() && format_[at] == '.') {
+      const auto precision = extent(++at);
+      if (precision.value_or(0) >= 0) how.append(".").append(std::to_string(precision.value_or(0)));
+    }
     const size_t length = at;
     while (at < format_.size() && std::string_view("hlLqjzt").find(format_[at]) != std::string_view::npos)
       ++at;
@@ -149,6 +150,22 @@ class Printer {
     return at;
   }
 
+  /// A width or precision, if there is one; no more than there is room for.
+  std::optional<int64_t> extent(size_t& at) {
+    const size_t first = at;
+    while (at < format_.size() && std::isdigit(static_cast<unsigned char>(format_[at])) != 0) ++at;
+    int64_t number = kMostItem;  // of what is out of range
+    if (at != first) {
+      std::from_chars(format_.data() + first, format_.data() + at, number);
+    } else if (at < format_.size() && format_[at] == '*') {
+      number = read<int32_t>();
+      ++at;
+    } else {
+      return std::nullopt;
+    }
+    return std::clamp<int64_t>(number, -int64_t{kMostItem}, kMostItem);
+  }
+
   void string(const std::string& how) {
     const auto address = read<uint64_t>();
     const std::string value = address == 0 ? "(null)" : text_at(w_, i_, address, lane_);
@@ -161,7 +178,7 @@ void print(Warp& w, const Instruction& i, Mask m) {
   each_lane(m, [&](uint32_t l) {
     Printer printer(w, i, l);
     const std::string text = printer.run();
-    if (w.launch.printed != nullptr) *w.launch.printed += text;
+    if (w.launch.printed != nullptr && w.launch.printed->size() < kMostPrinted) *w.launch.printed += text;
     give(w, i, l, printer.count);
   });
 }

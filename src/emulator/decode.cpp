@@ -22,7 +22,11 @@ uint8_t register_width(ptx::Type type) {
 }  // namespace
 
 FunctionDecoder::FunctionDecoder(const ptx::Function& source, const ModuleNames& names, Function& into)
-    : source_(source), names_(names), into_(into), places_(source.scopes.size()) {}
+    : source_(source),
+      names_(names),
+      into_(into),
+      places_(source.scopes.size()),
+      declared_(source.scopes.size()) {}
 
 void FunctionDecoder::fail(const std::string& message) const {
   throw LoadError(now_ == nullptr ? source_.place.line : now_->place.line,
@@ -66,12 +70,11 @@ uint32_t FunctionDecoder::label(std::string_view name, uint32_t line) const {
 
 void FunctionDecoder::lay_out() {
   // Formal parameters first: a launch's bytes are copied there.
-  uint32_t& at = into_.param_bytes;
+  const uint64_t most = source_.is_kernel ? names_.most_parameters : ptx::most::kStack;
   const auto place = [&](const ptx::Variable& variable, std::vector<Parameter>& into) {
-    at = aligned(at, variable.alignment);
+    const uint32_t at = place_at_end(variable, into_.param_bytes, most);
     into.push_back({at, static_cast<uint32_t>(variable.size)});
     places_[0][variable.name] = {ptx::Space::Param, at};
-    at += static_cast<uint32_t>(variable.size);
   };
   for (const ptx::Variable& parameter : source_.parameters) place(parameter, into_.parameters);
   for (const ptx::Variable& result : source_.results) place(result, into_.results);
@@ -81,51 +84,71 @@ void FunctionDecoder::lay_out() {
   into_.local_bytes = aligned(into_.local_bytes, 16);
 }
 
+uint32_t FunctionDecoder::place_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const {
+  const uint32_t at = aligned(end, variable.alignment);
+  if (variable.size > most || at > most - variable.size)
+    fail("`" + variable.name + "` of `" + source_.name + "` ends at byte " +
+         std::to_string(at + variable.size) + " of its space, which has at most " + std::to_string(most) +
+         " bytes");
+  end = at + static_cast<uint32_t>(variable.size);
+  return at;
+}
+
 void FunctionDecoder::lay_out_scope(uint32_t scope) {
   for (const ptx::Variable& variable : source_.scopes[scope].variables) {
-    if (variable.space == ptx::Space::Register) continue;
+    if (variable.space == ptx::Space::Register) {
+      auto& kind = variable.count == 0 ? declared_[scope].single : declared_[scope].several;
+      kind.try_emplace(variable.name, &variable);
+      continue;
+    }
     if (variable.space == ptx::Space::Shared && (variable.is_external || variable.size == 0)) {
       places_[scope][variable.name] = {ptx::Space::Shared, names_.dynamic_at};
       continue;
     }
-    uint32_t* const at = variable.space == ptx::Space::Param    ? &into_.param_bytes
-                         : variable.space == ptx::Space::Local  ? &into_.local_bytes
-                         : variable.space == ptx::Space::Shared ? &into_.shared_bytes
-                                                                : nullptr;
-    const bool is_of_module = at == nullptr || (variable.space == ptx::Space::Shared && !source_.is_kernel);
+    uint32_t* const end = variable.space == ptx::Space::Param    ? &into_.param_bytes
+                          : variable.space == ptx::Space::Local  ? &into_.local_bytes
+                          : variable.space == ptx::Space::Shared ? &into_.shared_bytes
+                                                                 : nullptr;
+    const bool is_shared = variable.space == ptx::Space::Shared;
+    const bool is_of_module = end == nullptr || (is_shared && !source_.is_kernel);
     if (is_of_module) {  // which has laid it out
       places_[scope][variable.name] = names_.variables.at(variable.name);
       continue;
     }
-    *at = aligned(*at, variable.alignment);
-    places_[scope][variable.name] = {variable.space, *at};
-    *at += static_cast<uint32_t>(variable.size);
+    // How much of local memory a thread has is known when it is launched.
+    const uint64_t most = is_shared                             ? ptx::most::kShared
+                          : variable.space == ptx::Space::Local ? uint64_t{1} << 31
+                                                                : ptx::most::kStack;
+    places_[scope][variable.name] = {variable.space, place_at_end(variable, *end, most)};
   }
 }
 
 FunctionDecoder::Register FunctionDecoder::new_register(uint8_t width) {
   const uint32_t bytes = width == kPredicate ? 4 : width * kLanes;
   const uint32_t at = aligned(into_.register_bytes, width == kPredicate ? 4 : 64);
+  if (at + bytes > ptx::most::kRegisters) fail("`" + source_.name + "` uses too many registers");
   into_.register_bytes = at + bytes;
   ++into_.registers;
   return {static_cast<Slot>(at), width};
 }
 
-const FunctionDecoder::Register* FunctionDecoder::find_register(std::string_view name) {
+const ptx::Variable* FunctionDecoder::Declared::find(std::string_view name) const {
+  if (const auto found = single.find(name); found != single.end()) return found->second;
   const std::string_view stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+  const auto found = several.find(stem);
+  if (found == several.end() || stem.size() == name.size()) return nullptr;
   uint32_t number = 0;
-  std::from_chars(name.data() + stem.size(), name.data() + name.size(), number);
+  const auto [end, error] = std::from_chars(name.data() + stem.size(), name.data() + name.size(), number);
+  return error == std::errc() && number < found->second->count ? found->second : nullptr;
+}
+
+const FunctionDecoder::Register* FunctionDecoder::find_register(std::string_view name) {
   for (uint32_t scope = now_->scope;; scope = source_.scopes[scope].parent) {
     const auto known = registers_.find({scope, name});
     if (known != registers_.end()) return &known->second;
-    for (const ptx::Variable& variable : source_.scopes[scope].variables) {
-      if (variable.space != ptx::Space::Register) continue;
-      const bool fits = variable.count == 0
-                            ? variable.name == name
-                            : variable.name == stem && stem.size() < name.size() && number < variable.count;
-      if (!fits) continue;
-      if (variable.type.bits > 64) fail("registers of 128 bits");
-      return &(registers_[{scope, name}] = new_register(register_width(variable.type)));
+    if (const ptx::Variable* const variable = declared_[scope].find(name)) {
+      if (variable->type.bits > 64) fail("registers of 128 bits");
+      return &(registers_[{scope, name}] = new_register(register_width(variable->type)));
     }
     if (scope == 0) break;
   }
@@ -198,6 +221,7 @@ Slot FunctionDecoder::constant(uint64_t bits, uint8_t width) {
   if (known != constants_.end()) return known->second;
   const size_t at = (into_.constants.size() + 63) / 64 * 64;
   const size_t bytes = width == kPredicate ? 4 : width;
+  if (at + bytes * kLanes > ptx::most::kConstants) fail("`" + source_.name + "` has too many numbers");
   into_.constants.resize(at + bytes * kLanes);
   for (size_t lane = 0; lane < kLanes; ++lane)
     std::memcpy(into_.constants.data() + at + lane * bytes, &bits, bytes);
@@ -254,7 +278,7 @@ Slot FunctionDecoder::value(const ptx::Operand& operand, uint8_t width) {
 }
 
 Slot FunctionDecoder::result(const ptx::Operand& operand, uint8_t width) {
-  if (operand.kind == ptx::Operand::Sink) return kNoSlot;
+  if (operand.kind == ptx::Operand::Sink) return new_register(width).slot;
   const Register* const found = operand.kind == ptx::Operand::Name ? find_register(operand.name) : nullptr;
   if (found == nullptr || operand.is_negated) fail("a result that is no register");
   if (found->width != width)
@@ -374,7 +398,7 @@ bool FunctionDecoder::decode_computing() {
     i.lanes = plan.widths[1];
     i.offset = plan.widths[0];
   }
-  if (i.d == kNoSlot && !has_pair) fail("a result");
+  if (given[0]->kind == ptx::Operand::Sink && !has_pair) fail("a result");
   add(i);
   return true;
 }

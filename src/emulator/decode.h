@@ -26,9 +26,10 @@ struct Place {
 struct ModuleNames {
   std::unordered_map<std::string_view, Place> variables{};
   std::unordered_map<std::string_view, uint32_t> functions{};
-  std::vector<bool> defined{};  ///< by function: whether it has a body
-  uint32_t shared_bytes = 0;    ///< static, before those of a kernel's own
-  uint32_t dynamic_at = 0;      ///< where dynamic shared memory begins, in every kernel
+  std::vector<bool> defined{};   ///< by function: whether it has a body
+  uint32_t shared_bytes = 0;     ///< static, before those of a kernel's own
+  uint32_t dynamic_at = 0;       ///< where dynamic shared memory begins, in every kernel
+  uint64_t most_parameters = 0;  ///< bytes of a kernel's
 };
 
 /// Decodes the body of one function into `into`.
@@ -49,6 +50,12 @@ class FunctionDecoder {
   Function& into_;
   std::vector<Flow> flow_;
   std::vector<std::unordered_map<std::string_view, Place>> places_;  ///< by scope
+  /// Registers that a scope declares, alone (`%p`) and as many (`%r<9>`).
+  struct Declared {
+    std::unordered_map<std::string_view, const ptx::Variable*> single{}, several{};
+    const ptx::Variable* find(std::string_view name) const;
+  };
+  std::vector<Declared> declared_;  ///< by scope
   std::map<std::pair<uint32_t, std::string_view>, Register> registers_;
   std::map<std::pair<uint64_t, uint8_t>, Slot> constants_;
   std::unordered_map<std::string_view, uint32_t> labels_;
@@ -61,6 +68,8 @@ class FunctionDecoder {
   uint32_t label(std::string_view name, uint32_t line) const;
   void lay_out();
   void lay_out_scope(uint32_t scope);
+  /// A place for a variable at the end of memory of `end` bytes, which may have up to `most`.
+  uint32_t place_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const;
   const Register* find_register(std::string_view name);
   std::optional<Register> special(std::string_view name);
   std::optional<Place> find_place(std::string_view name) const;
@@ -75,7 +84,7 @@ class FunctionDecoder {
   /// A value to read.
   Slot value(const ptx::Operand& operand, uint8_t width);
   Slot address_of(const Place& place);
-  /// A register to write, of this width; kNoSlot for `_`.
+  /// A register to write, of this width; for `_` one that nobody reads.
   Slot result(const ptx::Operand& operand, uint8_t width);
   /// The width of an operand that is a register, else `otherwise`.
   uint8_t width_of_operand(const ptx::Operand& operand, uint8_t otherwise);

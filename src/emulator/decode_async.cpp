@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "emulator/decode.h"
 
@@ -141,6 +142,8 @@ bool FunctionDecoder::decode_stack() {
     i.d = result(operand(0), 8);
     i.a = value(operand(1), 8);
     i.offset = operands() > 2 ? static_cast<int64_t>(operand(2).integer) : 8;
+    if (!std::has_single_bit(static_cast<uint64_t>(i.offset)) || i.offset > ptx::most::kAlignment)
+      fail("an alignment of " + std::to_string(i.offset));
     add(i);
   } else if (name == "stacksave") {
     Instruction i = begin(handlers::stack_save);

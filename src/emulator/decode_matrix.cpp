@@ -19,7 +19,7 @@ std::optional<MatrixType> matrix_type(std::string_view name) {
 size_t registers_of(MatrixType type, size_t count) {
   const bool is_half = type == MatrixType::F16 || type == MatrixType::BF16;
   const bool is_byte = type == MatrixType::S8 || type == MatrixType::U8;
-  return is_half ? count / 2 : is_byte ? count / 4 : count;
+  return is_half ? (count + 1) / 2 : is_byte ? (count + 3) / 4 : count;
 }
 
 }  // namespace

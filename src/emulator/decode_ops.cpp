@@ -58,7 +58,6 @@ void FunctionDecoder::decode_access(bool loads) {
     width = width_of_operand(one, natural);
     if (loads) i.d = result(one, width);
     else i.b = value(one, width);
-    if (loads && i.d == kNoSlot) i.d = new_register(width).slot;
   } else {
     if (other.kind != ptx::Operand::Vector || other.list.size() != lanes) fail("a vector of other length");
     for (const ptx::Operand& one : other.list)
@@ -204,7 +203,6 @@ void FunctionDecoder::decode_shuffle() {
   const bool pair = operand(0).kind == ptx::Operand::Pair;
   i.d = result(pair ? operand(0).list[0] : operand(0), 4);
   if (pair) i.e = result(operand(0).list[1], kPredicate);
-  if (i.d == kNoSlot) i.d = new_register(4).slot;
   i.a = value(operand(1), 4);
   i.b = value(operand(2), 4);
   i.c = value(operand(3), 4);

@@ -132,10 +132,7 @@ class Workspace {
  public:
   Workspace(Memory& memory, bool is_needed) : memory_(memory) {
     if (!is_needed) return;
-    made_ = memory.allocate(16);
-    if (made_ == nullptr) return;
-    std::memset(made_->host, 0, 16);
-    memory.mark_written(made_->base, 16);
+    made_ = memory.allocate_zeros(16);
   }
   ~Workspace() {
     if (made_ != nullptr) memory_.free(*made_);

@@ -17,6 +17,12 @@ class LoadError : public std::runtime_error {
       : std::runtime_error("PTX line " + std::to_string(line) + ": " + message) {}
 };
 
+/// PTX whose variables the device has no memory for.
+class NoMemory : public LoadError {
+ public:
+  using LoadError::LoadError;
+};
+
 /// A piece of PTX text. Names include their dots and colons, so that `ld.global.f32`, `.b32` and `%tid.x` are
 /// one each; numbers are those of the text, unread.
 struct Token {

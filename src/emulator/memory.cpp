@@ -86,6 +86,14 @@ Allocation* Memory::allocate(uint64_t bytes, bool is_waiting) {
   return &made;
 }
 
+Allocation* Memory::allocate_zeros(uint64_t bytes) {
+  Allocation* const made = allocate(bytes);
+  if (made == nullptr) return nullptr;
+  std::memset(made->host, 0, std::min(bytes, kFilled));  // the rest is
+  mark_written(made->base, bytes);
+  return made;
+}
+
 void Memory::begin(Allocation& allocation) {
   allocation.size = allocation.whole;
   allocation.state = Allocation::Live;

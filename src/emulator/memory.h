@@ -43,6 +43,8 @@ class Memory {
   /// New memory, or null if there is not enough left. Its bytes are 0xA5 (of large ones the first 64 MiB; the
   /// rest is 0). `is_waiting`: it may be touched after `begin` only.
   Allocation* allocate(uint64_t bytes, bool is_waiting = false);
+  /// The same of zeros, which are written.
+  Allocation* allocate_zeros(uint64_t bytes);
   void begin(Allocation& allocation);
   /// Gives back; its record stays, to explain later accesses.
   void free(Allocation& allocation);

@@ -104,21 +104,25 @@ class Loader {
 
   Place lay_out_memory(const Unit& unit, const ptx::Variable& variable) {
     if (variable.space == Space::Shared) {
-      shared_bytes_ = static_cast<uint32_t>(aligned(shared_bytes_, variable.alignment));
-      const uint32_t at = shared_bytes_;
-      shared_bytes_ += static_cast<uint32_t>(variable.size);
+      const uint64_t at = aligned(shared_bytes_, variable.alignment);
+      if (variable.size > ptx::most::kShared || at > ptx::most::kShared - variable.size)
+        throw LoadError(1, "too much shared memory: `" + variable.name + "` has no room in " +
+                               std::to_string(ptx::most::kShared) + " bytes");
+      shared_bytes_ = static_cast<uint32_t>(at + variable.size);
       return {Space::Shared, at};
     }
     if (variable.space != Space::Global && variable.space != Space::Const)
       throw LoadError(1, "`" + variable.name + "` of the module is in a space of functions");
-    Allocation* const made = memory_.allocate(std::max<uint64_t>(variable.size, 1));
-    if (made == nullptr) throw LoadError(1, "no memory for `" + variable.name + "`");
-    std::memset(made->host, 0, made->size);
-    memory_.mark_written(made->base, made->size);
+    const bool is_const = variable.space == Space::Const;
+    if (is_const && variable.size > ptx::most::kConst - program_->const_bytes)
+      throw LoadError(1, "too much constant memory: `" + variable.name + "` has no room in " +
+                             std::to_string(ptx::most::kConst) + " bytes");
+    Allocation* const made = memory_.allocate_zeros(std::max<uint64_t>(variable.size, 1));
+    if (made == nullptr) throw NoMemory(1, "no memory for `" + variable.name + "`");
     program_->memory.push_back(made);
     globals_.push_back({&unit, &variable, made});
     program_->globals.try_emplace(variable.name, Program::Global{made->base, variable.size});
-    if (variable.space == Space::Const) program_->const_bytes += static_cast<uint32_t>(variable.size);
+    if (is_const) program_->const_bytes += static_cast<uint32_t>(variable.size);
     return {variable.space, made->base};
   }
 
@@ -162,6 +166,8 @@ class Loader {
         unit->names.defined.push_back(function != nullptr);
       unit->names.shared_bytes = shared_bytes_;
       unit->names.dynamic_at = at;
+      // What PTX 8.1 brought.
+      unit->names.most_parameters = unit->source.version < 81 ? 4352 : 32764;
     }
     for (const auto& [unit, name] : dynamic_)
       if (!name.empty()) unit->names.variables[name] = {Space::Shared, at};

@@ -4,7 +4,8 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
-#include <memory>
+#include <limits>
+#include <unordered_map>
 
 namespace ingot::emulator::ptx {
 
@@ -61,6 +62,22 @@ class Parser {
   Place place_{};
   Function* function_ = nullptr;
   uint32_t scope_ = 0;
+  int depth_ = 0;
+  std::unordered_map<uint32_t, uint32_t> files_;  ///< places, from 1, by number
+
+  /// One pair of braces or brackets more, while it lives.
+  class Nested {
+   public:
+    explicit Nested(Parser& parser) : depth_(parser.depth_) {
+      if (++depth_ > most::kNested) parser.fail("braces that nest too deeply");
+    }
+    ~Nested() { --depth_; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    int& depth_;
+  };
 
   const Token& peek(size_t ahead = 0) const { return tokens_[std::min(at_ + ahead, tokens_.size() - 1)]; }
   const Token& next() {
@@ -91,33 +108,57 @@ class Parser {
   Value number() {
     const bool negative = take("-");
     if (peek().kind != Token::Number) fail("a number expected before `" + std::string(peek().text) + "`");
-    std::string text(next().text);
+    std::string_view text = next().text;
     Value value{0, 0};
-    const char kind = text.size() > 2 && text[0] == '0' ? text[1] : '0';
-    const bool is_bits = kind == 'f' || kind == 'F' || kind == 'd' || kind == 'D';
-    if (is_bits) {
-      value.float_bits = kind == 'f' || kind == 'F' ? 32 : 64;
-      value.bits = std::strtoull(text.c_str() + 2, nullptr, 16);
+    const char kind = text.size() > 1 && text[0] == '0' ? static_cast<char>(std::tolower(text[1])) : ' ';
+    if (kind == 'f' || kind == 'd') {
+      value.float_bits = kind == 'f' ? 32 : 64;
+      value.bits = digits(text, 2, 16);
+      if (kind == 'f' && value.bits > UINT32_MAX) fail_number(text);
       if (negative) value.bits ^= uint64_t{1} << (value.float_bits - 1);
-    } else if (text.find('.') != std::string::npos) {
-      value = {std::bit_cast<uint64_t>(std::strtod(text.c_str(), nullptr)), 64};
-      if (negative) value.bits ^= uint64_t{1} << 63;
+    } else if (text.find('.') != std::string_view::npos) {
+      double read = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), read);
+      if (error != std::errc() || end != text.data() + text.size()) fail_number(text);
+      value = {std::bit_cast<uint64_t>(negative ? -read : read), 64};
     } else {
-      if (text.back() == 'U') text.pop_back();
-      if (kind == 'b' || kind == 'B') {
-        value.bits = std::strtoull(text.c_str() + 2, nullptr, 2);
-      } else {
-        value.bits = std::strtoull(text.c_str(), nullptr, 0);
-      }
+      if (text.back() == 'U') text.remove_suffix(1);
+      if (kind == 'x') value.bits = digits(text, 2, 16);
+      else if (kind == 'b') value.bits = digits(text, 2, 2);
+      else value.bits = digits(text, 0, text.size() > 1 && text[0] == '0' ? 8 : 10);
       if (negative) value.bits = ~value.bits + 1;
     }
     return value;
+  }
+
+  /// The whole text from a place on, a number of 64 bits to some base.
+  uint64_t digits(std::string_view text, size_t from, int base) const {
+    uint64_t bits = 0;
+    const auto [end, error] = std::from_chars(text.data() + from, text.data() + text.size(), bits, base);
+    if (error != std::errc() || end != text.data() + text.size()) fail_number(text);
+    return bits;
+  }
+  [[noreturn]] void fail_number(std::string_view text) const {
+    fail("`" + std::string(text) + "` is no number");
   }
 
   uint64_t integer() {
     const Value value = number();
     if (value.float_bits != 0) fail("an integer expected");
     return value.bits;
+  }
+  uint32_t integer_up_to(uint32_t greatest) {
+    const uint64_t value = integer();
+    if (value > greatest) fail(std::to_string(value) + " is too large");
+    return static_cast<uint32_t>(value);
+  }
+  uint32_t small_integer() { return integer_up_to(UINT32_MAX); }
+
+  /// The place of a file, from 1, by its number.
+  uint32_t file(uint32_t number) {
+    const auto [known, is_new] = files_.try_emplace(number, static_cast<uint32_t>(module_.files.size() + 1));
+    if (is_new) module_.files.emplace_back();
+    return known->second;
   }
 
   void skip_to(std::string_view end) {
@@ -141,8 +182,9 @@ class Parser {
     const Token& token = peek();
     if (take(".version")) {
       const std::string text(next().text);
-      module_.version = static_cast<int>(std::strtod(text.c_str(), nullptr) * 10 + 0.5);
-      if (module_.version < 30 || module_.version > 99) fail("PTX version " + text);
+      const double version = std::strtod(text.c_str(), nullptr);
+      if (!(version >= 3 && version < 9.95)) fail("PTX version " + text);
+      module_.version = static_cast<int>(version * 10 + 0.5);
     } else if (take(".target")) {
       target();
     } else if (take(".address_size")) {
@@ -167,14 +209,12 @@ class Parser {
   /// Directives that say where code comes from, or advise.
   void debug() {
     if (take(".file")) {
-      const uint64_t number = integer();
-      if (number >= 1u << 20) fail("the number of a file");
-      if (module_.files.size() <= number) module_.files.resize(number + 1);
-      module_.files[number] = std::string(next().text);
+      const uint32_t place = file(small_integer());
+      module_.files[place - 1] = std::string(next().text);
       while (take(",")) integer();
     } else if (take(".loc")) {
-      place_.file = static_cast<uint32_t>(integer());
-      place_.source_line = static_cast<uint32_t>(integer());
+      place_.file = file(small_integer());
+      place_.source_line = small_integer();
       integer();
       if (take(",")) {
         if (name() != "function_name") fail("`function_name` expected");
@@ -230,7 +270,7 @@ class Parser {
     uint32_t alignment = 0;
     while (!variable.type) {
       if (take(".align")) {
-        alignment = static_cast<uint32_t>(integer());
+        alignment = integer_up_to(most::kAlignment);
       } else if (take(".v2")) {
         lanes = 2;
       } else if (take(".v4")) {
@@ -255,7 +295,7 @@ class Parser {
   /// `.ptr .global .align 8` of a kernel's parameter says nothing that we need.
   void pointer_advice(uint32_t& alignment) {
     if (!take(".ptr")) {
-      if (take(".align")) alignment = static_cast<uint32_t>(integer());
+      if (take(".align")) alignment = integer_up_to(most::kAlignment);
       return;
     }
     while (is(".global") || is(".shared") || is(".const") || is(".local") || is(".align"))
@@ -264,10 +304,12 @@ class Parser {
 
   void extents(Variable& variable) {
     if (take("<")) {
-      variable.count = static_cast<uint32_t>(integer());
+      variable.count = small_integer();
       want(">");
     }
     const uint64_t element = variable.size;
+    const bool is_far = variable.space == Space::Global || variable.space == Space::Const;
+    const uint64_t greatest = uint64_t{1} << (is_far ? 48 : 31);
     bool is_open = false;
     while (take("[")) {
       if (take("]")) {
@@ -275,7 +317,7 @@ class Parser {
         continue;
       }
       const uint64_t length = integer();
-      if (length != 0 && variable.size > (uint64_t{1} << 48) / length) fail("a variable that is too large");
+      if (length != 0 && variable.size > greatest / length) fail("a variable that is too large");
       variable.size *= length;
       want("]");
     }
@@ -286,6 +328,7 @@ class Parser {
 
   void initial(Variable& variable) {
     if (take("{")) {
+      const Nested nested(*this);
       while (!take("}")) {
         if (is("{")) {
           initial(variable);
@@ -393,13 +436,14 @@ class Parser {
         ".maxnctapersm", ".abi_preserve",   ".abi_preserve_control"};
     if (std::ranges::find(kNumbers, directive) == std::end(kNumbers))
       fail("directive `" + std::string(directive) + "` is not known");
-    uint64_t product = integer();
-    while (take(",")) product *= integer();
+    uint64_t product = small_integer();
+    while (take(",")) product = std::min<uint64_t>(product * small_integer(), UINT32_MAX);
     if (directive == ".maxntid" || directive == ".reqntid") made.max_threads = static_cast<uint32_t>(product);
   }
 
   void body(uint32_t scope) {
     want("{");
+    const Nested nested(*this);
     const uint32_t outer = scope_;
     scope_ = scope;
     while (!take("}")) statement();
@@ -477,6 +521,7 @@ class Parser {
   }
 
   Operand simple_operand() {
+    const Nested nested(*this);
     Operand made;
     if (is("{") || is("(")) {
       made.kind = is("{") ? Operand::Vector : Operand::List;

@@ -32,9 +32,20 @@ enum class Space : uint8_t { Generic, Register, Param, Shared, Local, Const, Glo
 /// Where something stands: the line of the PTX, and that of the source as .loc tells (file 0: not).
 struct Place {
   uint32_t line = 0;
-  uint32_t file = 0;
+  uint32_t file = 0;  ///< 1 is the first of Module::files
   uint32_t source_line = 0;
 };
+
+/// What a program may have. More does not load, as the vendor's assembler refuses it.
+namespace most {
+constexpr int kNested = 256;  ///< pairs of braces or brackets in each other
+constexpr uint32_t kAlignment = 1 << 16;
+constexpr uint64_t kShared = 48 << 10;                ///< static, of a kernel
+constexpr uint64_t kConst = 64 << 10;                 ///< of a module
+constexpr uint64_t kStack = 512 << 10;                ///< of a thread
+constexpr uint64_t kRegisters = uint64_t{32} << 20;   ///< bytes, of a function for a warp
+constexpr uint64_t kConstants = uint64_t{256} << 20;  ///< the same, of the numbers in its code
+}  // namespace most
 
 /// Who sees a name of a module: this PTX text; all that are linked, which may define it once; all, of whose
 /// definitions one is taken.
@@ -130,7 +141,8 @@ struct Module {
   int capability = 0;  ///< of .target, times ten
   std::vector<Variable> variables{};
   std::vector<Function> functions{};
-  std::vector<std::string> files{};  ///< by number of .file
+  std::vector<std::string>
+      files{};  ///< in the order in which .file and .loc name them; unknown ones are empty
 };
 
 /// Where the PTX texts of an image begin: texts that are to be linked stand one after the other.

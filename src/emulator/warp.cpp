@@ -52,7 +52,7 @@ Frame* Warp::new_frame(const Function& function, Frame* caller, const CallSite* 
   // A call costs a thread some of its stack, so that endless recursion ends.
   if (caller != nullptr)
     made->local_base = caller->local_base + caller->function->local_bytes + caller->dynamic +
-                       caller->function->registers * 4 + 16;
+                       caller->function->registers * 4 + caller->function->param_bytes + 16;
   made->local_base = (made->local_base + 15) & ~15u;
   grow_local(made->local_base + function.local_bytes);
   fill_specials(*made);
@@ -450,8 +450,8 @@ void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, 
              triple(thread % bx, thread / bx % by, thread / bx / by);
   if (at < function.places.size()) {
     const ptx::Place& place = function.places[at];
-    if (place.file != 0 && place.file < launch.program.files.size())
-      message += "\n  at " + launch.program.files[place.file] + ":" + std::to_string(place.source_line);
+    const std::string& file = place.file == 0 ? std::string() : launch.program.files[place.file - 1];
+    if (!file.empty()) message += "\n  at " + file + ":" + std::to_string(place.source_line);
     message += "\n  in line " + std::to_string(place.line) + " of the PTX: " + function.texts[at];
   }
   throw Fault(kind, message);
@@ -476,6 +476,13 @@ std::byte* Warp::param(const Instruction& i, uint64_t address, uint32_t bytes, u
           std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes outside of the parameters",
           i, lane);
   return frame->params.data() + size_t{lane} * size + address;
+}
+
+std::byte* Warp::call_param(const Instruction& i, uint32_t at, uint32_t bytes, uint32_t lane) {
+  const uint32_t size = frame->function->param_bytes;
+  if (bytes > size || at > size - bytes)
+    fault(FaultKind::Instruction, "a call with an argument or result that is too small", i, lane);
+  return frame->params.data() + size_t{lane} * size + at;
 }
 
 std::byte* Warp::generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,

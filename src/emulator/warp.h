@@ -74,7 +74,7 @@ struct Block {
 
 class Warp {
  public:
-  static constexpr uint32_t kMostLocal = 512 * 1024;  ///< bytes of a thread
+  static constexpr uint32_t kMostLocal = ptx::most::kStack;  ///< bytes of a thread
 
   Warp(LaunchState& launch, Block& block, uint32_t index);
 
@@ -174,6 +174,8 @@ class Warp {
 
   std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
   std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
+  /// What stands at a place among the frame's parameters, for a call of what every device has.
+  std::byte* call_param(const Instruction& i, uint32_t at, uint32_t bytes, uint32_t lane);
 
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const;
 

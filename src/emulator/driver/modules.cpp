@@ -14,11 +14,11 @@ namespace {
 
 /// Whether an image is a program for the vendor's GPUs, or a container of such; its first bytes say so.
 bool is_binary(const char* image) {
-  static constexpr char kObject[] = {'\x7f', 'E', 'L', 'F'};
-  static constexpr char kContainer[] = {'\x50', '\xed', '\x55', '\xba'};
-  static constexpr char kWrapped[] = {'\xb1', '\x43', '\x62', '\x46'};
-  return std::memcmp(image, kObject, 4) == 0 || std::memcmp(image, kContainer, 4) == 0 ||
-         std::memcmp(image, kWrapped, 4) == 0;
+  const auto begins = [&](const char* with) { return std::strncmp(image, with, 4) == 0; };
+  return begins(
+             "\x7f"
+             "ELF") ||
+         begins("\x50\xed\x55\xba") || begins("\xb1\x43\x62\x46");
 }
 
 }  // namespace

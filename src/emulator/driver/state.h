@@ -294,6 +294,9 @@ Result guarded(F&& f, bool needs_initialized = true) {
   if (needs_initialized && !driver.is_initialized) return kNotInitialized;
   try {
     return f(driver);
+  } catch (const NoMemory& error) {
+    driver.last_error = error.what();
+    return kOutOfMemory;
   } catch (const LoadError& error) {
     driver.last_error = error.what();
     return kInvalidPtx;

@@ -29,7 +29,7 @@ TEST(Parser, ReadsDirectivesVariablesAndFunctions) {
       ".section .debug_str { .b8 1,2 { } }\n");
   EXPECT_EQ(module.version, 83);
   EXPECT_EQ(module.capability, 80);
-  EXPECT_EQ(module.files.at(1), "a.py");
+  EXPECT_EQ(module.files.at(0), "a.py");
   ASSERT_EQ(module.variables.size(), 4u);
   EXPECT_EQ(module.variables[0].addresses.at(0).symbol, "f");
   EXPECT_TRUE(module.variables[0].addresses.at(0).is_generic);
