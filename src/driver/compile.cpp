@@ -2,6 +2,8 @@
 
 #include "codegen/abi_layout.h"
 #include "driver/pipeline.h"
+#include "ir/cursor.h"
+#include "ir/walk.h"
 #include "runtime/device_calls.h"
 #include "transform/passes.h"
 #include "transform/written.h"
@@ -119,6 +121,24 @@ runtime::EntryInfo interface_of(const ir::Module& module, ir::FunctionId functio
   return entry;
 }
 
+namespace {
+
+/// Throws for a loop over `prange` that carries values: it is made parallel before anything is compiled.
+void refuse_shared_carriers(const ir::Module& module) {
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const ir::Function* const function = module.function(ir::FunctionId(i));
+    if (function == nullptr) continue;
+    ir::walk(*function, function->body(), [&](ir::NodeId node) {
+      if (function->op(node) != ir::Op::for_ || function->result_count(node) == 0) return;
+      if (ir::has_threads(static_cast<ir::Schedule>(function->attribute(node, 0))) &&
+          !ir::cursors_of(*function, node))
+        throw base::InternalError("threads share a loop that carries values: `parallel` has not run");
+    });
+  }
+}
+
+}  // namespace
+
 CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entries,
                       const CompileOptions& options, Report& report) {
   CompileResult result;
@@ -127,6 +147,7 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
   if (options.codegen.effort == codegen::Effort::Quick) machine.streamed_bytes = 0;
   if (options.run_passes) run_passes(module, entries, pipeline_of(machine), machine, ir::Stage::Both, report);
   run_passes(module, entries, decisions_of(machine), machine, ir::Stage::Loop, report);
+  refuse_shared_carriers(module);
   {
     const PhaseScope scope(report, "codegen");
     result.code = codegen::compile(module, entries, options.target, options.codegen);

@@ -33,7 +33,7 @@ bool FunctionDecoder::put_address(const ptx::Operand& operand, Instruction& i, p
   }
   const std::optional<Place> place = find_place(operand.name);
   if (!place) fail("`" + std::string(operand.name) + "` is not declared,");
-  i.offset += static_cast<int64_t>(place->at);
+  i.offset = static_cast<int64_t>(operand.integer + place->at);
   // The address of a variable, in a generic access too.
   const bool is_generic = where == ptx::Space::Generic;
   if (is_generic) where = place->space;

@@ -2,6 +2,8 @@
 
 #include <fstream>
 #include <iterator>
+#include <new>
+#include <optional>
 #include <ostream>
 
 #include "driver/session.h"
@@ -55,6 +57,8 @@ std::vector<std::string> faults_of(const ir::Module& module, ir::Stage stage) {
   return faults;
 }
 
+bool is_at_loop_stage(const ir::Module& module) { return faults_of(module, ir::Stage::Loop).empty(); }
+
 bool verify(const ir::Module& module, ir::Stage stage, Streams& streams) {
   const std::vector<std::string> faults = faults_of(module, stage);
   for (const std::string& fault : faults) streams.err << fault << "\n";
@@ -91,19 +95,24 @@ bool report(const Outcome& outcome, const Work& work, const std::string& how, St
   return found.empty();
 }
 
-/// Does `act`; false, having said what was wrong, if the text or the record does not let it.
+/// Does `act`, whether it was good: false, having said what was wrong, if the record does not let it. None,
+/// if the text is no program: it does what only the interpreter sees, or wants too much memory.
 template <class Fn>
-bool attempt(const std::string& how, Streams& streams, Fn&& act) {
+std::optional<bool> attempt(const std::string& how, Streams& streams, Fn&& act) {
+  std::optional<bool> good;
   std::string fault;
   try {
     return act();
   } catch (const ReplayFault& found) {
     fault = found.message;
+    good = false;
   } catch (const base::InternalError& found) {
     fault = found.what();
+  } catch (const std::bad_alloc&) {
+    fault = "not enough memory";
   }
   streams.err << how << ": " << fault << "\n";
-  return false;
+  return good;
 }
 
 bool has_launch(const ir::Function& function) {
@@ -134,31 +143,36 @@ bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, co
 
 /// Interprets, compiles and runs, as asked. The module is then used up.
 bool work_on(ir::Module& module, const Work& work, const std::string& name, Streams& streams) {
-  const bool at_loop_stage = faults_of(module, ir::Stage::Loop).empty();
+  const bool at_loop_stage = is_at_loop_stage(module);
   if (!at_loop_stage && !verify(module, ir::Stage::Array, streams)) return false;
   ir::FunctionId function;
-  bool good = attempt(name, streams, [&] {
+  const std::optional<bool> is_call = attempt(name, streams, [&] {
     function = find_function(module, work.call.function);
     if (work.interpret || work.run) check_call(module, function, work.call);
     return true;
   });
-  if (!good) return false;
+  if (!is_call.value_or(false)) return false;
+  std::optional<bool> good = true;
   if (work.interpret) {
     const std::string how = name + ", interpreted";
     good = attempt(how, streams,
                    [&] { return report(interpret_call(module, function, work.call), work, how, streams); });
   }
-  if (work.emit != Emit::Nothing || work.run) {
-    const std::string how = name + ", compiled";
-    good =
-        attempt(how, streams, [&] { return compile(module, function, at_loop_stage, work, how, streams); }) &&
-        good;
-  }
-  return good;
+  // Machine code does not see what the interpreter has refused: an index that leaves its memory.
+  Work rest = work;
+  rest.run = work.run && good;
+  if (rest.emit == Emit::Nothing && !rest.run) return good.value_or(false);
+  const std::string how = name + ", compiled";
+  const std::optional<bool> compiled =
+      attempt(how, streams, [&] { return compile(module, function, at_loop_stage, rest, how, streams); });
+  return good.value_or(false) && compiled.value_or(false);
 }
 
 bool treat_file(const std::string& path, const Options& options, const Work& work, Streams& streams) {
   const std::unique_ptr<ir::Module> module = read_module(path, streams);
+  // Passes take what is valid alone.
+  const bool is_sound = options.passes.empty() || is_at_loop_stage(*module);
+  if (!is_sound && !verify(*module, ir::Stage::Array, streams)) return false;
   run_passes(*module, options);
   if (options.verify && !verify(*module, options.stage, streams)) return false;
   if (options.print) streams.out << ir::print(*module, {.spans = options.spans});

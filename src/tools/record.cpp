@@ -43,8 +43,8 @@ class Reader {
     if (const Token version = lexer_.next(); !version.is_word("1"))
       lexer_.fail(version, "records of version 1 can be read");
     while (lexer_.peek().kind != Token::Kind::End) read_part(lexer_.next());
-    for (Slot& slot : record_.arguments) check_view(slot);
-    for (Slot& slot : outcome_.results) check_view(slot);
+    for (Slot& slot : record_.arguments) check_view(slot, true);
+    for (Slot& slot : outcome_.results) check_view(slot, false);
     if (ended_) record_.outcome = std::move(outcome_);
     return std::move(record_);
   }
@@ -133,13 +133,13 @@ class Reader {
     return slot;
   }
 
-  void check_view(Slot& slot) const {
+  void check_view(Slot& slot, bool is_argument) const {
     if (!slot.is_view) return;
     if (slot.strides.size() != slot.lengths.size()) fail_at(slot, "as many strides as lengths are wanted");
-    const Memory* memory = find_memory(slot.memory);
+    const Memory* memory = find_memory(slot.memory, !is_argument);
     if (memory == nullptr) {
       // An outcome alone does not have the arguments' memories.
-      if (ended_ && record_.arguments.empty()) return;
+      if (!is_argument && record_.arguments.empty()) return;
       fail_at(slot, "there is no memory " + std::to_string(slot.memory));
     }
     const std::optional<Reach> reach = reach_of(slot.dtype, slot.lengths, slot.strides);
@@ -150,9 +150,11 @@ class Reader {
     slot.reach = *reach;
   }
 
-  const Memory* find_memory(uint64_t number) const {
+  /// An argument lies in no memory of the outcome.
+  const Memory* find_memory(uint64_t number, bool also_fresh) const {
     if (const auto found = record_.memories.find(number); found != record_.memories.end())
       return &found->second;
+    if (!also_fresh) return nullptr;
     const auto fresh = outcome_.fresh.find(number);
     return fresh == outcome_.fresh.end() ? nullptr : &fresh->second;
   }

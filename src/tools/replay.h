@@ -20,12 +20,14 @@ struct ReplayFault {
 /// The function of this name, or the module's first if `name` is empty. Throws ReplayFault if there is none,
 /// or one without a body.
 ir::FunctionId find_function(const ir::Module& module, const std::string& name);
-/// Throws ReplayFault unless the function takes as many arguments as the record has, overlapping no more than
-/// its alias sets allow and of the layouts and lengths that it knows, and gives what a record can hold;
-/// UserError, at the argument, if one is not of its parameter's type.
+/// Throws ReplayFault if something draws from a stream, and unless the function takes as many arguments as
+/// the record has, overlapping no more than its alias sets allow and of the layouts and lengths that it
+/// knows, and gives what a record can hold; UserError, at the argument, if one is not of its parameter's
+/// type.
 void check_call(const ir::Module& module, ir::FunctionId function, const Record& record);
 
-/// Of a call that has been checked. Throws ReplayFault.
+/// Of a call that has been checked. Throws ReplayFault; InternalError where the function does what machine
+/// code would not see, such as leaving its memory.
 Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const Record& record);
 /// Of a call that has been checked; with its arrays on a device, if the function is compiled for one. Throws
 /// ReplayFault.

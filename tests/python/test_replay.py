@@ -3,8 +3,10 @@
 import collections
 import contextlib
 import io
+import random
 import re
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -464,14 +466,90 @@ def test_a_wrong_text_is_found(sample, tmp_path):
     folder = changed(sample, tmp_path, "returned", "returned")
     file = folder / "6-to_loops.ir"
     text = file.read_text()
-    assert " add " in text
-    file.write_text(text.replace(" add %", " subtract %", 1))
+    wrong, count = re.subn(r" add (%\w+, %\w+ : f)", r" subtract \1", text, count=1)
+    assert count == 1
+    file.write_text(wrong)
     status, _, err = opt("--replay", folder)
     assert status == 1
     assert {line.split(":")[0].rsplit("/")[-1] for line in err.splitlines()} == {
         "6-to_loops.ir, interpreted",
         "6-to_loops.ir, compiled",
-    }
+    }, err
+
+
+def test_what_leaves_its_memory_is_not_run(tmp_path):
+    """Machine code would read what lies there."""
+    text = tmp_path / "far.ir"
+    text.write_text("func @f(%v: view<f64, 1>) -> (f64) {\n  %i = constant 1000000000000 : i64\n  %x = load %v, %i : f64\n  return %x\n}\n")
+    call = tmp_path / "call.txt"
+    call.write_text("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view f64 in 0 at 0 lengths (1) strides (8)\n")
+    status, _, err = opt("--interpret", "--run", "--call", call, text)
+    assert status == 1 and "interpreted: " in err and "compiled" not in err, err
+
+
+def test_a_stream_of_numpys_is_not_taken_from_a_record(tmp_path):
+    """It would be memory with the addresses of functions in it."""
+    text = tmp_path / "draw.ir"
+    text.write_text('func @f(%s: view<u64, 1>) -> (f64) {\n  %x = draw %s {routine="standard_uniform"} : f64\n  return %x\n}\n')
+    call = tmp_path / "call.txt"
+    call.write_text("record 1 memory 0 bytes 16 at 0 41414141414141414141414141414141 argument view u64 in 0 at 0 lengths (2) strides (8)\n")
+    status, _, err = opt("--interpret", "--run", "--call", call, text)
+    assert status == 1 and "draws from a stream of NumPy's" in err, err
+
+
+NUMBERS = ("0", "-1", "64", "4294967296", "9223372036854775807", "-9223372036854775808", "18446744073709551616")
+
+
+def spoiled(text, dice):
+    """A text with a byte, a number or a line that is another, or missing, or there again, or deep in brackets."""
+    kind = dice.randrange(6)
+    at = dice.randrange(len(text))
+    if kind == 0:
+        return text[:at] + chr(dice.randrange(1, 127)) + text[at + 1 :]
+    if kind == 1:
+        return text[:at] + text[at + dice.randrange(60) :]
+    if kind == 2:
+        word = dice.choice(list(re.finditer(r"\b\d+\b", text)))
+        return text[: word.start()] + dice.choice(NUMBERS) + text[word.end() :]
+    if kind == 3:
+        word, other = (dice.choice(list(re.finditer(r"\w+", text))) for _ in range(2))
+        return text[: word.start()] + other.group() + text[word.end() :]
+    if kind == 4:
+        lines = text.splitlines(True)
+        lines.insert(dice.randrange(len(lines)), dice.choice(lines))
+        return "".join(lines)
+    return text[:at] + dice.choice("{([<") * 20_000 + text[at:]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_spoiled_records_are_refused_or_played(seed, sample, tmp_path):
+    dice = random.Random(seed)
+    kept = ("1-frontend.ir", "6-to_loops.ir")
+    record = re.sub(r'stage "(?!1-|6-).*"\n', "", (sample / "call.txt").read_text())
+    texts = {name: (sample / name).read_text() for name in kept} | {"call.txt": record}
+    folders = []
+    for k in range(12):
+        folders.append(tmp_path / str(k))
+        folders[-1].mkdir()
+        which = dice.choice(("call.txt", *kept))
+        for name, text in texts.items():
+            (folders[-1] / name).write_text(spoiled(text, dice) if name == which else text)
+    for folder in folders:
+        status, _, err = opt("--replay", folder)
+        assert status in (0, 1, 2), (folder, err)
+
+
+def test_passes_take_valid_texts_alone(tmp_path):
+    text = tmp_path / "label.ir"
+    text.write_text("func @f(%n: i64) -> () {\n  for %n {schedule=serial, width=0} {\n  ^(%i: i64, %l: label):\n    exit %l\n  }\n  return\n}\n")
+    status, _, err = opt("--passes", "to_loops", text)
+    assert status == 1 and "invariant 8" in err, err
+
+
+def test_loops_over_prange_that_carry_values_are_made_parallel_first():
+    text = Path(__file__).parents[1] / "ir/transform/parallel.ir"
+    status, _, err = opt("--emit", "object", text)
+    assert status == 1 and "`parallel` has not run" in err, err
 
 
 def test_nans_are_one(tmp_path):
@@ -505,6 +583,7 @@ def test_nans_are_one(tmp_path):
         ("record 1 argument i8 0g", "1:22: a byte is two of the digits 0-9 a-f"),
         ("record 1 argument i8 0000", "1:22: these are more than 1 bytes"),
         ("record 1 argument view f64 in 0 at 0 lengths () strides ()", "1:19: there is no memory 0"),
+        ("record 1 argument view f64 in 0 at 0 lengths (0) strides (8) returned memory 0 bytes 0 at 0", "1:19: there is no memory 0"),
         ("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view f64 in 0 at 1 lengths () strides ()", "the view leaves its memory"),
         ("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view i8 in 0 at 0 lengths (9) strides (1)", "the view leaves its memory"),
         ("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view i8 in 0 at 0 lengths (2) strides (-1)", "the view leaves its memory"),
