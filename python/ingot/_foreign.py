@@ -65,8 +65,8 @@ def words(description: tuple) -> str:
         return "a list of more than 16 elements"
     if kind is dict:
         return "a dict of more than 16 elements, or with keys that are neither numbers nor texts"
-    if kind is tuple:
-        return "a tuple in tuples of more than 10 000 values"
+    if kind in (tuple, slice) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
+        return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:
         return with_article(name_of(kind))
     if ndim > 16:

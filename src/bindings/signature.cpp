@@ -33,7 +33,7 @@ using base::DType;
 
 constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
 
-constexpr size_t kMostWords = 10'000;  ///< of a description that has more tuples
+constexpr size_t kMostWords = 10'000;  ///< of a description that has more tuples, namedtuples or slices
 
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
 constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
@@ -355,6 +355,9 @@ bool Signature::other(PyObject* value, const Path& path) {
     return true;
   }
   if (path.depth == kMaxDepth && is_quick_) return false;
+  // A tuple that holds one tuple twice, and so on, is told as often as it is reached.
+  const bool is_tuple = PyTuple_CheckExact(value) || PySlice_Check(value) || is_namedtuple(value);
+  if (is_tuple && words_.size() > kMostWords) return foreign(value);
   if (PySlice_Check(value)) {
     const auto* const slice = reinterpret_cast<PySliceObject*>(value);
     words_.push_back(word_of(Tag::Slice));
@@ -362,8 +365,6 @@ bool Signature::other(PyObject* value, const Path& path) {
     return describe_value(slice->start, inside) && describe_value(slice->stop, inside) &&
            describe_value(slice->step, inside);
   }
-  // A tuple that holds one tuple twice, and so on, is told as often as it is reached.
-  if (PyTuple_CheckExact(value) && words_.size() > kMostWords) return foreign(value);
   if (PyTuple_CheckExact(value)) {
     words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(value))));
     return sequence(value, path);

@@ -94,7 +94,10 @@ void Evaluator::Kernels::launch(Call& call) {
   if (e_.launch_ == nullptr) e_.launch_ = std::make_unique<Launch>();
   Launch& launch = *e_.launch_;
   launch.extents = e_.numbers_argument(call, 0);
-  launch.bytes = e_.stage_index(call.positional.at(1));
+  const Value& asked = call.positional.at(1);
+  launch.bytes = e_.stage_index(asked);
+  // What a launch asks for is passed on, whether the kernel uses it or not: it may be too much.
+  if (!asked.is<Static>()) launch.is_dynamic = true;
   launch.routine = e_.routine_;
   launch.allocated.clear();
   launch.linked.clear();

@@ -360,6 +360,12 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     is_routine = true;
   }
   if (is_routine) return call_routine(new_routine(frame, std::move(key), reports), arguments, node);
+  if (!module_of(frame).starts_with(kLibrary)) {
+    if (active.size() > 1) Rows(*this).unite(active.front()->arguments, arguments, node);
+    for (const Routine& routine : routines_)
+      if (!routine.is_exact && !routine.is_forgotten && is_it(routine.frame))
+        Rows(*this).unite(routine.key.locals, arguments, node);
+  }
   std::erase_if(active,
                 [&](const Frame* at) { return !is_same_call(key_of(passed(at->arguments).state), key); });
   if (active.empty()) {

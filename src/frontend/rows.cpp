@@ -66,6 +66,19 @@ void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle 
   throw Demand{fact, -1, e_.Evaluator::place_of(node)};
 }
 
+void Evaluator::Rows::unite(const std::map<std::string, Value>& before,
+                            const std::map<std::string, Value>& now, nb::handle node) {
+  for (const auto& [name, value] : now) {
+    const auto other = before.find(name);
+    const Record* const a = other == before.end() ? nullptr : row_of(other->second);
+    const Record* const b = row_of(value);
+    if (a == nullptr || b == nullptr || a->pool == b->pool) continue;
+    std::vector<std::string> sites = sites_of(other->second);
+    for (const std::string& site : sites_of(value)) sites.push_back(site);
+    if (sites.size() > 1) ask_for(sites, node);
+  }
+}
+
 Value Evaluator::Rows::made(const Value& list, nb::handle node) {
   const Reference* r = list.as<Reference>();
   const std::vector<std::string> sites = sites_of(list);

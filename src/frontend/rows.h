@@ -24,6 +24,10 @@ class Evaluator::Rows {
   Value held(const Reference& list, nb::handle node);
   /// Asks for a pool of lists that are made at these places, one for all.
   [[noreturn]] void ask_for(const std::vector<std::string>& sites, nb::handle node);
+  /// Asks for one pool of the lists in lists that a recursive function is given in two calls: made anew at
+  /// each level, with pools of their own, they would be of other types level by level.
+  void unite(const std::map<std::string, Value>& before, const std::map<std::string, Value>& now,
+             nb::handle node);
   /// Where the lists of a value are made; empty: it is no list of the function's.
   std::vector<std::string> sites_of(const Value& value) const;
 

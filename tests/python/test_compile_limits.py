@@ -1,10 +1,13 @@
 """Compiling ends: loops of lower-and-retry make progress or refuse, and what grows is bounded in time and memory."""
 
+import collections
+import dataclasses
 import itertools
 import linecache
 import subprocess
 import sys
 import textwrap
+import time
 
 import ingot
 import numpy as np
@@ -123,6 +126,49 @@ def f(n):
     check(made(text), 4)
 
 
+def test_recursion_that_keeps_the_lists_that_it_makes():
+    """Those of all levels and of all calls in one level have one pool; they had one each, level by level, 64 times."""
+
+    def two_calls(n):
+        out = []
+
+        def go(cur, k):
+            if k == 0:
+                out.append(cur)
+                return
+            go(cur + [1], k - 1)
+            go(cur + [2], k - 1)
+
+        go([], n)
+        return out
+
+    def subsets(n):
+        out = []
+
+        def go(cur):
+            out.append(cur)
+            if len(cur) < n:
+                for i in range(n):
+                    go(cur + [i])
+
+        go([])
+        return out
+
+    for function in (two_calls, subsets):
+        check(function, 3)
+
+
+def test_evaluating_has_a_budget_of_steps():
+    """Numbers that are known, in functions that are inlined: nothing becomes code, and yet it ends."""
+    text = "".join(f"def g{i}(n):\n    return ({' + '.join(['n'] * 300)}) % 7\n" for i in range(20))
+    text += "def f(x):\n    n = 1\n    for _ in (" + "1, " * 250 + "):\n" + "".join(f"        n = g{i}(n)\n" for i in range(20)) + "    return x + n\n"
+    with pytest.raises(ingot.UnsupportedError) as caught:
+        ingot.jit(made(text))(1.5)
+    message = str(caught.value)
+    assert "grows to more than 2 000 000 steps when compiling" in message and "in g" in message
+    assert "instead: use loops over arrays" in message
+
+
 # ---- Many statements
 
 
@@ -178,6 +224,71 @@ def test_tuples_of_tuples():
     text = text.replace(source, f"linecache.cache['<g>'] = (0, None, {source.splitlines(True)!r}, '<g>')\nexec(compile({source!r}, '<g>', 'exec'))\ng = ingot.jit(g)\n")
     first, second = in_child(text).splitlines()
     assert first.startswith("a tuple that holds more than 100 000 values") and second in ("1.5", "True")
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+@dataclasses.dataclass
+class Node:
+    first: object
+    second: object
+
+
+HOLDERS = {
+    "tuple": lambda a, b: (a, b),
+    "namedtuple": Pair,
+    "list": lambda a, b: [a, b],
+    "dict": lambda a, b: {"first": a, "second": b},
+    "dataclass": Node,
+    "slice": lambda a, b: slice(a, b),
+    "mixed": lambda a, b: ([{"a": a}], b),
+}
+
+
+def ways(value):
+    """A value that is given, captured, a default, and given back."""
+
+    def given(v, x):
+        return x + 1.0
+
+    def captured(x):
+        return x if value is None else x + 1.0
+
+    def default(x, v=value):
+        return x + 1.0
+
+    def result(v, x):
+        return v
+
+    return [(given, (value, 1.0)), (captured, (1.0,)), (default, (1.0,)), (result, (value, 1.0))]
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_values_that_nest_deeply(holder):
+    value = 1.0
+    for _ in range(300):
+        value = HOLDERS[holder](value, 2.0)
+    for function, arguments in ways(value):
+        try:
+            ingot.jit(function)(*arguments)
+        except (ingot.UnsupportedError, RecursionError):
+            pass
+
+
+@pytest.mark.parametrize("holder", HOLDERS)
+def test_values_that_hold_one_twice(holder):
+    """They are told as often as they are reached, up to a bound; a list, dict or instance once."""
+    value = 1.0
+    for _ in range(24):
+        value = HOLDERS[holder](value, value)
+    begin = time.process_time()
+    for function, arguments in ways(value):
+        try:
+            ingot.jit(function)(*arguments)
+        except ingot.UnsupportedError as error:
+            assert "10 000 values" in str(error) or holder == "slice"
+    assert time.process_time() - begin < 10
 
 
 def known_text(x):

@@ -874,3 +874,26 @@ def test_outputs_of_gufuncs_on_a_device():
         times(a, np.ones(3))
     with pytest.raises(TypeError, match="takes 2 arguments"):
         times(a)
+
+
+def test_a_launch_with_too_much_shared_memory_is_told_whatever_the_kernel_uses():
+    @cuda.jit
+    def none(x):
+        x[cuda.grid(1)] += 1.0
+
+    @cuda.jit
+    def some(x):
+        own = cuda.shared.array(32, float64)
+        own[cuda.threadIdx.x] = 1.0
+        x[cuda.grid(1)] += own[cuda.threadIdx.x]
+
+    most = 227 << 10
+    x = cuda.to_device(np.zeros(64))
+    none[2, 32, 0, most](x)
+    some[2, 32, 0, most - 256](x)
+    np.testing.assert_array_equal(x.copy_to_host(), np.full(64, 2.0))
+    for kernel, bytes_of in ((none, most + 1), (some, most - 255), (none, 1 << 31), (none, 1 << 40)):
+        with pytest.raises(ingot.DeviceError, match="a launch: invalid argument"):
+            kernel[2, 32, 0, bytes_of](x)
+    none[2, 32](x)
+    assert x.copy_to_host()[0] == 3.0

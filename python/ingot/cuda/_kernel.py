@@ -94,7 +94,8 @@ class ConfiguredKernel:
         Nothing is launched. Without a device, that of the arrays, or the current one.
         """
         values = self.kernel._bind(args, kwargs)
-        run = self.kernel._function(None if device is not None else _place_of(values, self.stream))
+        place = None if device is not None else _place_of(values, self.stream)
+        run = self.kernel._function(place, self.sharedmem > 0)
         return run.explain(*self.griddim, *self.blockdim, self.sharedmem, *values, device=device)
 
 
@@ -161,7 +162,7 @@ class Kernel(Inspected):
         self.opt = options.get("opt", True)
         _check_parameters(function)
         self._relaxed = relaxed
-        self._functions: dict[Device | None, Function] = {}
+        self._functions: dict[tuple[Device | None, bool], Function] = {}
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.__module__}.{self.__qualname__}>"
@@ -186,22 +187,19 @@ class Kernel(Inspected):
         number is below what it has to do."""
         return _ForAll(self, operator.index(ntasks), operator.index(tpb), stream, sharedmem)
 
-    def _function(self, device: Device | None) -> Function:
-        """What launches the kernel, on a device or where its arrays are; made at the first launch there."""
-        if (made := self._functions.get(device)) is not None:
+    def _function(self, device: Device | None, with_shared: bool) -> Function:
+        """What launches the kernel, on a device or where its arrays are, with dynamic shared memory or without; made at
+        the first such launch."""
+        if (made := self._functions.get((device, with_shared))) is not None:
             return made
+        from ..library.kernels import entry
+
         self._refuse_results()
-        made = _Launcher(self._entry, mode=value_of("INGOT_KERNELS"), relaxed=self._relaxed, device=device)
+        made = _Launcher(entry(self.py_func, with_shared), mode=value_of("INGOT_KERNELS"), relaxed=self._relaxed, device=device)
         functools.update_wrapper(made, self.py_func, ("__name__", "__qualname__", "__doc__"), ())
         made._kernel = self.py_func
         made._loading = Loading(self.link, self.max_registers or 0, *self._bounds)
-        return self._functions.setdefault(device, made)
-
-    @functools.cached_property
-    def _entry(self) -> Callable:
-        from ..library.kernels import entry
-
-        return entry(self.py_func)
+        return self._functions.setdefault((device, with_shared), made)
 
     @property
     def specialisations(self) -> list[Any]:
@@ -226,7 +224,7 @@ class Kernel(Inspected):
 
     def _launch(self, at: ConfiguredKernel, args: tuple, kwargs: dict[str, Any]) -> None:
         values = self._bind(args, kwargs)
-        run = self._function(_place_of(values, at.stream))
+        run = self._function(_place_of(values, at.stream), at.sharedmem > 0)
         with in_stream(at.stream):
             run(*at.griddim, *at.blockdim, at.sharedmem, *values)
 

@@ -17,14 +17,18 @@ from . import primitives
 from .registry import implements
 
 
-def entry(kernel: Callable[..., None]) -> Callable[..., None]:
-    """The function that launches a kernel."""
+def entry(kernel: Callable[..., None], with_shared: bool) -> Callable[..., None]:
+    """The function that launches a kernel, with the bytes of dynamic shared memory that it is given or without any."""
 
     def launch(gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared_bytes: int, *arguments: Any) -> None:
+        primitives.launch((gx, gy, gz, bx, by, bz), 0, kernel, arguments)
+
+    def launch_with_shared(gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared_bytes: int, *arguments: Any) -> None:
         primitives.launch((gx, gy, gz, bx, by, bz), shared_bytes, kernel, arguments)
 
-    launch.__name__ = kernel.__name__
-    return launch
+    made = launch_with_shared if with_shared else launch
+    made.__name__ = kernel.__name__
+    return made
 
 
 def along_axes(ndim: Any, extent: bool, name: str) -> Any:
