@@ -35,6 +35,10 @@ constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with a
 
 constexpr size_t kMostWords = 10'000;  ///< of a description that has more tuples, namedtuples or slices
 
+constexpr size_t kMostLooks = 100'000;  ///< at what tuples outside hold; larger ones are refused
+
+bool is_captured_within(size_t& looks, PyObject* object);
+
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
 constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
 constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
@@ -135,14 +139,29 @@ bool is_instance(PyObject* object) {
 }
 
 bool is_captured(PyObject* object) {
+  size_t looks = kMostLooks;
+  return is_captured_within(looks, object);
+}
+
+namespace {
+
+bool is_captured_within(size_t& looks, PyObject* object) {
+  if (looks == 0) return false;
+  --looks;
   if (PyTuple_CheckExact(object) || is_namedtuple(object)) {
+    if (Py_EnterRecursiveCall(" while looking at a tuple") != 0) throw nb::python_error();
     PyObject* const* const members = &PyTuple_GET_ITEM(object, 0);
-    return std::any_of(members, members + PyTuple_GET_SIZE(object), is_captured);
+    const bool is_any = std::any_of(members, members + PyTuple_GET_SIZE(object),
+                                    [&](PyObject* member) { return is_captured_within(looks, member); });
+    Py_LeaveRecursiveCall();
+    return is_any;
   }
   if (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object)) return true;
   return is_device_array(object) || (is_instance(object) && !is_of_numpy(object)) ||
          bindings::is_stream(object) || holder_of(object);
 }
+
+}  // namespace
 
 bool is_namedtuple(PyObject* object) {
   PyTypeObject* const type = Py_TYPE(object);

@@ -12,6 +12,8 @@ constexpr double kMostBits = 1e6;       ///< of an int
 constexpr size_t kMostDigits = 6;       ///< of a width in a format
 constexpr size_t kMostParts = 100'000;  ///< of a tuple
 
+constexpr const char* kLargeTuple =
+    "a tuple that holds more than 100 000 values, those of the tuples in it among them,";
 constexpr const char* kLargeInt = "an int of more than a million bits";
 
 bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()); }
@@ -73,6 +75,19 @@ std::string too_large_by_format(nb::handle format) {
   return {};
 }
 
+std::string too_large_outside(nb::handle tuple) {
+  size_t count = 0;
+  std::vector<PyObject*> open{tuple.ptr()};
+  while (!open.empty() && count <= kMostParts) {
+    PyObject* const object = open.back();
+    open.pop_back();
+    ++count;
+    if (!PyTuple_Check(object)) continue;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) open.push_back(PyTuple_GET_ITEM(object, i));
+  }
+  return count > kMostParts ? kLargeTuple : "";
+}
+
 std::string too_large(const Value& tuple) {
   size_t count = 0;
   const std::function<void(const Value&)> add = [&](const Value& value) {
@@ -84,9 +99,7 @@ std::string too_large(const Value& tuple) {
     }
   };
   add(tuple);
-  return count > kMostParts
-             ? "a tuple that holds more than 100 000 values, those of the tuples in it among them"
-             : "";
+  return count > kMostParts ? kLargeTuple : "";
 }
 
 }  // namespace ingot::frontend

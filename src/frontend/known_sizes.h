@@ -20,6 +20,8 @@ std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b);
 std::string too_large_by_method(nb::handle self, const std::string& name, const nb::list& arguments);
 /// Of what a format makes, as it stands behind a colon or in a string for `%` and `format`.
 std::string too_large_by_format(nb::handle format);
+/// Of a tuple or namedtuple outside, likewise.
+std::string too_large_outside(nb::handle tuple);
 /// Of a tuple: its parts count as often as it holds them, as all that looks at it sees them.
 std::string too_large(const Value& tuple);
 

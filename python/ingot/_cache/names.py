@@ -46,12 +46,25 @@ def refuse(value: Any) -> NoReturn:
 _PLAIN = frozenset({type(None), type(Ellipsis), bool, int, float, complex, str, bytes, *(np.dtype(c).type for c in "?bBhHiIlLqQefdFD")})
 
 
+_MOST_VALUES = 100_000  # of a tuple, those of the tuples in it among them, which may be one that it holds twice
+
+
+def is_small(value: tuple) -> bool:
+    """Whether a tuple can be looked through."""
+    waiting, count = [value], 0
+    while waiting and count <= _MOST_VALUES:
+        inner = waiting.pop()
+        count += len(inner)
+        waiting += [each for each in inner if type(each) is tuple]
+    return count <= _MOST_VALUES
+
+
 def is_plain(value: Any) -> bool:
     """Whether a value is known by what it is, wherever it stands: what guards compare by value, and dtypes of numbers and of fields."""
     if type(value) in _PLAIN:
         return True
     if type(value) is tuple:
-        return all(map(is_plain, value))
+        return is_small(value) and all(map(is_plain, value))
     return isinstance(value, np.dtype) and (value.type in _PLAIN and np.dtype(value.char) is value or _ingot.has_known_fields(value))
 
 
@@ -126,6 +139,8 @@ def form_of(value: Any) -> Any:
     if is_plain(value):
         return ("value", value)
     if type(value) is tuple:
+        if not is_small(value):
+            raise Unnamed(f"a tuple that holds more than {_MOST_VALUES} values")
         return ("tuple", tuple(map(_form_inside, value)))
     if (path := path_of(value)) is not None:
         return ("path", *path)
