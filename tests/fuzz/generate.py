@@ -14,6 +14,7 @@ from .array_programs import Arrays
 from .language import copied, is_array, is_scalar, shape
 from .limits import MODULE, limited
 from .objects import Objects
+from .surroundings import Surroundings
 
 UNARY = (
     "negative absolute fabs sign reciprocal square conjugate invert isnan isinf isfinite signbit spacing floor ceil "
@@ -43,7 +44,7 @@ class Program:
     dtypes: list[str] = dataclasses.field(default_factory=list)
 
 
-class Generator(Objects, Arrays):
+class Generator(Objects, Arrays, Surroundings):
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.globals = {"np": np, "math": math, "__name__": MODULE}
@@ -60,6 +61,7 @@ class Generator(Objects, Arrays):
         self.fixed: set[str] = set()
         self.functions: dict = {}
         self.instances: dict = {}
+        self.members, self.places, self.tables = [], [], []
         self.lambdas = 0
 
     # Expressions. Each gives its text; `value` says what it is on the stand-ins.
@@ -135,6 +137,8 @@ class Generator(Objects, Arrays):
     def _scalar(self, depth: int) -> str:
         r = self.rng
         arrays = self.names(is_array)
+        if (self.members or self.places) and r.random() < 0.1:
+            return self.surrounding_scalar()
         choice = r.random()
         if depth <= 0 or choice < 0.15:
             return self.pick(is_scalar, self.constant()) if r.random() < 0.75 else self.constant()
@@ -209,6 +213,8 @@ class Generator(Objects, Arrays):
         r = self.rng
         arrays = self.names(is_array)
         name = r.choice(arrays) if arrays else None
+        if self.places and r.random() < 0.12:
+            return self.surrounding_array()
         choice = r.random() if name or depth > 0 else 1.0
         if name is not None and (depth <= 0 or choice < 0.12):
             return name
@@ -522,6 +528,7 @@ class Generator(Objects, Arrays):
 
     def program(self) -> Program:
         r = self.rng
+        self.define_surroundings()
         self.definitions()
         for i in range(r.choice((0, 0, 1, 2))):
             self.function(f"g{i}", [self.kind() for _ in range(r.randint(1, 2))], r.randint(0, 2))

@@ -108,6 +108,16 @@ def test_containers_are_arguments():
         assert any(isinstance(a, (list, tuple, dict)) for a in arguments.build(program.arguments[0], True))
 
 
+AROUND = (r"\bE\d+\.[ABC]\b.* [-+*<]|\bE\d+\.[ABC]\.value", r"@functools\.wraps", r"= u\d+\(|\(u\d+\(", r"\[P\d+\[", r"axis=P\d+\[", r"\bT\d+\[P\d+")
+
+
+@pytest.mark.slow
+def test_what_stands_around_programs():
+    """Members of Enums, wrappers of other signatures, captured lists whose elements are indices and axes."""
+    sources = [generate.program(1, number).source for number in range(120)]
+    assert [pattern for pattern in AROUND if not any(re.search(pattern, source) for source in sources)] == []
+
+
 def test_a_program_is_stopped_though_it_catches_all():
     endless = Program("def f(n0):\n    while True:\n        try:\n            n0 = n0 + 1\n        except:\n            pass\n", [["2"]])
     assert examine(endless).endless
