@@ -76,6 +76,6 @@ class Surroundings:
             return None
         place = f"{r.choice(self.places)}[{r.randint(0, 1)}]"
         arrays = [n for n, v in self.env.items() if getattr(v, "ndim", 0) > 0]
-        choices = [f"{r.choice(self.tables)}[{place}]"]
+        choices = [f"{r.choice(self.tables)}[{place}].copy()"]  # what a call changes outside is there in the next
         choices += [f"np.{f}({n}, axis={place})" for n in arrays for f in ("cumsum", "flip", "sort", "sum")]
         return r.choice(choices)
