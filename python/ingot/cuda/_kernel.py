@@ -187,7 +187,7 @@ class Kernel(Inspected):
         number is below what it has to do."""
         return _ForAll(self, operator.index(ntasks), operator.index(tpb), stream, sharedmem)
 
-    def _function(self, device: Device | None, with_shared: bool) -> Function:
+    def _function(self, device: Device | None, with_shared: bool = False) -> Function:
         """What launches the kernel, on a device or where its arrays are, with dynamic shared memory or without; made at
         the first such launch."""
         if (made := self._functions.get((device, with_shared))) is not None:
