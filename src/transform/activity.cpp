@@ -148,6 +148,7 @@ void Activity::mark(NodeId value) {
 
 /// `copies`: numbers, too, are handed on as they are.
 void Activity::flow(NodeId from, NodeId to, bool copies) {
+  if (f_.op(from) == Op::none) return;  // one node may be where several variables begin
   if (is_shared(f_.type(from)) && is_shared(f_.type(to))) unite(from, to);
   else if (is_varied(from) && can_take(f_.type(from), f_.type(to))) mark(to);
   if (copies && is_number(from) && is_number(to)) unite_numbers(from, to);
@@ -224,7 +225,7 @@ void Activity::visit_outside(NodeId node) {
     for (const NodeId operand : f_.operands(node)) flow(operand, node);
   if (!f_.type(node).is_void())
     for (const NodeId result : f_.results_of(node)) all.push_back(result);
-  std::erase_if(all, [&](NodeId value) { return !is_shared(f_.type(value)); });
+  std::erase_if(all, [&](NodeId value) { return !is_shared(f_.type(value)) || f_.op(value) == Op::none; });
   if (all.empty()) return;
   for (const NodeId value : all) unite(all[0], value);
 }

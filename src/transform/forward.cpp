@@ -35,6 +35,7 @@ NodeId Forward::zeros_like(NodeId made) {
 
 NodeId Forward::some_tangent(NodeId old) {
   if (const NodeId known = tangent(old)) return known;
+  if (source_.op(old) == Op::none) return use(old);
   const Type type = source_.type(old);
   if (type.has_dtype()) return zeros_like(use(old));
   refuse(old);
@@ -102,7 +103,6 @@ void Forward::visit_shadow(NodeId id) {
   if (op == Op::keep || op == Op::kept) return visit_kept(id);
   if (op == Op::store || op == Op::write || op == Op::scatter || op == Op::copy) return visit_memory(id);
   if (!source_.type(id).is_void() && !source_.type(id).is(ir::TypeKind::Results) && has_own(id)) {
-    if (op == Op::none) return set_tangent(id, use(id));
     if (visit_linear(id)) return;
     refuse(id);
   }
@@ -168,7 +168,6 @@ bool Forward::visit_linear(NodeId id) {
 /// What has no tangent of its own may not be given what has one, but to look at its shape or compare it.
 void Forward::visit_other(NodeId id) {
   const Op op = source_.op(id);
-  if (op == Op::none && is_varied(id)) return set_tangent(id, use(id));
   const ir::OpInfo& card = ir::info(op);
   const bool looks = card.effects.pure() && !has_tangents(source_.type(id));
   if (looks || op == Op::check || op == Op::none) return;

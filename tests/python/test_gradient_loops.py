@@ -467,3 +467,25 @@ def test_arrays_that_overlap_in_one_variable():
     with pytest.raises(ingot.UnsupportedError, match="may overlap another"):
         ingot.jvp(f, (b, b), (np.ones(2), np.ones(2)))
     assert ingot.grad(f)(b.copy(), b.copy())[1] == 2.0
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_loops_beside_their_derivative(mode):
+    """What is not there before two loops is no memory that they have in common."""
+
+    def final(p, n):
+        s = np.eye(2)
+        for _ in range(n):
+            gain = np.linalg.solve(s + p[0], s)
+            s = s - gain * p[1]
+        return s.sum()
+
+    def beside(p, n):
+        return final(p, n), ingot.jvp(lambda q: final(q, n), (p,), (np.ones(2),))[1], ingot.jacfwd(lambda q: final(q, n))(p), ingot.grad(final)(p, n)
+
+    point, h = np.array([1.3, 0.2]), 1e-6
+    slopes = [(final(point + d, 3) - final(point - d, 3)) / (2 * h) for d in h * np.eye(2)]
+    value, slope, forward, reverse = ingot._function.Function(beside, mode=mode)(point, 3)
+    np.testing.assert_allclose(value, final(point, 3), rtol=1e-12)
+    np.testing.assert_allclose(slope, sum(slopes), rtol=1e-6)
+    np.testing.assert_allclose((forward, reverse), (slopes, slopes), rtol=1e-6)
