@@ -365,7 +365,8 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
       launch.grid[i] = extent_of(call->grid[i], kMost);
       launch.block[i] = extent_of(call->block[i], kMost);
     }
-    launch.shared_bytes = static_cast<uint32_t>(std::min(call->shared_bytes, kMost));  // no device has as much
+    launch.shared_bytes =
+        static_cast<uint32_t>(std::min(call->shared_bytes, kMost));  // no device has as much
     launch.cooperative = call->cooperative != 0;
     Device& device = device_of(context);
     const devices::Kernel& kernel = kernels().find(*context, *call);

@@ -219,6 +219,15 @@ def assigns_global(x):
     total = x
 
 
+WIDE: tuple = (1.0,)
+for _ in range(20):
+    WIDE = (WIDE, WIDE)
+
+
+def holds_much(x):
+    return x + len(WIDE)
+
+
 def imports(x):
     import sys  # noqa: F401
 

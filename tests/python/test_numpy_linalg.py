@@ -3,7 +3,7 @@
 import ingot
 import numpy as np
 import pytest
-from support import check, difference, outcome, with_each
+from support import MODES, check, difference, jitted, outcome, with_each
 
 GENERATOR = np.random.default_rng(0)
 SQUARE = GENERATOR.normal(size=(4, 4))
@@ -192,3 +192,13 @@ def test_conditions_of_matrices_without_an_inverse(p):
         expected, error = outcome(np.linalg.cond, (x, p))[:2]
         got, raised = outcome(f, (x,))[:2]
         assert type(raised) is type(error) and difference(got, expected, 1e-5) is None, (x, got, expected)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_dot_of_a_number(mode):
+    """A number and an array have a sum that begins at 0; two numbers have a product, whose zero has a sign."""
+    f = jitted(lambda x, y: (np.dot(x, y), np.dot(y, x)), mode)
+    for x in (np.zeros(2), np.array(0.0), np.float32(0), np.zeros(2, bool), np.array([0.0, 1j]), np.arange(3, dtype=np.int8), np.zeros((1, 2), np.float16)):
+        for y in (-300, -0.0, np.float32(-2), -1j, True):
+            for got, want in zip(f(x, y), (np.dot(x, y), np.dot(y, x))):
+                assert got.dtype == want.dtype and got.shape == want.shape and repr(got) == repr(want), (x, y)

@@ -221,16 +221,6 @@ SHAPES = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", MODES)
-def test_dot_of_a_number(mode):
-    """A number and an array have a sum that begins at 0; two numbers have a product, whose zero has a sign."""
-    f = jitted(lambda x, y: (np.dot(x, y), np.dot(y, x)), mode)
-    for x in (np.zeros(2), np.array(0.0), np.float32(0), np.zeros(2, bool), np.array([0.0, 1j]), np.arange(3, dtype=np.int8), np.zeros((1, 2), np.float16)):
-        for y in (-300, -0.0, np.float32(-2), -1j, True):
-            for got, want in zip(f(x, y), (np.dot(x, y), np.dot(y, x))):
-                assert got.dtype == want.dtype and got.shape == want.shape and repr(got) == repr(want), (x, y)
-
-
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("shapes", SHAPES, ids=str)
 def test_dot_is_numpys(shapes):
