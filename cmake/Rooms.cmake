@@ -23,7 +23,8 @@ function(ingot_room name)
 endfunction()
 
 # ingot_thread_memory(TARGET...): variables of each thread stand in the memory that it is made with, also in a library that is
-# loaded later. Else the first access by each thread asks for memory, and ends the process where there is none.
+# loaded later. Else the first access by each thread asks for memory, and ends the process where there is none. There is little
+# of it for all libraries of a process (test_package has a limit); ahead-of-time libraries, of which there may be many, take none.
 function(ingot_thread_memory)
   foreach(target IN LISTS ARGN)
     target_compile_options(${target} PRIVATE -ftls-model=initial-exec)

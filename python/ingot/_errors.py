@@ -80,8 +80,8 @@ def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: lis
     """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
     reason, operands = with_articles(shown_names(reason)), [shown_names(operand) for operand in operands]
     told = reason, advice
-    if any(site[0].startswith(_OWN_FILES) for site in sites[:1]):  # the function that is compiled is Ingot's
-        sites, operands = tuple(site for site in sites if not site[0].startswith(_OWN_FILES)), []
+    if any(_is_own(site[0]) for site in sites[:1]):  # the function that is compiled is Ingot's
+        sites, operands = tuple(site for site in sites if not _is_own(site[0])), []
     file, line, column, end_column, function = sites[0] if sites else ("", 0, 0, 0, "")
     parts = [f"{reason} is not supported"]
     if line:
@@ -106,12 +106,18 @@ _OWN = re.compile(r"`@(\w+)(?:[.@:]\w+)*`")
 _SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
 _ARTICLE = re.compile(r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)")
 _OWN_FILES = os.path.dirname(__file__) + os.sep
+_TOUR = os.path.join(_OWN_FILES, "tour", "")
 _OWN_NAMES = {"it": "what is walked", "items": "what is walked", "item": "an element", "result": "the result", "value": "an element"}
 
 
 def shown_names(text: str) -> str:
     """A text in which the evaluator's own names are said in words, and names of inner scopes are as they were written."""
     return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
+
+
+def _is_own(file: str) -> bool:
+    """Whether a place in a file is none of the user's; programs of the tour are users' programs."""
+    return file.startswith(_OWN_FILES) and not file.startswith(_TOUR)
 
 
 def with_articles(text: str) -> str:

@@ -1,32 +1,61 @@
 #include "devices/thread_streams.h"
 
+#include <pthread.h>
+
 #include <array>
+#include <memory>
+#include <new>
+#include <optional>
 
 namespace ingot::devices {
 
 namespace {
 
-/// By device: nothing that has to be destroyed at a thread's end. All that the extension has for each thread
-/// stands in memory that threads are made with, of which there is little.
 struct ThreadStream {
   const Device* device;
   Stream* stream;
 };
-constexpr size_t kMostDevices = 24;
-thread_local constinit std::array<ThreadStream, kMostDevices> thread_streams{};
+constexpr size_t kMostDevices = 64;
+using ThreadStreams = std::array<ThreadStream, kMostDevices>;
+
+/// Where a thread finds its own. Not a `thread_local`, whose memory libraries that are loaded later have
+/// little of.
+std::optional<pthread_key_t> key() noexcept {
+  static const std::optional<pthread_key_t> made = []() -> std::optional<pthread_key_t> {
+    pthread_key_t number{};
+    const auto forget = [](void* of_thread) { delete static_cast<ThreadStreams*>(of_thread); };
+    if (pthread_key_create(&number, forget) != 0) return std::nullopt;
+    return number;
+  }();
+  return made;
+}
+
+/// Null: the thread has set none.
+ThreadStreams* streams_of_thread() noexcept {
+  return key() ? static_cast<ThreadStreams*>(pthread_getspecific(*key())) : nullptr;
+}
 
 }  // namespace
 
 Stream* stream_of_thread(const Device& device) noexcept {
-  for (const ThreadStream& set : thread_streams) {
+  const ThreadStreams* const all = streams_of_thread();
+  if (all == nullptr) return nullptr;
+  for (const ThreadStream& set : *all) {
     if (set.device == &device) return set.stream;
     if (set.device == nullptr) break;
   }
   return nullptr;
 }
 
-bool set_stream_of_thread(const Device& device, Stream* stream) noexcept {
-  for (ThreadStream& place : thread_streams) {
+bool set_stream_of_thread(const Device& device, Stream* stream) {
+  ThreadStreams* all = streams_of_thread();
+  if (all == nullptr) {
+    if (stream == nullptr) return true;
+    auto made = std::make_unique<ThreadStreams>();
+    if (!key() || pthread_setspecific(*key(), made.get()) != 0) throw std::bad_alloc();
+    all = made.release();
+  }
+  for (ThreadStream& place : *all) {
     if (place.device != &device && place.device != nullptr) continue;
     place = {&device, stream};
     return true;
@@ -35,7 +64,9 @@ bool set_stream_of_thread(const Device& device, Stream* stream) noexcept {
 }
 
 void forget_stream_of_thread(const Stream& stream) noexcept {
-  for (ThreadStream& place : thread_streams)
+  ThreadStreams* const all = streams_of_thread();
+  if (all == nullptr) return;
+  for (ThreadStream& place : *all)
     if (place.stream == &stream) place.stream = nullptr;
 }
 

@@ -407,7 +407,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("text, message", REFUSED, ids=["named tuple", "name", "text"])
 def test_refusals(tmp_path, text, message, capsys):
-    file = tmp_path / "refused.py"
+    file = tmp_path / "stand.py"
     file.write_text(f"import collections\nimport ingot\n{text}\n")
     assert main(["build", str(file), "--kind", "extension", "-o", str(tmp_path / "out")]) == 1
     assert message in capsys.readouterr().err and not (tmp_path / "out").exists()

@@ -73,7 +73,7 @@ TWICE = ("numbers", "equal shapes", "several out of several", "dataclass")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_derivatives_nest_as_in_jax(name):
     make, arguments, argnums = FUNCTIONS[name]
     for kind in KINDS if name in TWICE else KINDS[:2]:
@@ -379,7 +379,7 @@ TIES = {
 
 
 @pytest.mark.parametrize("name", TIES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_points_without_a_derivative(name):
     make, points = TIES[name]
     every = tuple(range(len(points[0])))

@@ -131,6 +131,7 @@ def test_strips_of_turns_carry_on():
         as_on_the_host(f, x, k, n)
 
 
+@pytest.mark.slow
 def test_more_values_than_a_launch_takes():
     def sums(n):
         names = [f"a{i}" for i in range(n)]

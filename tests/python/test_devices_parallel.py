@@ -329,6 +329,7 @@ def test_histograms_of_few_and_many_bins(device):
     as_on_the_host(device, count, i, 2049)
 
 
+@pytest.mark.sampled(2)
 def test_loops_that_check_indices(device):
     def add(x, i, out):
         for k in range(x.shape[0]):
@@ -396,7 +397,7 @@ def test_stores_at_shared_places(device):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64"])
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(8)
 def test_sorts(device, dtype):
     places = ingot.jit(lambda a: np.argsort(a, axis=1, kind="stable"))
     values = ingot.jit(lambda a: (np.sort(a, kind="stable"), np.sort(a.T, axis=0, kind="stable")))
@@ -428,7 +429,7 @@ def test_what_sorts(device):
 
 
 @pytest.mark.parametrize("dtype", SOME)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_selections(device, dtype):
     selected = ingot.jit(lambda a, m: (a[m], a[~m], np.nonzero(a)[0]))
     for length in (0, 100, 5000):

@@ -84,7 +84,7 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize("share", [pytest.param(SHARE, id="some"), pytest.param(1, id="all", marks=SLOW)])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_programs_of_the_tour_without_one_block(program, share):
     fail_everywhere(runs_of(program, program.compiled(program.plain)), share)
 
@@ -109,7 +109,7 @@ def in_threads(a, n):
     return b
 
 
-@pytest.mark.parametrize(("function", "turns"), [(temporaries, 4), (in_threads, 64)])
+@pytest.mark.parametrize(("function", "turns"), [pytest.param(temporaries, 4, marks=SLOW), (in_threads, 64)])
 def test_functions_without_one_block(function, turns):
     compiled, a = ingot.jit(function), np.arange(300.0)
     assert fail_everywhere(lambda: outcome(compiled, (a, turns)), 1 if function is temporaries else 9) > 3

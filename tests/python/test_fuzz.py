@@ -219,11 +219,11 @@ def test_a_refusal_is_counted_with_its_reason():
 
 def test_derivatives_of_random_programs():
     checks: collections.Counter = collections.Counter()
-    for number in range(5):
+    for number in range(3):
         verdict = derivatives.examine(smooth.program(1, number), number)
         assert verdict.difference is None, (number, verdict.difference)
         checks.update(verdict.checks)
-    assert checks["transpose"] > 4 and checks["differences"] > 2
+    assert checks["transpose"] > 2 and checks["differences"] > 1
 
 
 @pytest.mark.slow

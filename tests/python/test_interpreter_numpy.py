@@ -494,7 +494,7 @@ def hostile_lines(rng, n):
     return lines[int(rng.integers(len(lines)))]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize("seed", range(40))
 def test_hostile_numbers_never_crash(seed):
     """Each run ends in results, an exception or a fault; ir_cli goes on."""

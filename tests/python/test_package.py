@@ -4,6 +4,7 @@ import ast
 import importlib
 import json
 import os
+import struct
 import subprocess
 import sys
 import threading
@@ -43,6 +44,8 @@ f(numpy.ones(3))
 step()
 print(json.dumps(steps))
 """
+PT_TLS = 7
+"""The segment of an ELF file that each thread has a copy of."""
 CEILINGS = tomllib.loads(Path(__file__).resolve().parents[2].joinpath("tools", "ceilings.toml").read_text())
 
 
@@ -262,3 +265,13 @@ def test_memory_does_not_grow_with_calls():
     for _ in range(200):
         work(x)
     assert resident() - before < 20 << 20
+
+
+def test_threads_are_asked_for_little_memory():
+    """All libraries of a process share some 1.6 KB that threads have for those loaded after its start."""
+    for module in ("_ingot", "_core"):
+        (path,) = Path(ingot.__file__).parent.glob(f"{module}.*.so")
+        binary = path.read_bytes()
+        start, size, count = struct.unpack_from("<Q", binary, 32)[0], *struct.unpack_from("<HH", binary, 54)
+        segments = [struct.unpack_from("<I36xQ", binary, start + i * size) for i in range(count)]
+        assert sum(length for kind, length in segments if kind == PT_TLS) <= 192

@@ -18,10 +18,10 @@ SAMPLE = "add bitwise_xor logical_or std cumsum ediff1d roll stack"
 
 
 def test_a_sample_of_calls_is_the_same() -> None:
-    command = [sys.executable, ROOT / "tools/probe_numpy.py", "--calls", "2", "--seed", "5", "--functions", *SAMPLE.split()]
+    command = [sys.executable, ROOT / "tools/probe_numpy.py", "--calls", "1", "--seed", "5", "--functions", *SAMPLE.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=os.environ)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{2 * len(SAMPLE.split())} calls of {len(SAMPLE.split())} functions" in done.stdout
+    assert f"{len(SAMPLE.split())} calls of {len(SAMPLE.split())} functions" in done.stdout
 
 
 def test_every_function_can_be_called() -> None:

@@ -176,7 +176,7 @@ def positive(x):
 def test_what_compiled_code_refuses():
     with pytest.raises(ingot.UnsupportedError, match="a list of unknown length in `ingot.tree`"):
         jitted(positive)(np.arange(3.0))
-    with pytest.raises(ingot.UnsupportedError, match="of type collections.OrderedDict"):
+    with pytest.raises(ingot.UnsupportedError, match="a collections.OrderedDict,"):
         jitted(doubled)(OrderedDict(a=1))
 
 
