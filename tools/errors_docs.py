@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
+from unittest import mock
 
 import ingot
 
@@ -191,8 +192,8 @@ def message_of(function: object, arguments: tuple) -> str | None:
     """The message of the refusal of a call; None: it is not refused."""
     try:
         if isinstance(function, ingot.cuda.Kernel):
-            os.environ["INGOT_KERNELS"] = "interpreted"
-            function[1, 4](*arguments)
+            with mock.patch.dict(os.environ, {"INGOT_KERNELS": "interpreted"}):
+                function[1, 4](*arguments)
         else:
             ingot.jit(function)(*arguments)
     except ingot.UnsupportedError as error:
