@@ -142,7 +142,7 @@ def dtype_text(dtype: Any) -> str:
 
 def place_text(file: str, line: int) -> str:
     """A line of a file for messages; of a notebook's cell as IPython's tracebacks say it: `Cell In[3], line 2`."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
     return f"{file}:{line}" if name is None else f"{' '.join(name)}, line {line}"
 

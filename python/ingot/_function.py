@@ -669,7 +669,7 @@ def _restored(
 ) -> Function:
     """A function that has been pickled, with the source that it had."""
     function.__ingot_source__ = source
-    made = Function(function, signatures, mode, relaxed, static, device)
+    made: Function = Function(function, signatures, mode, relaxed, static, device)
     made._is_stored, made._tier = is_stored, tier
     return made
 
@@ -722,7 +722,7 @@ def _form_of(dtype: np.dtype) -> Any:
         return dtype.shape, _form_of(dtype.base)
     if dtype.names is None:
         return dtype.char
-    fields = dtype.fields or {}
+    fields: Any = dtype.fields or {}
     parts = tuple([(name, *fields[name][1:], _form_of(fields[name][0])) for name in dtype.names])
     return dtype.type, dtype.isalignedstruct, dtype.itemsize, parts
 

@@ -133,7 +133,7 @@ def jit(
         if is_disabled():
             return own
         updated_by_autoreload()
-        made = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
+        made: Function = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         if isinstance(f, Function) and f._shown:
             transformed(made, f.__wrapped__)  # type: ignore[attr-defined]
             made._shown = f._shown

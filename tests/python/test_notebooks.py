@@ -91,6 +91,14 @@ def test_one_cell(kernel):
 
 
 def test_many_cells(kernel):
+    kernel.run(
+        """
+        class Scale:
+            def __init__(self, k): self.__k = np.float64(k)
+            def scaled(self, x): return np.floor(x) * self.__k
+        """
+    )
+    kernel.run("scale = Scale(3)")
     kernel.run("def part(x): return np.sin(x) * 2")
     kernel.run("def decorated(**options): return lambda f: f")
     kernel.run(
@@ -98,7 +106,7 @@ def test_many_cells(kernel):
         @decorated(a=1)
         @ingot.jit
         def whole(x):
-            return [part(v) + b.scaled(1.5) for v in x]
+            return [part(v) + scale.scaled(1.5) for v in x]
         """
     )
     assert kernel.run("whole(np.zeros(2))") == "[np.float64(3.0), np.float64(3.0)]"

@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -52,3 +53,12 @@ def test_what_is_above_its_ceiling_fails(monkeypatch, capsys):
     report = quick.Report()
     quick.compare(report)
     assert report.failed == ["modules"] and "call 1000 of" in capsys.readouterr().out
+
+
+def test_precompiled_headers_are_made_anew(tmp_path):
+    """ccache would look for what the old one became."""
+    for options, is_kept in ((["-x", "c++-header"], False), (["-c"], True)):
+        output = tmp_path / "made"
+        output.touch()
+        done = subprocess.run([ROOT / "cmake" / "ccache.sh", "echo", "c++", *options, "-o", output], capture_output=True, text=True, check=True)
+        assert output.exists() == is_kept and done.stdout.startswith("c++ -")
