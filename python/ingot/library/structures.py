@@ -311,23 +311,28 @@ def leaves_beside(tree: Any, other: Any) -> tuple:
 
 def filled(tree: Any, leaves: tuple) -> Any:
     """A structure as `tree` with other leaves."""
+    return _filled(tree, leaves)[0]
+
+
+def _filled(tree: Any, leaves: tuple) -> tuple:
+    """The structure, and the leaves that are left."""
     if tree is None:
-        return None
+        return None, leaves
     if not is_structure(tree):
-        return leaves[0]
+        return leaves[0], leaves[1:]
     if isinstance(tree, dict):
-        keys = tuple(tree)
-        values = filled(tuple(tree[key] for key in keys), leaves)
-        return {key: value for key, value in zip(keys, values)}
-    members = tuple(tree) if isinstance(tree, (tuple, list)) else members_of(tree)
+        members = tuple([tree[key] for key in tree])
+    else:
+        members = tuple(tree) if isinstance(tree, (tuple, list)) else members_of(tree)
     parts: tuple = ()
-    for part in members:
-        count = len(leaves_of(part))
-        parts = (*parts, filled(part, leaves[:count]))
-        leaves = leaves[count:]
+    for member in members:
+        part, leaves = _filled(member, leaves)
+        parts = (*parts, part)
+    if isinstance(tree, dict):
+        return {key: part for key, part in zip(tree, parts)}, leaves
     if isinstance(tree, list):
-        return list(parts)
-    return like(tree, parts) if isinstance(tree, tuple) else with_members(tree, parts)
+        return list(parts), leaves
+    return (like(tree, parts) if isinstance(tree, tuple) else with_members(tree, parts)), leaves
 
 
 def joined(parts: tuple) -> tuple:
