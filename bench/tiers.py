@@ -162,7 +162,7 @@ def _first(function: Callable, arguments: Callable[[bool], tuple], tier: str) ->
 
 
 def _runs(calls: dict[str, Callable], arguments: Callable[[], tuple]) -> dict[str, float]:
-    """The least of the processor's seconds that a call of each takes, by turns."""
+    """The least of the processor's seconds that a call of each takes, run alternately."""
     for call in calls.values():
         call(*arguments())
     least = dict.fromkeys(calls, math.inf)

@@ -7,6 +7,7 @@ import builtins
 import collections
 import datetime
 import decimal
+import functools
 import io
 import sys
 import types
@@ -43,6 +44,7 @@ _OF_FUNCTIONS = {
     "help": "call it outside of the function",
 }
 _OF_OBJECTS: tuple[tuple[Any, str], ...] = (
+    (functools._lru_cache_wrapper, "use what it wraps, its `__wrapped__`"),
     ((set, frozenset), "use a tuple or a list of its elements"),
     (range, "write the range in the function"),
     ((collections.deque, array.array, bytearray, memoryview, np.ndarray), "use np.array(...) of it"),
@@ -86,13 +88,7 @@ def of_call(function: Any) -> tuple[str, str]:
 
 def of_type(kind: type) -> str:
     """What to use instead of objects of a type; empty: that is not known."""
-    if kind.__name__ == "_lru_cache_wrapper":
-        return "use what it wraps, its `__wrapped__`"
     return next((advice for classes, advice in _OF_OBJECTS if issubclass(kind, classes)), "")
-
-
-def with_article(name: str) -> str:
-    return f"{'an' if name[:1] in 'aeioAEIO' else 'a'} {name}"
 
 
 def of_outside(name: str, value: Any) -> tuple[str, str]:
@@ -101,7 +97,7 @@ def of_outside(name: str, value: Any) -> tuple[str, str]:
         known, advice = of_call(value)
         return f"`{known}`, a function that Ingot does not know,", advice
     advice = of_type(type(value)) or "use it outside of the function, or in a function of `ingot.host`"
-    return f"`{name}`, {with_article(type(value).__name__)} from outside the function,", advice
+    return f"`{name}`, a {type(value).__name__} from outside the function,", advice
 
 
 def of_import(names: tuple[str, ...]) -> str:

@@ -57,7 +57,7 @@ def part(description: tuple, ndim: int) -> tuple | None:
 
 def words(description: tuple) -> str:
     """How a message names it: `an array of dtype object`."""
-    from ._advice import name_of, with_article
+    from ._advice import name_of
     from ._errors import dtype_text
 
     _, kind, dtype, ndim, _ = description
@@ -68,7 +68,7 @@ def words(description: tuple) -> str:
     if kind in (tuple, slice) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:
-        return with_article(name_of(kind))
+        return f"a {name_of(kind)}"
     if ndim > 16:
         return f"an array of {ndim} axes"
     swapped = "" if dtype.isnative else "byte-swapped "

@@ -311,6 +311,16 @@ def test_stored_code_is_called_in_any_state(tmp_path, tiers):
         assert run(tmp_path / "cache", STORED, first, cwd=tmp_path, INGOT_TIERS=tiers) == ["the cache", [up, nearest]]
 
 
+def test_stored_code_that_would_be_another_now_has_none_for_other_states(tmp_path):
+    source = "import ingot, numpy as np\n@ingot.jit\ndef f(x): return np.exp(x) * x / 3\n"
+    (tmp_path / "module.py").write_text(source)
+    run(tmp_path / "cache", STORED, "up", cwd=tmp_path)
+    changed = "from ingot._specialisation import Loaded\nLoaded.is_as_lowered = lambda self: False\n"
+    caught = "libm.fesetround(0x800)\ntry: f(x)\nexcept RuntimeError as error: print(json.dumps(str(error)))\nelse: print(0)\n"
+    found = run(tmp_path / "cache", changed + STORED.partition("libm.fesetround(0x800)")[0] + caught, "nearest", cwd=tmp_path)
+    assert found == "the stored code is for another floating-point state, and what it was made of has changed"
+
+
 TRAPS = """
 import ctypes, math, sys
 import numpy as np, ingot

@@ -2,13 +2,11 @@
 
 import ast
 import importlib
-import json
 import os
 import struct
 import subprocess
 import sys
 import threading
-import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -28,38 +26,8 @@ def write(tmp_path, text: str) -> str:
     return str(file)
 
 
-LOADED = """
-import json, sys
-import numpy
-before, steps = set(sys.modules), []
-def step():
-    steps.append(sorted(set(sys.modules) - before))
-    before.update(sys.modules)
-import ingot
-step()
-@ingot.jit
-def f(x): return x + 1
-step()
-f(numpy.ones(3))
-step()
-print(json.dumps(steps))
-"""
 PT_TLS = 7
 """The segment of an ELF file that each thread has a copy of."""
-CEILINGS = tomllib.loads(Path(__file__).resolve().parents[2].joinpath("tools", "ceilings.toml").read_text())
-
-
-def test_what_is_imported_when(tmp_path):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("INGOT_")}
-    done = run(LOADED, env=environment | {"XDG_CACHE_HOME": str(tmp_path)})
-    imported, decorated, called = json.loads(done.stdout)
-    assert imported == ["ingot"]
-    assert "ingot._ingot" in decorated and len(decorated) <= CEILINGS["modules"]["decorate"]
-    for module in ("_array", "_cache", "_core", "_decompile", "_derivatives", "_source", "_specialisation", "_vectorize", "cuda", "library"):
-        assert f"ingot.{module}" not in decorated
-    assert len(called) <= CEILINGS["modules"]["call"]
-    for module in ("_derivatives", "_explanation", "_graph", "_vectorize", "cuda", "lax", "random", "tree"):
-        assert f"ingot.{module}" not in called
 
 
 def test_names_of_the_package_are_found_when_they_are_asked_for():

@@ -2,6 +2,7 @@
 
 import importlib.machinery
 import importlib.util
+import os
 import subprocess
 import tomllib
 from pathlib import Path
@@ -12,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 loader = importlib.machinery.SourceFileLoader("quick", str(ROOT / "tools" / "quick"))
 quick = importlib.util.module_from_spec(importlib.util.spec_from_loader("quick", loader))
 loader.exec_module(quick)
+CEILINGS = tomllib.loads(quick.CEILINGS.read_text())
 
 
 def test_every_component_is_there_and_every_room_a_component():
@@ -43,13 +45,11 @@ def test_tests_of_several_components_come_by_turns():
 
 
 def test_sources_that_include_llvm():
-    ceiling = tomllib.loads((ROOT / "tools" / "ceilings.toml").read_text())["sources"]["include_llvm"]
-    assert 0 < quick.llvm_sources() <= ceiling
+    assert 0 < quick.llvm_sources() <= CEILINGS["sources"]["include_llvm"]
 
 
 def test_what_is_above_its_ceiling_fails(monkeypatch, capsys):
-    ceilings = tomllib.loads((ROOT / "tools" / "ceilings.toml").read_text())
-    monkeypatch.setattr(quick, "figures", lambda: {**ceilings, "modules": ceilings["modules"] | {"call": 1000}})
+    monkeypatch.setattr(quick, "figures", lambda: {**CEILINGS, "modules": CEILINGS["modules"] | {"call": 1000}})
     report = quick.Report()
     quick.compare(report)
     assert report.failed == ["modules"] and "call 1000 of" in capsys.readouterr().out
@@ -62,3 +62,15 @@ def test_precompiled_headers_are_made_anew(tmp_path):
         output.touch()
         done = subprocess.run([ROOT / "cmake" / "ccache.sh", "echo", "c++", *options, "-o", output], capture_output=True, text=True, check=True)
         assert output.exists() == is_kept and done.stdout.startswith("c++ -")
+
+
+def test_what_is_imported_when(tmp_path):
+    """What the ceilings count: the core and what few programs use are loaded when they are asked for."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("INGOT_")}
+    loaded = quick.loaded_modules(environment | {"XDG_CACHE_HOME": str(tmp_path)})
+    assert loaded["import"] == ["ingot"] and "ingot._ingot" in loaded["decorate"]
+    assert all(len(loaded[name]) <= most for name, most in CEILINGS["modules"].items())
+    for module in ("_array", "_cache", "_core", "_decompile", "_derivatives", "_source", "_specialisation", "_vectorize", "cuda", "library"):
+        assert f"ingot.{module}" not in loaded["decorate"]
+    for module in ("_derivatives", "_explanation", "_graph", "_vectorize", "cuda", "lax", "random", "tree"):
+        assert f"ingot.{module}" not in loaded["call"]
