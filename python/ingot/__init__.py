@@ -7,7 +7,7 @@ import time as _time
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cuda, lax, numpy, random, tree
+    from . import cuda, lax, numpy, random, tree, types
     from ._array import Array, device_put, from_dlpack
     from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
     from ._derivatives import (
@@ -41,13 +41,16 @@ if TYPE_CHECKING:
     from ._graph import Graph, graph
     from ._guvectorize import guvectorize
     from ._host import host
-    from ._jit import jit
+    from ._jit import jit, njit
     from ._lazy import lazy
     from ._memory import memory, set_kept_memory_limit
     from ._profile import profile
     from ._threads import get_num_threads, set_num_threads
-    from ._types import (
+    from ._vectorize import vectorize
+    from .library.registry import implements
+    from .types import (
         bool_,
+        boolean,
         complex64,
         complex128,
         float16,
@@ -57,14 +60,14 @@ if TYPE_CHECKING:
         int16,
         int32,
         int64,
+        intp,
         uint8,
         uint16,
         uint32,
         uint64,
+        uintp,
         void,
     )
-    from ._vectorize import vectorize
-    from .library.registry import implements
 
 __version__ = "0.1.0"
 
@@ -78,18 +81,18 @@ _MODULES = {
     "_graph": "Graph graph",
     "_guvectorize": "guvectorize",
     "_host": "host",
-    "_jit": "jit",
+    "_jit": "jit njit",
     "_lazy": "lazy",
     "_memory": "memory set_kept_memory_limit",
     "_profile": "profile",
     "_threads": "get_num_threads set_num_threads",
-    "_types": "bool_ complex64 complex128 float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 void",
     "_vectorize": "vectorize",
     "library.registry": "implements",
+    "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
 }
 """Where names are defined: each module is loaded when a name of it is first asked for."""
 _PLACES = {name: module for module, names in _MODULES.items() for name in names.split()}
-_SUBMODULES = ("cuda", "lax", "numpy", "random", "tree")
+_SUBMODULES = ("cuda", "lax", "numpy", "random", "tree", "types")
 
 
 def _wait_for_imports() -> None:
@@ -154,6 +157,7 @@ __all__ = [
     "all_gather",
     "axis_index",
     "bool_",
+    "boolean",
     "check_grads",
     "checkpoint",
     "complex64",
@@ -182,6 +186,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "intp",
     "jacfwd",
     "jacrev",
     "jit",
@@ -190,6 +195,7 @@ __all__ = [
     "lazy",
     "linearize",
     "memory",
+    "njit",
     "pmap",
     "pmax",
     "pmean",
@@ -206,10 +212,12 @@ __all__ = [
     "set_num_threads",
     "stop_gradient",
     "tree",
+    "types",
     "uint8",
     "uint16",
     "uint32",
     "uint64",
+    "uintp",
     "value_and_grad",
     "vectorize",
     "vjp",

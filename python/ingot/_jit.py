@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ParamSpec, Protocol, TypeVar, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from ._environment import is_disabled
 from ._devices import Device, checked
@@ -50,8 +50,14 @@ def jit(
     device: str | Device | None = None,
     cache: bool = True,
     tier: str = "auto",
-    nopython: bool = True,
     parallel: bool = True,
+    nopython: bool = True,
+    nogil: bool = False,
+    boundscheck: bool | None = None,
+    error_model: Literal["python", "numpy"] = "python",
+    inline: str | Callable[..., Any] = "never",
+    forceinline: bool = False,
+    locals: Mapping[str, Any] | None = None,
 ) -> Function[P, R_co]: ...
 @overload
 def jit(
@@ -65,8 +71,14 @@ def jit(
     device: str | Device | None = None,
     cache: bool = True,
     tier: str = "auto",
-    nopython: bool = True,
     parallel: bool = True,
+    nopython: bool = True,
+    nogil: bool = False,
+    boundscheck: bool | None = None,
+    error_model: Literal["python", "numpy"] = "python",
+    inline: str | Callable[..., Any] = "never",
+    forceinline: bool = False,
+    locals: Mapping[str, Any] | None = None,
 ) -> Decorator: ...
 @checked_keywords
 def jit(
@@ -80,8 +92,14 @@ def jit(
     device: str | Device | None = None,
     cache: bool = True,
     tier: str = "auto",
-    nopython: bool = True,
     parallel: bool = True,
+    nopython: bool = True,
+    nogil: bool = False,
+    boundscheck: bool | None = None,
+    error_model: Literal["python", "numpy"] = "python",
+    inline: str | Callable[..., Any] = "never",
+    forceinline: bool = False,
+    locals: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
 
@@ -106,8 +124,9 @@ def jit(
     `tier` says which code calls run: quick code, which takes little time to make; full code; or quick code at first and full
     code later, made beside what the program does ("auto", docs/tiers.md). All have the same values. ValueError: it is none of these.
 
-    `nopython` and `parallel` are there for programs written for Numba, and change nothing: all code is compiled, and threads share
-    loops that are long enough.
+    `parallel`, `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs
+    written for Numba, and change nothing: all code is compiled, threads share loops that are long enough, long calls let go of the
+    GIL, indices are always checked, and divisions by zero and the types of variables are Python's and NumPy's. `njit` is `jit`.
 
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
@@ -120,7 +139,7 @@ def jit(
         if is_no_signature(function):
             raise not_a_function("jit", function)
         signatures = function
-    parsed = parse_signatures(signatures) if signatures is not None else None
+    parsed = parse_signatures(signatures, nested=True) if signatures is not None else None
     if parsed is not None and (static_argnums is not None or static_argnames is not None):
         raise TypeError("static arguments of a function with signatures: the types of these say nothing of values")
 
@@ -143,3 +162,6 @@ def jit(
         return made
 
     return decorate(function) if is_function else decorate
+
+
+njit = jit

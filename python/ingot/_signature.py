@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import operator
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -63,7 +64,17 @@ class Type(NamedTuple):
             return Type(self.dtype, len(parts), layout)
         raise TypeError(f"an array type is written {self.dtype}[:, :]")
 
-    def __call__(self, *parameters: Type) -> Signature:
+    @overload
+    def __call__(self, *parameters: Type | Tuple | Optional | Pointer) -> Signature: ...
+    @overload
+    def __call__(self, value: Any, /) -> Any: ...
+    def __call__(self, *parameters: Any) -> Any:
+        """The signature of a function of these types; or a number, converted as NumPy's class of that name does it."""
+        if len(parameters) == 1 and self.ndim is None and not isinstance(parameters[0], TYPES):
+            return np.dtype(self.dtype).type(parameters[0])
+        for parameter in parameters:
+            if not isinstance(parameter, TYPES):
+                raise TypeError(f"a signature is made of types, not of {parameter!r}")
         return Signature(self, parameters)
 
     def __str__(self) -> str:
@@ -95,6 +106,55 @@ class Type(NamedTuple):
         return target(value)
 
 
+class Tuple(NamedTuple):
+    """A tuple of so many parts, each of a type: `Tuple((float64, int64))`."""
+
+    parts: tuple[Any, ...]
+
+    @property
+    def layout(self) -> str:
+        """`A` where none of its arrays has another one."""
+        return next((part.layout for part in self.parts if part.layout != "A"), "A")
+
+    def __str__(self) -> str:
+        if len(self.parts) > 1 and len(set(self.parts)) == 1:
+            return f"UniTuple({self.parts[0]}, {len(self.parts)})"
+        return f"Tuple(({', '.join(map(str, self.parts))}{',' * (len(self.parts) == 1)}))"
+
+    def __call__(self, *parameters: Any) -> Signature:
+        return Signature(self, parameters)
+
+    def convert(self, value: Any) -> Any:
+        """The tuple with its parts converted; NotImplemented where it is none of this type."""
+        if type(value) is not tuple or len(value) != len(self.parts):
+            return NotImplemented
+        parts = tuple(part.convert(each) for part, each in zip(self.parts, value))
+        if any(part is NotImplemented for part in parts):
+            return NotImplemented
+        return value if all(map(operator.is_, parts, value)) else parts
+
+
+class Optional(NamedTuple):
+    """A type, or None: `optional(float64)`."""
+
+    of: Any
+
+    @property
+    def layout(self) -> str:
+        """That of the type."""
+        return self.of.layout
+
+    def __str__(self) -> str:
+        return f"optional({self.of})"
+
+    def __call__(self, *parameters: Any) -> Signature:
+        return Signature(self, parameters)
+
+    def convert(self, value: Any) -> Any:
+        """None, or the value as one of the type."""
+        return None if value is None else self.of.convert(value)
+
+
 class Pointer(NamedTuple):
     """An address of elements, as functions that are linked with kernels take it: `CPointer(float32)`."""
 
@@ -116,10 +176,24 @@ def CPointer(of: Type) -> Pointer:  # noqa: N802
     return Pointer(of.dtype)
 
 
+TYPES = (Type, Tuple, Optional, Pointer)
+
+
+def scalar_class(type_: Any) -> type | None:
+    """NumPy's class of the numbers of a type, one of Ingot's or of Numba's; None: it has none."""
+    if isinstance(type_, Type):
+        return np.dtype(type_.dtype).type if type_.ndim is None else None
+    try:
+        dtype = np.dtype(str(type_))
+    except TypeError:
+        return None
+    return dtype.type if dtype in DTYPES else None
+
+
 class Signature(NamedTuple):
     """Parameter types, and the result type where it was written."""
 
-    result: Type | None
+    result: Any
     parameters: tuple[Any, ...]
 
     def __str__(self) -> str:
@@ -133,6 +207,31 @@ class Signature(NamedTuple):
         return None if any(c is NotImplemented for c in converted) else converted
 
 
+_MODULES = ("types", "numba", "nb", "ingot")
+"""What types may be written as attributes of."""
+
+
+def _nested(call: ast.Call, text: str) -> Any:
+    """A tuple, or a type or None; None: the call makes none of these."""
+    import ast
+
+    match call:
+        case ast.Call(ast.Name("Tuple") | ast.Attribute(_, "Tuple"), [ast.Tuple(parts) | ast.List(parts)]):
+            return Tuple(tuple(_part_of(part, text) for part in parts))
+        case ast.Call(ast.Name("UniTuple") | ast.Attribute(_, "UniTuple"), [part, ast.Constant(int(count))]):
+            return Tuple((_part_of(part, text),) * count)
+        case ast.Call(ast.Name("optional" | "Optional") | ast.Attribute(_, "optional" | "Optional"), [part]):
+            return Optional(_part_of(part, text))
+    return None
+
+
+def _part_of(node: ast.expr, text: str) -> Any:
+    part = _type_of(node, text)
+    if part is None or isinstance(part, Pointer):
+        raise TypeError(f"cannot read the signature {text!r}")
+    return part
+
+
 def _type_of(node: ast.expr, text: str) -> Any:
     import ast
 
@@ -140,6 +239,10 @@ def _type_of(node: ast.expr, text: str) -> Any:
         return CPointer(_type_of(node.args[0], text))
     if isinstance(node, ast.Constant) and node.value is None:
         return None
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in _MODULES:
+        node = ast.Name(node.attr)
+    if isinstance(node, ast.Call) and not node.keywords and (made := _nested(node, text)) is not None:
+        return made
     if isinstance(node, ast.Name):
         name = _ALIASES.get(node.id, node.id)
         if name is None:
@@ -154,21 +257,22 @@ def _type_of(node: ast.expr, text: str) -> Any:
     if isinstance(node, ast.Subscript):
         base = _type_of(node.value, text)
         axes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        if base is not None and base.ndim is None and all(isinstance(a, ast.Slice) for a in axes):
+        if isinstance(base, Type) and base.ndim is None and all(isinstance(a, ast.Slice) for a in axes):
             slices = tuple(slice(None, None, 1 if a.step is not None else None) for a in axes)  # type: ignore[attr-defined]
             return base[slices]
     raise TypeError(f"cannot read the signature {text!r}")
 
 
-def parse_signature(text: str) -> Signature:
-    """Reads `result(parameters)`, or `(parameters)` without result type. `[:,]` is an array of one axis."""
+def parse_signature(text: str, nested: bool = False) -> Signature:
+    """Reads `result(parameters)`, or `(parameters)` without result type. `[:,]` is an array of one axis. `nested`: types
+    may be tuples, and optional."""
     import ast
 
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError:
         raise TypeError(f"cannot read the signature {text!r}") from None
-    if isinstance(tree, ast.Call) and not tree.keywords:
+    if isinstance(tree, ast.Call) and not tree.keywords and _nested(tree, text) is None:
         result, parameters = _type_of(tree.func, text), tree.args
     elif isinstance(tree, ast.Tuple):
         result, parameters = None, tree.elts
@@ -177,22 +281,30 @@ def parse_signature(text: str) -> Signature:
     types = [_type_of(p, text) for p in parameters]
     if any(t is None for t in types):
         raise TypeError(f"cannot read the signature {text!r}")
-    return Signature(result, tuple(t for t in types if t is not None))
+    return _checked(Signature(result, tuple(types)), nested)
+
+
+def _checked(signature: Signature, nested: bool) -> Signature:
+    for type_ in (signature.result, *signature.parameters):
+        if not nested and isinstance(type_, (Tuple, Optional)):
+            raise TypeError(f"{type_} is a type of arguments of `ingot.jit` alone")
+    return signature
 
 
 def is_no_signature(given: Any) -> bool:
     """Whether what a decorator is given is meant to be a function, as far as one can see."""
-    return not isinstance(given, (Signature, Type, list, tuple, str)) and (callable(given) or hasattr(given, "__get__"))
+    return not isinstance(given, (Signature, *TYPES, list, tuple, str)) and (callable(given) or hasattr(given, "__get__"))
 
 
-def parse_signatures(given: Any) -> list[Signature]:
-    """Signatures from a string, a `Signature`, a tuple of types, or a list of these."""
+def parse_signatures(given: Any, nested: bool = False) -> list[Signature]:
+    """Signatures from a string, a `Signature`, a tuple of types, or a list of these. `nested`: types may be tuples, and
+    optional."""
     if isinstance(given, list):
-        return [s for one in given for s in parse_signatures(one)]
+        return [s for one in given for s in parse_signatures(one, nested)]
     if isinstance(given, Signature):
-        return [given]
-    if isinstance(given, tuple) and all(isinstance(t, Type) for t in given):
-        return [Signature(None, given)]
+        return [_checked(given, nested)]
+    if isinstance(given, tuple) and not isinstance(given, TYPES) and all(isinstance(t, TYPES) for t in given):
+        return [_checked(Signature(None, given), nested)]
     if isinstance(given, str):
-        return [parse_signature(given)]
+        return [parse_signature(given, nested)]
     raise TypeError(f"a signature is a string, types, or a list of them, not {type(given).__name__}")

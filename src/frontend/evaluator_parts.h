@@ -275,6 +275,12 @@ bool is_counted(nb::handle object);
 /// That function.
 nb::object uncounted(const nb::object& object);
 
+/// Whether an object is a type of Ingot's or Numba's, such as `ingot.float32`.
+bool is_type(nb::handle object);
+/// What a call of an object calls: what `ingot.profile` has wrapped, NumPy's class of a type's scalars; else
+/// the object.
+nb::object meant_by(const nb::object& object);
+
 /// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
 /// `__ingot_function__` is what is compiled. (What wraps one has its attributes, too.)
 bool is_jitted(nb::handle object);

@@ -157,7 +157,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     return host_value(object, what, e);
   }
   const nb::module_ extension = imported("ingot._ingot");
-  if (host_function(object).is_valid() || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
+  if (host_function(object).is_valid() || is_type(object) ||
+      object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
     guard();
     return Static{object};
   }
@@ -194,7 +195,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
       is_vectorized(object) || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
-  if (is_of_numpy(object) || Kernels::is_type(object)) return value;
+  if (is_of_numpy(object) || is_type(object)) return value;
   if (PyTuple_CheckExact(o) || nb::cast<bool>(imported("ingot._ingot").attr("is_namedtuple")(object))) {
     if (const std::string large = too_large_outside(object); !large.empty())
       unsupported(e, "what stands outside as `" + what + "`, " + large + ",", "pass its parts");
@@ -899,7 +900,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
-  if (is_counted(function)) return this->call(Static{uncounted(function)}, call);
+  if (const nb::object meant = meant_by(function); !meant.is(function))
+    return this->call(Static{meant}, call);
   if (const Builtin* builtin = registry_.find(function)) {
     call.name = builtin->name;
     call.function = function;

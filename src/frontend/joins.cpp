@@ -252,6 +252,9 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank()) {
       return apart(a, b, what);
     }
+    if (x->type.as_view() != y->type.as_view())
+      return Conflict{
+          what + ", which is in the memory of a block or a thread on one path and elsewhere on another,"};
     const Access access = x->access == y->access ? x->access : Access::Differs;
     const auto owns = [](const Array& one) { return one.owns || one.type.is_array(); };
     Array shape{.type = x->type.as_view(),

@@ -183,12 +183,7 @@ DType Evaluator::Kernels::type_argument(Call& call, size_t position) {
   const Value& given = call.positional.at(position);
   const Static* type = given.as<Static>();
   if (type == nullptr || !is_type(type->object)) return e_.dtype_of(given, call.node);
-  return e_.dtype_of(Static{attribute(type->object, "dtype")}, call.node);
-}
-
-bool Evaluator::Kernels::is_type(nb::handle object) {
-  return std::string_view(Py_TYPE(object.ptr())->tp_name) == "Type" &&
-         object.type().is(imported("ingot._signature").attr("Type"));
+  return e_.dtype_of(Static{meant_by(type->object)}, call.node);
 }
 
 Value Evaluator::Kernels::memory(Call& call, ir::Space space) {

@@ -31,8 +31,6 @@ class Evaluator::Kernels {
 
   /// What a name of `ingot.cuda` that is no function stands for, such as `threadIdx`; none: another object.
   std::optional<Value> special(nb::handle object);
-  /// Whether an object is a type of Ingot's, such as `ingot.float32`.
-  static bool is_type(nb::handle object);
   /// A call of a kernel: all of its threads.
   void launch(Call& call);
   /// Memory of the block or of the thread.

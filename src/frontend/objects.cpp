@@ -55,6 +55,21 @@ nb::object uncounted(const nb::object& object) {
   return attribute(object, PyFunction_Check(object.ptr()) ? "__wrapped__" : "__ingot_function__");
 }
 
+bool is_type(nb::handle object) {
+  if (std::string_view(Py_TYPE(object.ptr())->tp_name) == "Type" &&
+      object.type().is(imported("ingot._signature").attr("Type")))
+    return true;
+  const nb::object module = attribute_or(object.type(), "__module__", nb::none());
+  return PyUnicode_Check(module.ptr()) && text_of(module).starts_with("numba.core.types.");
+}
+
+nb::object meant_by(const nb::object& object) {
+  if (is_counted(object)) return uncounted(object);
+  if (is_plain(object) || !is_type(object)) return object;
+  nb::object scalar = imported("ingot._signature").attr("scalar_class")(object);
+  return scalar.is_none() ? object : scalar;
+}
+
 bool is_jitted(nb::handle object) {
   if (is_plain(object)) return false;
   const nb::object kind = imported("ingot._ingot").attr("Callable");

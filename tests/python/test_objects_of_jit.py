@@ -307,7 +307,7 @@ def test_what_is_made_has_a_repr_of_its_own():
 
 
 DOORS = {
-    ingot.jit: {"fastmath", "static_argnums", "static_argnames", "device", "cache", "tier", "nopython", "parallel"},
+    ingot.jit: {"fastmath", "static_argnums", "static_argnames", "device", "cache", "tier", "parallel", "nopython", "nogil", "boundscheck"},
     ingot.vectorize: {"identity", "target", "fastmath", "nopython", "cache"},
     ingot.guvectorize: {"target", "fastmath", "nopython", "cache"},
     ingot.cuda.jit: {"device", "link", "fastmath", "max_registers", "launch_bounds", "debug", "opt", "cache", "inline", "lineinfo"},
@@ -334,7 +334,8 @@ def test_help_shows_the_keywords(door):
     [
         (lambda: ingot.jit(fastmat=True), "'fastmat': did you mean 'fastmath'?"),
         (lambda: ingot.jit(of_array, static_argnum=0), "'static_argnum': did you mean 'static_argnums'?"),
-        (lambda: ingot.jit(nogil=True), "'nogil': calls that take long let go of the GIL by themselves; leave it out"),
+        (lambda: ingot.jit(looplift=True), "'looplift': there is no object mode; `ingot.host` has compiled code call"),
+        (lambda: ingot.vectorize(of_array, nogil=True), "'nogil': calls that take long let go of the GIL by themselves; leave it out"),
         (lambda: ingot.jit(donate_argnums=0), "'donate_argnums': memory is used again by itself"),
         (lambda: ingot.jit(zzz=0), "'zzz': it takes signatures, fastmath, "),
         (lambda: ingot.grad(of_array, argnum=0), "'argnum': did you mean 'argnums'?"),

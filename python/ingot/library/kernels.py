@@ -51,14 +51,35 @@ def gridsize(ndim: int) -> Any:
     return along_axes(ndim, True, "gridsize")
 
 
+def memory_of(make: Callable[[Any, Any], Any], shape: Any, dtype: Any) -> Any:
+    """Memory of numbers, or of records: a recarray, on memory of their bytes."""
+    # One return: memory that comes out of a block has strides that are not known.
+    if isinstance(dtype, np.dtype) and dtype.names is not None:
+        memory = primitives.records(bytes_of_records(make, shape, dtype.itemsize), np.dtype((np.record, dtype)), "recarray")
+    else:
+        memory = make(shape, dtype)
+    return memory
+
+
+def bytes_of_records(make: Callable[[Any, Any], Any], shape: Any, size: int) -> Any:
+    if isinstance(shape, tuple):
+        memory = make((*shape, size), np.uint8)
+    elif shape == 0:
+        given = make(0, np.uint8)
+        memory = primitives.strided(given, (len(given) // size, size), (size, 1))
+    else:
+        memory = make((shape, size), np.uint8)
+    return memory
+
+
 @implements(shared.array)
 def shared_array(shape: Any, dtype: Any) -> Any:
-    return primitives.shared_memory(shape, dtype)
+    return memory_of(primitives.shared_memory, shape, dtype)
 
 
 @implements(local.array)
 def local_array(shape: Any, dtype: Any) -> Any:
-    return primitives.local_memory(shape, dtype)
+    return memory_of(primitives.local_memory, shape, dtype)
 
 
 @implements(const.array_like)
