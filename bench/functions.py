@@ -32,6 +32,8 @@ FUNCTIONS: dict[str, Callable] = {
     "divide": lambda x, y: x / y,
     "power": lambda x, y: x**y,
     "square": lambda x: np.square(x),
+    "square_complex": lambda z: z**2,
+    "cube": lambda x: x**3,
     "sqrt": lambda x: np.sqrt(x),
     "cbrt": lambda x: np.cbrt(x),
     "exp": lambda x: np.exp(x),
@@ -150,6 +152,8 @@ FUNCTIONS: dict[str, Callable] = {
     "compress": lambda m, x: np.compress(m, x),
     "extract": lambda m, x: np.extract(m, x),
     "masked_assignment": lambda x: _masked(x),
+    "masked_update_2d": lambda a: _updated(a),
+    "window_sums": lambda a: _window_sums(a[:33, :33]),
     "take": lambda x, p: np.take(x, p),
     "gather": lambda x, p: x[p],
     "gather_rows": lambda a: a[::-1][np.arange(len(a)) % 3],
@@ -212,6 +216,20 @@ FUNCTIONS: dict[str, Callable] = {
     "hanning": lambda x: np.hanning(len(x)),
     "vander": lambda t: np.vander(t, 3),
 }
+
+
+def _updated(a):
+    out = a.copy()
+    out[out > 0.5] = out[out > 0.5] - 1
+    return out
+
+
+def _window_sums(a):
+    out = np.zeros_like(a)
+    for y in range(1, a.shape[0] - 1):
+        for x in range(1, a.shape[1] - 1):
+            out[y, x] = a[y - 1 : y + 2, x - 1 : x + 2].sum()
+    return out
 
 
 def _masked(x):

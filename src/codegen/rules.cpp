@@ -22,6 +22,8 @@ constexpr OpRule kRules[] = {
     {Op::sign, "IF", emit_sign},
     {Op::reciprocal, "IFC", emit_reciprocal, true},
     {Op::square, "IFC", emit_square, true},
+    {Op::cube, "", nullptr},
+    {Op::fourth_power, "", nullptr},
     {Op::conjugate, "IFC", emit_conjugate},
     {Op::gcd, "I", emit_gcd},
     {Op::lcm, "I", emit_lcm},

@@ -67,6 +67,7 @@ class Folder {
   bool is_natural(NodeId node) const;
   NodeId bits_with_constant();
   NodeId multiply_or_divide_by_constant();
+  NodeId power_by_constant(NodeId exponent);
   NodeId of_same_op();
   NodeId inverted_comparison();
   NodeId narrowed_comparison();
@@ -173,6 +174,23 @@ NodeId Folder::with_equal_operands() {
   }
 }
 
+/// x ** 1 = x (integers), x ** 2 = x * x and so on, as the op says.
+NodeId Folder::power_by_constant(NodeId exponent) {
+  const NodeId x = at(0);
+  if (base::is_complex(dtype())) {
+    if (!is_number(exponent, 2)) return {};
+    const NodeId zero = b_.constant(Type::scalar(dtype()), base::Scalar{});
+    const NodeId square = b_.make(Op::multiply, {x, x});
+    return b_.make(Op::select, {b_.make(Op::equal, {x, zero}), zero, square});
+  }
+  if (exact_class() && is_number(exponent, 1)) return if_typed(x);
+  if (is_number(exponent, 2)) return b_.make(Op::square, {x});
+  if (is_number(exponent, 3))
+    return exact_class() ? b_.make(Op::multiply, {b_.make(Op::square, {x}), x}) : b_.make(Op::cube, {x});
+  if (!is_number(exponent, 4)) return {};
+  return exact_class() ? b_.make(Op::square, {b_.make(Op::square, {x})}) : b_.make(Op::fourth_power, {x});
+}
+
 NodeId Folder::multiply_or_divide_by_constant() {
   const NodeId c = at(1);
   const bool is_complex = base::is_complex(dtype());
@@ -189,12 +207,7 @@ NodeId Folder::multiply_or_divide_by_constant() {
     // x % 1 = 0 (integers)
     case Op::remainder:
     case Op::fmod: return exact_class() && is_number(c, 1) ? number(0) : NodeId();
-    case Op::power:
-      if (is_complex) return {};
-      // x ** 1 = x
-      if (exact_class() && is_number(c, 1)) return if_typed(at(0));
-      // x ** 2 = x * x, as the op says
-      return is_number(c, 2) ? b_.make(Op::square, {at(0)}) : NodeId();
+    case Op::power: return power_by_constant(c);
     default: return {};
   }
 }

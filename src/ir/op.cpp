@@ -190,6 +190,7 @@ bool wants_default_state(Op op, DType operand) {
   if (!info(op).elementwise || base::is_bool(operand) || base::is_int(operand)) return false;
   // These two take bits apart.
   if (is_long(op)) return op != Op::mantissa && op != Op::exponent;
+  if (op == Op::cube || op == Op::fourth_power) return true;
   return base::is_complex(operand) && (op == Op::absolute || op == Op::sign || op == Op::sqrt);
 }
 

@@ -59,6 +59,7 @@ Term exp(Term a) { return a.of(Op::exp); }
 Term exp2(Term a) { return a.of(Op::exp2); }
 Term log(Term a) { return a.of(Op::log); }
 Term sqrt(Term a) { return a.of(Op::sqrt); }
+Term cube(Term a) { return a.of(Op::cube); }
 Term rint(Term a) { return a.of(Op::rint); }
 Term hypot(Term a, Term b) { return a.of(Op::hypot, b); }
 Term floor_divide(Term a, Term b) { return a.of(Op::floor_divide, b); }

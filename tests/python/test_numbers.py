@@ -114,6 +114,43 @@ def test_numpys_ints_are_floored_as_floats(n):
     check(floored, n)
 
 
+SMALL = [0.0, -0.0, 1.5, -2.7, 1e103, -1e160, 1e-108, -5e-324, np.inf, -np.inf, np.nan, 0.1]
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_small_powers_have_the_same_bits_in_every_way(dtype, n):
+    def constant(x):
+        return (x**2, x**3, x**4)[n - 2]
+
+    def by_element(x, e, out):
+        for i in range(len(x)):
+            out[i] = x[i] ** e
+
+    with np.errstate(all="ignore"):
+        x = np.array(SMALL * 3).astype(dtype)
+        expected = jitted(constant, "compiled")(x)
+        # NumPy's own is within an ulp.
+        near = x.astype(np.longdouble) ** n
+        wrong = ~((expected == near.astype(dtype)) | (np.abs(expected - near) <= np.spacing(np.abs(expected))) | np.isnan(near))
+        assert expected.dtype == x.dtype and not wrong.any(), (x[wrong], expected[wrong])
+        for mode in MODES:
+            out = np.empty_like(x)
+            jitted(by_element, mode)(x, x.dtype.type(n), out)
+            others = [jitted(constant, mode)(x), jitted(lambda x, e: x**e, mode)(x, n), jitted(lambda x, e: x**e, mode)(x, np.full_like(x, n)), out]
+            for other in others:
+                assert other.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_squares_of_complex_numbers(dtype):
+    z = np.array([complex(a, b) for a in SMALL for b in SMALL]).astype(dtype)
+    with np.errstate(all="ignore"):
+        check(lambda z: z**2, z)
+        check(lambda z: z**2, z.reshape(12, 12).T)
+        check(lambda z: z[3] ** 2, z)
+
+
 def power_of_scalar(x, n):
     return x**n
 

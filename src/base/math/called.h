@@ -54,6 +54,7 @@ Given<T> give(T value) {
   INGOT_CALLED_C(X, absolute, 1)                                                                \
   INGOT_CALLED_F(X, nextafter, 2) INGOT_CALLED_F(X, spacing, 1)                                 \
   INGOT_CALLED_F(X, scale_by_power, 2)                                                          \
+  INGOT_CALLED_F(X, cube, 1) INGOT_CALLED_F(X, fourth_power, 1)                                 \
   INGOT_CALLED_F(X, cbrt, 1) INGOT_CALLED_F(X, hypot, 2)                                        \
   INGOT_CALLED_F(X, exp, 1) INGOT_CALLED_F(X, exp2, 1) INGOT_CALLED_F(X, expm1, 1)              \
   INGOT_CALLED_F(X, log, 1) INGOT_CALLED_F(X, log2, 1) INGOT_CALLED_F(X, log10, 1)              \

@@ -16,6 +16,8 @@ namespace elementary {
 #define INGOT_KERNEL(name) \
   double name(double x);   \
   float name(float x);
+INGOT_KERNEL(cube)
+INGOT_KERNEL(fourth_power)
 INGOT_KERNEL(cbrt)
 INGOT_KERNEL(exp)
 INGOT_KERNEL(exp2)
@@ -71,6 +73,8 @@ T sqrt(T x) {
   T name(T x) {                                                                                        \
     return elementary::apply([](auto a) { return static_cast<decltype(a)>(elementary::name(a)); }, x); \
   }
+INGOT_UNARY(cube)
+INGOT_UNARY(fourth_power)
 INGOT_UNARY(cbrt)
 INGOT_UNARY(exp)
 INGOT_UNARY(exp2)
@@ -125,7 +129,8 @@ T logaddexp2(T x, T y) {
 }
 
 /// Integers by repeated squaring, wrapping; a negative exponent gives the real value, truncated, and 0 from
-/// base 0. Floats as C's pow, but an exponent of exactly 2 gives a * a. Complex numbers: see complex.h.
+/// base 0. Floats as C's pow, but exponents of exactly 2, 3 and 4 give a * a, cube(a) and
+/// fourth_power(a). Complex numbers: see complex.h.
 template <Real T>
 T power(T a, T b) {
   if constexpr (Floating<T>) {

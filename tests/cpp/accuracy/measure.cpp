@@ -44,6 +44,20 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
    [](double x, double y) { return std::c(x, y); },                                   \
    [](float x, float y) { return std::c(x, y); },                                     \
    speed}
+#define POWER(op, mpfr, n)                                                       \
+  {#op,                                                                          \
+   "pow",                                                                        \
+   [](double x, double) { return math::op(x); },                                 \
+   [](float x, float) { return math::op(x); },                                   \
+   [](mpfr_t r, const mpfr_t x, const mpfr_t) { return mpfr(r, x, MPFR_RNDN); }, \
+   [](double x, double) { return std::pow(x, n); },                              \
+   false,                                                                        \
+   Ranges{{-2, 2}, {-100, 100}, {0.99, 1.01}},                                   \
+   true,                                                                         \
+   ir::Op::op,                                                                   \
+   [](double x, double) { return std::pow(x, n); },                              \
+   [](float x, float) { return std::pow(x, float{n}); },                         \
+   kAll}
 constexpr std::pair<double, double> kAll{-8, 8};
 constexpr std::pair<double, double> kPositive{0, 100};
 constexpr std::pair<double, double> kUnit{-1, 1};
@@ -51,6 +65,13 @@ constexpr std::pair<double, double> kUnit{-1, 1};
 int log_gamma(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding) {
   int sign;
   return mpfr_lgamma(result, &sign, x, rounding);
+}
+
+int cube_of(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding) {
+  return mpfr_pow_ui(result, x, 3, rounding);
+}
+int fourth_power_of(mpfr_t result, const mpfr_t x, mpfr_rnd_t rounding) {
+  return mpfr_pow_ui(result, x, 4, rounding);
 }
 
 std::vector<Function> make_functions() {
@@ -84,6 +105,8 @@ std::vector<Function> make_functions() {
             {{-1, 1}, {-20, 20}, {-712, 712}, {-0.36, 0.36}, {0.3, 2}}),
       UNARY(tanh, tanh, mpfr_tanh, std::tanh(x), true, kAll, {{-1, 1}, {-20, 20}, {-0.36, 0.36}, {0.3, 2}}),
       UNARY(cbrt, cbrt, mpfr_cbrt, std::cbrt(x), true, kAll, {{1, 8}, {-100, 100}}),
+      POWER(cube, cube_of, 3),
+      POWER(fourth_power, fourth_power_of, 4),
       BINARY(power, pow, mpfr_pow, true, kPositive,
              {{0, 2}, {-20, 20}, {0.9, 1.1}, {0, 700}, {-700, 700}, {0.9999, 1.0001}}),
       BINARY(arctan2, atan2, mpfr_atan2, true, kAll, {{-1, 1}, {-10, 10}, {0, 1}}),

@@ -177,6 +177,20 @@ TEST(Floating, Parts) {
   EXPECT_EQ(math::spacing(-1.0), -0x1p-52);
 }
 
+TEST(Elementary, SmallPowers) {
+  for (const double x :
+       {0.0, -0.0, 1.5, -3.0, kInfinity, -kInfinity, 1e103, -1e200, 1e-108, -1e-120, -5e-324, 0.1}) {
+    EXPECT_TRUE(same_bits(math::cube(x), std::pow(x, 3))) << x;
+    EXPECT_TRUE(same_bits(math::fourth_power(x), std::pow(x, 4))) << x;
+    EXPECT_TRUE(same_bits(math::power(x, 3.0), math::cube(x))) << x;
+    EXPECT_TRUE(same_bits(math::power(x, 4.0), math::fourth_power(x))) << x;
+    const auto narrow = static_cast<float>(x);
+    EXPECT_TRUE(same_bits(math::power(narrow, 3.0F), math::cube(narrow))) << x;
+    EXPECT_TRUE(same_bits(math::power(narrow, 4.0F), math::fourth_power(narrow))) << x;
+  }
+  EXPECT_TRUE(std::isnan(math::cube(kNaN)) && std::isnan(math::fourth_power(kNaN)));
+}
+
 TEST(Elementary, SpecialValues) {
   EXPECT_TRUE(same_bits(math::sqrt(-0.0), -0.0));
   EXPECT_TRUE(std::isnan(math::sqrt(-1.0)));

@@ -309,6 +309,9 @@ TEST_F(FoldTo, IdentitiesOfFloatsOnlyWhereTheyAreExact) {
   EXPECT_FALSE(b.function().is_constant(b.make(Op::equal, {x, x})));
   EXPECT_TRUE(is_true(b.make(Op::equal, {n, n})));
   EXPECT_EQ(b.make(Op::power, {x, b.constant(2.0)}), b.make(Op::square, {x}));
+  EXPECT_EQ(b.make(Op::power, {x, b.constant(3.0)}), b.make(Op::cube, {x}));
+  EXPECT_EQ(b.make(Op::power, {x, b.constant(4.0)}), b.make(Op::fourth_power, {x}));
+  EXPECT_EQ(b.make(Op::power, {n, b.index(3)}), b.make(Op::multiply, {b.make(Op::square, {n}), n}));
 }
 
 TEST_F(FoldTo, TheSameNodeForCommutedOperands) {

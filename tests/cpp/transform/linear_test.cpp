@@ -357,8 +357,11 @@ double size_of_terms(Op op, const std::vector<Complex>& at, Complex slope) {
 bool is_smooth(const Slope& slope, const std::vector<Complex>& at) {
   if (!std::all_of(at.begin(), at.end(), is_finite)) return false;
   switch (slope.op) {
+    case Op::minimum:
+    case Op::maximum:
     case Op::fmin:
-    case Op::fmax: return at[0] != at[1];
+    case Op::fmax:  // steps do not go over the place where both are the same
+      return std::abs(at[0] - at[1]) > (std::abs(at[0]) + std::abs(at[1])) / 16;
     case Op::copysign: return at[0] != 0.0;
     case Op::remainder:
     case Op::fmod: return false;  // jumps wherever steps go

@@ -29,6 +29,8 @@
 /// The kernels that define `base::math`, `X(op)`: for each `template <class V> V op(V)`, or of two operands,
 /// V of float or double.
 #define INGOT_UNARY_KERNELS(X) \
+  X(cube)                      \
+  X(fourth_power)              \
   X(cbrt)                      \
   X(exp)                       \
   X(exp2)                      \

@@ -5,8 +5,43 @@
 
 /// |x|**y = 2**(y log2|x|). The logarithm is a pair of 2**-67 relative: |x| = 2**k m, s = (m - 1)/(m + 1) as
 /// a pair, log2(m) = 2/ln 2 (s + s T), T = z/3 + z*z A(z) as a pair, z = s*s. The product with y is a pair p;
-/// its integer part scales, the rest goes to the exponential as a pair. An exponent of 2 gives x * x.
+/// its integer part scales, the rest goes to the exponential as a pair. An exponent of 2 gives x * x; those
+/// of 3 and 4 are products to which their errors are added.
 namespace ingot::base::math::kernels {
+
+/// high + low; high where that is no number, as products that overflow have no errors.
+template <OfDouble V>
+V with_error(V high, V low) {
+  const V whole = high + low;
+  return select(whole == whole, whole, high);
+}
+
+template <OfDouble V>
+V cube(V x) {
+  const Pair<V> square = multiply_exactly(x, x);
+  const Pair<V> whole = multiply_exactly(square.high, x);
+  const V value = with_error(whole.high, fma(square.low, x, whole.low));
+  // Of a zero, the errors have lost the sign.
+  return from_bits(bits(value) | (bits(x) & typename V::Bits(std::numeric_limits<int64_t>::min())));
+}
+template <OfFloat V>
+V cube(V x) {
+  const auto wide = widen(x);
+  return narrow(wide * wide * wide);
+}
+
+template <OfDouble V>
+V fourth_power(V x) {
+  const Pair<V> square = multiply_exactly(x, x);
+  const Pair<V> whole = multiply_exactly(square.high, square.high);
+  return with_error(whole.high, fma(square.high + square.high, square.low, whole.low));
+}
+template <OfFloat V>
+V fourth_power(V x) {
+  const auto wide = widen(x);
+  const auto square = wide * wide;
+  return narrow(square * square);
+}
 
 template <OfDouble V>
 Pair<V> log2_as_pair(V size) {
@@ -44,7 +79,8 @@ V power_with_sign(V x, V y, V result) {
   const V with_sign = from_bits(bits(result) | (bits(x) & select(odd, typename V::Bits(kSign), 0)));
   const auto undefined = (x < 0.0) & (x > -kInfinity) & !whole;
   const V real = select(undefined, std::numeric_limits<double>::quiet_NaN(), with_sign);
-  return select((y == 0.0) | (x == 1.0), 1.0, select(y == 2.0, x * x, real));
+  const V product = select(y == 2.0, x * x, select(y == 3.0, cube(x), fourth_power(x)));
+  return select((y == 0.0) | (x == 1.0), 1.0, select((y == 2.0) | (y == 3.0) | (y == 4.0), product, real));
 }
 
 /// 2**(high + low), high in the range of scale, |low| < 2**-40.
