@@ -9,11 +9,17 @@ using ir::Op;
 
 namespace {
 
-/// Whether two nodes are one array: the same node, or the same memory read twice in one region without a
-/// write between.
-bool is_same(const ir::Function& f, NodeId a, NodeId b) {
+/// Whether two nodes are one array: the same node, the same memory read twice in one region without a write
+/// between, or the same elementwise operation on such.
+bool is_same(const ir::Function& f, NodeId a, NodeId b, int depth = 6) {
   if (a == b) return true;
-  if (f.op(a) != Op::read || f.op(b) != Op::read || f.operand(a, 0) != f.operand(b, 0)) return false;
+  if (f.op(a) != f.op(b) || depth == 0) return false;
+  if (ir::info(f.op(a)).elementwise) {
+    return f.type(a) == f.type(b) && std::ranges::equal(f.attributes(a), f.attributes(b)) &&
+           std::ranges::equal(f.operands(a), f.operands(b),
+                              [&](NodeId x, NodeId y) { return is_same(f, x, y, depth - 1); });
+  }
+  if (f.op(a) != Op::read || f.operand(a, 0) != f.operand(b, 0)) return false;
   if (f[a].parent != f[b].parent) return false;
   const std::span<const NodeId> body = f.region_body(f[a].parent);
   const auto [first, last] = std::minmax({std::ranges::find(body, a), std::ranges::find(body, b)});

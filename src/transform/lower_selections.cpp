@@ -76,15 +76,25 @@ constexpr int kCheapMask = 4;
 /// How many elements of a mask hold.
 NodeId Lowering::count_of(NodeId mask) {
   const Nodes& lengths = whole(mask).lengths;
-  const NodeId operands[] = {loops_.product(lengths), b_.index(0)};
-  const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0, static_cast<int64_t>(Op::add)};
-  const ir::SpanId place = b_.span();
-  const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
-  const Type index[] = {ir::kInt64};
-  const NodeId k = b_.enter(loop, 0, index)[0];
-  b_.yield({b_.cast(element(mask, loops_.unflatten(k, lengths)), DType::Int64)});
-  b_.set_span(place);
-  return b_.end(loop)[0];
+  const NodeId zero = b_.index(0);
+  if (lengths.empty()) return b_.cast(element(mask, {}), DType::Int64);
+  const auto of_row = [&](Indices row) {
+    const NodeId operands[] = {lengths.back(), zero};
+    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
+                                  static_cast<int64_t>(Op::add)};
+    const ir::SpanId place = b_.span();
+    const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
+    const Type index[] = {ir::kInt64};
+    Nodes at(row.begin(), row.end());
+    at.push_back(b_.enter(loop, 0, index)[0]);
+    b_.yield({b_.cast(element(mask, at), DType::Int64)});
+    b_.set_span(place);
+    return b_.end(loop)[0];
+  };
+  const Nodes rows(lengths.begin(), lengths.end() - 1);
+  return loops_.nest(rows, {&zero, 1}, [&](Indices row, Indices counted) {
+    return Nodes{loops_.add(counted[0], of_row(row))};
+  })[0];
 }
 
 /// For devices: tiles of the mask are counted, then each place that holds is stored, or the element there.

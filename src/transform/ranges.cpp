@@ -471,6 +471,22 @@ void Ranges::assume(NodeId condition, bool holds) {
   }
 }
 
+void Ranges::assume_positive(NodeId count) {
+  const Linear own = linear(count);
+  if (own.terms.size() == 1) hold(sum(own, {{}, 1}, -1));
+  const Op op = f_.op(count);
+  const bool is_extreme = op == Op::minimum || op == Op::maximum;
+  if (!is_extreme && op != Op::select) return;
+  const size_t first = is_extreme ? 0 : 1;
+  for (size_t i = 0; i < 2; ++i) {
+    const NodeId here = f_.operand(count, first + i);
+    const NodeId other = f_.operand(count, first + 1 - i);
+    if (op != Op::minimum && interval(linear(other)).high > 0) continue;
+    if (op == Op::select) assume(f_.operand(count, 0), i == 0);
+    assume_positive(here);
+  }
+}
+
 bool is_natural(const Function& function, NodeId value) {
   if (function.type(value) != ir::kInt64) return false;
   if (function.is_constant(value)) return function.constant(value).as<int64_t>() >= 0;

@@ -41,6 +41,8 @@ class Ranges {
   }
   void leave();
   void assume(ir::NodeId condition, bool holds);
+  /// `assume` that a count is at least 1, as that of a loop is in its body.
+  void assume_positive(ir::NodeId count);
   /// `assume` that one is in the region of a launch with these extents, which are what launches may have.
   void assume_extents(std::span<const ir::NodeId> extents);
 

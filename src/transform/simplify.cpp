@@ -318,6 +318,8 @@ class Simplifier : public Rewriter {
     const NodeId owner = source_[region].owner;
     if (owner && source_.op(owner) == Op::if_)
       ranges_.assume(use(source_.operand(owner, 0)), region == source_.region(owner, 0));
+    if (owner && (source_.op(owner) == Op::for_ || source_.op(owner) == Op::parallel_for))
+      ranges_.assume_positive(use(source_.operand(owner, 0)));
     if (owner && source_.op(owner) == Op::launch) ranges_.assume_extents(use_all(source_.operands(owner)));
     checked_before_.push_back(checked_.size());
     loaded_before_.push_back(loaded_.size());

@@ -247,11 +247,16 @@ def test_assignment_through_the_mask_of_the_value():
     def shifted(a, b):
         a[1:][a[1:] > 2] = a[:-1][a[1:] > 2]
 
+    def written_twice(a, b):
+        a[np.abs(a) > 1] = 2 * a[np.abs(a) > 1] + 1
+        a[a > b] = a[a >= b][: a[a > b].size]
+
     for a in layouts(LINE):
-        for each in (halves, changes_the_mask, other_sizes, shifted):
+        for each in (halves, changes_the_mask, other_sizes, shifted, written_twice):
             check(each, a, LINE[::-1].copy())
     for a in layouts(GRID):
         check(halves, a, np.full((3, 4), 2.5))
+        check(written_twice, a, np.full((3, 4), 2.5))
         check(rows, a, GRID - 10)
     check(halves, np.arange(6), np.arange(6)[::-1])  # NumPy casts no floats to integers in place
     check(halves, np.zeros(0), np.zeros(0))
