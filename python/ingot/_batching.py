@@ -40,7 +40,7 @@ def vmap(
 
     if not callable(fun):
         raise TypeError(f"vmap() takes a function, not {type(fun).__name__}")
-    return transformed(jit(batched(fun, in_axes, out_axes, axis_size, axis_name)), fun, "vmap")
+    return transformed(jit(batched(fun, in_axes, out_axes, axis_size, axis_name)), fun, "vmap", (in_axes, out_axes, axis_size, axis_name))
 
 
 @checked_keywords

@@ -41,7 +41,7 @@ def _derived(what: tuple, f: Callable, function: Callable) -> Any:
     """The jitted function, with the name and parameters of `f`; the same for the same function, unless it holds values of its own."""
 
     def make() -> Callable:
-        return transformed(jit(function), f, what[0])
+        return transformed(jit(function), f, what[0], what[1:])
 
     plain = f.__func__ if type(f) is types.MethodType else f
     plain = getattr(plain, "__ingot_function__", plain)

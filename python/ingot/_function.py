@@ -149,6 +149,7 @@ class Function(Base[P, R_co]):
     _is_stored = True  # whether code is stored on disk, and taken from there
     _tier = "auto"  # which code calls run
     _shown = ""  # what its repr says of it, where it is no function of the user's
+    _made_by: tuple[str, Any, tuple] | None = None  # the transform that made it, of what, and its other arguments
 
     def __init__(
         self,
@@ -221,16 +222,13 @@ class Function(Base[P, R_co]):
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
-        by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
-        found = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
-            found = getattr(found, name, None)
-        if found is self and not (by_value and self.__module__ == "__main__"):
+        if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
-        from . import _source
-
-        source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, source, self._device, self._is_stored, self._tier)
+        options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier)
+        if self._made_by is not None:
+            door, of, given = self._made_by
+            return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
+        return _restored, (Portable(self.__ingot_function__), *options)
 
     def _call(self, args: tuple, kwargs: dict) -> Any:
         """A call that the base cannot make."""
@@ -628,8 +626,10 @@ def _look_like(made: Function, function: types.FunctionType) -> None:
 F = TypeVar("F", bound=Callable)
 
 
-def transformed(made: F, of: Callable, door: str = "") -> F:
-    """What a transform, such as `grad`, makes of a callable, with its name, module, documentation and parameters."""
+def transformed(made: F, of: Callable, door: str = "", given: tuple = ()) -> F:
+    """What a transform, such as `grad`, makes of a callable, with its name, module, documentation and parameters. `given` are
+    the transform's other arguments.
+    """
     named: Any = of
     while isinstance(named, functools.partial):
         named = named.func
@@ -641,6 +641,7 @@ def transformed(made: F, of: Callable, door: str = "") -> F:
         if isinstance(of, types.FunctionType):
             own = f"{of.__module__}.{of.__qualname__}"
         made._shown = f"ingot.{door} of {own}"
+        made._made_by = door, of, given
     return made
 
 
@@ -656,19 +657,66 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
     return _errors.unsupported((site,), what, advice)
 
 
+_USUAL = (None, "compiled", (), Static(), None, True, "auto")
+
+
+def is_pickled_by_name(made: Any, frame: types.FrameType) -> bool:
+    """Whether what a decorator has made is pickled by its name, as a plain function is; not by cloudpickle, of `__main__`."""
+    found: Any = sys.modules.get(made.__module__)
+    for name in made.__qualname__.split("."):
+        found = getattr(found, name, None)
+    by_value = "cloudpickle" in frame.f_globals.get("__name__", "")
+    return found is made and not (by_value and made.__module__ == "__main__")
+
+
+class Portable:
+    """A callable on its way to another process: a plain function takes its source along."""
+
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
+    def __reduce__(self) -> tuple:
+        from . import _source
+
+        has_source = isinstance(self.function, types.FunctionType) and not is_pickled_by_name(self.function, sys._getframe(1))
+        return _arrived, (self.function, _source.text_of(self.function) if has_source else None)
+
+
+def _arrived(function: Any, source: str | None) -> Any:
+    if source is not None:
+        function.__ingot_source__ = source
+    return function
+
+
+def _transformed_again(door: str, of: Any, given: tuple, options: tuple | None) -> Function:
+    """What a transform made that has been pickled; with options, what `jit` made of it."""
+    import ingot
+
+    made: Function = getattr(ingot, door)(of, *given)
+    if options is None:
+        return made
+    again = _restored(made.__ingot_function__, *options)
+    return jitted_again(again, made)
+
+
+def jitted_again(made: Function, of: Function) -> Function:
+    """What `jit` makes of a transform's function."""
+    transformed(made, of.__wrapped__)  # type: ignore[attr-defined]
+    made._shown, made._made_by = of._shown, of._made_by
+    return made
+
+
 def _restored(
     function: Any,
     signatures: Any,
     mode: str,
     relaxed: tuple[str, ...],
     static: Static,
-    source: str,
     device: Any = None,
     is_stored: bool = True,
     tier: str = "auto",
 ) -> Function:
-    """A function that has been pickled, with the source that it had."""
-    function.__ingot_source__ = source
+    """A function that has been pickled."""
     made: Function = Function(function, signatures, mode, relaxed, static, device)
     made._is_stored, made._tier = is_stored, tier
     return made

@@ -8,7 +8,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from ._environment import is_disabled
 from ._devices import Device, checked
-from ._function import Function, transformed, updated_by_autoreload
+from ._function import Function, jitted_again, updated_by_autoreload
 from ._parameters import checked_keywords, not_a_function
 from ._profile import label_of, uncounted
 from ._signature import Signature, Type, is_no_signature, parse_signatures
@@ -154,8 +154,7 @@ def jit(
         updated_by_autoreload()
         made: Function = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         if isinstance(f, Function) and f._shown:
-            transformed(made, f.__wrapped__)  # type: ignore[attr-defined]
-            made._shown = f._shown
+            jitted_again(made, f)
         made._is_stored, made._tier = bool(cache), tier
         if (label := label_of(given)) is not None:
             made._profile_as(label)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copyreg
 import functools
 import inspect
 import sys
@@ -16,7 +17,7 @@ import numpy as np
 from . import _errors, _ingot, _source
 from ._environment import is_disabled
 from ._exceptions import exception
-from ._function import Function
+from ._function import Function, Portable, is_pickled_by_name
 from ._jit import relaxations
 from ._parameters import checked_keywords, not_a_function, parameters_of
 from ._profile import uncounted
@@ -29,11 +30,16 @@ MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
 
-_made: weakref.WeakValueDictionary[int, Vectorized] = weakref.WeakValueDictionary()
+_made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
 
 
-def made_of(ufunc: np.ufunc) -> Vectorized | None:
-    """The function of which a ufunc was made; None: it is none of these."""
+def remember(holder: Any) -> None:
+    """Has `made_of` know what holds a ufunc."""
+    _made[id(holder.ufunc)] = holder
+
+
+def made_of(ufunc: np.ufunc) -> Any:
+    """What was made of a function, and holds the ufunc; None: it is none of these."""
     found = _made.get(id(ufunc))
     return found if found is not None and found.ufunc is ufunc else None
 
@@ -277,7 +283,7 @@ class Vectorized(Base):
         self._table = table
         self._loops: dict[tuple[np.dtype, ...], Loop] = {}
         self.ufunc = table.make()
-        _made[id(self.ufunc)] = self
+        remember(self)
         for signature in self._signatures or ():
             inputs = tuple(np.dtype(t.dtype) for t in signature.parameters)
             self._add(inputs, None if signature.result is None else (np.dtype(signature.result.dtype),)).prepare()
@@ -393,20 +399,28 @@ class Vectorized(Base):
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
-        by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
-        found: Any = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
-            found = getattr(found, name, None)
-        if found is self and not (by_value and self.__module__ == "__main__"):
+        if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
-        source = _source.text_of(self.__ingot_function__)
-        return _restored, (self.__ingot_function__, self._signatures, self._identity, self._target, self._relaxed, source)
+        return _restored, (Portable(self.__ingot_function__), self._signatures, self._identity, self._target, self._relaxed)
 
 
-def _restored(function: Any, signatures: Any, identity: Any, target: str, relaxed: tuple[str, ...], source: str) -> Vectorized:
-    """A ufunc that has been pickled, with the source that its function had."""
-    function.__ingot_source__ = source
+def _restored(function: Any, signatures: Any, identity: Any, target: str, relaxed: tuple[str, ...]) -> Vectorized:
+    """A ufunc that has been pickled."""
     return _class_for(target)(function, signatures, identity, target, relaxed)
+
+
+def _reduced_ufunc(ufunc: np.ufunc) -> Any:
+    """How a ufunc is pickled: one that is inside of what `ingot` made, as that one's; others as NumPy has it."""
+    holder = made_of(ufunc)
+    return _NUMPYS(ufunc) if holder is None else (_inside, (holder,))
+
+
+def _inside(holder: Any) -> np.ufunc:
+    return holder.ufunc
+
+
+_NUMPYS: Any = copyreg.dispatch_table[np.ufunc]
+copyreg.pickle(np.ufunc, _reduced_ufunc)
 
 
 def _class_for(target: str) -> type[Vectorized]:

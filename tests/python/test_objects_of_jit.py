@@ -116,6 +116,70 @@ def test_cloudpickle_takes_functions_by_value():
     assert pickle.loads(cloudpickle.dumps(ingot.jit(lambda x: x + 1)))(2.0) == 3.0
 
 
+def cubed(x):
+    return np.sum(x**3)
+
+
+slope = ingot.grad(cubed)
+MADE_BY_TRANSFORMS = {
+    "grad": slope,
+    "value_and_grad": ingot.value_and_grad(cubed, has_aux=False),
+    "jacfwd": ingot.jacfwd(cubed),
+    "hessian": ingot.hessian(ingot.jit(cubed)),
+    "vmap": ingot.vmap(cubed, in_axes=1),
+    "vmap of grad": ingot.vmap(ingot.grad(cubed)),
+    "jit of grad": ingot.jit(ingot.grad(cubed), fastmath="contract", cache=False),
+    "grad of a partial": ingot.grad(functools.partial(cubed)),
+}
+
+
+@pytest.mark.parametrize("name", MADE_BY_TRANSFORMS)
+def test_what_transforms_make_is_pickled(name):
+    x = np.arange(4.0) if "vmap" not in name else np.arange(12.0).reshape(3, 4)
+    made = MADE_BY_TRANSFORMS[name]
+    again = pickle.loads(pickle.dumps(made))
+    assert repr(again) == repr(made).replace(hex(id(made)), hex(id(again))) or "partial" in name
+    assert again._relaxed == made._relaxed and again._is_stored == made._is_stored
+    for got, wanted in zip(ingot.tree.leaves(again(x)), ingot.tree.leaves(made(x)), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    assert copy.deepcopy(made) is made
+
+
+def test_what_transforms_make_of_closures_is_pickled_by_value():
+    k = 3.0
+    for transform, wanted in ((ingot.grad, 3.0), (ingot.value_and_grad, (6.0, 3.0)), (ingot.jacrev, 3.0)):
+        assert by_value(transform(lambda x: x * k))(2.0) == wanted
+        assert by_value(transform(ingot.jit(lambda x: x * k)))(2.0) == wanted
+    assert by_value(ingot.vmap(lambda x: x * k))(X).tolist() == [0.0, 3.0, 6.0, 9.0]
+    cloudpickle = pytest.importorskip("cloudpickle")
+    assert pickle.loads(cloudpickle.dumps(ingot.grad(lambda x: x * k)))(2.0) == 3.0
+
+
+def test_transforms_of_main_travel_to_other_processes(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import multiprocessing, ingot\n"
+        "def f(x):\n    return x * x\n"
+        "df, both = ingot.grad(f), ingot.vmap(ingot.value_and_grad(f))\n"
+        "@ingot.vectorize\n"
+        "def plus(x):\n    return x + 1\n"
+        "if __name__ == '__main__':\n"
+        "    with multiprocessing.get_context('spawn').Pool(1) as pool:\n"
+        "        print(pool.map(df, [1.0, 2.0]), float(pool.map(plus, [1.0])[0]), pool.apply(len, ([df, both, plus.ufunc],)))\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "[2.0, 4.0] 2.0 3\n", done.stderr
+    cloudpickle = pytest.importorskip("cloudpickle")
+    program.write_text(
+        "import cloudpickle, ingot, sys\n"
+        "def f(x):\n    return x * x\n"
+        "open(sys.argv[1], 'wb').write(cloudpickle.dumps([ingot.grad(f), ingot.vmap(ingot.jit(f))]))\n"
+    )
+    subprocess.run([sys.executable, program, tmp_path / "made"], check=True, timeout=120)
+    df, squares = cloudpickle.loads((tmp_path / "made").read_bytes())
+    assert df(3.0) == 6.0 and squares(X).tolist() == [0.0, 1.0, 4.0, 9.0]
+
+
 def test_inspect_and_documentation_see_through():
     plain = at_module_level.__wrapped__
     assert inspect.signature(at_module_level) == inspect.signature(plain)
