@@ -63,6 +63,11 @@ def add_three(x, y, z):
     return x + y + z
 
 
+def double_into(x, out):
+    for i in range(len(x)):
+        out[i] = 2 * x[i]
+
+
 def quadratic_in_drjit(a, b, c):
     import drjit
 
@@ -235,7 +240,8 @@ def _overhead(calls: dict[str, tuple[Callable, tuple]], rounds: int, small: bool
 
 
 def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
-    """Seconds of one call with arrays of one element: output given, output new, a dict of ten, a method, ten captured variables."""
+    """Seconds of one call with arrays of one element: output given, output new, a dict of ten, a method, ten captured variables;
+    and of a generalised ufunc with 1000 rows of 8 elements."""
     x, y, z = np.ones(1), np.ones(1), np.ones(1)
     ten = {name: np.ones(1) for name in "abcdefghij"}
     given: dict = {"numpy": (np.add, (x, y, z)), "ingot": (ingot.jit(add_into), (x, y, z))}
@@ -244,9 +250,13 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
     springs = Springs()
     method: dict = {"python": (springs.pull_into, (z,)), "ingot": (springs.compiled, (z,))}
     captured: dict = {"python": (of_ten_variables(), (x, z)), "ingot": (ingot.jit(of_ten_variables()), (x, z))}
+    rows, doubled = np.ones((1000, 8)), np.empty((1000, 8))
+    over_rows = "(float64[:], float64[:])", "(n)->(n)"
+    gufunc: dict = {"numpy": (np.multiply, (rows, 2.0, doubled)), "ingot": (ingot.guvectorize(*over_rows)(double_into), (rows, doubled))}
     if "numba" in machine.peers:
         import numba
 
+        gufunc["numba"] = numba.guvectorize([over_rows[0]], over_rows[1])(double_into), (rows, doubled)
         given["numba"] = numba.njit(add_into), (x, y, z)
         new["numba"] = numba.njit(add_three), (x, y, z)
         tree["numba"] = numba.njit(sum_of_ten), (ten,)
@@ -263,6 +273,7 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
         "call, dict of 10 arrays": tree,
         "call, method": method,
         "call, 10 captured variables": captured,
+        "call, guvectorize of 1000 rows": gufunc,
     }
     return {name: _overhead(c, rounds, small) for name, c in calls.items()}
 

@@ -171,12 +171,17 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any
 
 def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
     """A compiled function that applies one of `ingot.vectorize`; None: the ufunc is none of these."""
-    from ._vectorize import made_of
+    from ._vectorize import Vectorized, made_of
     from .numpy._namespace import EagerFunction, function_of
 
     holder = made_of(function)
     if holder is None:
         return None
+    if not isinstance(holder, Vectorized):
+        raise UnsupportedError(
+            f"`{holder.__name__}`, of `ingot.guvectorize`, with an ingot.Array is not supported\n"
+            '  instead: give `ingot.guvectorize` target="cuda"'
+        )
     if keywords:
         raise UnsupportedError(
             f"the keyword `{next(iter(keywords))}` of `{holder.__name__}`, of `ingot.vectorize`, with an ingot.Array is not supported\n"

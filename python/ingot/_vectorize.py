@@ -240,6 +240,9 @@ else:
 class Vectorized(Base):
     """A function of numbers as a ufunc: called as NumPy's are, and inlined in compiled functions."""
 
+    __name__: str
+    __qualname__: str
+
     def __init__(
         self,
         function: Any,

@@ -27,14 +27,6 @@ constexpr int64_t kManyTurns = 64;
 
 }  // namespace
 
-struct UfuncLoop::Variant {
-  uint64_t word;
-  nb::object specialisation;
-  nb::object loaded;  ///< the object of `code`; None: there is none
-  const Code* code;   ///< null: Python makes the calls
-  Variant* next;
-};
-
 struct UfuncLoop::Operands {
   char* const* data;
   const int64_t* strides;
@@ -106,10 +98,22 @@ OperandLayout UfuncLoop::layout_of(const Operands& operands) const {
   return layout;
 }
 
-const UfuncLoop::Variant* UfuncLoop::find(const OperandLayout& layout) const {
+const UfuncLoop::Variant* UfuncLoop::find(Key key) const {
   const Variant* variant = first_.load(std::memory_order_acquire);
-  while (variant != nullptr && variant->word != layout.word()) variant = variant->next;
+  while (variant != nullptr && variant->key != key) variant = variant->next;
   return variant;
+}
+
+const UfuncLoop::Variant& UfuncLoop::keep(Key key, nb::object made, size_t operands) {
+  if (const Variant* other = find(key)) return *other;  // of another thread
+  // Held, since a specialisation may get better code.
+  nb::object loaded = nb::none();
+  if (!made.is_none()) loaded = nb::cast<const Specialisation&>(made).loaded();
+  const Code* code = loaded.is_none() ? nullptr : nb::cast<const Code*>(loaded);
+  if (code != nullptr && (code->params().size() != operands || code->calls_outside())) code = nullptr;
+  auto* const variant = new Variant{key, std::move(made), std::move(loaded), code, first_.load()};
+  first_.store(variant, std::memory_order_release);
+  return *variant;
 }
 
 const UfuncLoop::Variant& UfuncLoop::made(const OperandLayout& layout) {
@@ -118,25 +122,17 @@ const UfuncLoop::Variant& UfuncLoop::made(const OperandLayout& layout) {
   std::string layouts;
   for (size_t i = 0; i < layout.count(); ++i) layouts += kLetters[static_cast<size_t>(layout.kind(i))];
   const nb::object self = nb::find(*this);
-  nb::object made = self.attr("compile")(layouts, kModes[static_cast<size_t>(layout.mode())]);
-  if (const Variant* other = find(layout)) return *other;  // of another thread
-  // Held, since a specialisation may get better code.
-  nb::object loaded = nb::none();
-  if (!made.is_none()) loaded = nb::cast<const Specialisation&>(made).loaded();
-  const Code* code = loaded.is_none() ? nullptr : nb::cast<const Code*>(loaded);
-  if (code != nullptr && (code->params().size() != layout.count() || code->calls_outside())) code = nullptr;
-  auto* const variant = new Variant{layout.word(), std::move(made), std::move(loaded), code, first_.load()};
-  first_.store(variant, std::memory_order_release);
-  return *variant;
+  return keep({layout.word(), 0}, self.attr("compile")(layouts, kModes[static_cast<size_t>(layout.mode())]),
+              layout.count());
 }
 
 void UfuncLoop::prepare() { made(OperandLayout(count(), Mode::Apart)); }
 
-int UfuncLoop::run(char* const* data, int64_t count, const int64_t* strides) {
-  if (count <= 0) return 0;
-  const Operands operands{data, strides, count};
+int UfuncLoop::run(char* const* data, const int64_t* dimensions, const int64_t* strides) {
+  if (dimensions[0] <= 0) return 0;
+  const Operands operands{data, strides, dimensions[0]};
   const OperandLayout layout = layout_of(operands);
-  const Variant* variant = find(layout);
+  const Variant* variant = find({layout.word(), 0});
   if (variant != nullptr && variant->code != nullptr) return run_code(*variant, layout, operands);
   {
     const EnsuredGil gil;
@@ -175,13 +171,19 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
     views[i] = {{data, &buffers[i]}, length, stride};
     slots[i] = &views[i];
   }
-  const Code* code = variant.code;
-  if (!code->is_of_this_state()) {
-    const EnsuredGil gil;
-    if (guarded([&] { return code = &code->of_this_state(); }, nullptr) == nullptr) return -1;
-  }
+  const Code* const code = in_this_state(variant.code);
+  if (code == nullptr) return -1;
   Execution execution(*code);
-  if (execution.run(slots)) return 0;
+  return execution.run(slots) ? 0 : fail(variant, execution);
+}
+
+const Code* UfuncLoop::in_this_state(const Code* code) {
+  if (code->is_of_this_state()) return code;
+  const EnsuredGil gil;
+  return guarded([&] { return &code->of_this_state(); }, nullptr);
+}
+
+int UfuncLoop::fail(const Variant& variant, const Execution& execution) const {
   const EnsuredGil gil;
   return guarded(
       [&] {
@@ -195,14 +197,18 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
 void UfuncLoop::run_in_python(const Operands& operands) {
   nb::list all[2];
   for (size_t i = 0; i < count(); ++i) {
-    const bool is_output = i >= inputs_;
+    const bool is_output = this->is_output(i);
     auto* const data = reinterpret_cast<std::byte*>(operands.data[i]);
     const Window window{dtypes_[i], 1, data, {operands.count}, {operands.strides[i]}};
     all[is_output ? 1 : 0].append(array_on(window, is_output));
   }
+  call_in_python(all[0], all[1]);
+}
+
+void UfuncLoop::call_in_python(const nb::list& inputs, const nb::list& outputs) const {
   const nb::object self = nb::find(*this);
   try {
-    self.attr("run")(nb::tuple(all[0]), nb::tuple(all[1]));
+    self.attr("run")(nb::tuple(inputs), nb::tuple(outputs));
   } catch (nb::python_error& error) {
     set_error(self.attr("shown")(error.value()));
     throw nb::python_error();

@@ -8,6 +8,7 @@
 
 #include "base/dtype.h"
 #include "bindings/code.h"
+#include "bindings/execution.h"
 
 namespace ingot::bindings {
 
@@ -44,7 +45,7 @@ class UfuncLoop {
   /// `dtypes` are those of the operands, inputs first; `element` is the specialisation for one element, whose
   /// guards are those of all code. `is_closed`: it has no hidden arguments.
   UfuncLoop(const nb::tuple& dtypes, size_t inputs, nb::object element, bool is_closed);
-  ~UfuncLoop();
+  virtual ~UfuncLoop();
   UfuncLoop(const UfuncLoop&) = delete;
   UfuncLoop& operator=(const UfuncLoop&) = delete;
 
@@ -53,9 +54,9 @@ class UfuncLoop {
   bool is_current() const;
   /// NumPy's numbers of the operands' types.
   const std::vector<int>& type_numbers() const { return type_numbers_; }
-  /// Runs so many turns on operands of these addresses and strides. With the GIL or without; -1 with an
-  /// exception set.
-  int run(char* const* data, int64_t count, const int64_t* strides);
+  /// Runs turns on operands of these addresses: `dimensions[0]` of them, `strides` apart, as NumPy gives
+  /// loops what they need. With the GIL or without; -1 with an exception set.
+  virtual int run(char* const* data, const int64_t* dimensions, const int64_t* strides);
   /// Compiles code for contiguous operands now. Throws what the compiler raises.
   void prepare();
 
@@ -65,14 +66,40 @@ class UfuncLoop {
 
   static void bind(nb::module_& m);
 
- private:
-  struct Variant;
-  struct Operands;
+ protected:
+  /// What code is for.
+  struct Key {
+    uint64_t layouts;
+    uint64_t lengths;  ///< which lengths of core axes are 1
+    bool operator==(const Key&) const = default;
+  };
+  struct Variant {
+    Key key;
+    nb::object specialisation;
+    nb::object loaded;  ///< the object of `code`; None: there is none
+    const Code* code;   ///< null: Python makes the calls
+    Variant* next;
+  };
 
   size_t count() const { return dtypes_.size(); }
+  bool is_output(size_t i) const { return i >= inputs_; }
+  base::DType dtype(size_t i) const { return dtypes_[i]; }
+  int64_t size(size_t i) const { return sizes_[i]; }
+  const Variant* find(Key key) const;
+  /// Keeps what `compile` has made for so many operands, unless another thread was quicker.
+  const Variant& keep(Key key, nb::object made, size_t operands);
+  /// The code for the floating-point state of the thread; null: an exception is set.
+  static const Code* in_this_state(const Code* code);
+  /// Sets the exception that a run has failed with: -1.
+  int fail(const Variant& variant, const Execution& execution) const;
+  /// A call that Python makes, of arrays on the operands.
+  void call_in_python(const nb::list& inputs, const nb::list& outputs) const;
+
+ private:
+  struct Operands;
+
   OperandLayout layout_of(const Operands& operands) const;
   bool folds(const Operands& operands) const;
-  const Variant* find(const OperandLayout& layout) const;
   const Variant& made(const OperandLayout& layout);
   int run_code(const Variant& variant, const OperandLayout& layout, const Operands& operands) const;
   void run_in_python(const Operands& operands);

@@ -10,6 +10,8 @@
 
 #include "bindings/collected.h"
 #include "bindings/exceptions.h"
+#include "bindings/gil.h"
+#include "bindings/gufunc_loop.h"
 #include "bindings/numpy.h"
 #include "bindings/ufunc_loop.h"
 #define NO_IMPORT_UFUNC
@@ -27,10 +29,13 @@ namespace {
 /// it as `obj`; it does not hold the ufunc.
 class Ufunc {
  public:
-  /// `choose` (may be None) is called with the dtypes of operands that no loop has, None for those that are
-  /// open, and with those that the call fixes; it gives the dtypes of a loop, which it may add, or None.
-  Ufunc(std::string name, std::string doc, int inputs, int outputs, nb::object identity, nb::object choose)
-      : name_(std::move(name)),
+  /// `signature`: of the core, in NumPy's notation; empty: of numbers. `choose` (may be None) is called with
+  /// the dtypes of operands that no loop has, None for those that are open, and with those that the call
+  /// fixes; it gives the dtypes of a loop, which it may add, or None.
+  Ufunc(std::string name, std::string doc, int inputs, int outputs, nb::object identity, nb::object choose,
+        std::string signature)
+      : signature_(std::move(signature)),
+        name_(std::move(name)),
         doc_(std::move(doc)),
         inputs_(inputs),
         outputs_(outputs),
@@ -61,6 +66,7 @@ class Ufunc {
                       NPY_ARRAYMETHOD_FLAGS* flags);
   static int get_initial(PyArrayMethod_Context* context, npy_bool is_empty, void* initial);
 
+  std::string signature_;
   std::string name_;
   std::string doc_;
   int inputs_;
@@ -93,9 +99,32 @@ struct Chosen {
   }
 };
 
+/// Why there is no loop for a call of a generalised ufunc: NumPy takes no failure of `get_loop` there, and
+/// the loop raises it.
+struct Failure {
+  NpyAuxData base;
+  nb::python_error error;
+
+  static NpyAuxData* made(nb::python_error error) {
+    auto* const failure = new Failure{{&release, &copy, {}}, std::move(error)};
+    return &failure->base;
+  }
+  static void release(NpyAuxData* data) {
+    const std::unique_ptr<Failure> failure(reinterpret_cast<Failure*>(data));
+  }
+  static NpyAuxData* copy(NpyAuxData* data) { return made(reinterpret_cast<Failure*>(data)->error); }
+};
+
+int run_failing(PyArrayMethod_Context*, char* const*, const npy_intp*, const npy_intp*, NpyAuxData* data) {
+  const EnsuredGil gil;
+  nb::python_error error(reinterpret_cast<Failure*>(data)->error);
+  error.restore();
+  return -1;
+}
+
 int run_strided(PyArrayMethod_Context*, char* const* data, const npy_intp* dimensions,
                 const npy_intp* strides, NpyAuxData* chosen) {
-  return reinterpret_cast<Chosen*>(chosen)->loop->run(data, dimensions[0], strides);
+  return reinterpret_cast<Chosen*>(chosen)->loop->run(data, dimensions, strides);
 }
 
 /// NumPy shows the list of such loops, and runs the others.
@@ -121,8 +150,8 @@ nb::object Ufunc::make() {
   const int identity = number_of(identity_);
   PyObject* const value = identity == PyUFunc_IdentityValue ? identity_.ptr() : nullptr;
   const nb::object ufunc = nb::steal(PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
-      nullptr, nullptr, nullptr, 0, inputs_, outputs_, identity, name_.c_str(), doc_.c_str(), 0, nullptr,
-      value));
+      nullptr, nullptr, nullptr, 0, inputs_, outputs_, identity, name_.c_str(), doc_.c_str(), 0,
+      signature_.empty() ? nullptr : signature_.c_str(), value));
   if (!ufunc.is_valid()) throw nb::python_error();
   auto* const made = reinterpret_cast<PyUFuncObject*>(ufunc.ptr());
   made->obj = nb::find(*this).release().ptr();
@@ -207,14 +236,19 @@ int Ufunc::promote(PyObject* ufunc, PyArray_DTypeMeta* const given[], PyArray_DT
 
 int Ufunc::get_loop(PyArrayMethod_Context* context, int, int, const npy_intp*,
                     PyArrayMethod_StridedLoop** loop, NpyAuxData** data, NPY_ARRAYMETHOD_FLAGS* flags) {
-  return guarded(
+  Ufunc& self = of(context->caller);
+  *flags = NPY_METH_NO_FLOATINGPOINT_ERRORS;
+  const int status = guarded(
       [&] {
-        *data = Chosen::made(of(context->caller).loop_for(context->descriptors));
+        *data = Chosen::made(self.loop_for(context->descriptors));
         *loop = &run_strided;
-        *flags = NPY_METH_NO_FLOATINGPOINT_ERRORS;
         return 0;
       },
       -1);
+  if (status == 0 || self.signature_.empty()) return status;
+  *data = Failure::made(nb::python_error());
+  *loop = &run_failing;
+  return 0;
 }
 
 int Ufunc::get_initial(PyArrayMethod_Context* context, npy_bool, void* initial) {
@@ -231,8 +265,8 @@ int Ufunc::traverse(visitproc visit, void* arg) const {
 
 void Ufunc::bind(nb::module_& m) {
   nb::class_<Ufunc>(m, "Ufunc", nb::type_slots(Collected<Ufunc>::slots()))
-      .def(nb::init<std::string, std::string, int, int, nb::object, nb::object>(), "name"_a, "doc"_a,
-           "inputs"_a, "outputs"_a, "identity"_a.none(), "choose"_a.none())
+      .def(nb::init<std::string, std::string, int, int, nb::object, nb::object, std::string>(), "name"_a,
+           "doc"_a, "inputs"_a, "outputs"_a, "identity"_a.none(), "choose"_a.none(), "signature"_a = "")
       .def("make", &Ufunc::make, "The ufunc of NumPy's. Called once.")
       .def("add", &Ufunc::add, "ufunc"_a, "loop"_a, "Adds a `UfuncLoop` to the ufunc of NumPy's.");
 }
@@ -288,6 +322,7 @@ bool holds_ufunc(PyObject* object) { return nb::isinstance<UfuncHolder>(object);
 
 void bind_ufuncs(nb::module_& m) {
   UfuncLoop::bind(m);
+  GufuncLoop::bind(m);
   bind_holder(m);
   Ufunc::bind(m);
 }

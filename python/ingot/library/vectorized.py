@@ -45,6 +45,26 @@ def parallel_turns_of(function: Callable[..., Any], prange: Any) -> Callable[[tu
     return turns
 
 
+def rows_of(function: Callable[..., Any], same: tuple[bool, ...]) -> Callable[[tuple, tuple], None]:
+    """A function of small arrays for each place of the leading axis of inputs and outputs. Some inputs are the same for all."""
+
+    def rows(inputs: tuple, outputs: tuple) -> None:
+        for i in range(len(outputs[0])):
+            function(*[x if same[k] else x[i] for k, x in enumerate(inputs)], *[x[i] for x in outputs])
+
+    return rows
+
+
+def over_rows_of(function: Callable[..., Any]) -> Callable[..., None]:
+    """A function of small arrays for each place of one leading axis of all of them."""
+
+    def rows(*arrays: Any) -> None:
+        for i in range(len(arrays[0])):
+            function(*[x[i] for x in arrays])
+
+    return rows
+
+
 def fold_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
     """The number in the output and each element of a vector, put into the output."""
 
