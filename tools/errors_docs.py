@@ -36,7 +36,9 @@ SECTIONS = {
 
 # What no example can show.
 UNSEEN = {
-    f"np.random of another NumPy than {HOLE}, with which Ingot was built,": "`test_another_numpy_is_refused`",
+    f"`np.random.{HOLE}` of NumPy {HOLE}, which gives other numbers than that of NumPy {HOLE}, with which Ingot was built,": (
+        "`test_another_numpy_that_draws_otherwise_is_refused`"
+    ),
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",
     f"{HOLE} on AMD's GPUs": "`test_what_amd_cannot_do_is_refused`",

@@ -943,6 +943,9 @@ class Evaluator {
 
  public:
   void need_stream(const Builtin& method, Call& call);
+  /// Refuses what has this path in `numpy.random`, where the NumPy that runs is another one than the build's,
+  /// and draws other numbers.
+  void need_same_draws(const std::string& path, nb::handle node);
   NodeId words_of_stream(const Value& stream, bool legacy);  ///< primitives.cpp
 
   // The builtins (builtins.cpp, numpy.cpp): what the registry's entries call.

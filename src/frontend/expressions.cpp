@@ -816,6 +816,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
 
 /// A method of Generator or RandomState is called with one.
 void Evaluator::need_stream(const Builtin& method, Call& call) {
+  need_same_draws(method.path.empty() ? method.name : method.path, call.node);
   const size_t dot = method.path.find('.');
   if (dot == std::string::npos) return;
   const std::string wanted = method.path.substr(0, dot);

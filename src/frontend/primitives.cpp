@@ -219,6 +219,16 @@ nb::object generator_class() { return imported("numpy.random").attr("Generator")
 
 }  // namespace
 
+void Evaluator::need_same_draws(const std::string& path, nb::handle node) {
+  const std::string version = text_of(imported("numpy").attr("__version__"));
+  const std::string own(base::version_of_draws());
+  if (version == own || nb::cast<bool>(imported("ingot._draws").attr("is_as_known")(path))) return;
+  unsupported(node,
+              "`np.random." + path + "` of NumPy " + version +
+                  ", which gives other numbers than that of NumPy " + own + ", with which Ingot was built,",
+              "build Ingot with the NumPy that it is to run with");
+}
+
 /// The words of a stream: of a Generator or RandomState, those that a legacy routine wants or the others.
 NodeId Evaluator::words_of_stream(const Value& stream, bool legacy) {
   return named(state_.heap.at(stream.as<Object>()->object).values.at(legacy ? 1 : 0)).node;
@@ -226,12 +236,6 @@ NodeId Evaluator::words_of_stream(const Value& stream, bool legacy) {
 
 Value Evaluator::primitive_draw(Call& call) {
   const std::string name = text_of(require_static(call.positional.at(0), "a routine", call.node));
-  if (text_of(imported("numpy").attr("__version__")) != base::version_of_draws()) {
-    unsupported(call.node,
-                "np.random of another NumPy than " + std::string(base::version_of_draws()) +
-                    ", with which Ingot was built,",
-                "build Ingot with the NumPy that it is to run with");
-  }
   const base::DrawInfo& info = *base::find_draw(name);
   std::vector<NodeId> operands{words_of_stream(call.positional.at(1), info.is_legacy)};
   for (size_t i = 0; i < info.parameter_count; ++i) {

@@ -7,6 +7,8 @@ import threading
 import ingot
 import numpy as np
 import pytest
+from ingot import _draws
+from ingot._function import Function
 from support import MODES, difference, jitted, outcome
 
 BITS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
@@ -596,10 +598,44 @@ def test_a_stream_is_not_recorded(tmp_path):
         ingot.jit(source("g.random()")).record(generator(), path=tmp_path)
 
 
-def test_another_numpy_is_refused(monkeypatch):
-    monkeypatch.setattr(np, "__version__", "2.0.0")
-    with pytest.raises(ingot.UnsupportedError, match="np.random of another NumPy"):
-        ingot.jit(source("g.random()"))(generator())
+@pytest.fixture
+def another_numpy(monkeypatch):
+    _draws.is_as_known.cache_clear()
+    monkeypatch.setattr(np, "__version__", "2.99.0")
+    yield monkeypatch
+    _draws.is_as_known.cache_clear()
+
+
+def test_another_numpy_that_draws_the_same_is_taken(another_numpy):
+    for text in ("g.random()", "g.integers(0, 9, 5)", "g.choice(9, 3)", "np.random.default_rng(3).wald(1.0, 2.0)"):
+        f = source(text)
+        assert difference(Function(f)(generator()), f(generator())) is None
+    np.random.seed(3)
+    first = ingot.jit(lambda: np.random.rand(3))()
+    np.random.seed(3)
+    assert difference(first, np.random.rand(3)) is None
+
+
+def test_another_numpy_that_draws_otherwise_is_refused(another_numpy):
+    another_numpy.setitem(_draws.ANSWERS, "Generator.normal", "another")
+    with pytest.raises(ingot.UnsupportedError, match=r"`np.random.Generator.normal` of NumPy 2.99.0, which gives other numbers") as error:
+        ingot.jit(source("g.normal()"))(generator())
+    assert "build Ingot with the NumPy that it is to run with" in str(error.value)
+    another_numpy.setitem(_draws.ANSWERS, "RandomState.random_sample", "another")
+    with pytest.raises(ingot.UnsupportedError, match=r"`np.random.ranf` of NumPy"):
+        ingot.jit(lambda: np.random.ranf())()
+
+
+def test_known_answers_of_random_numbers():
+    """Those of `_draws.ANSWERS`, which are made anew with another NumPy: `{q: answer(q) for q in questions()}`."""
+    assert {question: _draws.answer(question) for question in _draws.questions()} == _draws.ANSWERS
+
+
+def test_every_method_that_is_compiled_has_an_answer():
+    from ingot.library._index import INDEX
+
+    paths = {path for module, path, _ in INDEX if module == "numpy.random"}
+    assert {_draws._method_of(path) for path in paths} <= set(_draws.ANSWERS)
 
 
 def test_bounds_of_random_integers_are_lengths():

@@ -334,13 +334,15 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(a, indices_or_sections, 2)
 
 
-@implements(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    x = np.asarray(x)
-    if x.ndim == 0:
-        raise ValueError("Input array must be at least 1-d.")
-    parts = np.moveaxis(x, axis, 0)
-    return tuple([parts[k, ...] for k in range(parts.shape[0])])
+if hasattr(np, "unstack"):  # from NumPy 2.1 on
+
+    @implements(np.unstack)
+    def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+        x = np.asarray(x)
+        if x.ndim == 0:
+            raise ValueError("Input array must be at least 1-d.")
+        parts = np.moveaxis(x, axis, 0)
+        return tuple([parts[k, ...] for k in range(parts.shape[0])])
 
 
 @implements(np.tile)

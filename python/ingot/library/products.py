@@ -113,20 +113,24 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return np.sum((np.conjugate(x) if x.dtype.kind == "c" else x) * y, axis=-1, dtype=np.result_type(x.dtype, y.dtype))
 
 
-@implements(np.matvec)
-def matvec(x1: Any, x2: Any, /) -> Any:
-    x = np.asarray(x1)
-    y = np.asarray(x2)
-    need_core("matvec", "(m,n),(n)->(m)", (x, y), (2, 1))
-    return np.matmul(x, y[..., None])[..., 0]
+if hasattr(np, "matvec"):  # from NumPy 2.2 on
+
+    @implements(np.matvec)
+    def matvec(x1: Any, x2: Any, /) -> Any:
+        x = np.asarray(x1)
+        y = np.asarray(x2)
+        need_core("matvec", "(m,n),(n)->(m)", (x, y), (2, 1))
+        return np.matmul(x, y[..., None])[..., 0]
 
 
-@implements(np.vecmat)
-def vecmat(x1: Any, x2: Any, /) -> Any:
-    x = np.asarray(x1)
-    y = np.asarray(x2)
-    need_core("vecmat", "(n),(n,m)->(m)", (x, y), (1, 2))
-    return np.matmul((np.conjugate(x) if x.dtype.kind == "c" else x)[..., None, :], y)[..., 0, :]
+if hasattr(np, "vecmat"):  # from NumPy 2.2 on
+
+    @implements(np.vecmat)
+    def vecmat(x1: Any, x2: Any, /) -> Any:
+        x = np.asarray(x1)
+        y = np.asarray(x2)
+        need_core("vecmat", "(n),(n,m)->(m)", (x, y), (1, 2))
+        return np.matmul((np.conjugate(x) if x.dtype.kind == "c" else x)[..., None, :], y)[..., 0, :]
 
 
 @implements(np.tensordot)

@@ -537,14 +537,18 @@ def cumulative(ufunc: Any, x: Any, axis: Any, dtype: Any, out: Any, include_init
     return primitives.concat((np.full(lengths, ufunc.identity, result.dtype), result), along)
 
 
-@implements(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
-    return cumulative(np.add, x, axis, dtype, out, include_initial)
+if hasattr(np, "cumulative_sum"):  # from NumPy 2.1 on
+
+    @implements(np.cumulative_sum)
+    def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+        return cumulative(np.add, x, axis, dtype, out, include_initial)
 
 
-@implements(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
-    return cumulative(np.multiply, x, axis, dtype, out, include_initial)
+if hasattr(np, "cumulative_prod"):  # from NumPy 2.1 on
+
+    @implements(np.cumulative_prod)
+    def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+        return cumulative(np.multiply, x, axis, dtype, out, include_initial)
 
 
 @implements(np.ufunc.outer)
