@@ -160,7 +160,41 @@ def jit(
             made._profile_as(label)
         return made
 
-    return decorate(function) if is_function else decorate
+    if is_function:
+        return decorate(function)
+    decorate.__pandas_udf__ = Engine  # type: ignore[attr-defined]
+    return decorate
 
 
+class Engine:
+    """What pandas calls for `engine=ingot.jit`, as its `BaseExecutionEngine` says."""
+
+    @staticmethod
+    def map(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
+        """The function of each element, as a number of Python's."""
+        import numpy as np
+
+        compiled = _compiled(func, decorator)
+        values = np.asarray(data)
+        made = [x if skip_na and x != x else compiled(x, *args, **kwargs) for x in values.ravel().tolist()]
+        return made if values.ndim == 1 else np.array(made).reshape(values.shape)
+
+    @staticmethod
+    def apply(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, axis: Any) -> Any:
+        """The function of each column, or row, as an array."""
+        import numpy as np
+
+        if not isinstance(data, np.ndarray):
+            raise ValueError("compiled functions take arrays: pass raw=True beside engine=ingot.jit")
+        compiled = _compiled(func, decorator)
+        by_column = axis in (0, "index")
+        made = [np.asarray(compiled(x, *args, **kwargs)) for x in (data.T if by_column else data)]
+        return np.stack(made, axis=-1 if by_column else 0)
+
+
+def _compiled(function: Callable, decorator: Any) -> Callable:
+    return function if isinstance(function, Function) else (decorator or jit)(function)
+
+
+jit.__pandas_udf__ = Engine  # type: ignore[attr-defined]
 njit = jit

@@ -506,3 +506,34 @@ def test_what_is_no_function_says_what_to_decorate(given, advice):
             door(given)
     with pytest.raises(TypeError, match="vmap\\(\\) takes a function, not int"):
         ingot.vmap(3)
+
+
+def centre(x, shift=0.0):
+    return x - np.mean(x) + shift
+
+
+@pytest.mark.parametrize("decorator", [ingot.jit, ingot.jit(fastmath="contract")])
+def test_it_is_an_engine_of_pandas(decorator):
+    engine, table = decorator.__pandas_udf__, np.arange(12.0).reshape(4, 3) ** 2
+    for axis, name in ((0, "index"), (1, "columns")):
+        for given in (axis, name):
+            summed = engine.apply(table, lambda x: x.sum(), (), {}, decorator, given)
+            np.testing.assert_array_equal(summed, table.sum(axis))
+            centred = engine.apply(table, centre, (), {"shift": 1.0}, decorator, given)
+            np.testing.assert_array_equal(centred, np.apply_along_axis(centre, axis, table, 1.0))
+    with pytest.raises(ValueError, match="pass raw=True"):
+        engine.apply([[1.0]], centre, (), {}, decorator, 0)
+    assert engine.map(np.array([1, 2]), lambda x, y: x + y, (3,), {}, decorator, False) == [4, 5]
+    got = engine.map(np.array([[1.0, np.nan]]), lambda x: x + 1 if x == x else 7.0, (), {}, decorator, True)
+    np.testing.assert_array_equal(got, [[2.0, np.nan]])
+
+
+def test_pandas_takes_it_as_an_engine():
+    pandas = pytest.importorskip("pandas", minversion="3.0")
+    table = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 5.0]}, index=["x", "y"])
+    for axis in (0, 1):
+        pandas.testing.assert_series_equal(
+            table.apply(lambda x: x.max() - x.min(), axis=axis, raw=True, engine=ingot.jit), table.max(axis=axis) - table.min(axis=axis)
+        )
+    pandas.testing.assert_frame_equal(table.apply(centre, raw=True, engine=ingot.jit), table - table.mean())
+    pandas.testing.assert_series_equal(table["a"].map(lambda x: x + 1, engine=ingot.jit), table["a"] + 1)
