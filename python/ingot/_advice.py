@@ -41,13 +41,14 @@ _OF_FUNCTIONS = {
     **dict.fromkeys(("locals", "globals", "vars", "dir"), "name the variables"),
     **dict.fromkeys(("eval", "exec", "compile"), "write the code into the function"),
     "id": "compare by `is`",
+    "numpy.frombuffer": "use np.asarray(...) of it, and .view(dtype)",
     "help": "call it outside of the function",
 }
 _OF_OBJECTS: tuple[tuple[Any, str], ...] = (
     (functools._lru_cache_wrapper, "use what it wraps, its `__wrapped__`"),
     ((set, frozenset), "use a tuple or a list of its elements"),
-    (range, "write the range in the function"),
-    ((collections.deque, array.array, bytearray, memoryview, np.ndarray), "use np.array(...) of it"),
+    ((array.array, bytearray, memoryview), "use np.asarray(...) of it, which is an array on the same memory"),
+    ((collections.deque, np.ndarray), "use np.array(...) of it"),
     (Mapping, "use dict(...) of it"),
     (decimal.Decimal, "use a float"),
     ((datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64), "use a number, such as seconds"),
@@ -60,6 +61,31 @@ _OF_OBJECTS: tuple[tuple[Any, str], ...] = (
     (Iterator, "use a list of what it gives"),
     (Callable, "write a function that calls it, or call it in a function of `ingot.host`"),
 )
+
+
+# Of packages that are not written in Python: an attribute of objects that hold numbers, and what makes an array of these.
+_OF_PACKAGES = {
+    **dict.fromkeys(("pandas", "polars", "pyarrow"), ("to_numpy", "use .to_numpy()")),
+    **dict.fromkeys(("scipy", "sparse"), ("toarray", "use .toarray(), or .data and .indices of it")),
+    **dict.fromkeys(("cupy", "cupyx", "cudf"), ("get", "use .get(), or ingot.from_dlpack(...) of it")),
+    **dict.fromkeys(("jax", "jaxlib"), ("__array__", "use np.asarray(...) of it")),
+    **dict.fromkeys(("h5py", "zarr"), ("__getitem__", "use [...] of it, which reads it into an array")),
+    "awkward": ("__getitem__", "use ak.to_numpy(...) of it"),
+    "dask": ("compute", "use .compute()"),
+    "numba": ("py_func", "compile its `py_func` with ingot.jit"),
+    "tensorflow": ("numpy", "use .numpy()"),
+    "torch": ("numpy", "use .numpy()"),
+    "xarray": ("values", "use .values"),
+}
+_ELSEWHERE = "use it outside of the function, or in a function of `ingot.host`"
+
+
+def of_package(kind: type) -> str:
+    """What to do with objects of a class that is of a package not written in Python; empty: it is of none."""
+    packages = [getattr(base, "__module__", "").partition(".")[0] for base in kind.__mro__]
+    for attribute, advice in (_OF_PACKAGES[package] for package in packages if package in _OF_PACKAGES):
+        return advice if hasattr(kind, attribute) or attribute == "py_func" else _ELSEWHERE
+    return ""
 
 
 _FUNCTIONS = (types.MethodType, types.BuiltinFunctionType, types.MethodDescriptorType)
@@ -82,21 +108,27 @@ def name_of(kind: Any) -> str:
 def of_call(function: Any) -> tuple[str, str]:
     """The name of a function that Ingot does not know, and what to use instead."""
     name = name_of(function)
-    advice = _OF_FUNCTIONS.get(name, _OF_MODULES.get(name.partition(".")[0]) if "." in name else None)
+    package = name.partition(".")[0] if "." in name else ""
+    advice = _OF_FUNCTIONS.get(name, _OF_MODULES.get(package))
+    if advice is None and package in _OF_PACKAGES:
+        advice = "use NumPy's, or do it outside of the function, or in a function of `ingot.host`"
     return name, advice or "use NumPy, math, a function written in Python, or ingot.host"
 
 
 def of_type(kind: type) -> str:
     """What to use instead of objects of a type; empty: that is not known."""
-    return next((advice for classes, advice in _OF_OBJECTS if issubclass(kind, classes)), "")
+    return of_package(kind) or next((advice for classes, advice in _OF_OBJECTS if issubclass(kind, classes)), "")
 
 
 def of_outside(name: str, value: Any) -> tuple[str, str]:
     """The refusal of an object that a function finds outside under a name, and what to use instead."""
+    advice = of_package(type(value))
+    if advice and (not hasattr(value, "__name__") or hasattr(value, "py_func")):
+        return f"`{name}`, a {name_of(type(value))} from outside the function,", advice
     if isinstance(value, _FUNCTIONS) or callable(value) and hasattr(value, "__name__") and not isinstance(value, _NO_FUNCTIONS):
         known, advice = of_call(value)
         return f"`{known}`, a function that Ingot does not know,", advice
-    advice = of_type(type(value)) or "use it outside of the function, or in a function of `ingot.host`"
+    advice = of_type(type(value)) or _ELSEWHERE
     return f"`{name}`, a {type(value).__name__} from outside the function,", advice
 
 

@@ -79,12 +79,13 @@ def hint(description: tuple) -> str:
     """What to pass instead, where it is a thing of its own; else nothing."""
     from ._advice import of_type
 
-    if (kind := description[1]).__module__.partition(".")[0] == "pandas" and hasattr(kind, "to_numpy"):
-        return "use .to_numpy()"
+    _, kind, dtype, _, _ = description
     if kind is list:
         return "pass np.array of its numbers, or a list of at most 16 elements"
-    if description[2] is not None and description[2].names is not None:
+    if dtype is not None and dtype.names is not None:
         return "pass those of its fields that are numbers, in the machine's byte order"
+    if dtype is not None and not dtype.isnative:
+        return 'pass x.astype(x.dtype.newbyteorder("=")), a copy in the machine\'s byte order'
     return "" if kind is np.ndarray else of_type(kind)
 
 

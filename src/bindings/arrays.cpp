@@ -106,11 +106,13 @@ bool is_c_order(const Window& window, const int64_t* strides) {
   return true;
 }
 
-nb::object new_array(const Window& window, const int64_t* strides, bool is_writable) {
+/// `like`: of its class, and with its attributes; null: of none.
+nb::object new_array(const Window& window, const int64_t* strides, bool is_writable,
+                     PyObject* like = nullptr) {
   if (is_c_order(window, strides)) strides = nullptr;  // which NumPy looks at less
   nb::object array = nb::steal(PyArray_NewFromDescr(
-      &PyArray_Type, PyArray_DescrFromType(type_number(window.dtype)), window.rank, window.lengths, strides,
-      window.data, is_writable ? NPY_ARRAY_WRITEABLE : 0, nullptr));
+      like == nullptr ? &PyArray_Type : Py_TYPE(like), PyArray_DescrFromType(type_number(window.dtype)),
+      window.rank, window.lengths, strides, window.data, is_writable ? NPY_ARRAY_WRITEABLE : 0, like));
   if (!array.is_valid()) throw nb::python_error();
   return array;
 }
@@ -131,8 +133,17 @@ nb::object owning_array(runtime::OwnedBuffer buffer, const Window& window) {
   return object;
 }
 
+bool is_memory_map(PyObject* object) {
+  if (!PyArray_Check(object) || PyArray_CheckExact(object)) return false;
+  static PyObject* const known = nb::object(nb::module_::import_("numpy").attr("memmap")).release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(object)) == known;
+}
+
 nb::object array_on(const Window& window, bool is_writable, nb::object owner) {
-  nb::object array = new_array(window, window.strides, is_writable);
+  // What is no longer, or never was, of a file gives plain views.
+  const bool is_of_file =
+      owner.is_valid() && is_memory_map(owner.ptr()) && !nb::object(owner.attr("_mmap")).is_none();
+  nb::object array = new_array(window, window.strides, is_writable, is_of_file ? owner.ptr() : nullptr);
   if (owner.is_valid() && PyArray_SetBaseObject(as_array(array.ptr()), owner.release().ptr()) != 0)
     throw nb::python_error();
   return array;

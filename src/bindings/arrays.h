@@ -40,7 +40,11 @@ bool covers(const Window& window, const runtime::Buffer& buffer);
 /// size. Wants the GIL, as all below.
 nb::object owning_array(runtime::OwnedBuffer buffer, const Window& window);
 
-/// An array of memory that `owner`, its base, owns. Without owner it is for the time of a call.
+/// Whether an object is an array of NumPy's class `memmap`, and not of a class made of it.
+bool is_memory_map(PyObject* object);
+
+/// An array of memory that `owner`, its base, owns: of a memory map, another one. Without owner it is for the
+/// time of a call.
 nb::object array_on(const Window& window, bool is_writable, nb::object owner = {});
 
 }  // namespace ingot::bindings

@@ -17,9 +17,10 @@ namespace ingot::bindings {
 
 /// What a word is about: its lowest byte. The rest of it:
 ///   Array     8: dtype, 16: axes, 21: writable, 22: layout, 24: orders, 26: length of a short last axis,
-///             30: measured, 32: alias set, 48: ones
+///             30: measured, 31: a memory map, 32: alias set, 48: ones
 ///   Scalar    8: dtype, or one of Python's kinds
 ///   Constant  8: hash; an object
+///   Slice, Range  three values follow, of a range numbers
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
@@ -46,6 +47,7 @@ enum class Tag : uint64_t {
   Letters,
   Fields,
   Guarded,
+  Range,
   Device
 };
 
@@ -60,6 +62,7 @@ inline constexpr size_t kMaxContainers = 256;  ///< of which instances can be so
 inline constexpr uint64_t kMeasured = 16;  ///< beside the length of a last axis, 0 if it is not short
 static_assert(ir::kLongestShort < kMeasured);
 constexpr bool is_measured(uint64_t array_word) { return (array_word >> 26 & kMeasured) != 0; }
+inline constexpr uint64_t kMapped = uint64_t{1} << 31;  ///< in the word of an array
 
 enum class Layout : uint8_t { Any, C, F };
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
@@ -75,6 +78,17 @@ inline bool fits(PyObject* number) {
 /// Whether an object stands for itself: its value is what it is.
 bool is_constant(PyObject* value);
 bool is_key(PyObject* key);
+
+inline constexpr size_t kRangeParts = 3;
+/// The start, stop or step of Python's range: a new reference. Null: an exception is set.
+inline PyObject* part_of_range(PyObject* range, size_t i) {
+  static constexpr const char* kNames[kRangeParts] = {"start", "stop", "step"};
+  return PyObject_GetAttrString(range, kNames[i]);
+}
+/// Whether a part of a range is a step of 1, which is known when compiling.
+inline bool is_usual_step(PyObject* part, size_t i) {
+  return i + 1 == kRangeParts && fits(part) && PyLong_AsLongLong(part) == 1;
+}
 
 /// How an array lies in memory.
 struct Laid {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "bindings/arrays.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
 
@@ -46,6 +47,7 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
              case Tag::List:
              case Tag::Dict:
              case Tag::Slice:
+             case Tag::Range:
              case Tag::Fields:
              case Tag::Named:
              case Tag::Object:
@@ -72,7 +74,7 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
   uint64_t word = 0;
   if (!lay_out(value, laid) || !word_of_array(laid, parameters_->sees_layout, is_measured(wanted), word))
     return false;
-  if (word != (wanted & ~kAliasBits)) return false;
+  if (word != (wanted & ~kAliasBits & ~kMapped)) return false;
   leaves_.push_back(value);
   memories_.add(laid, word_ - 1);
   return true;
@@ -139,6 +141,18 @@ bool Recogniser::dict(PyObject* dict) {
   return i == size;
 }
 
+bool Recogniser::range(PyObject* range) {
+  for (size_t i = 0; i < kRangeParts; ++i) {
+    PyObject* const part = part_of_range(range, i);
+    if (part == nullptr) return false;
+    held_.add(part);
+    const bool is_known = tag_of(words_[word_]) == Tag::Constant;
+    if (is_usual_step(part, i) && !is_known) return false;
+    if (!value(part, false)) return false;
+  }
+  return true;
+}
+
 bool Recogniser::namedtuple(PyObject* value) {
   return reinterpret_cast<PyObject*>(Py_TYPE(value)) == next_object() && is_namedtuple(value) && tuple(value);
 }
@@ -169,7 +183,10 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
   const uint64_t rest = wanted >> 8;
   if (is_inside) held_.add(Py_NewRef(value));
   switch (tag_of(wanted)) {
-    case Tag::Array: return PyArray_CheckExact(value) && array(value, wanted);
+    case Tag::Array: {
+      const bool is_of_class = (wanted & kMapped) != 0 ? is_memory_map(value) : PyArray_CheckExact(value);
+      return is_of_class && array(value, wanted);
+    }
     case Tag::Scalar:
       if (!is_number_of(value, rest)) return false;
       leaves_.push_back(value);
@@ -194,6 +211,7 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
       return this->value(slice->start, true) && this->value(slice->stop, true) &&
              this->value(slice->step, true);
     }
+    case Tag::Range: return PyRange_Check(value) && range(value);
     case Tag::Fields: return records(value, wanted);
     case Tag::Same: return rest < containers_.size() && containers_[rest] == value;
     default: return false;

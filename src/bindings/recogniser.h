@@ -41,6 +41,7 @@ class Recogniser {
   bool tuple(PyObject* tuple);
   bool list(PyObject* list);
   bool dict(PyObject* dict);
+  bool range(PyObject* range);
   bool namedtuple(PyObject* value);
   bool instance(PyObject* value, uint64_t count);
   bool capture(const Capture& capture);

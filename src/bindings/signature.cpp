@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
+#include "base/packages.h"
+#include "bindings/arrays.h"
 #include "bindings/callable.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
@@ -89,6 +92,31 @@ bool is_users(const PyTypeObject* type) {
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && type->tp_dealloc == users;
 }
 
+/// Whether a class, or one that it is made of, is of a package whose objects have no parts.
+bool is_of_closed_package(const PyTypeObject* type) {
+  static PyObject* const name = PyUnicode_InternFromString("__module__");
+  PyObject* const order = type->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
+    auto* const base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(order, i));
+    if ((base->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || base->tp_dict == nullptr) continue;
+    PyObject* const module = PyDict_GetItem(base->tp_dict, name);
+    if (module == nullptr || !PyUnicode_CheckExact(module)) continue;
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(module, &size);
+    if (text == nullptr) PyErr_Clear();
+    else if (base::is_closed_package({text, static_cast<size_t>(size)})) return true;
+  }
+  return false;
+}
+
+/// Whether an object is one of Python's own arrays of numbers, or other elements.
+bool is_buffer(PyObject* object) {
+  if (PyByteArray_CheckExact(object) || PyMemoryView_Check(object)) return true;
+  if (std::string_view(Py_TYPE(object)->tp_name) != "array.array") return false;
+  static PyObject* const known = nb::object(nb::module_::import_("array").attr("array")).release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(object)) == known;
+}
+
 nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
 
 /// What `ingot.host` gives: a function, whatever its class is.
@@ -157,8 +185,9 @@ bool is_captured_within(size_t& looks, PyObject* object) {
     return is_any;
   }
   if (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object)) return true;
-  return is_device_array(object) || (is_instance(object) && !is_of_numpy(object)) ||
-         bindings::is_stream(object) || holder_of(object);
+  if (is_memory_map(object) || is_buffer(object)) return true;
+  if (is_instance(object)) return !is_of_numpy(object) && !is_of_closed_package(Py_TYPE(object));
+  return is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) || holder_of(object);
 }
 
 }  // namespace
@@ -269,6 +298,16 @@ bool Signature::records(PyObject* value, const Path& path) {
   return true;
 }
 
+/// As an array of a kind of its own.
+bool Signature::memory_map(PyObject* value, const Path& path) {
+  Laid laid;
+  if (!lay_out(value, laid)) return foreign(value);
+  const size_t at = words_.size();
+  if (!described(value, laid, path)) return false;
+  if (tag_of(words_[at]) == Tag::Array) words_[at] |= kMapped;
+  return true;
+}
+
 /// Whether nothing waits that must be computed before the call.
 bool Signature::is_computed(PyObject* value) const {
   const bindings::DeviceArray& array = bindings::device_array(value);
@@ -369,6 +408,7 @@ bool Signature::letters(PyObject* text, const Path& path) {
 bool Signature::other(PyObject* value, const Path& path) {
   if (detail_.is_opened && PyUnicode_CheckExact(value)) return letters(value, path);
   if (is_device_array(value)) return device_array(value, path);
+  if (is_memory_map(value)) return memory_map(value, path);
   if (is_constant(value)) {
     constant(value, path);
     return true;
@@ -399,8 +439,51 @@ bool Signature::other(PyObject* value, const Path& path) {
     hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
     return sequence(value, path);
   }
-  if (is_instance(value)) return instance(value, path);
+  if (PyRange_Check(value)) return range(value, path);
+  if (is_buffer(value)) return buffer(value, path);
+  if (is_instance(value))
+    return is_of_closed_package(Py_TYPE(value)) ? foreign(value) : instance(value, path);
   return bindings::is_stream(value) ? stream(value, path) : records(value, path);
+}
+
+/// As an instance whose attribute is an array on its memory, which does not change its size as long as it is
+/// held. NumPy's code makes the array.
+bool Signature::buffer(PyObject* value, const Path& path) {
+  if (is_quick_) return false;
+  if (is_repeated(value)) return true;
+  const nb::object parts = nb::module_::import_("ingot._buffers").attr("parts")(nb::handle(value));
+  if (parts.is_none() || containers_.size() >= kMaxContainers) return foreign(value);
+  keep(value, path);
+  containers_.push_back(value);
+  nb::object type = parts[0];
+  nb::object elements = parts[1];
+  const Attributes* const wanted =
+      parameters_->attributes_of(reinterpret_cast<PyTypeObject*>(nb::handle(parts[0]).ptr()));
+  words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
+  objects_.push_back(type.ptr());
+  hold(type.release().ptr());
+  PyObject* const array = elements.ptr();
+  hold(elements.release().ptr());
+  if (wanted == nullptr) return true;
+  for (PyObject* const name : wanted->names) {
+    if (PyUnicode_CompareWithASCIIString(name, "elements") != 0) words_.push_back(word_of(Tag::Absent));
+    else if (!this->array(array, path)) return false;
+  }
+  return true;
+}
+
+/// A step of 1 is part of its kind.
+bool Signature::range(PyObject* value, const Path& path) {
+  words_.push_back(word_of(Tag::Range));
+  const Path inside{&path, nullptr, -1, path.depth + 1};
+  for (size_t i = 0; i < kRangeParts; ++i) {
+    PyObject* const part = part_of_range(value, i);
+    if (part == nullptr) return false;
+    hold(part);
+    if (is_usual_step(part, i)) constant(part, inside);
+    else if (!number(part, inside)) return false;
+  }
+  return true;
 }
 
 /// Whether a container has been described; then it is the same one again.
@@ -677,16 +760,19 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
   const uint64_t rest = now >> 8;
   const uint64_t alias_set = now >> kAliasShift & kMaxAliasSet;
   switch (tag_of(now)) {
-    case Tag::Array:
-      return nb::make_tuple(
+    case Tag::Array: {
+      const nb::tuple array = nb::make_tuple(
           "array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy), rest >> 8 & 0x1f,
           (rest >> 13 & 1) != 0, alias_set, kLayouts[rest >> 14 & 3], now >> 48,
           (rest >> 18 & kMeasured) != 0 ? nb::cast(rest >> 18 & (kMeasured - 1)) : nb::none());
+      return (now & kMapped) != 0 ? nb::object(array + nb::make_tuple("memmap")) : nb::object(array);
+    }
     case Tag::Scalar:
       if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
       return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));
     case Tag::Constant: return nb::make_tuple("static", private_of(objects_[object++]));
     case Tag::Slice: return nb::make_tuple("slice") + texts_of(3, word, object);
+    case Tag::Range: return nb::make_tuple("range") + texts_of(kRangeParts, word, object);
     case Tag::Tuple: return nb::make_tuple("tuple", texts_of(rest, word, object));
     case Tag::List: return nb::make_tuple("list", texts_of(rest, word, object));
     case Tag::Dict: {

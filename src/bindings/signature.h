@@ -136,6 +136,9 @@ class Signature {
   bool other(PyObject* value, const Path& path);
   bool array(PyObject* array, const Path& path);
   bool records(PyObject* value, const Path& path);
+  bool range(PyObject* value, const Path& path);
+  bool buffer(PyObject* value, const Path& path);
+  bool memory_map(PyObject* value, const Path& path);
   bool device_array(PyObject* array, const Path& path);
   bool is_computed(PyObject* array) const;
   bool is_moved_to(devices::Device& device);

@@ -892,6 +892,12 @@ void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& index
   builder_->make(Op::scatter, operands, attributes);
 }
 
+void Evaluator::need_no_memory_maps(const std::string& what, nb::handle node) {
+  if (has_memory_maps_)
+    unsupported(node, what + " in a function that is given a memory map",
+                "use it outside of the function, or pass np.asarray(...) of the memory map");
+}
+
 Value Evaluator::array_attribute(const Array& array, const std::string& name, nb::handle node) {
   if (name == "shape") {
     Tuple shape;
@@ -926,8 +932,10 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     Call call{.positional = {array}, .keywords = {}, .name = name, .node = node};
     return inline_function(registry_.find(member)->library, call);
   }
-  if (!has_attribute(imported("numpy").attr("ndarray"), name.c_str()))
+  if (!has_attribute(imported("numpy").attr("ndarray"), name.c_str())) {
+    need_no_memory_maps("the attribute `" + name + "`", node);
     raise(ExceptionKind::AttributeError, "'numpy.ndarray' object has no attribute '" + name + "'");
+  }
   unsupported(node, "the array attribute `" + name + "`", "use a NumPy function");
 }
 

@@ -371,6 +371,9 @@ class Evaluator {
   std::optional<Value> made_by_module(const nb::object& module, const std::string& name, nb::handle e);
   Value attribute_of(const Value& value, const std::string& name, nb::handle node);
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
+  /// Refuses what tells a memory map from other arrays, where one is an argument: which arrays share its
+  /// class is not followed.
+  void need_no_memory_maps(const std::string& what, nb::handle node);
   Value call(const Value& callee, Call& call);
   void need_present(Call& call);  ///< none of its arguments may be None
   /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
@@ -679,6 +682,8 @@ class Evaluator {
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
   nb::object class_of_value(const Value& value) const;
   bool has_class(const Value& value) const;  ///< whether it is one of these
+  /// Refuses instances among the arguments of a builtin; of a buffer an array is made where NumPy makes one.
+  void need_no_instances(const Builtin& builtin, Call& call);
   nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
   /// Whether a class has under a name just what `from` has.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);
@@ -892,6 +897,7 @@ class Evaluator {
   std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
   std::unordered_map<uint32_t, int>
       named_arguments_;                           ///< ... in dicts and instances: the last to be asked for
+  bool has_memory_maps_ = false;                  ///< among the arguments and captures
   std::unordered_map<uint32_t, int> unmeasured_;  ///< ... of arrays, whose lengths could be known
   /// What has been unrolled so far.
   struct Unrolling {

@@ -284,6 +284,8 @@ nb::object meant_by(const nb::object& object);
 /// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
 /// `__ingot_function__` is what is compiled. (What wraps one has its attributes, too.)
 bool is_jitted(nb::handle object);
+/// Whether a function or class is of a package that is not written in Python, as its module says.
+bool is_of_closed_package(const nb::object& function);
 
 /// Whether it is a ufunc that `ingot.vectorize` has made.
 inline bool is_vectorized(nb::handle object) {
@@ -310,6 +312,8 @@ bool is_of_namedtuple(const nb::object& function);
 
 /// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
 bool is_generated(const nb::object& raw);
+/// The class that one of `ingot.library.buffers` stands for; others are their own.
+nb::object stood_for(const nb::object& type);
 
 /// Instances, lists and dicts among values that are still needed while it lives, whatever variables become.
 class Evaluator::Pins {

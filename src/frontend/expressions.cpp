@@ -909,14 +909,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (std::optional<Value> result = builtin_of_object(*builtin, call)) return *result;
     if (builtin->module == "numpy.random") need_stream(*builtin, call);
     const Takes takes = takes_of(*builtin, call);
-    if (!takes.instances) {
-      for (const Value& value : call.positional) {
-        if (is_instance(value)) {
-          unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
-                      "give it the parts of the instance");
-        }
-      }
-    }
+    if (!takes.instances) need_no_instances(*builtin, call);
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
     if (std::optional<Value> result = Fields(*this).call(*builtin, call)) return *result;
@@ -948,6 +941,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
                                                      Static{attribute(function, "__ingot_function__")}});
     return inline_function(attribute(imported("ingot.library.vectorized"), "call"), call);
   }
+  if (is_of_closed_package(function)) refuse_call(function, call.node);
   if (PyFunction_Check(function.ptr())) {
     if (is_of_namedtuple(function)) return namedtuple_method(function, call);
     return inline_function(function, call);

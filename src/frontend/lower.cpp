@@ -2,6 +2,7 @@
 // so does a container: the evaluator throws `Capture`, Python describes it with the others - so that shared
 // memory is seen - and lowers again. A number whose guard has failed twice goes the same way.
 
+#include "base/packages.h"
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
 #include "frontend/rows.h"
@@ -163,10 +164,11 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     has_letters_ = true;
     return Letters{share(parameter(nb::cast<nb::tuple>(description[1]), name, -1))};
   }
-  if (tag == "slice") {
+  if (tag == "slice" || tag == "range") {
     std::array<Value, 3> ends;
     for (size_t i = 0; i < 3; ++i)
       ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, number, is_named);
+    if (tag == "range") return Range{share(std::move(ends))};
     return Slice{share(std::move(ends))};
   }
   if (tag == "foreign") {
@@ -208,6 +210,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
                                                        .ones = ones,
                                                        .last = last});
     if (argument >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = argument;
+    if (nb::len(description) > 8) has_memory_maps_ = true;
     return Array{.type = type,
                  .node = node,
                  .access = writable ? Access::Writable : Access::ReadOnly,
@@ -601,11 +604,11 @@ std::string captured_name(const nb::object& function, const nb::tuple& capture) 
 }
 
 /// Whether the functions of a module stand at their calls for users, by their name: those of Python, NumPy,
-/// SciPy and of Ingot's modules that are not public.
+/// SciPy and the like, and of Ingot's modules that are not public.
 bool is_named_by_call(const std::string& module) {
   const std::string package = module.substr(0, module.find('.'));
   if (package == "ingot") return module.find("._") != std::string::npos;
-  if (package == "numpy" || package == "scipy") return true;
+  if (package == "numpy" || base::is_closed_package(package)) return true;
   const nb::object of_python = imported("sys").attr("stdlib_module_names");
   return nb::cast<bool>(of_python.attr("__contains__")(package));
 }
@@ -765,6 +768,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   scalar_arguments_.clear();
   named_arguments_.clear();
   unmeasured_.clear();
+  has_memory_maps_ = false;
   text_arguments_.clear();
   unrolling_ = {};
   has_letters_ = false;

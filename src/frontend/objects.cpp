@@ -1,5 +1,6 @@
 #include <bit>
 
+#include "base/packages.h"
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/records.h"
@@ -20,6 +21,8 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 
 namespace {
+
+constexpr const char* kStandsFor = "__ingot_stands_for__";
 
 nb::object object_class() { return nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyBaseObject_Type)); }
 
@@ -77,6 +80,17 @@ bool is_jitted(nb::handle object) {
          is_counted(object);
 }
 
+bool is_of_closed_package(const nb::object& function) {
+  if (!PyFunction_Check(function.ptr()) && !PyType_Check(function.ptr())) return false;
+  const nb::object module = attribute_or(function, "__module__", nb::none());
+  return PyUnicode_Check(module.ptr()) && base::is_closed_package(text_of(module));
+}
+
+nb::object stood_for(const nb::object& type) {
+  const nb::object own = lookup(type, kStandsFor);
+  return own.is_valid() ? own : type;
+}
+
 bool is_generated(const nb::object& raw) {
   if (!PyFunction_Check(raw.ptr())) return false;
   const std::string module = text_of(raw.attr("__globals__").attr("get")("__name__", nb::str("")));
@@ -121,6 +135,22 @@ nb::object Evaluator::class_attribute(const nb::object& type, const std::string&
   const nb::object raw = lookup(type, name);
   guards_.push_back({type, name, raw, true});
   return raw;
+}
+
+void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
+  static const std::set<std::string> kMakesArrays = {"array", "asarray", "asanyarray", "ascontiguousarray"};
+  const bool makes_array = builtin.module == "numpy" && kMakesArrays.contains(builtin.name);
+  for (Value& value : call.positional) {
+    if (!is_instance(value)) continue;
+    const bool is_buffer = !Records::decides(value) && lookup(class_of_value(value), kStandsFor).is_valid();
+    if (makes_array && is_buffer) value = object_attribute(value, "elements", call.node);
+    else if (is_buffer)
+      unsupported(call.node, "the buffer of a " + type_name(value) + " in `" + call.name + "`",
+                  "give it np.asarray(...) of it");
+    else
+      unsupported(call.node, "`" + call.name + "` of a " + type_name(value),
+                  "give it the parts of the instance");
+  }
 }
 
 bool Evaluator::has_class(const Value& value) const {

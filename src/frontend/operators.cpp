@@ -172,7 +172,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     // What a format takes is known by its letters alone.
     if (!(ast == "Mod" && a.is<Letters>())) raise_by_type("binary", entry->symbol, {a, b});
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>() ||
-        a.is<Letters>() || b.is<Letters>()) {
+        a.is<Letters>() || b.is<Letters>() || a.is<Range>() || b.is<Range>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "make arrays of them with np.array(...), or take their elements one by one");
     }
@@ -778,7 +778,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     if (is_none(value))
       unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
-    if (value.is<Reference>() || value.is<Tuple>() || is_text(value)) {
+    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>() || is_text(value)) {
       unsupported({}, "np." + std::string(numpy_name) + " of a " + type_name(value),
                   "make an array of it with np.array(...)");
     }

@@ -114,13 +114,16 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   const nb::module_ builtins = imported("builtins");
   if (Records::decides(value) != nullptr)
     unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
-  if (const nb::object type = class_of_value(value); type.is_valid()) return type;
+  if (const nb::object type = class_of_value(value); type.is_valid()) return stood_for(type);
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
   if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
   if (const Scalar* s = value.as<Scalar>()) {
     return attribute(s->kind.is_python() ? builtins : imported("numpy"), std::string(s->kind.name()).c_str());
   }
-  if (value.is<Array>()) return attribute(imported("numpy"), "ndarray");
+  if (value.is<Array>()) {
+    need_no_memory_maps("the class of an array", node);
+    return attribute(imported("numpy"), "ndarray");
+  }
   if (const Structured* s = value.as<Structured>()) return Fields::class_of(*s);
   if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
       value.is<Slice>() || value.is<Text>() || value.is<Letters>() || value.is<Set>())
@@ -170,7 +173,8 @@ Value Evaluator::builtin_isinstance(Call& call) {
       return static_truth(builtin_isinstance(again)) == true;
     });
   }
-  const nb::object type = type_of(present(value, "the value", call.node), call.node);
+  const nb::object type = value.is<Array>() ? attribute(imported("numpy"), "ndarray")
+                                            : type_of(present(value, "the value", call.node), call.node);
   if (is_instance(value)) {
     guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
     for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
@@ -184,7 +188,10 @@ Value Evaluator::builtin_isinstance(Call& call) {
   }
   const nb::object own = imported("builtins").attr("issubclass");
   try {
-    return Static{own(type, classes)};
+    const nb::object is = own(type, classes);
+    if (value.is<Array>() && !is.is(own(attribute(imported("numpy"), "memmap"), classes)))
+      need_no_memory_maps("the class of an array", call.node);
+    return Static{is};
   } catch (nb::python_error& error) {
     rethrow_lack_of_memory(error);
     raise(ExceptionKind::TypeError, "isinstance() arg 2 must be a type, a tuple of types, or a union");

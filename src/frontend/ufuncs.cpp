@@ -121,7 +121,7 @@ Value Evaluator::primitive_at_dtype(Call& call) {
 
 void Evaluator::make_arrays(Call& call, size_t count) {
   for (Value& value : call.positional | std::views::take(count))
-    if (value.is<Reference>() || value.is<Tuple>()) value = array_of(value, call.node);
+    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>()) value = array_of(value, call.node);
 }
 
 Value Evaluator::elementwise_call(Op op, Call& call) {

@@ -5,6 +5,7 @@ import collections
 import dataclasses
 import enum
 import functools
+import tempfile
 import types
 
 import ingot
@@ -15,6 +16,7 @@ GRID = np.arange(12.0).reshape(3, 4)
 FIXED = X.copy()
 FIXED.flags.writeable = False
 STEPS = {1}
+MAPPED = np.memmap(tempfile.TemporaryFile(), np.float64, "w+", shape=3)
 KEPT = functools.cache(lambda x: x + 1)
 total = 0
 pull_of_shared = ingot.vjp(lambda a, b: a * b, FIXED, FIXED)[1]

@@ -298,7 +298,6 @@ def test_names_of_the_compilers_own_are_not_shown():
 
 ODD = [
     ({1, 2}, "`V`, a set from outside the function,", "use a tuple or a list of its elements"),
-    (range(3), "`V`, a range from outside the function,", "write the range in the function"),
     (collections.deque([1]), "`V`, a deque from outside the function,", "use np.array(...) of it"),
     (collections.OrderedDict(a=1), "`V`, an OrderedDict from outside the function,", "use dict(...) of it"),
     (iter([1]), "`V`, a list_iterator from outside the function,", "use a list of what it gives"),

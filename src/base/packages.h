@@ -1,0 +1,20 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+/// Packages of Python's whose functions and objects live in code that is not Python.
+namespace ingot::base {
+
+inline constexpr std::array<std::string_view, 17> kClosedPackages = {
+    "awkward", "cudf",    "cupy",  "cupyx",  "dask",  "h5py",       "jax",    "jaxlib", "pandas",
+    "polars",  "pyarrow", "scipy", "sparse", "torch", "tensorflow", "xarray", "zarr"};
+
+/// Whether what a module of this name makes is of such a package: its functions are not inlined, its objects
+/// have no parts.
+constexpr bool is_closed_package(std::string_view module) {
+  return std::ranges::find(kClosedPackages, module.substr(0, module.find('.'))) != kClosedPackages.end();
+}
+
+}  // namespace ingot::base
