@@ -66,7 +66,7 @@ _OF_OBJECTS: tuple[tuple[Any, str], ...] = (
 # Of packages that are not written in Python: an attribute of objects that hold numbers, and what makes an array of these.
 _OF_PACKAGES = {
     **dict.fromkeys(("pandas", "polars", "pyarrow"), ("to_numpy", "use .to_numpy()")),
-    **dict.fromkeys(("scipy", "sparse"), ("toarray", "use .toarray(), or .data and .indices of it")),
+    "scipy": ("toarray", "use .toarray(), or .data and .indices of it"),
     **dict.fromkeys(("cupy", "cupyx", "cudf"), ("get", "use .get(), or ingot.from_dlpack(...) of it")),
     **dict.fromkeys(("jax", "jaxlib"), ("__array__", "use np.asarray(...) of it")),
     **dict.fromkeys(("h5py", "zarr"), ("__getitem__", "use [...] of it, which reads it into an array")),

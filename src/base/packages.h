@@ -7,9 +7,9 @@
 /// Packages of Python's whose functions and objects live in code that is not Python.
 namespace ingot::base {
 
-inline constexpr std::array<std::string_view, 17> kClosedPackages = {
-    "awkward", "cudf",    "cupy",  "cupyx",  "dask",  "h5py",       "jax",    "jaxlib", "pandas",
-    "polars",  "pyarrow", "scipy", "sparse", "torch", "tensorflow", "xarray", "zarr"};
+inline constexpr std::array<std::string_view, 16> kClosedPackages = {
+    "awkward", "cudf",   "cupy",    "cupyx", "dask",  "h5py",       "jax",    "jaxlib",
+    "pandas",  "polars", "pyarrow", "scipy", "torch", "tensorflow", "xarray", "zarr"};
 
 /// Whether what a module of this name makes is of such a package: its functions are not inlined, its objects
 /// have no parts.

@@ -892,8 +892,9 @@ void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& index
   builder_->make(Op::scatter, operands, attributes);
 }
 
+/// To the library they are arrays.
 void Evaluator::need_no_memory_maps(const std::string& what, nb::handle node) {
-  if (has_memory_maps_)
+  if (has_memory_maps_ && !frame_->of_library)
     unsupported(node, what + " in a function that is given a memory map",
                 "use it outside of the function, or pass np.asarray(...) of the memory map");
 }

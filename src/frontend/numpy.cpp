@@ -35,6 +35,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   std::vector<Value> parts{shape};
   if (const Static* s = shape.as<Static>(); s != nullptr && PyBytes_Check(s->object.ptr()))
     unsupported(here_, "a shape that is a bytes object", "use a tuple of ints");
+  if (shape.is<Range>()) unsupported(here_, "a shape that is a range", "use a tuple of ints");
   if (const Array* a = shape.as<Array>(); a != nullptr && a->type.rank() > 0) {
     raise_by_type("call", "zeros", {shape}, imported("numpy").attr("zeros"));
     unsupported(here_, "a shape that is an array", "use a tuple of ints");

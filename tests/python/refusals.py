@@ -148,6 +148,7 @@ EXAMPLES = [
     (lambda x: x.ctypes, X),
     (lambda x: x.flush(), MAPPED),
     (lambda b: np.sin(b), bytearray(b"ab")),
+    (lambda n: np.zeros(range(n)), 3),
     (lambda n: len(f"{n}"), 1),
     (decorated, 1),
     (lambda a, out: out.append([a + v for v in range(len(a)) if a[v] > 0]), X, []),

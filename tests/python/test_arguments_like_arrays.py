@@ -341,3 +341,12 @@ def test_copies_of_memory_maps_are_plain_arrays(mapped, mode):
         assert type(got) is np.ndarray and type(wanted) is np.memmap and not hasattr(wanted, "_mmap") or wanted._mmap is None
         np.testing.assert_array_equal(got, np.asarray(wanted), strict=True)
     assert jitted(lambda x: np.asarray(x), mode)(x) is x  # NumPy makes a plain array on its memory
+
+
+def test_derivatives_and_batches_of_memory_maps(mapped):
+    x = mapped(np.arange(4.0))
+    of_class(ingot.grad(lambda x: (x**2).sum())(x), 2 * np.arange(4.0))
+    value, slopes = ingot.value_and_grad(lambda x: x[0] * x[1])(x)
+    assert value == 0.0 and slopes.tolist() == [1.0, 0.0, 0.0, 0.0]
+    of_class(ingot.vmap(lambda x: x * 2)(x), np.arange(4.0) * 2)
+    assert ingot.jacfwd(lambda x: x[:2] * 2)(x).shape == (2, 4)

@@ -69,9 +69,6 @@ class Buffer:
                 return True
         return False
 
-    def __getattr__(self, name: str) -> Any:
-        refused("an attribute of a buffer")
-
     def __setattr__(self, name: str, value: Any) -> None:
         refused("an attribute of a buffer")
 
