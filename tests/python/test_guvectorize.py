@@ -63,7 +63,7 @@ def test_leading_axes(lead, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_dtypes(dtype):
+def test_dtypes_of_cores(dtype):
     @ingot.guvectorize(SIGNATURES, "(n)->(n)")
     def reversed_(x, out):
         for i in range(len(x)):
@@ -89,7 +89,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("shape", [(5, 7), (1, 7), (5, 1), (3, 3000)])
-def test_layouts(layout, shape):
+def test_layouts_of_operands(layout, shape):
     x = LAYOUTS[layout](np.arange(float(np.prod(shape))).reshape(shape))
     same(doubled(x), 2 * np.array(x))
     out = LAYOUTS[layout](np.zeros(shape))
@@ -158,7 +158,7 @@ def test_inputs_are_converted_to_the_first_signature_that_is_safe():
     same(times(np.ones((2, 3), "i2"), np.ones(3, "i2")), np.full(2, 3, "f4"))
 
 
-def test_memory_that_outputs_share_with_inputs():
+def test_outputs_of_cores_that_share_memory_with_inputs():
     x = np.arange(10.0)
     same(doubled(x[:-1], out=x[1:]), 2 * np.arange(9.0))
 
@@ -210,7 +210,7 @@ def test_lengths_that_only_outputs_have():
     same(spread(np.arange(2.0), np.zeros(5)), np.array([0.0, 1, 0, 1, 0]))
 
 
-def test_exceptions_leave_the_call():
+def test_exceptions_of_cores_leave_the_call():
     @ingot.guvectorize(["(float64[:], float64[:])"], "(n)->()")
     def first(x, out):
         if x[0] < 0:
@@ -228,7 +228,7 @@ def test_exceptions_leave_the_call():
 scale = 2.0
 
 
-def test_what_is_outside_is_guarded():
+def test_what_cores_read_outside_is_guarded():
     global scale
 
     @ingot.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")

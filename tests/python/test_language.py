@@ -766,7 +766,7 @@ def test_what_a_try_does_not_take_is_refused():
 
 
 def test_every_row_of_the_table_has_its_test():
-    others = [Path(__file__).with_name(name) for name in ("test_vectorize.py", "test_math_lanes.py")]
+    others = [Path(__file__).with_name(name) for name in ("test_vectorize.py", "test_math_lanes.py", "test_guvectorize.py", "test_arguments_like_arrays.py")]
     files = [*Path(__file__).parent.glob("test_language*.py"), *others]
     tests = {name for file in files for name in re.findall(r"^def (test_\w+)", file.read_text(), flags=re.M)}
     lines = [line for line in (ROOT / "docs" / "language.md").read_text().splitlines() if re.match(r"\| (?!-)", line)]
