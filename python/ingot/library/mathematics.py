@@ -199,3 +199,67 @@ def fsum(seq: Any, /) -> float:
             if y == x - high:
                 high = x
     return high
+
+
+@implements(math.dist)
+def dist(p: Any, q: Any, /) -> float:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    sizes = [abs(_real(x) - _real(y)) for x, y in zip(p, q)]
+    return norm_of(sizes)
+
+
+def norm_of(sizes: Any) -> float:
+    """The norm of a vector of sizes, rounded as Python does it: squares are split, sums keep what they lose."""
+    largest = 0.0
+    is_unknown = False
+    for x in sizes:
+        is_unknown = is_unknown or math.isnan(x)
+        if x > largest:
+            largest = x
+    if math.isinf(largest):
+        return largest
+    if is_unknown:
+        return math.nan
+    if largest == 0.0 or len(sizes) <= 1:
+        return largest
+    exponent = math.frexp(largest)[1]
+    total, first, second, third = 1.0, 0.0, 0.0, 0.0
+    if exponent < -1023:
+        for x in sizes:
+            x = x / largest * (x / largest)
+            before = total
+            total += x
+            first += (before - total) + x
+        return largest * math.sqrt(total - 1.0 + first)
+    scale = math.ldexp(1.0, -exponent)
+    for x in sizes:
+        x = x * scale
+        high = x * 134217729.0 - (x * 134217729.0 - x)
+        low = x - high
+        x = high * high
+        before = total
+        total += x
+        first += (before - total) + x
+        x = 2.0 * high * low
+        before = total
+        total += x
+        second += (before - total) + x
+        third += low * low
+    root = math.sqrt(total - 1.0 + (first + second + third))
+    high = root * 134217729.0 - (root * 134217729.0 - root)
+    low = root - high
+    x = -high * high
+    before = total
+    total += x
+    first += (before - total) + x
+    x = -2.0 * high * low
+    before = total
+    total += x
+    second += (before - total) + x
+    x = -low * low
+    before = total
+    total += x
+    third += (before - total) + x
+    rest = total - 1.0 + (first + second + third)
+    return (root + rest / (2.0 * root)) / scale
