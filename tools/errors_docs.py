@@ -28,7 +28,7 @@ SECTIONS = {
     "Functions and generators": "closures generators recursion _vectorize",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
-    "Python's operators and functions": "operators builtins python_builtins mathematics heaps iterators",
+    "Python's operators and functions": "operators compiling builtins python_builtins mathematics heaps iterators",
     "Kernels": "kernels _kernel",
     "Records": "fields structured",
     "NumPy": "",

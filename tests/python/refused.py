@@ -230,6 +230,11 @@ def holds_much(x):
     return x + len(WIDE)
 
 
+def walks_flat_twice(x):
+    flat = x.flat
+    return [v for v in flat], [v for v in flat]
+
+
 def imports(x):
     import sys  # noqa: F401
 

@@ -121,6 +121,30 @@ def test_errors():
         lax.scan(lambda c, x: (c, c), 0.0)
 
 
+def test_structures_of_any_depth_are_carried():
+    def grown(x):
+        start = {"a": 0.0, "b": {"c": [1.0, (2.0, x)]}}
+        step = lambda i, v: {"a": v["a"] + x[i], "b": {"c": [v["b"]["c"][0] * 2, (v["a"], v["b"]["c"][1][1] * 2)]}}  # noqa: E731
+        return lax.fori_loop(0, len(x), step, start), start["a"], start["b"]["c"][0]
+
+    result, a, c = both(grown, np.arange(3.0))
+    assert (result["a"], a, c) == (3.0, 0.0, 1.0)
+    both(lambda x: lax.while_loop(lambda v: v["a"] < 3, lambda v: {**v, "a": v["a"] + 1}, {"a": 0.0, "v": x}), np.arange(3.0))
+    both(lambda x: lax.scan(lambda v, e: ({"a": v["a"] + e, "t": (v["t"][0] + 1,)}, {"y": v["a"]}), {"a": 0.0, "t": (0,)}, x), X[0])
+
+    def changes(x):
+        def step(i, v):
+            v["a"] += x[i]
+            return v
+
+        kept = {"a": 0.0}
+        return lax.fori_loop(0, len(x), step, kept)["a"], kept["a"]
+
+    assert both(changes, np.arange(3.0)) == (3.0, 0.0)
+    sum_of = lambda y: lax.fori_loop(0, 3, lambda i, v: {"s": v["s"] + y[i] * v["p"][0], "p": [v["p"][0] * y[i]]}, {"s": 0.0, "p": [1.0]})["s"]  # noqa: E731
+    np.testing.assert_allclose(ingot.grad(sum_of)(np.array([2.0, 3.0, 5.0])), [1 + 3 + 15, 2 + 10, 6], rtol=1e-12)
+
+
 def test_derivatives_and_batches():
     def decay(rate):
         return lax.scan(lambda c, x: (c * np.exp(-rate * x), c), 1.0, np.arange(1.0, 4.0))[0]

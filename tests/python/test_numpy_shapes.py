@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import ARRAYS, check, check_layouts, layouts, refused, with_each
+from support import ARRAYS, check, check_layouts, jitted, layouts, outcome, refused, with_each
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 CUBES = [(CUBE.transpose(1, 0, 2), "compiled"), (layouts(CUBE)[3], "interpreted"), (CUBE[:, :1], "interpreted")]
@@ -246,6 +246,54 @@ def test_flat(a, mode):
     check(lambda a: (a.flat[3], a.flat[-1], a.flat[1:5], len(a.flat)), a, modes=(mode,))
     check(lambda a: a.flat[20], a, modes=(mode,))
     check(write, a)
+
+    def walk(a):
+        total = 0.0
+        for i, v in enumerate(a.flat):
+            total += v
+            a.flat[i] = v * 2  # what comes later is read later
+            if i > 0:
+                a.flat[i - 1] = total
+        return total, [v + 1 for v in a.flat], sum(a.flat), max(a.flat)
+
+    check(walk, a, modes=(mode,))
+
+
+def test_flat_of_any_rank():
+    check(lambda a: [v for v in a.flat], np.array(3.0))
+    check(lambda a: [v for v in a.flat], np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1))
+    check(lambda a: [(v, w) for v, w in zip(a.flat, range(3))], np.arange(4.0).reshape(2, 2))
+
+    def twice(a):
+        walked = a.flat
+        return [v for v in walked], [v for v in walked]
+
+    refused(twice, np.arange(4.0), words="for a second time")
+
+
+def test_as_strided():
+    as_strided = np.lib.stride_tricks.as_strided
+    x = np.arange(12.0)
+    check(lambda x: as_strided(x, (3, 2), (16, 8)), x)
+    check(lambda x, n: as_strided(x, (len(x) - n + 1, n), (x.strides[0], x.strides[0])).sum(axis=1), x, 4)
+    check(lambda x: as_strided(x[::-1], (3,), (-16,)), x)
+    check(lambda x: as_strided(x[6:], strides=(8,)), x)
+    check(lambda x: as_strided(x, (5, 2), strides=(0, 8)), x)
+    check(lambda x: as_strided(x, (0, 7), (800, 800)), x)
+    check(lambda x: as_strided(x, (2,), (8, 8)), x)
+
+    def writes(x):
+        as_strided(x, (4,), (24,))[...] = 7.0
+
+    check(writes, x)
+
+    def writes_into_read_only(x):
+        as_strided(x, (2,), (8,), writeable=False)[0] = 1.0
+
+    check(writes_into_read_only, x)
+    for reach in (lambda x: as_strided(x, (13,), (8,)), lambda x: as_strided(x, (2,), (-8,)), lambda x: as_strided(x[:0], (1,), (8,))):
+        error = outcome(jitted(reach), (x,))[1]
+        assert type(error) is ValueError and "reaches memory outside of the array" in str(error)
 
 
 def test_lists_of_known_length():

@@ -692,6 +692,22 @@ def recomputed(f: Callable, args: tuple) -> Any:
     return with_rules(f, rule, forth, back, args)
 
 
+@implements(public.checkpoint)
+def checkpoint(f: Callable) -> Callable:
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        if len(kwargs) == 0:
+            return recomputed(f, args)
+        count = len(args)
+        names = tuple(kwargs)
+
+        def by_name(*own: Any) -> Any:
+            return f(*own[:count], **{name: value for name, value in zip(names, own[count:])})
+
+        return recomputed(by_name, (*args, *kwargs.values()))
+
+    return wrapped
+
+
 def values_of(values: Any, cotangents: Any) -> Any:
     """Cotangents of all that varies, and what has none as it is."""
     return map_leaves(lambda y, c: c if is_inexact(y) else y, values, cotangents)

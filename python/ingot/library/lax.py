@@ -23,17 +23,22 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     return branches[len(branches) - 1](*operands)
 
 
+def fresh(tree: Any) -> Any:
+    """A structure of the same leaves, which nobody else holds: another one may take its place in a loop."""
+    return map_leaves(lambda leaf: leaf, tree)
+
+
 def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
-    """The first of `init_val`, `body_fun(init_val)`, ... for which `cond_fun` does not hold."""
-    value = init_val
+    """The first of `init_val`, `body_fun(init_val)`, ... for which `cond_fun` does not hold. Values are structures of any depth."""
+    value = fresh(init_val)
     while cond_fun(value):
         value = body_fun(value)
     return value
 
 
 def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any) -> Any:
-    """`value = body_fun(i, value)` for each i from `lower` up to `upper`, from `init_val` on."""
-    value = init_val
+    """`value = body_fun(i, value)` for each i from `lower` up to `upper`, from `init_val` on, structures of any depth."""
+    value = fresh(init_val)
     for i in range(lower, upper):
         value = body_fun(i, value)
     return value

@@ -726,6 +726,25 @@ class Flat:
 
     def __init__(self, base: Any) -> None:
         self.base = base
+        self.is_walked = False
+
+    def __iter__(self) -> Any:
+        if self.is_walked:
+            primitives.refuse("walking the `flat` of an array for a second time", "ask the array for it again")
+        self.is_walked = True
+        base = self.base
+        if base.ndim == 0:
+            yield base[()]
+        elif base.ndim == 1:
+            for i in range(base.shape[0]):
+                yield base[i]
+        elif base.ndim == 2:
+            for i in range(base.shape[0]):
+                for j in range(base.shape[1]):
+                    yield base[i, j]
+        else:
+            for k in range(base.size):
+                yield base[coordinates(k, base.shape)]
 
     def __len__(self) -> int:
         return self.base.size
@@ -746,3 +765,33 @@ class Flat:
 @implements(np.ndarray.flat)
 def flat(a: Any) -> Flat:
     return Flat(a)
+
+
+@implements(np.lib.stride_tricks.as_strided)
+def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: Any = False, *, writeable: Any = True) -> Any:
+    x = np.asarray(x)
+    lengths = x.shape if shape is None else (tuple(shape) if isinstance(shape, (tuple, list)) else (shape,))
+    steps = x.strides if strides is None else (tuple(strides) if isinstance(strides, (tuple, list)) else (strides,))
+    if len(lengths) != len(steps):
+        raise ValueError("mismatch in length of strides and shape")
+    # What is reached of the memory of x, in bytes from its first element.
+    low, high, is_empty = 0, x.itemsize, False
+    for length, step in zip(lengths, steps):
+        if length < 0:
+            raise ValueError("negative dimensions are not allowed")
+        is_empty = is_empty or length == 0
+        if step < 0:
+            low += (length - 1) * step
+        else:
+            high += (length - 1) * step
+    first, last, holds_none = 0, x.itemsize, False
+    for length, step in zip(x.shape, x.strides):
+        holds_none = holds_none or length == 0
+        if step < 0:
+            first += (length - 1) * step
+        else:
+            last += (length - 1) * step
+    if not is_empty and (holds_none or low < first or high > last):
+        raise ValueError("as_strided reaches memory outside of the array, which compiled code does not do")
+    result = primitives.strided(x, lengths, steps)
+    return result if writeable else read_only(result)
