@@ -25,7 +25,7 @@ HOLE = "…"
 SECTIONS = {
     "Statements": "statements exceptions patterns loops core",
     "Variables and values": "lower expressions scalars joins foreign signature _function _source",
-    "Functions and generators": "closures generators recursion _vectorize",
+    "Functions and generators": "closures generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
     "Python's operators and functions": "operators compiling builtins python_builtins mathematics heaps iterators",
@@ -45,6 +45,9 @@ UNSEEN = {
     "a call of a function that is linked (`cuda.declare_device`) on AMD's GPUs": "`test_what_is_linked_is_refused`",
     "changing a container of the caller's in a graph": "`test_changes_of_the_callers_containers_are_refused`",
     "a field of records that is not aligned, on a device": "`test_what_devices_refuse`",
+    "a C function that is given an array on a device": "`test_c_functions_on_a_device`",
+    f"recording `{HOLE}`, which calls C functions or SciPy's,": "`test_a_recording_is_refused`",
+    f"the C function `{HOLE}` on a device": "`test_c_functions_on_a_device`",
     f"{HOLE} in a graph": "`test_calls_of_the_host_are_refused_with_their_line`",
 }
 
@@ -84,6 +87,8 @@ COMPUTED = [
     Refusal("kernels", f"{HOLE} in a kernel", "do it outside of the kernel"),
     Refusal("kernels", "a kernel that changes a list, dict or instance that it is given", "write into arrays"),
     Refusal("_kernel", f"interpreting `{HOLE}`, which calls `{HOLE}`, a function that is linked,", "compile it"),
+    Refusal("c_functions", f"more arguments of the C function `{HOLE}` than its `argtypes` say", "pass what it declares"),
+    Refusal("expressions", f"`{HOLE}`, a function of SciPy's,", "call it in a function of `ingot.host`"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
 ]
 

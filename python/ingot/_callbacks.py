@@ -58,19 +58,27 @@ class Held:
         # NumPy does not resize an array that others refer to: its memory stays.
         self.references = [weakref.ref(owner) for array in self.arrays for owner in _owners(array)]
 
-    def state(self) -> list[tuple[str, tuple]]:
-        """What each part is, and the objects in it."""
-        parts = [("a captured variable" if not name else f"`{name}`", _ingot.held(o, name)) for o, name in self.specialisation.captures]
-        for container, names in self.containers:
-            parts.append((f"a {type(container).__name__} of the caller", _contents(container, names)))
-        parts += [("the shape or dtype of an array", (a.dtype, *a.shape, None, *a.strides)) for a in self.arrays]
-        return parts
+    def state(self) -> tuple[list, list, list]:
+        """What captures hold, what stands in containers, and how arrays lie."""
+        return (
+            [_ingot.held(owner, name) for owner, name in self.specialisation.captures],
+            [_contents(container, names) for container, names in self.containers],
+            [(array.dtype, array.shape, array.strides) for array in self.arrays],
+        )
 
-    def need(self, before: list[tuple[str, tuple]], function: HostFunction, sites: tuple[_errors.Site, ...]) -> None:
+    def need(self, before: tuple[list, list, list], function: HostFunction, sites: tuple[_errors.Site, ...]) -> None:
         """Refuses a call of a host function that has changed something."""
         guard = self.specialisation.changed()
+        captured, contents, arrays = self.state()
         changed = [] if guard is None else [f"`{guard[1]}`" if guard[1] else "a captured variable"]
-        changed += [what for (what, old), (_, new) in zip(before, self.state()) if len(old) != len(new) or not all(map(_is_same, old, new))]
+        for (_, name), old, new in zip(self.specialisation.captures, before[0], captured):
+            if not _are_same(old, new):
+                changed.append("a captured variable" if not name else f"`{name}`")
+        for (container, _), old, new in zip(self.containers, before[1], contents):
+            if not _are_same(old, new):
+                changed.append(f"a {type(container).__name__} of the caller")
+        if arrays != before[2]:
+            changed.append("the shape or dtype of an array")
         if changed:
             name = getattr(function, "__name__", "a host function")
             raise _errors.unsupported(
@@ -96,7 +104,13 @@ def _contents(container: Any, names: tuple | None) -> tuple:
     return tuple([_ingot.own_attribute(container, name) for name in names or ()])
 
 
+def _are_same(old: tuple, new: tuple) -> bool:
+    return len(old) == len(new) and all(map(_is_same, old, new))
+
+
 def _is_same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
     if type(a) is tuple and type(b) is tuple:
         return len(a) == len(b) and all(map(_is_same, a, b))
     return operator.is_(a, b) or type(a) is type(b) and isinstance(a, (int, float, complex, str, np.generic, np.dtype)) and repr(a) == repr(b)
@@ -138,6 +152,26 @@ def kept_after(function: Callable) -> int | None:
     if isinstance(getattr(function, "__self__", None), HostFunction):
         return 1
     return 0 if function in (put, append, assign, change) else None
+
+
+def quick_calls(hosts: tuple, watched: bool) -> dict[int, tuple]:
+    """What `_ingot.HostCalls` takes: of host functions that are given and give numbers, of those that are looked after if `watched`."""
+    quick = {}
+    for site, (function, (positional, keywords), sites) in enumerate(hosts):
+        host = getattr(function, "__self__", None)
+        if not isinstance(host, HostFunction) or function.__func__ is not HostFunction.fill or keywords or not (host.pure or watched):
+            continue
+        parts = [(part[1],) if part[0] == "static" and len(part) == 2 else part[1] if part[0] == "scalar" else None for part in positional[1:]]
+        if None in parts or len(parts) > 8 or host.form[0] == "array":
+            continue
+        dtype = None if host.type is None else host.type.dtype
+        quick[site] = (host.function, host._converted, tuple(parts), dtype, host.python is not None, sites, not host.pure)
+    return quick
+
+
+def raise_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> None:
+    """Raises what a host function has raised, with the places that it came through."""
+    raise error.with_traceback(_frames.traceback(sites, error.__traceback__))
 
 
 def call_host(function: Callable, positional: tuple, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:

@@ -533,6 +533,9 @@ class Function(Base[P, R_co]):
             what = f"recording `{self.__name__}`, which draws from a stream of NumPy's,"
             advice = "record a function that is given the numbers"
             raise _errors.unsupported((self._site(),), what, advice)
+        if specialisation.functions:
+            what = f"recording `{self.__name__}`, which calls C functions or SciPy's,"
+            raise _errors.unsupported((self._site(),), what, "record a function that is given what they give")
         if specialisation.writes or specialisation.keeps:
             what = f"recording `{self.__name__}`, which changes the caller's containers,"
             advice = "record a function that gives the new values back"

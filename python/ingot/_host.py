@@ -76,6 +76,10 @@ class HostFunction:
         out[...] = self._waiting.pop(int(ticket))
 
     def _converted(self, value: Any) -> Any:
+        if type(value) is self.python and self.python is not int:
+            return value
+        if self.python is float and type(value) is np.float64:
+            return float(value)
         wanted = self.type
         if wanted is None:
             if value is None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
-from ._callbacks import Cells, Held, call_host, kept_after, watches
+from ._callbacks import Cells, Held, call_host, kept_after, quick_calls, watches
 from ._loading import Loading
 from ._profile import OF_NO_FUNCTION, compiling
 from ._routines import library
@@ -34,7 +34,7 @@ class Loaded:
     """What `_core` says of a function that another process has lowered. Whatever else is asked of it, it is lowered for."""
 
     def __init__(self, restored: Restored, lower: Callable[[], Any]) -> None:
-        self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies = restored.stored
+        self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies, self.functions = restored.stored
         self.guards = restored.guards
         self.linked = ()
         self._lower = lower
@@ -48,7 +48,8 @@ class Loaded:
     def is_as_lowered(self) -> bool:
         """Whether it becomes the same now: code of what it is now takes the place of the code that was loaded."""
         it = self._program
-        return (it.result, it.hosts, it.writes, it.layouts, it.errors) == (self.result, self.hosts, self.writes, self.layouts, self.errors)
+        mine = (self.result, self.hosts, self.writes, self.layouts, self.errors, self.functions)
+        return (it.result, it.hosts, it.writes, it.layouts, it.errors, it.functions) == mine
 
 
 class Specialisation(_ingot.Specialisation):
@@ -76,6 +77,7 @@ class Specialisation(_ingot.Specialisation):
         self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
         self.hosts = _ingot.private_of(program.hosts)
         self.guards = _ingot.private_of(program.guards)
+        self.functions = program.functions
         self.writes = program.writes
         self.layouts = program.layouts
         # The sites whose callee keeps what it gets, but for so many arrays at first.
@@ -88,6 +90,12 @@ class Specialisation(_ingot.Specialisation):
 
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
+
+    @functools.cached_property
+    def quick(self) -> Any:
+        """The calls of host functions that C++ makes alone; None: there are none."""
+        quick = {} if self.writes else quick_calls(self.hosts, not self.captures and not self.layouts)
+        return _ingot.HostCalls(quick) if quick else None
 
     @property
     def code(self) -> Any:
@@ -139,9 +147,16 @@ class Specialisation(_ingot.Specialisation):
         self._store(code, tier)
 
     def _give_other(self, loaded: Any) -> None:
-        """Has code find what takes its place in another floating-point state than the default one."""
+        """Has code find the C functions that it calls, and what takes its place in another floating-point state than the default one."""
+        self._give_functions(loaded)
         its = weakref.ref(self)
         loaded._other_from(lambda: its()._code_in_any_state())  # type: ignore[union-attr]  # it is being called
+
+    def _give_functions(self, loaded: Any) -> None:
+        if self.functions:
+            from ._c_functions import addresses
+
+            loaded._set_functions(addresses(self.functions))
 
     def _code_in_any_state(self) -> Any:
         if self.in_any_state is None:
@@ -149,7 +164,9 @@ class Specialisation(_ingot.Specialisation):
                 raise RuntimeError("the stored code is for another floating-point state, and what it was made of has changed")
             with compiling(self.label, "quick"):
                 code = self.compile(quick=True, any_state=True)["object"]
-                self.in_any_state = _ingot.Code.load(code, self.load_options)
+                loaded = _ingot.Code.load(code, self.load_options)
+                self._give_functions(loaded)
+                self.in_any_state = loaded
         return self.in_any_state
 
     def _has_run(self) -> None:
@@ -176,7 +193,7 @@ class Specialisation(_ingot.Specialisation):
         if folder is None or self.keys is None or self.device is not None or self.program.linked:
             return
         it = self.program
-        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies)
+        stored = Stored(self.result, self.hosts, it.writes, it.layouts, it.errors, it.multiplies, self.functions)
         try:
             self.not_stored = folder.keep(self.keys, self.guards, stored, int(tier), code)
         except Exception as error:  # no call may fail for it
@@ -239,12 +256,21 @@ class Call:
         if self.held is not None and before is not None:
             self.held.need(before, function.__self__, sites)
 
+    def check(self, site: int) -> None:
+        """After a call that C++ has made. What compiled code changes itself is in no captures or containers then."""
+        function, _, sites = self.specialisation.hosts[site]
+        self.held.need(self.before, function.__self__, sites)  # type: ignore[union-attr]
+
     def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
         """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.
 
         `host` and `routines` take the place of `host` and of `_routines`' functions.
         """
-        it, host = self.specialisation, host or self.host
+        it = self.specialisation
+        quick = it.quick if it.hosts and host is None else None
+        if quick is not None and self.held is not None:
+            self.before = self.held.state()
+        host = host or self.host
         if it.writes and _ingot.is_recording():
             raise _errors.unsupported((), "changing a container of the caller's in a graph", "give the new values back")
         given = self.leaves + [leaf for four in self.cells.leaves for leaf in four]
@@ -254,7 +280,7 @@ class Call:
                     return it.program.interpret(given, host, routines or library, it.keeps)
                 code = it.code_for(self.leaves)
                 start = time.perf_counter()
-                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors)
+                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors, quick, self.check)
                 it._add_run(time.perf_counter() - start)
                 return outcome
             finally:

@@ -37,6 +37,10 @@ class Code {
   /// once. Takes the GIL then, and throws what Python raises.
   const Code& of_this_state() const { return is_of_this_state() ? *this : other(); }
   void set_other_from(nb::object maker) { other_from_ = std::move(maker); }
+  /// The C functions that it calls, as `Context::functions` has them; said before the first call.
+  void set_functions(std::vector<void*> functions) { functions_ = std::move(functions); }
+  void* const* functions() const { return functions_.data(); }
+  bool has_functions() const { return !functions_.empty(); }
 
   /// Whether it may take long: it has loops, or calls.
   bool polls() const { return polls_; }
@@ -54,6 +58,7 @@ class Code {
   bool polls_;
   bool calls_outside_;
   bool wants_default_state_;
+  std::vector<void*> functions_;
   nb::object other_from_;
   mutable nb::object other_kept_;
   mutable std::atomic<const Code*> other_ = nullptr;

@@ -94,6 +94,17 @@ nb::object memory_of(const ir::ViewValue& view) {
   return numpy.attr("frombuffer")(bytes, "dtype"_a = dtype).attr("reshape")(shape);
 }
 
+/// What a view shows, as an array, for the time of a call.
+nb::object window_of(const ir::ViewValue& view) {
+  const nb::module_ numpy = nb::module_::import_("numpy");
+  const nb::module_ ctypes = nb::module_::import_("ctypes");
+  const auto start = reinterpret_cast<uintptr_t>(view.block->data);
+  const nb::object bytes = (ctypes.attr("c_char") * nb::int_(view.block->size)).attr("from_address")(start);
+  return numpy.attr("ndarray")(nb::tuple(nb::cast(view.lengths)), std::string(base::info(view.dtype).numpy),
+                               "buffer"_a = bytes, "offset"_a = view.offset,
+                               "strides"_a = nb::tuple(nb::cast(view.strides)));
+}
+
 std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
   const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(given);
   auto value = std::make_shared<ir::ArrayValue>();
@@ -359,6 +370,29 @@ bool run_outside(const std::function<void()>& call, nb::object& pending, ir::Rai
   }
 }
 
+/// Calls a C function for the interpreter.
+void call_c(const frontend::Lowered& lowered, int64_t number, bool loop, std::span<const ir::Value> operands,
+            std::span<const ir::Type> types, std::span<const ir::Type> wanted,
+            std::vector<ir::Value>& results) {
+  nb::list values;
+  nb::list dtypes;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto* const view = std::get_if<ir::ViewValue>(&operands[i]);
+    const std::string name(base::info(types[i].dtype()).numpy);
+    dtypes.append((view != nullptr ? "*" : "") + name);
+    values.append(view != nullptr ? window_of(*view)
+                                  : numpy_scalar_bits(types[i].dtype(), std::get<base::Scalar>(operands[i])));
+  }
+  nb::list given;
+  for (const ir::Type type : wanted) given.append(std::string(base::info(type.dtype()).numpy));
+  nb::list forms;
+  for (const nb::object& form : lowered.functions) forms.append(form);
+  const nb::object numbers = nb::module_::import_("ingot._c_functions")
+                                 .attr("interpreted")(nb::tuple(forms), number, loop, values, dtypes, given);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    results.emplace_back(scalar_bits(wanted[i].dtype(), nb::object(numbers[nb::int_(i)])));
+}
+
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
                               const nb::object& keeps, uint64_t seed) const {
   const auto& signature = program.signature();
@@ -406,6 +440,12 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
           if (!result.is_none()) results.emplace_back(array_value(result));
         },
         pending, raised);
+  };
+  externals.c_function = [&](int64_t number, bool loop, std::span<const ir::Value> operands,
+                             std::span<const ir::Type> types, std::span<const ir::Type> wanted,
+                             std::vector<ir::Value>& results, ir::Raised& raised) {
+    return run_outside([&] { call_c(lowered, number, loop, operands, types, wanted, results); }, pending,
+                       raised);
   };
   const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
@@ -484,6 +524,12 @@ NB_MODULE(_core, m) {
       .def_prop_ro("result", [](const Program& p) { return p.lowered.result; })
       .def_prop_ro("guards", &Program::guards)
       .def_prop_ro("hosts", &Program::hosts)
+      .def_prop_ro("functions",
+                   [](const Program& p) {
+                     nb::list all;
+                     for (const nb::object& form : p.lowered.functions) all.append(form);
+                     return nb::tuple(all);
+                   })
       .def_prop_ro("linked", [](const Program& p) { return p.lowered.linked; })
       .def_prop_ro("interface", &Program::interface)
       .def_prop_ro("writes", [](const Program& p) { return p.lowered.writes; })

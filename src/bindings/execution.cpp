@@ -63,6 +63,12 @@ runtime::Status Execution::keep(nb::object exception) {
   return status;
 }
 
+bool Execution::keep_raised() {
+  const nb::python_error error;
+  (void)keep(nb::borrow<nb::object>(error.value()));
+  return false;
+}
+
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
   const nb::tuple all = described(code_, error);

@@ -39,6 +39,9 @@ class Execution {
     if (code_.polls()) runtime::watch_length(context_);
     const runtime::Status status = call_.run(code_.function(), slots);
     gil_.restore();
+    // What SciPy's loops warn of is an exception where warnings are.
+    if (status == 0 && code_.has_functions() && is_raising()) [[unlikely]]
+      return keep_raised();
     return status == 0;
   }
   /// (kind, message, sites, pending exception or None, what it is made of or None), the last as (number,
@@ -51,7 +54,9 @@ class Execution {
       : code_(code.of_this_state()),
         attention_(code_.polls() ? runtime::Context::kLength : 0),
         context_(runtime::make_context(&attention_, &hooks, this)),
-        call_(context_) {}
+        call_(context_) {
+    context_.functions = code_.functions();
+  }
 
   static Execution& of(runtime::Context* context) { return *static_cast<Execution*>(context->user); }
   /// What a long call does, for `hooks`.
@@ -111,6 +116,8 @@ class Execution {
 
   void forget();
   static nb::object no_memory();
+  /// Keeps the exception that is set: false.
+  bool keep_raised();
   /// An exception that leaves the code: the status.
   runtime::Status keep(nb::object exception);
 

@@ -15,6 +15,7 @@
 #include "bindings/device_libraries.h"
 #include "bindings/device_streams.h"
 #include "bindings/exchange.h"
+#include "bindings/host_calls.h"
 #include "bindings/interrupts.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
@@ -97,6 +98,7 @@ NB_MODULE(_ingot, m) {
   Objects::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);
+  bindings::HostCalls::bind(m);
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);
   m.def("set_kept_memory_limit", &runtime::Allocator::set_limit, "bytes"_a);

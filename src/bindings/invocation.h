@@ -12,6 +12,7 @@
 #include "bindings/arrays.h"
 #include "bindings/code.h"
 #include "bindings/execution.h"
+#include "bindings/host_calls.h"
 #include "bindings/layout.h"
 #include "bindings/moved.h"
 #include "bindings/place.h"
@@ -29,7 +30,9 @@ struct Outside {
   nb::handle library{};
   nb::handle
       keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
-  nb::handle errors{};  ///< a list of what exceptions are made of (`ErrorSite::made`)
+  const HostCalls* quick = nullptr;  ///< calls that need nothing of `host`
+  nb::handle check{};                ///< after those of them that are watched
+  nb::handle errors{};               ///< a list of what exceptions are made of (`ErrorSite::made`)
 };
 
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of. A

@@ -1,7 +1,9 @@
 #include "bindings/specialisation.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <utility>
@@ -26,11 +28,12 @@ int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
 /// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
-               nb::handle keeps, const nb::tuple& buffers, const Place& place, nb::handle errors) {
+               nb::handle keeps, const nb::tuple& buffers, const Place& place, nb::handle errors,
+               const HostCalls* quick, nb::handle check) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
-  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps, errors};
+  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps, quick, check, errors};
   Invocation invocation(code, given, outside, place);
   return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
@@ -65,7 +68,7 @@ void Specialisation::tell_of(int64_t run) const {
 
 nb::object Specialisation::call(const Given& arguments) const {
   const nb::object held = loaded_;  // others may load better code meanwhile
-  const Outside nothing{{}, {}, {}, errors_};
+  const Outside nothing{{}, {}, {}, nullptr, {}, errors_};
   const Locked locked(arguments.locks);
   Invocation invocation(*code_, arguments.leaves, nothing, arguments.place);
   const int64_t start = ticks_left_ == 0 ? 0 : ticks();
@@ -102,7 +105,20 @@ void Specialisation::bind(nb::module_& m) {
   nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none(), "moves"_a = nb::tuple())
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
-           "place"_a = Place(), "errors"_a = nb::list())
+           "place"_a = Place(), "errors"_a = nb::list(), "quick"_a.none() = nb::none(),
+           "check"_a.none() = nb::none())
+      .def(
+          "_set_functions",
+          [](Code& code, const std::vector<std::pair<uintptr_t, uintptr_t>>& functions) {
+            std::vector<void*> all;
+            for (const auto& [address, data] : functions) {
+              all.push_back(reinterpret_cast<void*>(address));  // NOLINT(performance-no-int-to-ptr)
+              all.push_back(reinterpret_cast<void*>(data));     // NOLINT(performance-no-int-to-ptr)
+            }
+            code.set_functions(std::move(all));
+          },
+          "functions"_a,
+          "The C functions that it calls: of each its address, and the data of a ufunc's loop.")
       .def("_other_from", &Code::set_other_from, "maker"_a,
            "What gives the code for any floating-point state, when a call first meets another than the "
            "default.");

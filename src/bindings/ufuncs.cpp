@@ -1,5 +1,6 @@
 #include "bindings/ufuncs.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -320,7 +321,17 @@ void bind_holder(nb::module_& m) {
 
 bool holds_ufunc(PyObject* object) { return nb::isinstance<UfuncHolder>(object); }
 
+/// The function of one of a ufunc's loops, and its data.
+std::pair<uintptr_t, uintptr_t> loop_of_ufunc(nb::handle ufunc, int number) {
+  if (!PyObject_TypeCheck(ufunc.ptr(), &PyUFunc_Type)) throw nb::type_error("no ufunc");
+  const auto& it = *reinterpret_cast<const PyUFuncObject*>(ufunc.ptr());
+  if (number < 0 || number >= it.ntypes) throw nb::index_error();
+  return {reinterpret_cast<uintptr_t>(it.functions[number]), reinterpret_cast<uintptr_t>(it.data[number])};
+}
+
 void bind_ufuncs(nb::module_& m) {
+  m.def("loop_of_ufunc", &loop_of_ufunc, "ufunc"_a, "number"_a,
+        "The address of the function of one of a ufunc's loops, and that of its data.");
   UfuncLoop::bind(m);
   GufuncLoop::bind(m);
   bind_holder(m);

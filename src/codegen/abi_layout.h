@@ -14,6 +14,7 @@ inline constexpr uint64_t kContextAttention = 0;
 inline constexpr uint64_t kContextError = 8;
 inline constexpr uint64_t kContextStackLimit = 360;
 inline constexpr uint64_t kContextFloatState = 400;
+inline constexpr uint64_t kContextFunctions = 408;
 inline constexpr uint64_t kErrorStatus = 0;
 inline constexpr uint64_t kErrorSite = 4;
 inline constexpr uint64_t kErrorArguments = 8;

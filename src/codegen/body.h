@@ -72,6 +72,8 @@ class Body {
   virtual void emit_library(NodeId) { fail_not_lowered("library"); }
   virtual void emit_draw(NodeId) { fail_not_lowered("draw"); }
   virtual void emit_host(NodeId) { fail_not_lowered("host"); }
+  virtual void emit_c_call(NodeId) { fail_not_lowered("c_call"); }
+  virtual void emit_c_value(NodeId) { fail_not_lowered("c_value"); }
   virtual void emit_keep(NodeId) { fail_not_lowered("keep"); }
   virtual void emit_kept(NodeId) { fail_not_lowered("kept"); }
   virtual void emit_sort_line(NodeId) { fail_not_lowered("sort_line"); }

@@ -65,6 +65,7 @@ class DeviceFunction final : public Body {
   void emit_fence(NodeId id) override;
   void emit_nanosleep(NodeId id) override;
   void emit_linked(NodeId id) override;
+  void emit_c_value(NodeId id) override;
   void wait_for_grid();
   llvm::Value* as_word(llvm::Value* part);
 

@@ -1,5 +1,6 @@
 // What the threads of a launch tell each other.
 
+#include "base/error.h"
 #include "codegen/device_function.h"
 
 namespace ingot::codegen {
@@ -129,6 +130,16 @@ void DeviceFunction::emit_fence(NodeId id) {
 }
 
 void DeviceFunction::emit_nanosleep(NodeId id) { kernels_.nanosleep(b_, value(source_.operand(id, 0))); }
+
+/// A number that a kernel computes.
+void DeviceFunction::emit_c_value(NodeId id) {
+  const ir::Module& module = unit_.source;
+  const std::string& name = module.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1))));
+  base::Unsupported refusal(module.place(source_[id].span), "the C function `" + name + "` on a device",
+                            "compute its value before, from numbers of the host's");
+  refusal.sites = module.sites(source_[id].span);
+  throw base::Unsupported(std::move(refusal));
+}
 
 /// Numbers below 32 bits are passed as C does it: extended.
 void DeviceFunction::emit_linked(NodeId id) {

@@ -72,6 +72,17 @@ class HostFunction final : public LaneBody {
   void sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
 
+  // c_functions.cpp
+  void emit_c_call(NodeId id) override;
+  void emit_c_value(NodeId id) override;
+  llvm::Value* c_function(NodeId id, unsigned part);
+  void call_c(NodeId id);
+  void call_loop(NodeId id, std::span<llvm::Value* const> data, std::span<llvm::Value* const> steps,
+                 llvm::Value* count);
+  void run_loop(NodeId id);
+  void run_loop_once(NodeId id);
+  [[noreturn]] void refuse_on_device(NodeId id);
+
   // launches.cpp
   void emit_launch(NodeId id) override;
   void emit_load(NodeId id) override;

@@ -17,6 +17,7 @@ static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
 static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
 static_assert(abi::kContextError == runtime::kContextErrorOffset);
 static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
+static_assert(abi::kContextFunctions == runtime::kContextFunctionsOffset);
 static_assert(abi::kContextFloatState == runtime::kContextFloatStateOffset);
 static_assert(abi::kErrorStatus == runtime::kErrorStatusOffset);
 static_assert(abi::kErrorPlace == runtime::Error::kPlace);
@@ -86,11 +87,12 @@ std::vector<OutsideCall> outside_calls(const ir::Module& module) {
     for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k) {
       const ir::NodeId id(k);
       const ir::Op op = function->op(id);
-      if (op != ir::Op::library && op != ir::Op::host) continue;
-      const int64_t word = function->attributes(id)[0];
       const bool is_host = op == ir::Op::host;
-      calls.push_back({is_host ? "host" : module.text(ir::TextId(static_cast<uint32_t>(word))),
-                       is_host ? word : 0, module.sites((*function)[id].span)});
+      const bool is_c = op == ir::Op::c_call || op == ir::Op::c_value;
+      if (op != ir::Op::library && !is_host && !is_c) continue;
+      const int64_t word = function->attributes(id)[is_c ? 1 : 0];
+      const std::string& text = is_host ? "host" : module.text(ir::TextId(static_cast<uint32_t>(word)));
+      calls.push_back({is_c ? "C " + text : text, is_host ? word : 0, module.sites((*function)[id].span)});
     }
   }
   return calls;

@@ -714,6 +714,27 @@ class Evaluator {
   /// A function that is called in Python, see `ingot.host`; invalid: another one.
   static nb::object host_function(const nb::object& function);
   Value call_host_function(const nb::object& function, const Call& call);
+
+  // c_functions.cpp
+  /// What `ingot._c_functions` says of a function of C's; invalid: it is none that is called by its address.
+  static nb::object c_function(const nb::object& function);
+  static bool is_ufunc_of_scipy(const nb::object& function);
+  static bool is_function_of_scipy(const nb::object& function);
+  static bool is_of_scipy(const nb::object& function) {
+    return is_ufunc_of_scipy(function) || is_function_of_scipy(function);
+  }
+  /// A call of a function of C's or of SciPy's; none: it is another one.
+  std::optional<Value> call_of_c(const nb::object& function, Call& call);
+  Value call_c_function(const nb::object& declared, const Call& call);
+  NodeId c_argument(const nb::object& declared, size_t place, const Value& given, nb::handle node);
+  int64_t number_of_c_function(const nb::object& form);
+  nb::object form_of_loop(const nb::object& ufunc, const Value& dtypes, nb::handle node);
+  /// What stands for an array's address, of a type.
+  Foreign pointer_to(const Array& array, const nb::object& type);
+  /// An attribute of `x.ctypes`; none: it is no such, or has none.
+  std::optional<Value> pointer_attribute(const Foreign& pointer, const std::string& name);
+  Value pointer_as(const Foreign& pointer, const Call& call);
+
   Value namedtuple_method(const nb::object& function, Call& call);
   Value enum_member(const nb::object& type, Call& call);
   /// The number or text that a member of an Enum is; other values as they are.
@@ -931,6 +952,7 @@ class Evaluator {
   std::vector<NodeId> outputs_;   ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
+  std::vector<nb::object> functions_;  ///< of C (`Lowered::functions`)
   struct NeedsCells {};
   bool writes_ = false;
   std::vector<uint32_t> containers_;  ///< the caller's, by number

@@ -157,7 +157,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     return host_value(object, what, e);
   }
   const nb::module_ extension = imported("ingot._ingot");
-  if (host_function(object).is_valid() || is_type(object) ||
+  if (c_function(object).is_valid() || host_function(object).is_valid() || is_type(object) ||
       object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
     guard();
     return Static{object};
@@ -195,7 +195,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
       registry_.find(object) != nullptr || is_member_of_enum(object) || is_jitted(object) ||
       is_vectorized(object) || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY")))
     return value;
-  if (is_of_numpy(object) || is_type(object)) return value;
+  if (is_of_numpy(object) || is_of_scipy(object) || is_type(object)) return value;
   if (PyTuple_CheckExact(o) || nb::cast<bool>(imported("ingot._ingot").attr("is_namedtuple")(object))) {
     if (const std::string large = too_large_outside(object); !large.empty())
       unsupported(e, "what stands outside as `" + what + "`, " + large + ",", "pass its parts");
@@ -436,6 +436,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   const bool is_shape = name == "shape" || name == "ndim" || name == "size";
   if (const Foreign* f = value.as<Foreign>()) {
     if (f->shape && is_shape) return array_attribute(*f->shape->as<Array>(), name, e);
+    if (std::optional<Value> part = pointer_attribute(*f, name)) return *part;
     use_foreign("attribute", name, {value}, e);
   }
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
@@ -941,6 +942,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
                                                      Static{attribute(function, "__ingot_function__")}});
     return inline_function(attribute(imported("ingot.library.vectorized"), "call"), call);
   }
+  if (std::optional<Value> result = call_of_c(function, call)) return *result;
   if (is_of_closed_package(function)) refuse_call(function, call.node);
   if (PyFunction_Check(function.ptr())) {
     if (is_of_namedtuple(function)) return namedtuple_method(function, call);
@@ -957,6 +959,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
 Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
   call.name = name;
   if (const Structured* s = self.as<Structured>()) return Fields(*this).method(*s, name, call);
+  if (const Foreign* f = self.as<Foreign>(); f != nullptr && f->points_to) return pointer_as(*f, call);
   const std::optional<Kind> kind = kind_of(self);
   if (kind && (self.is<Array>() || !kind->is_python())) {
     if (const int handler = registry_.method(name); handler >= 0) {

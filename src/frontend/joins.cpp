@@ -185,7 +185,8 @@ bool Evaluator::same(const Value& a, const Value& b) const {
            same(*m->present, *n->present);
   }
   if (const Foreign* f = a.as<Foreign>())
-    return f->description.is(b.as<Foreign>()->description) && f->shape == b.as<Foreign>()->shape;
+    return f->description.is(b.as<Foreign>()->description) && f->shape == b.as<Foreign>()->shape &&
+           f->points_to == b.as<Foreign>()->points_to;
   return same_form(a, b) && std::ranges::equal(parts_of(a), parts_of(b),
                                                [this](const Value& x, const Value& y) { return same(x, y); });
 }

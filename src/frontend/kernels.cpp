@@ -384,6 +384,8 @@ void Evaluator::Kernels::check(const ir::Function& function) {
     switch (function.op(node)) {
       case Op::host: return "what Python does (`" + text(1) + "`)";
       case Op::library: return "the routine `" + text(0) + "` of NumPy's";
+      case Op::c_call:
+      case Op::c_value: return "the C function `" + text(1) + "`";
       case Op::draw: return "drawing from a stream of NumPy's";
       case Op::keep: return "a list of arrays";
       case Op::sort:

@@ -776,6 +776,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   captured_.clear();
   guards_.clear();
   hosts_.clear();
+  functions_.clear();
   errors_ = nb::list();
   handlers_.clear();
   handled_.clear();
@@ -863,6 +864,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   Kernels(*this).check(*module_.function(lowered.function));
   lowered.guards = std::move(guards_);
   lowered.hosts = std::move(hosts_);
+  lowered.functions = std::move(functions_);
   if (launch_ != nullptr) lowered.linked = launch_->linked;
   lowered.errors = errors_;
   return lowered;

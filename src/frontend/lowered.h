@@ -42,8 +42,9 @@ struct Lowered {
   nb::object result;  ///< how the results make the returned object: nested tuples as descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
-  std::vector<nb::object> linked;  ///< the functions of `cuda.declare_device` that are called
-  bool writes = false;             ///< into containers of the caller: their cells follow the other arguments
+  std::vector<nb::object> functions;  ///< of C, by number: how `ingot._c_functions` finds each
+  std::vector<nb::object> linked;     ///< the functions of `cuda.declare_device` that are called
+  bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
   nb::tuple layouts;  ///< by container of the caller: the names that its cells stand for; None: its own keys
   nb::list errors;    ///< of what exceptions are made, by the attribute `made` of `raise` and `check`
 };

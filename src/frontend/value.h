@@ -147,6 +147,8 @@ struct Foreign {
   std::string name;  ///< of the argument
   /// Of arrays with axes: an array of the same shape, whose elements mean nothing.
   std::shared_ptr<const Value> shape{};
+  /// Of what stands for the address of an array: the array, as memory.
+  std::shared_ptr<const Value> points_to{};
 };
 
 /// What `enumerate` and `zip` walk. Members are walked together.

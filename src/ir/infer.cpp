@@ -203,6 +203,22 @@ Type infer_draw(const Query& q) {
   return q.asked;
 }
 Type infer_host(const Query& q) { return q.asked; }
+Type infer_c_call(const Query& q) {
+  const bool is_loop = q.attributes[2] != 0;
+  for (size_t i = 0; i < q.operands.size(); ++i) {
+    const Type type = q.type(i);
+    const bool fits = is_loop ? type.is_view() && type.rank() == 1 : type.is_view() || type.is_scalar();
+    q.need(fits, is_loop ? "wants views of one axis" : "wants numbers and views");
+  }
+  q.need(q.asked.is_void() || (q.asked.is_scalar() && !is_loop), "gives a number or nothing");
+  return q.asked;
+}
+Type infer_c_value(const Query& q) {
+  for (size_t i = 0; i < q.operands.size(); ++i) q.need(q.type(i).is_scalar(), "wants numbers");
+  const bool is_several = q.asked.is(TypeKind::Results) && q.attributes[2] != 0;
+  q.need(q.asked.is_scalar() || is_several, "gives a number, or the outputs of a loop");
+  return q.asked;
+}
 
 Type infer_length(const Query& q) {
   q.need_count(1);

@@ -75,6 +75,12 @@ struct Externals {
   std::function<bool(int64_t site, std::span<const Value> operands, std::vector<Value>& results,
                      Raised& raised)>
       host;
+  /// Calls a C function by its number, on numbers and views, or with `loop` a loop of a ufunc, on numbers or
+  /// on views; `results`: its outputs, of the types that are wanted.
+  std::function<bool(int64_t function, bool loop, std::span<const Value> operands,
+                     std::span<const Type> types, std::span<const Type> wanted, std::vector<Value>& results,
+                     Raised& raised)>
+      c_function;
 };
 
 struct InterpretOptions {

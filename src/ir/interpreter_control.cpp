@@ -384,4 +384,28 @@ void interp_host(Step& step) {
   give_results(step.activation, step.node, results);
 }
 
+void interp_c_call(Step& step) {
+  const Externals* externals = step.machine.options.externals;
+  step.need(externals != nullptr && externals->c_function, "wants C functions");
+  std::vector<Type> types;
+  for (size_t i = 0; i < step.count(); ++i) types.push_back(step.type(i));
+  const Type asked = step.function.type(step.node);
+  std::vector<Type> wanted;
+  if (asked.is(TypeKind::Results)) {
+    const auto members = step.function.module().types.members(asked);
+    wanted.assign(members.begin(), members.end());
+  } else if (!asked.is_void()) {
+    wanted.push_back(asked);
+  }
+  std::vector<Value> results;
+  Raised raised{base::ExceptionKind::Exception, "", step.function[step.node].span};
+  if (!externals->c_function(step.attribute(0), step.attribute(2) != 0, step.values(), types, wanted, results,
+                             raised)) {
+    step.strand.raised = std::move(raised);
+    return;
+  }
+  give_results(step.activation, step.node, results);
+}
+void interp_c_value(Step& step) { interp_c_call(step); }
+
 }  // namespace ingot::ir

@@ -112,11 +112,11 @@ struct OpInfo {
 };
 
 const OpInfo& info(Op op);
-/// Whether the host alone runs an op: it calls the program around, draws random numbers, keeps buffers, or is
-/// a routine that works in memory of its own, as sorts do.
+/// Whether the host alone runs an op: it calls the program around or C, draws random numbers, keeps buffers,
+/// or is a routine that works in memory of its own, as sorts do.
 inline bool host_only(Op op) {
   const Effects effects = info(op).effects;
-  return effects.any(effect::Host | effect::Random) ||
+  return op == Op::c_call || op == Op::c_value || effects.any(effect::Host | effect::Random) ||
          (effects.any(effect::Allocate) && effects.any(effect::Read | effect::Write));
 }
 inline std::string_view name_of(Op op) { return info(op).name; }

@@ -17,7 +17,8 @@ static_assert(offsetof(Context, hooks) == kContextHooksOffset);
 static_assert(offsetof(Context, user) == 352);
 static_assert(offsetof(Context, stack_limit) == kContextStackLimitOffset);
 static_assert(offsetof(Context, float_state) == kContextFloatStateOffset);
-static_assert(sizeof(Context) == 408 && alignof(Context) == 8);
+static_assert(offsetof(Context, functions) == kContextFunctionsOffset);
+static_assert(sizeof(Context) == 416 && alignof(Context) == 8);
 
 static_assert(offsetof(Error, status) == kErrorStatusOffset);
 static_assert(offsetof(Error, site) == kErrorSiteOffset);

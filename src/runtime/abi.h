@@ -106,6 +106,9 @@ struct Context {
   void* device;
   /// The word of the floating-point state that the code runs in (base/float_state.h); 0: the default one.
   uint32_t float_state;
+  /// The C functions that the code calls, by their numbers: for each its address, and the `data` of a loop of
+  /// a ufunc of NumPy's. Null: there are none.
+  void* const* functions;
 };
 
 /// What the program around the runtime does on request of the code.
@@ -138,6 +141,7 @@ inline constexpr size_t kContextErrorOffset = 8;
 inline constexpr size_t kContextHooksOffset = 344;
 inline constexpr size_t kContextStackLimitOffset = 360;
 inline constexpr size_t kContextFloatStateOffset = 400;
+inline constexpr size_t kContextFunctionsOffset = 408;
 inline constexpr size_t kErrorStatusOffset = 0;
 inline constexpr size_t kErrorSiteOffset = 4;
 inline constexpr size_t kErrorArgumentsOffset = 8;

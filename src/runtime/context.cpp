@@ -85,6 +85,7 @@ Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   context.skipped = 0;
   context.device = nullptr;
   context.float_state = 0;
+  context.functions = nullptr;
   return context;
 }
 
@@ -107,6 +108,10 @@ void watch_length(Context& context) {
 void unwatch_length(Context& context) {
   if (context.attention == &kNoAttention) return;
   std::atomic_ref(*context.attention).fetch_and(~Context::kLength, std::memory_order_relaxed);
+}
+
+void ingot_v1_let_go(Context* context) noexcept {
+  if (context->hooks->let_go != nullptr) context->hooks->let_go(context);
 }
 
 Status ingot_v1_poll(Context* context) noexcept {

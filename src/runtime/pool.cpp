@@ -69,6 +69,7 @@ struct Loop {
   int64_t piece;  ///< turns
   int participants;
   base::FloatState float_state;  ///< the owner's
+  void* const* functions;        ///< the owner's
   std::atomic<int> helpers;      ///< threads of the pool that have come
   uint32_t attention;            ///< what they poll: set when the loop is to be left; atomic
   std::atomic<int64_t> failed;   ///< the first piece that is known to have failed
@@ -173,6 +174,7 @@ void help() {
   set_stack_limit(context);
   const base::InFloatState state(pool.loop.float_state);
   context.float_state = pool.loop.float_state.word();
+  context.functions = pool.loop.functions;
   const Call call(context);
   take_pieces(participant, [&](int64_t piece, int64_t begin, int64_t end) {
     context.error.caller_count = 0;  // of a piece that has failed
@@ -339,6 +341,7 @@ Status Pool::run(Context* context, Turns turns, void* data, int64_t count, int64
   start_threads(static_cast<int>(most) - 1);
   const int participants = std::min(static_cast<int>(most), pool.started + 1);
   prepare(turns, data, count, grain, participants);
+  pool.loop.functions = context->functions;
   return run_shared(context, forks);
 }
 

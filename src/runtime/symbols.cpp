@@ -24,6 +24,7 @@ namespace ingot::runtime {
   X("ingot_v1_allocate_temporary", ingot_v1_allocate_temporary)                                        \
   X("ingot_v1_release", ingot_v1_release)                                                              \
   X("ingot_v1_outside", ingot_v1_outside)                                                              \
+  X("ingot_v1_let_go", ingot_v1_let_go)                                                                \
   X("ingot_v1_poll", ingot_v1_poll)                                                                    \
   X("ingot_v1_parallel", ingot_v1_parallel)                                                            \
   X("ingot_v1_enter_default_state", ingot_v1_enter_default_state)                                      \

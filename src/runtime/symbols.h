@@ -36,6 +36,8 @@ void ingot_v1_release(Context* context, Buffer* buffer) noexcept;
 /// `Hooks::outside`; RuntimeError where the embedding program has none.
 Status ingot_v1_outside(Context* context, const char* what, const char* layout, int64_t number,
                         void** slots) noexcept;
+/// Before a call of C that may wait for other threads: lets go of what these wait for.
+void ingot_v1_let_go(Context* context) noexcept;
 /// What a poll does that finds `*Context::attention` not 0: 0, or the status to leave with.
 Status ingot_v1_poll(Context* context) noexcept;
 /// `Pool::run` of turns that the code itself has.

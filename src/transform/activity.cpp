@@ -173,7 +173,7 @@ void Activity::visit(NodeId node) {
       if (has_slope(op, i)) flow(operands[i], node, false);
   } else if (card.effects.any(ir::effect::Control | ir::effect::Exit) || card.terminator) {
     visit_control(node);
-  } else if (card.effects.any(ir::effect::Host) || op == Op::call || op == Op::library) {
+  } else if (card.effects.any(ir::effect::Host) || op == Op::call || op == Op::library || op == Op::c_call) {
     visit_outside(node);
   } else if (card.effects.any(ir::effect::Write)) {
     visit_memory(node);
@@ -221,7 +221,7 @@ void Activity::visit_control(NodeId node) {
 void Activity::visit_outside(NodeId node) {
   std::vector<NodeId> all;
   for (const NodeId operand : f_.operands(node)) all.push_back(operand);
-  if (f_.op(node) == Op::library)
+  if (f_.op(node) == Op::library || f_.op(node) == Op::c_call)
     for (const NodeId operand : f_.operands(node)) flow(operand, node);
   if (!f_.type(node).is_void())
     for (const NodeId result : f_.results_of(node)) all.push_back(result);

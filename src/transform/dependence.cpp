@@ -99,6 +99,9 @@ class RaceFinder {
     return std::nullopt;
   }
 
+  bool is_asked() const {
+    return loop_ && ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
+  }
   bool is_inside(NodeId node) const {
     return std::ranges::any_of(around_,
                                [&](RegionId region) { return f_.encloses(region, f_[node].parent); });
@@ -137,7 +140,10 @@ class RaceFinder {
     const ir::Effects card = ir::info(f_.op(node)).effects;
     if (card.any(ir::effect::Control)) return std::nullopt;
     const ir::Effects effects = ir::effects_of(f_, node);
-    if (effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
+    // In a loop over `prange`, what C's functions do is the user's business, but for memory that they are
+    // given.
+    const bool may_call = f_.op(node) == Op::c_call && is_asked();
+    if (!may_call && effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
       return Conflict{node, node, "its effects are seen outside in the order of the iterations"};
     if (effects.any(ir::effect::Exit) && leaves(node))
       return Conflict{node, node, "an iteration leaves the loop"};
@@ -153,7 +159,7 @@ class RaceFinder {
   void add_accesses(NodeId node, bool writes) {
     const auto operands = f_.operands(node);
     const auto is_scalar = [&](NodeId operand) { return f_.type(operand).is_scalar(); };
-    const bool is_call = f_.op(node) == Op::call;
+    const bool is_call = f_.op(node) == Op::call || f_.op(node) == Op::c_call;
     // A function that is given no memory works on its own.
     if (is_call && std::ranges::all_of(operands, is_scalar)) return;
     if (is_call) {

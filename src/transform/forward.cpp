@@ -70,7 +70,7 @@ void Forward::visit(NodeId id) {
   if (op == Op::keep || op == Op::kept) return visit_kept(id);
   if (visit_linear(id)) return;
   if (card.effects.any(ir::effect::Write) && !card.effects.any(ir::effect::Host) && op != Op::call &&
-      op != Op::library && op != Op::draw)
+      op != Op::library && op != Op::draw && op != Op::c_call)
     return visit_memory(id);
   visit_other(id);
 }
@@ -106,7 +106,8 @@ void Forward::visit_shadow(NodeId id) {
     if (visit_linear(id)) return;
     refuse(id);
   }
-  const bool is_call = op == Op::host || op == Op::call || op == Op::draw;
+  const bool is_call =
+      op == Op::host || op == Op::call || op == Op::draw || op == Op::c_call || op == Op::c_value;
   if (is_call || (op == Op::library && !is_product(id))) visit_other(id);
 }
 

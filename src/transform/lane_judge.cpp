@@ -96,6 +96,7 @@ class LaneJudge {
     if (card.regions > 0) return fits_with_regions(node);
     varies_[node.index] = any_varies(operands);
     if (divergent_) count(node);
+    if (f_.op(node) == Op::c_value && varies(node)) return no("an iteration calls C", node);
     if (card.effects.pure()) {
       const bool is_number = all_scalars(operands) && f_.type(node).is_scalar();
       return !varies(node) || is_number || no("an iteration works on an array of its own", node);
@@ -108,6 +109,7 @@ class LaneJudge {
   }
   static const char* kind_of(ir::Effects effects) {
     if (effects.any(ir::effect::Host)) return "an iteration calls Python";
+    if (effects.any(ir::effect::Sync)) return "an iteration calls C";
     if (effects.any(ir::effect::Random)) return "an iteration draws random numbers";
     if (effects.any(ir::effect::Raise)) return "an iteration may raise";
     if (effects.any(ir::effect::Allocate)) return "an iteration makes an array";

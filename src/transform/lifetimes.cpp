@@ -92,7 +92,7 @@ class Lifetimes {
           k == 0 && (f_.op(id) == Op::load || f_.op(id) == Op::store || f_.op(id) == Op::stream);
       const bool views = k == 0 && f_.op(id) == Op::view;
       if (!by_element && !views) live(from, Life::Region);
-      if (card.effects.any(ir::effect::Host)) live(from, Life::Lent);
+      if (card.effects.any(ir::effect::Host | ir::effect::Sync)) live(from, Life::Lent);
       if (!is_window && (gives_on_all || ir::may_keep(f_, id))) live(from, Life::Call);
     }
   }

@@ -19,7 +19,7 @@ std::optional<Obstacle> obstacle_in(const ir::Function& f, ir::RegionId region, 
     if (!may_raise && effects.any(ir::effect::Raise)) return say("an iteration may raise", node);
     if (effects.any(ir::effect::Host)) return say("an iteration calls Python", node);
     if (effects.any(ir::effect::Random)) return say("an iteration draws random numbers", node);
-    if (effects.any(ir::effect::Sync)) return say("an iteration waits for other threads", node);
+    if (effects.any(ir::effect::Sync)) return say("an iteration calls C", node);
     return ir::Walk::Into;
   });
   if (!found) {

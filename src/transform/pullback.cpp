@@ -20,6 +20,10 @@ std::string derivative_of(const Function& f, NodeId id) {
       return "the derivative of NumPy's `" +
              f.module().text(ir::TextId(static_cast<uint32_t>(f.attribute(id, 0)))) + "`";
     case Op::host: return "the derivative of a call of Python";
+    case Op::c_call:
+    case Op::c_value:
+      return "the derivative of the C function `" +
+             f.module().text(ir::TextId(static_cast<uint32_t>(f.attribute(id, 1)))) + "`";
     case Op::draw: return "the derivative of a random number with respect to its distribution";
     case Op::call: return "the derivative of a recursive function";
     default: return "the derivative of `" + std::string(ir::name_of(f.op(id))) + "`";

@@ -74,7 +74,8 @@ bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
   const ir::Effects effects = ir::effects_of(f, loop);
   const bool may_raise = effects.any(ir::effect::Raise);
   if (may_raise && !is_asked) return false;
-  if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random | ir::effect::Sync)) return false;
+  if (effects.any(ir::effect::Exit | ir::effect::Host | ir::effect::Random)) return false;
+  if (effects.any(ir::effect::Sync) && !is_asked) return false;  // else C's functions, see `find_race`
   if (f.op(loop) == Op::parallel_for) {
     const bool is_seen = effects.any(ir::effect::Write | ir::effect::Allocate);
     return is_asked ? !is_seen || has_identities(f, loop) : !is_seen;

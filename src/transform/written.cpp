@@ -39,6 +39,7 @@ std::span<const NodeId> targets_of(const ir::Function& function, NodeId node) {
   switch (function.op(node)) {
     case Op::call:
     case Op::host:
+    case Op::c_call:
     case Op::linked:
     case Op::draw:
     case Op::keep: return operands;

@@ -6,6 +6,10 @@ import ingot
 import numpy as np
 import refused_kernels
 import refused_records
+import scipy.integrate
+import scipy.linalg
+import scipy.sparse
+import scipy.special
 from refused import (
     FIXED,
     GENERATOR,
@@ -42,6 +46,7 @@ from refused import (
     assigned_attribute,
     assigns_global,
     augmented_star,
+    c_function,
     calls_instance,
     catches_all,
     catches_what,
@@ -386,6 +391,20 @@ EXAMPLES = [
     (lambda x: x.item, X),
     (lambda x: host_function(x=x), 1.0),
     (lambda x: host_function([x]), 1.0),
+    (lambda x: c_function(x=x), 1),
+    (lambda x: c_function([x]), 1),
+    (lambda x: c_function(x, x), 1),
+    (lambda x: x.ctypes.data_as(float), X),
+    (lambda x: scipy.linalg.inv(x, assume_a="pos"), np.eye(2)),
+    (lambda x: scipy.linalg.inv(x), np.ones((2, 2, 2))),
+    (lambda x: scipy.linalg.norm(x, 1), np.eye(2)),
+    (lambda x: scipy.linalg.solve(x, x), np.ones((2, 2, 2))),
+    (lambda x: scipy.linalg.expm(x), np.eye(2)),
+    (lambda x: scipy.integrate.simpson(x), np.eye(3)),
+    (lambda x: scipy.special.logsumexp(x, b=x), X),
+    (lambda x: scipy.special.logsumexp(x), X * 1j),
+    (lambda a, x: a @ x, scipy.sparse.csr_array(np.eye(3) > 0), np.ones(3)),
+    (lambda a, x: a @ x, scipy.sparse.csc_array(np.eye(3)), np.ones(3)),
     (reads_what_is_changed,),
     (keeps_a_function, 1.0),
     (keeps_what_may_be_none, 1.0),

@@ -2,6 +2,7 @@
 
 import abc
 import collections
+import ctypes
 import dataclasses
 import enum
 import functools
@@ -766,6 +767,8 @@ def tries(x):
 
 
 host_function = ingot.host(abs, result=float)
+c_function = ctypes.CDLL(None).abs
+c_function.argtypes, c_function.restype = [ctypes.c_int], ctypes.c_int
 vectorized = ingot.vectorize(lambda x: np.array([x]))
 counts = [1, 2]
 count = ingot.host(lambda: counts.__setitem__(0, counts[0] + 1), result=None)

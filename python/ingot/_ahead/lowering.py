@@ -212,6 +212,8 @@ class _Lowering:
         """The refusal of what only a process of Python's has, at the first of its places."""
 
         def shown(what: str, number: int) -> str:
+            if what.startswith("C "):
+                return f"the C function `{what[2:]}`"
             if what != "host":
                 return f"NumPy's routine `{what}`"
             function = program.hosts[number][0]

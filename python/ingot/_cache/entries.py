@@ -219,6 +219,7 @@ class Stored(NamedTuple):
     layouts: tuple
     errors: list
     multiplies: bool
+    functions: tuple
 
 
 def code_entry(

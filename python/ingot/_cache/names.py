@@ -9,6 +9,7 @@ seen of it has no name, and then nothing is stored.
 from __future__ import annotations
 
 import collections
+import ctypes
 import dataclasses
 import dis
 import enum
@@ -134,10 +135,29 @@ def define(owner: Any, name: str) -> None:
         getattr(sys.modules.get(module), name, None)
 
 
+def _scipys(value: Any) -> tuple[str, str] | None:
+    """The module of SciPy's, and the name in it, of a function or ufunc that stands there; None: it is none."""
+    if isinstance(value, np.ufunc):
+        module = "scipy.special"
+    elif isinstance(value, types.FunctionType) or type(value).__module__ == "uarray":
+        module = str(getattr(value, "__module__", ""))
+    else:
+        return None
+    name = str(getattr(value, "__name__", ""))
+    if not module.startswith("scipy."):
+        return None
+    places = (module, ".".join(module.split(".")[:2]))
+    return next(((place, name) for place in places if at_path(place, name) is value), None)
+
+
 def form_of(value: Any) -> Any:
     """What an object has to be like where another process finds it. Raises Unnamed."""
     if is_plain(value):
         return ("value", value)
+    if (place := _scipys(value)) is not None:
+        return ("scipy", sys.modules["scipy"].__version__, *place)
+    if (told := _c_form(value)) is not None:
+        return told
     if type(value) is tuple:
         if not is_small(value):
             raise Unnamed(f"a tuple that holds more than {_MOST_VALUES} values")
@@ -163,6 +183,19 @@ def form_of(value: Any) -> Any:
 def _form_inside(value: Any) -> Any:
     """The form of what a tuple or partial holds. Arrays and containers are described at each call, whatever is in them."""
     return ("described", type(value).__name__) if type(value) in (np.ndarray, list, dict) else form_of(value)
+
+
+def _c_form(value: Any) -> Any:
+    """What a C function of ctypes' or cffi's is called with; None: it is none. Where it stands is asked for when code is loaded."""
+    kind = type(getattr(value, "__self__", None)) if isinstance(value, types.BuiltinFunctionType) else type(value)
+    if not issubclass(kind, ctypes._CFuncPtr) and kind.__module__ != "_cffi_backend":  # type: ignore[attr-defined]
+        return None
+    from .._c_functions import of
+
+    told = of(value)
+    if told is None:
+        return None
+    return ("C function", told.name, tuple(map(str, told.arguments)), str(told.result), told.form[0])
 
 
 def _is_jitted(value: Any) -> bool:
@@ -298,6 +331,8 @@ def _whole_form(value: Any) -> Any:
         return ("fields", tuple(map(_dataclass_field_form, value.values()))) if _is_of_fields(value) else None
     if type(value) is list and all(map(is_plain, value)):
         return ("list", tuple(value))
+    if type(value) is list and all(isinstance(each, type) for each in value):  # what a function of ctypes takes
+        return ("list of types", tuple(map(class_form, value)))
     try:
         return form_of(value)
     except RecursionError:
@@ -336,6 +371,8 @@ class Namer:
             return self.number(value)
         if (path := path_of(value)) is not None:
             return self.add(value, ("path", *path))
+        if (place := _scipys(value)) is not None:
+            return self.add(value, ("scipy", *place))
         if isinstance(value, types.MethodType):
             return self.add(value, ("method", self.number(value.__self__), value.__name__))
         refuse(value)
@@ -464,6 +501,10 @@ class Finder:
             importlib.import_module(name)
         return sys.modules[name]
 
+    def _scipy(self, module: str, name: str) -> Any:
+        importlib.import_module(module)
+        return at_path(module, name)
+
     def _path(self, module: str, name: str) -> Any:
         self._module(module)
         found = at_path(module, name)
@@ -477,6 +518,7 @@ _STEPS: dict[str, Callable[..., Any]] = {
     "argument": lambda it, place: it._arguments[place],
     "module": Finder._module,
     "path": Finder._path,
+    "scipy": Finder._scipy,
     "held": Finder._held,
     "class": Finder._held_in_class,
     "method": Finder._method,

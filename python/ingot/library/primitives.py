@@ -490,3 +490,13 @@ def linked(declaration: Any, result: str | None, types: tuple[str, ...], argumen
 def bits(x: Any) -> Any:
     """An integer as an unsigned one of the same width."""
     return np.asarray(x).view(f"u{np.asarray(x).itemsize}")[()]
+
+
+def run_loop(ufunc: Any, dtypes: tuple, inputs: tuple, outputs: tuple) -> None:
+    """Runs one of a ufunc's loops, that of these dtypes, on vectors of one length."""
+    ufunc(*inputs, out=outputs, signature=dtypes)
+
+
+def of_loop(ufunc: Any, dtypes: tuple, inputs: tuple) -> Any:
+    """What such a loop gives for numbers; it depends on these alone."""
+    return ufunc(*inputs, signature=dtypes)
