@@ -219,6 +219,7 @@ def _compiled(
         return Verdict(name, line, "unknown", None, f"the {'type' if len(missing) == 1 else 'types'} of {which} decide{'s' * (len(missing) == 1)}")
     shown = ", ".join(_type_name(v) for v in samples.values())
     compiled = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
+    compiled._in_order = getattr(member, "_in_order", False)
     try:
         by_position = tuple(samples[p] for p in parameters.by_position)
         by_name = {p: samples[p] for p in parameters.own[parameters.positional :]}

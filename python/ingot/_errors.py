@@ -76,8 +76,14 @@ class Used(Exception):
 _MOST_CALLERS = 3
 
 
-def unsupported(sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = ()) -> UnsupportedError:
-    """The refusal of what stands at the first of some places; the others are those of the calls that led there."""
+def unsupported(
+    sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = (), quoted: tuple[tuple[Site, ...], ...] = ()
+) -> UnsupportedError:
+    """The refusal of what stands at the first of some places; the others are those of the calls that led there.
+
+    What is written at `quoted`, likewise, is put where `{}` stands in the reason."""
+    if quoted:
+        reason = reason.format(*map(_quotation, quoted))
     reason, operands = with_articles(shown_names(reason)), [shown_names(operand) for operand in operands]
     told = reason, advice
     if any(_is_own(site[0]) for site in sites[:1]):  # the function that is compiled is Ingot's
@@ -149,6 +155,15 @@ def place_text(file: str, line: int) -> str:
 
 def _in(function: str) -> str:
     return f", in {function}" if function else ""
+
+
+def _quotation(sites: tuple[Site, ...]) -> str:
+    """What a user has written at the first of some places that is not Ingot's; without source, the line."""
+    file, line, column, end_column, _ = next((site for site in sites if not _is_own(site[0])), sites[0])
+    linecache.checkcache(file)
+    raw = linecache.getline(file, line).rstrip("\n").encode()
+    text = " ".join(raw[column : end_column if end_column > column else len(raw)].decode(errors="replace").split())
+    return f"`{text}`" if text else f"line {line}"
 
 
 def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:

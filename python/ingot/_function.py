@@ -148,6 +148,7 @@ class Function(Base[P, R_co]):
     _most_kept = 64  # specialisations of one description, which differ in what stood outside
     _is_stored = True  # whether code is stored on disk, and taken from there
     _tier = "auto"  # which code calls run
+    _in_order = False  # whether `prange` is `range` in it, and in what it calls
     _shown = ""  # what its repr says of it, where it is no function of the user's
     _made_by: tuple[str, Any, tuple] | None = None  # the transform that made it, of what, and its other arguments
 
@@ -224,7 +225,7 @@ class Function(Base[P, R_co]):
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
-        options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier)
+        options = (self._signatures, self._mode, self._relaxed, self._static, self._device, self._is_stored, self._tier, self._in_order)
         if self._made_by is not None:
             door, of, given = self._made_by
             return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
@@ -253,7 +254,7 @@ class Function(Base[P, R_co]):
         """Does from now on what another function does, which has taken its place in a module that was loaded again. Guards
         see that the code is another one."""
         sys.modules["IPython.extensions.autoreload"].update_function(self.__ingot_function__, new.__ingot_function__)
-        self._signatures, self._relaxed = new._signatures, new._relaxed
+        self._signatures, self._relaxed, self._in_order = new._signatures, new._relaxed, new._in_order
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
         """The refusal of an argument, shown at its parameter."""
@@ -343,13 +344,15 @@ class Function(Base[P, R_co]):
 
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-        attributes, relaxed, opens_texts = self._attributes(), self._relaxed, self._opens_texts
+        attributes, relaxed, opens_texts, in_order = self._attributes(), self._relaxed, self._opens_texts, self._in_order
         on_device = bool(key) and key[-1][0] == "device"
 
         def lower() -> Any:
             compiler, registry = core()
             with np.errstate(all="ignore"):  # what is known is computed by NumPy
-                return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device)
+                return compiler.lower(
+                    registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device, in_order
+                )
 
         return lower
 
@@ -582,6 +585,7 @@ class Function(Base[P, R_co]):
         function = self
         if there is not None:
             function = Function(self.__ingot_function__, self._signatures, self._mode, self._relaxed, self._static, there)
+            function._in_order = self._in_order
         specialisation, arguments = function._prepare(args, kwargs)
         return explanation(self._own_function(), specialisation, arguments.leaves, code, svg)
 
@@ -660,7 +664,7 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
     return _errors.unsupported((site,), what, advice)
 
 
-_USUAL = (None, "compiled", (), Static(), None, True, "auto")
+_USUAL = (None, "compiled", (), Static(), None, True, "auto", False)
 
 
 def is_pickled_by_name(made: Any, frame: types.FrameType) -> bool:
@@ -718,10 +722,11 @@ def _restored(
     device: Any = None,
     is_stored: bool = True,
     tier: str = "auto",
+    in_order: bool = False,
 ) -> Function:
     """A function that has been pickled."""
     made: Function = Function(function, signatures, mode, relaxed, static, device)
-    made._is_stored, made._tier = is_stored, tier
+    made._is_stored, made._tier, made._in_order = is_stored, tier, in_order
     return made
 
 

@@ -124,9 +124,12 @@ def jit(
     `tier` says which code calls run: quick code, which takes little time to make; full code; or quick code at first and full
     code later, made beside what the program does ("auto", docs/tiers.md). All have the same values. ValueError: it is none of these.
 
-    `parallel`, `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs
-    written for Numba, and change nothing: all code is compiled, threads share loops that are long enough, long calls let go of the
-    GIL, indices are always checked, and divisions by zero and the types of variables are Python's and NumPy's. `njit` is `jit`.
+    `parallel=False` runs `prange` as `range`, in the function and in what it calls: its iterations may depend on each other. Other
+    loops that are long enough are shared by threads as ever.
+
+    `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs written for Numba,
+    and change nothing: all code is compiled, long calls let go of the GIL, indices are always checked, and divisions by zero and the
+    types of variables are Python's and NumPy's. `njit` is `jit`.
 
     Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
     """
@@ -155,7 +158,7 @@ def jit(
         made: Function = Function(own, parsed, relaxed=relaxed, static=constant, device=where)
         if isinstance(f, Function) and f._shown:
             jitted_again(made, f)
-        made._is_stored, made._tier = bool(cache), tier
+        made._is_stored, made._tier, made._in_order = bool(cache), tier, not parallel
         if (label := label_of(given)) is not None:
             made._profile_as(label)
         return made

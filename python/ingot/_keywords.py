@@ -11,7 +11,6 @@ _ELSEWHERE = {
     "nopython": _ALWAYS.format("all code is compiled, or refused"),
     "forceobj": "there is no object mode; `ingot.host` has compiled code call a function in Python",
     "looplift": "there is no object mode; `ingot.host` has compiled code call a function in Python",
-    "parallel": "threads share loops that are long enough by themselves, and those over `ingot.prange`; leave it out",
     "nogil": _ALWAYS.format("calls that take long let go of the GIL by themselves"),
     "error_model": _ALWAYS.format("division by zero does what it does in Python and in NumPy"),
     "boundscheck": _ALWAYS.format("indices are always checked"),
@@ -42,7 +41,7 @@ _ELSEWHERE = {
     "nondiff_argnames": "give `nondiff_argnums`",
 }
 """Keywords of Numba's and JAX's, and what Ingot has in their place."""
-_KEYWORDS_OF_JIT = ("cache", "device", "fastmath", "static_argnums", "static_argnames", "tier")
+_KEYWORDS_OF_JIT = ("cache", "device", "fastmath", "parallel", "static_argnums", "static_argnames", "tier")
 
 
 def hint(name: str, known: tuple[str, ...]) -> str:

@@ -18,6 +18,7 @@ struct Place {
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t end_column = 0;
+  bool operator==(const Place&) const = default;
 };
 
 /// A place in a function of this name.
@@ -42,7 +43,10 @@ class Unsupported : public std::runtime_error {
       : std::runtime_error(reason), place(std::move(where)), advice(std::move(remedy)) {}
   Place place;
   std::string advice;
-  std::vector<Site> sites{};            ///< the place and the calls that led there, the innermost first
+  std::vector<Site> sites{};  ///< the place and the calls that led there, the innermost first
+  /// What is written at these places, each with the calls that led there, is put where `{}` stands in the
+  /// reason.
+  std::vector<std::vector<Site>> quoted{};
   std::vector<std::string> operands{};  ///< what the names in the refused expression are: "`x` is an int"
 };
 

@@ -476,14 +476,14 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::tuple& arguments, const nb::tuple& captures,
                                const nb::dict& attributes, const std::vector<std::string>& relaxed,
-                               bool opens_texts, bool on_device) {
+                               bool opens_texts, bool on_device, bool in_order) {
   ir::Relaxations relaxations;
   for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
   auto module = std::make_unique<ir::Module>();
   module->heed(abandonment());
   frontend::Lowered lowered =
       frontend::Evaluator(registry, *module)
-          .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device);
+          .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device, in_order);
   ir::Module& made = *module;
   driver::Program program(std::move(module), lowered.function);
   made.heed(nullptr);  // the thread of the flag ends
@@ -543,7 +543,7 @@ NB_MODULE(_core, m) {
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
-        "opens_texts"_a, "on_device"_a = false);
+        "opens_texts"_a, "on_device"_a = false, "in_order"_a = false);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");
@@ -552,7 +552,10 @@ NB_MODULE(_core, m) {
     } catch (const base::Unsupported& u) {
       const nb::tuple sites =
           u.sites.empty() ? tuple_of(std::vector<base::Site>{{u.place, ""}}) : tuple_of(u.sites);
-      const nb::object error = errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands);
+      nb::list quoted;
+      for (const std::vector<base::Site>& places : u.quoted) quoted.append(tuple_of(places));
+      const nb::object error =
+          errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands, nb::tuple(quoted));
       set_error(error);
     } catch (const frontend::Demand& demand) {
       const char* const what = demand.of_letters ? "letters" : demand.of_lengths ? "lengths" : "value";

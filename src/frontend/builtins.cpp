@@ -95,7 +95,7 @@ Value Evaluator::builtin_range(Call& call) {
 
 Value Evaluator::builtin_prange(Call& call) {
   Range range = *builtin_range(call).as<Range>();
-  range.parallel = true;
+  range.parallel = !in_order_;
   return range;
 }
 

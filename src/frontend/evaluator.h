@@ -34,8 +34,10 @@ class Evaluator {
   /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
   /// throws Uses to ask for more. Where `opens_texts` is false all texts are known; else throws Demand where
   /// letters are needed, or not enough. `on_device`: the code is for a device.
+  /// `in_order`: `prange` is `range`.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device);
+                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device,
+                bool in_order);
 
   /// One call of a builtin: what stands between the parentheses.
   struct Call {
@@ -932,6 +934,7 @@ class Evaluator {
   std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments; records' dtypes → leaves
   bool opens_texts_ = true;
   bool on_device_ = false;
+  bool in_order_ = false;                             ///< loops over `prange` run as those over `range`
   bool has_letters_ = false;                          ///< some text is not known
   std::vector<NodeId> conditions_;                    ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last

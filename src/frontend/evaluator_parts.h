@@ -286,6 +286,8 @@ nb::object meant_by(const nb::object& object);
 bool is_jitted(nb::handle object);
 /// Whether a function or class is of a package that is not written in Python, as its module says.
 bool is_of_closed_package(const nb::object& function);
+/// Whether it is compiled with `parallel=False`.
+bool is_in_order(const nb::object& function);
 
 /// Whether it is a ufunc that `ingot.vectorize` has made.
 inline bool is_vectorized(nb::handle object) {

@@ -936,6 +936,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (PyExceptionClass_Check(function.ptr()) && call.keywords.empty())
     return make_error(function, call.positional);
   if (const nb::object own = implementation_of(function); own.is_valid()) return inline_function(own, call);
+  const Restored<bool> order(in_order_, in_order_ || is_in_order(function));
   if (is_jitted(function)) function = function.attr("__ingot_function__");
   if (is_vectorized(function)) {
     call.positional.insert(call.positional.begin(), {Static{function.attr("refreshed")()},

@@ -709,11 +709,12 @@ std::vector<std::string> parameter_names(nb::handle code) {
 
 Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
                          const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts,
-                         bool on_device) {
+                         bool on_device, bool in_order) {
   relaxations_ = relaxations;
   attributes_ = attributes;
   opens_texts_ = opens_texts;
   on_device_ = on_device;
+  in_order_ = in_order;
   try {
     return lower_with_facts(function, arguments, captures);
   } catch (const base::Unsupported&) {

@@ -91,6 +91,10 @@ nb::object stood_for(const nb::object& type) {
   return own.is_valid() ? own : type;
 }
 
+bool is_in_order(const nb::object& function) {
+  return is_jitted(function) && attribute_or(function, "_in_order", nb::bool_(false)).is(Py_True);
+}
+
 bool is_generated(const nb::object& raw) {
   if (!PyFunction_Check(raw.ptr())) return false;
   const std::string module = text_of(raw.attr("__globals__").attr("get")("__name__", nb::str("")));

@@ -92,8 +92,9 @@ class _Lowering:
         self.export = wanted.export
         self.function = wanted.export.function
         self.relaxed: tuple[str, ...] = ()
+        self.in_order = False
         if isinstance(wanted.holder, Function):
-            self.relaxed = wanted.holder._relaxed
+            self.relaxed, self.in_order = wanted.holder._relaxed, wanted.holder._in_order
             self._refuse_options(wanted.holder)
         self.captures: list[tuple[Any, str]] = []
         self.names = self._parameter_names()
@@ -174,7 +175,7 @@ class _Lowering:
     def _lower(self, descriptions: tuple, captures: tuple) -> Any:
         compiler, registry = core()
         with np.errstate(all="ignore"):  # what is known is computed by NumPy
-            return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True)
+            return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True, in_order=self.in_order)
 
     def _held(self, owner: Any, name: str, alias_set: int) -> tuple:
         value, shown = self._array(owner, name), name or "a captured variable"

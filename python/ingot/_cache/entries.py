@@ -144,7 +144,7 @@ def key_of(environment: bytes, function: Function, description: tuple, facts: Fa
         objects.append(value)
         return len(objects) - 1
 
-    options = (function._relaxed, tuple(map(tuple, function._static)), str(function._signatures))
+    options = (function._relaxed, function._in_order, tuple(map(tuple, function._static)), str(function._signatures))
     of_function = form_of(function.__ingot_function__)
     return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline), name)), objects)
 
