@@ -1,6 +1,7 @@
 #include "driver/program.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "ir/verifier.h"
@@ -21,15 +22,19 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
 
 [[noreturn]] void refuse(const ir::Module& module, const ir::Function& function,
                          const transform::Conflict& conflict) {
+  const auto places = [&](ir::NodeId node) { return module.sites(function[node].span); };
   const base::Place first = module.place(function[conflict.first].span);
   const base::Place second = module.place(function[conflict.second].span);
-  const std::string lines = first.line == second.line ? "line " + std::to_string(first.line)
-                                                      : "lines " + std::to_string(first.line) + " and " +
-                                                            std::to_string(second.line);
-  base::Unsupported refusal(
-      first,
-      "a prange loop whose iterations may depend on each other (" + conflict.reason + "; " + lines + ")",
-      "use range, or let each iteration write to places of its own");
+  const bool is_one = first == second;
+  std::string reason = conflict.reason;
+  if (conflict.is_of_elements)
+    reason = is_one ? "{} may be one element in two of them" : "{} and {} may be one element";
+  else if (first.line == second.line) reason += "; line " + std::to_string(first.line);
+  else reason += "; lines " + std::to_string(first.line) + " and " + std::to_string(second.line);
+  base::Unsupported refusal(first, "a prange loop whose iterations may depend on each other (" + reason + ")",
+                            "use range, or let each iteration write to places of its own");
+  if (conflict.is_of_elements) refusal.quoted.push_back(places(conflict.first));
+  if (conflict.is_of_elements && !is_one) refusal.quoted.push_back(places(conflict.second));
   refusal.sites = module.sites(function[conflict.first].span);
   throw refusal;
 }
@@ -48,7 +53,8 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
     if (!is_over_prange(*simple, ir::NodeId(i))) continue;
     std::vector<transform::Accumulation> meeting;
     std::vector<transform::Table> tables;
-    if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting, tables))
+    std::set<ir::NodeId> assumed;
+    if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting, tables, &assumed))
       refuse(module, *simple, *conflict);
   }
   module.define(id, transform::parallel(*simple));

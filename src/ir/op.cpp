@@ -147,7 +147,8 @@ static_assert(well_formed(),
               "an elementwise card accepts something, and has a derivative where it gives numbers that have; "
               "a list attribute stands last");
 
-constexpr std::string_view kSchedules[] = {"serial", "independent", "vector", "threads", "threads_vector"};
+constexpr std::string_view kSchedules[] = {"serial",  "independent",    "vector",
+                                           "threads", "threads_vector", "independent_threads"};
 constexpr std::string_view kLives[] = {"call", "lent", "region", "stack"};
 constexpr std::string_view kScopes[] = {"warp", "block", "device", "system"};
 constexpr std::string_view kOrders[] = {"relaxed", "acquire_release"};

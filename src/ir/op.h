@@ -142,11 +142,17 @@ bool wants_default_state(Op op, base::DType operand);
 /// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
 
-enum class Schedule : uint8_t { Serial, Independent, Vector, Threads, ThreadsVector };
+enum class Schedule : uint8_t { Serial, Independent, Vector, Threads, ThreadsVector, IndependentThreads };
 /// Whether turns may run together in the lanes of vectors.
 constexpr bool has_lanes(Schedule s) { return s == Schedule::Vector || s == Schedule::ThreadsVector; }
 /// Whether threads may share the turns.
-constexpr bool has_threads(Schedule s) { return s == Schedule::Threads || s == Schedule::ThreadsVector; }
+constexpr bool has_threads(Schedule s) {
+  return s == Schedule::Threads || s == Schedule::ThreadsVector || s == Schedule::IndependentThreads;
+}
+/// Whether turns have been shown to touch no memory that others write.
+constexpr bool is_shown_independent(Schedule s) {
+  return s == Schedule::Independent || s == Schedule::IndependentThreads;
+}
 constexpr Schedule cpu_schedule(bool threads, bool lanes) {
   if (threads) return lanes ? Schedule::ThreadsVector : Schedule::Threads;
   return lanes ? Schedule::Vector : Schedule::Serial;

@@ -27,7 +27,7 @@ class Finder {
   std::vector<Accumulation> find() const {
     std::vector<Accumulation> found;
     ir::walk(f_, body_, [&](NodeId node) {
-      if (f_.op(node) != Op::store) return;
+      if (f_.op(node) != Op::store && f_.op(node) != Op::write) return;
       if (const auto accumulation = at(node); accumulation && stands_alone(*accumulation))
         found.push_back(*accumulation);
     });
@@ -40,22 +40,28 @@ class Finder {
     const auto uses = uses_.find(value.index);
     return uses != uses_.end() && uses->second == 1;
   }
+  /// To another dtype, or another shape.
+  bool is_converted(NodeId value) const {
+    return (f_.op(value) == Op::cast || f_.op(value) == Op::broadcast) && is_used_once(value);
+  }
   /// The load with the view and indices of a store, from which its value comes through casts.
   std::optional<NodeId> load_of(NodeId value, NodeId store) const {
-    while (f_.op(value) == Op::cast && is_used_once(value)) value = f_.operand(value, 0);
+    while (is_converted(value)) value = f_.operand(value, 0);
     const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
-    const bool fits = f_.op(value) == Op::load && is_used_once(value) &&
-                      f_[value].parent == f_[store].parent && std::ranges::equal(f_.operands(value), places);
+    const Op op = f_.op(store) == Op::store ? Op::load : Op::read;
+    const bool fits = f_.op(value) == op && is_used_once(value) && f_[value].parent == f_[store].parent &&
+                      std::ranges::equal(f_.operands(value), places);
     return fits ? std::optional(value) : std::nullopt;
   }
   std::optional<Accumulation> at(NodeId store) const {
     const NodeId view = f_.operand(store, 0);
     const NodeId stored = f_.operands(store).back();
     NodeId value = stored;
-    while (f_.op(value) == Op::cast && is_used_once(value)) value = f_.operand(value, 0);
+    while (is_converted(value)) value = f_.operand(value, 0);
     const ir::OpInfo& card = ir::info(f_.op(value));
     const bool is_difference = f_.op(value) == Op::subtract;
-    if (f_.encloses(body_, f_[view].parent) || !is_used_once(value) || !card.elementwise ||
+    const bool is_part = f_.encloses(body_, f_[view].parent);
+    if (f_.encloses(body_, f_[whole_of(f_, view)].parent) || !is_used_once(value) || !card.elementwise ||
         card.operands != 2 || !(card.laws.associative || is_difference))
       return std::nullopt;
     for (size_t i = 0; i < (is_difference ? 1 : 2); ++i) {
@@ -66,7 +72,8 @@ class Finder {
       const bool as_it_stands = value == stored && f_.operand(value, i) == *load;
       const bool is_exact =
           (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) && op != Op::lcm;
-      return Accumulation{*load, store, view, op, as_it_stands && is_exact};
+      const bool is_element = f_.op(store) == Op::store && !is_part;
+      return Accumulation{*load, store, view, op, as_it_stands && is_exact && is_element};
     }
     return std::nullopt;
   }
@@ -85,6 +92,15 @@ class Finder {
 };
 
 }  // namespace
+
+NodeId whole_of(const ir::Function& f, NodeId view) {
+  const auto is_part = [&] {
+    const Op op = f.op(view);
+    return op == Op::slice || op == Op::squeeze || op == Op::expand || op == Op::transpose;
+  };
+  while (is_part()) view = f.operand(view, 0);
+  return view;
+}
 
 Accumulating steps_of(const ir::Function& f, const Accumulation& accumulation) {
   const auto leads_to_load = [&](NodeId value) {

@@ -6,17 +6,21 @@
 
 namespace ingot::transform {
 
-/// `h[i] = h[i] op x`, of an element whose place may be that of other turns.
+/// The view that others are slices of, with axes in another order or of length 1 more or less.
+ir::NodeId whole_of(const ir::Function& function, ir::NodeId view);
+
+/// `h[i] = h[i] op x`, of an element, or of all elements of a view, whose places may be those of other turns.
 struct Accumulation {
   ir::NodeId load;  ///< none: the element becomes x, by `constant`
   ir::NodeId store;
   ir::NodeId view;
-  ir::Op combiner;     ///< `add` of differences too
-  bool exact = false;  ///< of integers or bools as they stand: every order gives the same value
+  ir::Op combiner;  ///< `add` of differences too
+  /// Of integers or bools as they stand, by element of a view from outside: every order gives the same value.
+  bool exact = false;
 };
 
-/// The accumulations in a loop, into views from outside, that are the only uses of what they load and do not
-/// stand in each other. After `simplify`.
+/// The accumulations in a loop, into views from outside and parts of these, that are the only uses of what
+/// they load and do not stand in each other. After `simplify`.
 std::vector<Accumulation> accumulations_in(const ir::Function& function, ir::NodeId loop);
 
 /// What leads from the element that is loaded to the one that is stored, in order; and what is added on the

@@ -195,6 +195,10 @@ bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
                              [&](const Root& root) { return may_overlap(function, root, first ? b : a); });
 }
 
+std::optional<std::vector<Root>> origins_of(const ir::Function& function, NodeId node) {
+  return origins(function, root_of(function, node));
+}
+
 std::optional<BufferPlace> element_of(const ir::Function& function, NodeId view,
                                       std::span<const NodeId> indices) {
   if (function.op(view) != ir::Op::view) return std::nullopt;

@@ -32,6 +32,9 @@ Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 /// not as what was found before it was made.) Of two that a loop carries, in one and the same turn.
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 
+/// All memory that a value may be of, none of it `Unknown`; none: that is not known.
+std::optional<std::vector<Root>> origins_of(const ir::Function& function, ir::NodeId view_or_buffer);
+
 /// Whether all that an op writes is in the view that is its first operand.
 bool writes_one_view(ir::Op op);
 

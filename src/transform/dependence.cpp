@@ -1,13 +1,15 @@
 #include "transform/dependence.h"
 
 #include <algorithm>
-#include <cstdlib>
+#include <set>
+#include <utility>
 
 #include "ir/builder.h"
+#include "ir/library.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
-#include "transform/ranges.h"
 #include "transform/reductions.h"
+#include "transform/two_turns.h"
 
 namespace ingot::transform {
 
@@ -17,21 +19,15 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// `scale` * the loop's index + bases + constant, or up to `spread` more; the bases are values from outside
-/// the loop, in order, or none.
-struct Affine {
-  int64_t scale = 0;
-  std::vector<NodeId> bases;
-  int64_t constant = 0;
-  int64_t spread = 0;
-  bool operator==(const Affine&) const = default;
-};
+/// So many pairs of accesses are looked at more closely: in loops over `prange`, and in others.
+constexpr int kMostPairs = 1000;
+constexpr int kFewPairs = 60;
+/// ... and so many steps of a proof.
+constexpr int kMostSteps = 300;
+constexpr int kFewSteps = 40;
 
-struct Access {
-  NodeId node;
-  NodeId view;  ///< none: of memory that is not a view's
-  std::span<const NodeId> indices;
-  bool whole = false;  ///< all elements of the view
+/// Without view: of memory that is not a view's.
+struct Access : Touched {
   bool writes = false;
 };
 
@@ -40,12 +36,11 @@ class RaceFinder {
   RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors, Carries carries)
       : f_(function),
         loop_(loop),
-        around_{function.region(loop)},
-        loops_{loop},
+        turns_{{function.region(loop)}, {loop}},
         cursors_(cursors),
         carries_(carries) {}
   RaceFinder(const ir::Function& function, std::span<const RegionId> around, std::span<const NodeId> loops)
-      : f_(function), around_(around.begin(), around.end()), loops_(loops.begin(), loops.end()) {}
+      : f_(function), turns_{{around.begin(), around.end()}, {loops.begin(), loops.end()}} {}
 
   /// Accumulations may meet; those that may are put there.
   void allow(std::vector<Accumulation>& meeting, Stores stores) {
@@ -61,12 +56,17 @@ class RaceFinder {
 
   /// Numbers in tables are taken to differ; the tables are put there.
   void allow(std::vector<Table>& tables) { tables_ = &tables; }
+  /// Values from outside are taken to be at least 0; those that are needed to be so are put there.
+  void assume(std::set<NodeId>& assumed) { assumed_ = &assumed; }
 
   std::optional<Conflict> find() {
     if (auto conflict = carried_values()) return conflict;
     if (auto conflict = collect(f_.region(loop_))) return conflict;
     const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
-    if (schedule == ir::Schedule::Independent) return std::nullopt;
+    if (ir::is_shown_independent(schedule)) return std::nullopt;
+    const bool is_asked = ir::has_threads(schedule);
+    pairs_ = is_asked ? kMostPairs : kFewPairs;
+    steps_ = is_asked ? kMostSteps : kFewSteps;
     return find_in_memory();
   }
   /// Whether a store is at a place that a table may name.
@@ -81,7 +81,7 @@ class RaceFinder {
     return any;
   }
   std::optional<Conflict> find_meeting() {
-    for (const RegionId region : around_)
+    for (const RegionId region : turns_.around)
       if (auto conflict = collect(region)) return conflict;
     return find_in_memory();
   }
@@ -92,8 +92,8 @@ class RaceFinder {
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
-        if ((a.writes || b.writes) && may_meet(a, b) && !store_alike(a, b) && !accumulate(a.node, b.node))
-          return Conflict{a.node, b.node, "iterations may touch the same element"};
+        if ((a.writes || b.writes) && may_meet(a, b) && !store_alike(a, b) && !named_or_added(a, b))
+          return Conflict{a.node, b.node, "iterations may touch the same element", true};
       }
     }
     return std::nullopt;
@@ -102,18 +102,13 @@ class RaceFinder {
   bool is_asked() const {
     return loop_ && ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
   }
-  bool is_inside(NodeId node) const {
-    return std::ranges::any_of(around_,
-                               [&](RegionId region) { return f_.encloses(region, f_[node].parent); });
+  /// Rows that a table names are apart if it names each of them once; else what is added to them may meet.
+  bool named_or_added(const Access& a, const Access& b) {
+    const bool are_rows = a.indices.size() > 1;
+    return (are_rows && are_named(a, b)) || accumulate(a.node, b.node) || (!are_rows && are_named(a, b));
   }
-  bool is_in_turn(NodeId node) const {
-    return std::ranges::any_of(loops_,
-                               [&](NodeId loop) { return f_.encloses(f_.region(loop), f_[node].parent); });
-  }
-  bool is_index(NodeId node) const {
-    return std::ranges::any_of(loops_,
-                               [&](NodeId loop) { return f_.region_parameters(f_.region(loop))[0] == node; });
-  }
+
+  bool is_inside(NodeId node) const { return turns_.encloses(f_, node); }
 
   std::optional<Conflict> carried_values() const {
     const auto parameters = f_.region_parameters(f_.region(loop_));
@@ -140,6 +135,10 @@ class RaceFinder {
     const ir::Effects card = ir::info(f_.op(node)).effects;
     if (card.any(ir::effect::Control)) return std::nullopt;
     const ir::Effects effects = ir::effects_of(f_, node);
+    if (f_.op(node) == Op::library && !routine_of(node).effects.any(ir::effect::Random)) {
+      add_accesses_of_routine(node);
+      return std::nullopt;
+    }
     // In a loop over `prange`, what C's functions do is the user's business, but for memory that they are
     // given.
     const bool may_call = f_.op(node) == Op::c_call && is_asked();
@@ -156,6 +155,17 @@ class RaceFinder {
     return !is_inside(f_.operand(node, 0));
   }
 
+  const ir::LibraryInfo& routine_of(NodeId node) const {
+    const auto text = static_cast<uint32_t>(f_.attribute(node, 0));
+    return *ir::find_library(f_.module().text(ir::TextId(text)));
+  }
+  /// A routine fills the last of its views, if it takes any.
+  void add_accesses_of_routine(NodeId node) {
+    const auto operands = f_.operands(node);
+    for (const NodeId operand : operands)
+      if (f_.type(operand).is_view())
+        accesses_.push_back({{node, operand, {}, true}, operand == operands.back()});
+  }
   void add_accesses(NodeId node, bool writes) {
     const auto operands = f_.operands(node);
     const auto is_scalar = [&](NodeId operand) { return f_.type(operand).is_scalar(); };
@@ -164,13 +174,13 @@ class RaceFinder {
     if (is_call && std::ranges::all_of(operands, is_scalar)) return;
     if (is_call) {
       for (const NodeId operand : operands) {
-        if (f_.type(operand).is_view()) accesses_.push_back({node, operand, {}, true, writes});
-        else if (!is_scalar(operand)) accesses_.push_back({node, {}, {}, true, writes});
+        if (f_.type(operand).is_view()) accesses_.push_back({{node, operand, {}, true}, writes});
+        else if (!is_scalar(operand)) accesses_.push_back({{node, {}, {}, true}, writes});
       }
       return;
     }
     if (operands.empty() || !f_.type(operands[0]).is_view()) {
-      accesses_.push_back({node, {}, {}, true, writes});
+      accesses_.push_back({{node, {}, {}, true}, writes});
       return;
     }
     const auto rank = static_cast<size_t>(f_.type(operands[0]).rank());
@@ -179,68 +189,7 @@ class RaceFinder {
     const auto indices = by_element ? operands.subspan(1, rank) : std::span<const NodeId>();
     accesses_.push_back({node, operands[0], indices, !by_element, writes});
     for (const NodeId other : operands.subspan(1))
-      if (f_.type(other).is_view()) accesses_.push_back({node, other, {}, true, false});
-  }
-
-  static std::optional<int64_t> sum(int64_t a, int64_t b) {
-    int64_t both = 0;
-    if (__builtin_add_overflow(a, b, &both)) return std::nullopt;
-    return both;
-  }
-  std::optional<Affine> affine(NodeId node) const {
-    if (is_index(node)) return Affine{1, {}, 0};
-    if (f_.is_constant(node)) return Affine{0, {}, f_.constant(node).as<int64_t>()};
-    if (!is_inside(node)) return Affine{0, {node}, 0};
-    if (const auto most = most_of_index(node)) return Affine{0, {}, 0, *most};
-    const Op op = f_.op(node);
-    if (op == Op::select) return wrapped_index(node);
-    if (op != Op::add && op != Op::subtract && op != Op::multiply) return std::nullopt;
-    const auto a = affine(f_.operand(node, 0));
-    const auto b = affine(f_.operand(node, 1));
-    if (!a || !b) return std::nullopt;
-    if (op == Op::multiply) return product(*a, *b);
-    const int64_t sign = op == Op::add ? 1 : -1;
-    if (sign < 0 && (!b->bases.empty() || b->spread > 0)) return std::nullopt;
-    std::vector<NodeId> bases = a->bases;
-    bases.insert(bases.end(), b->bases.begin(), b->bases.end());
-    std::ranges::sort(bases);
-    const auto scale = sum(a->scale, sign * b->scale);
-    const auto constant = sum(a->constant, sign * b->constant);
-    const auto spread = sum(a->spread, b->spread);
-    if (!scale || !constant || !spread) return std::nullopt;
-    return Affine{*scale, std::move(bases), *constant, *spread};
-  }
-  /// The largest index of a loop inside, whose count is known to be at most some constant.
-  std::optional<int64_t> most_of_index(NodeId node) const {
-    if (f_.op(node) != Op::param) return std::nullopt;
-    const NodeId loop = f_[f_[node].parent].owner;
-    if (f_.op(loop) != Op::for_ || f_.region_parameters(f_[node].parent)[0] != node) return std::nullopt;
-    NodeId count = f_.operand(loop, 0);
-    if (f_.op(count) == Op::minimum) count = f_.operand(count, f_.is_constant(f_.operand(count, 0)) ? 0 : 1);
-    if (!f_.is_constant(count)) return std::nullopt;
-    return std::max<int64_t>(f_.constant(count).as<int64_t>(), 1) - 1;
-  }
-  /// select(i < 0, ..., i): i, if that is never negative.
-  std::optional<Affine> wrapped_index(NodeId node) const {
-    const NodeId condition = f_.operand(node, 0);
-    const NodeId plain = f_.operand(node, 2);
-    if (f_.op(condition) != Op::less || f_.operand(condition, 0) != plain) return std::nullopt;
-    const NodeId zero = f_.operand(condition, 1);
-    const auto i = affine(plain);
-    const bool natural = i && i->scale >= 0 && i->constant >= 0 &&
-                         std::ranges::all_of(i->bases, [&](NodeId base) { return is_natural(f_, base); });
-    return natural && f_.is_constant(zero) && f_.constant(zero).as<int64_t>() == 0 ? i : std::nullopt;
-  }
-  static std::optional<Affine> product(const Affine& a, const Affine& b) {
-    if (!a.bases.empty() || !b.bases.empty() || (a.scale != 0 && b.scale != 0)) return std::nullopt;
-    if (a.spread > 0 || b.spread > 0) return std::nullopt;
-    const Affine& x = a.scale != 0 ? a : b;
-    const int64_t factor = a.scale != 0 ? b.constant : a.constant;
-    Affine made;
-    if (__builtin_mul_overflow(x.scale, factor, &made.scale) ||
-        __builtin_mul_overflow(x.constant, factor, &made.constant))
-      return std::nullopt;
-    return made;
+      if (f_.type(other).is_view()) accesses_.push_back({{node, other, {}, true}, false});
   }
 
   /// Whether two accesses put what is the same in all turns into one view: whichever comes last.
@@ -262,36 +211,67 @@ class RaceFinder {
     const auto first = of(a);
     const auto second = of(b);
     const bool both = first != accumulations_.end() && second != accumulations_.end() &&
-                      first->view == second->view && first->combiner == second->combiner;
+                      whole_of(f_, first->view) == whole_of(f_, second->view) &&
+                      first->combiner == second->combiner;
     if (!both) return false;
-    for (const auto& each : {first, second})
-      if (std::ranges::count(*meeting_, each->store, &Accumulation::store) == 0) meeting_->push_back(*each);
+    if (first->view != second->view) first->exact = second->exact = false;
+    for (const auto& each : {first, second}) {
+      const auto known = std::ranges::find(*meeting_, each->store, &Accumulation::store);
+      if (known == meeting_->end()) meeting_->push_back(*each);
+      else known->exact = each->exact;
+    }
     return true;
   }
 
   /// Whether the accesses of two different turns may be to one element.
-  bool may_meet(const Access& a, const Access& b) const {
+  bool may_meet(const Access& a, const Access& b) {
     if (!a.view || !b.view) return a.view == b.view;
     if (is_own(a.view) && is_own(b.view)) return false;
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
     if (a.view != b.view && are_apart(a, b)) return false;
-    if (is_of_row(a, b) || is_of_row(b, a)) return false;
-    if (a.view != b.view || is_inside(a.view)) return !is_row(a.view) || !same_row(a.view, b.view);
-    if (a.whole || b.whole) return true;
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
-    return !differ(a.indices, b.indices);
+    return !differ(a, b);
   }
-  /// Whether turns have indices of their own along an axis.
-  bool differ(std::span<const NodeId> a, std::span<const NodeId> b) const {
-    for (size_t axis = 0; axis < a.size(); ++axis) {
-      const auto i = affine(a[axis]);
-      const auto k = affine(b[axis]);
-      if (i && k && *i == *k && std::abs(i->scale) > i->spread) return true;
-    }
-    for (size_t axis = 0; tables_ != nullptr && a.size() > 1 && axis < a.size(); ++axis) {
-      const auto table = table_of(a[axis]);
-      if (!table || table != table_of(b[axis])) continue;
+  /// Whether something holds of two accesses in each two turns.
+  template <class Holds>
+  bool in_all_turns(const Access& a, const Access& b, Holds&& holds) {
+    if (--pairs_ < 0) return false;
+    using enum TwoTurns::Order;
+    const auto in = [&](TwoTurns::Order order) {
+      const auto hold = [&](std::set<NodeId>* assumed) {
+        TwoTurns both(f_, turns_, order, TwoTurns::Facts::All, steps_);
+        if (assumed != nullptr) both.assume(*assumed);
+        both.stand_at(a, b);
+        return holds(both);
+      };
+      if (hold(nullptr)) return true;
+      std::set<NodeId> assumed;
+      if (assumed_ == nullptr || !hold(&assumed)) return false;
+      assumed_->merge(assumed);
+      return true;
+    };
+    if (!turns_.encloses_in_turn(f_, a.node) || !turns_.encloses_in_turn(f_, b.node)) return in(Free);
+    return in(Rising) && (a.node == b.node || in(Falling));
+  }
+  bool differ(const Access& a, const Access& b) {
+    const bool are_elements = a.view == b.view && !a.whole && !b.whole && !is_inside(a.view);
+    if (are_elements && turns_.encloses_in_turn(f_, a.node) && turns_.encloses_in_turn(f_, b.node) &&
+        rising_.differ_along_any(a.indices, b.indices) && falling_.differ_along_any(a.indices, b.indices))
+      return true;
+    return in_all_turns(a, b, [&](TwoTurns& both) { return both.differ(a, b); });
+  }
+  bool differ_along_any(const Access& a, const Access& b, std::span<const NodeId> first,
+                        std::span<const NodeId> second) {
+    return in_all_turns(a, b, [&](TwoTurns& both) { return both.differ_along_any(first, second); });
+  }
+  /// Whether a table names the places of two accesses along an axis.
+  bool are_named(const Access& a, const Access& b) {
+    if (tables_ == nullptr || !a.view || a.view != b.view || a.whole || b.whole || is_inside(a.view))
+      return false;
+    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
+      const auto table = table_of(a.indices[axis]);
+      if (!table || table != table_of(b.indices[axis])) continue;
       if (std::ranges::find(*tables_, *table) == tables_->end()) tables_->push_back(*table);
       return true;
     }
@@ -311,12 +291,27 @@ class RaceFinder {
     }
     if (f_.op(index) != Op::load || !is_inside(index)) return std::nullopt;
     const NodeId view = f_.operand(index, 0);
-    const auto place = f_.type(view).rank() == 1 ? affine(f_.operand(index, 1)) : std::nullopt;
-    if (is_inside(view) || !place || place->scale != 1 || place->spread > 0) return std::nullopt;
+    if (is_inside(view) || f_.type(view).rank() != 1) return std::nullopt;
+    Table found{view, {}, 0};
+    bool counts = false;
+    if (!add_place(f_.operand(index, 1), found, counts) || !counts) return std::nullopt;
+    std::ranges::sort(found.bases);
     const bool is_written = std::ranges::any_of(accesses_, [&](const Access& access) {
       return access.writes && (!access.view || may_overlap(f_, ir_root(access.view), ir_root(view)));
     });
-    return is_written ? std::nullopt : std::optional(Table{view, place->bases, place->constant});
+    return is_written ? std::nullopt : std::optional(std::move(found));
+  }
+  /// The turn's number, once, values from outside and constants.
+  bool add_place(NodeId index, Table& place, bool& counts) const {
+    if (turns_.is_index(f_, index)) return !std::exchange(counts, true);
+    if (f_.is_constant(index))
+      return !__builtin_add_overflow(place.constant, f_.constant(index).as<int64_t>(), &place.constant);
+    if (!is_inside(index)) {
+      place.bases.push_back(index);
+      return true;
+    }
+    return f_.op(index) == Op::add && add_place(f_.operand(index, 0), place, counts) &&
+           add_place(f_.operand(index, 1), place, counts);
   }
   bool is_zero(NodeId node) const { return f_.is_constant(node) && f_.constant(node).bits[0] == 0; }
   NodeId without_casts(NodeId node) const {
@@ -329,63 +324,38 @@ class RaceFinder {
            base::size_of(f_.type(node).dtype()) >= 4;
   }
   /// ... of two views that are parts of one buffer alike, or fields of the same records.
-  bool are_apart(const Access& a, const Access& b) const {
+  bool are_apart(const Access& a, const Access& b) {
     if (a.whole || b.whole || is_inside(a.view) || is_inside(b.view)) return false;
     const auto x = element_of(f_, a.view, a.indices);
     const auto y = element_of(f_, b.view, b.indices);
-    if (x && y && x->is_of_the_axes_of(*y) && differ(x->indices, y->indices)) return true;
+    if (x && y && x->is_of_the_axes_of(*y) && differ_along_any(a, b, x->indices, y->indices)) return true;
     const size_t axes = axes_of_records(f_, a.view, b.view);
-    return axes > 0 && differ(a.indices.first(axes), b.indices.first(axes));
+    return axes > 0 && differ_along_any(a, b, a.indices.first(axes), b.indices.first(axes));
   }
   Root ir_root(NodeId view) const { return root_of(f_, view); }
   /// Memory that the turn has made.
   bool is_own(NodeId view) const {
-    const Root root = ir_root(view);
-    return root.kind == Root::Kind::Fresh && is_in_turn(NodeId(root.number));
-  }
-
-  /// A slice of a view from outside that holds one place along an axis, another one in each turn.
-  bool is_row(NodeId view) const {
-    return f_.op(base_of_row(view)) == Op::slice && row_axis(view).has_value();
-  }
-  NodeId base_of_row(NodeId view) const {
-    while (f_.op(view) == Op::squeeze || f_.op(view) == Op::expand || f_.op(view) == Op::transpose)
-      view = f_.operand(view, 0);
-    return view;
-  }
-  std::optional<std::pair<size_t, Affine>> row_axis(NodeId view) const {
-    const NodeId slice = base_of_row(view);
-    if (f_.op(slice) != Op::slice || is_inside(f_.operand(slice, 0))) return std::nullopt;
-    for (size_t axis = 0; axis < static_cast<size_t>(f_.type(slice).rank()); ++axis) {
-      const auto start = affine(f_.operand(slice, 1 + 3 * axis));
-      const auto count = affine(f_.operand(slice, 2 + 3 * axis));
-      if (start && start->scale != 0 && start->spread == 0 && count == Affine{0, {}, 1})
-        return std::pair(axis, *start);
-    }
-    return std::nullopt;
-  }
-  /// Whether an element of the whole view lies in the row of the same turn.
-  bool is_of_row(const Access& row, const Access& element) const {
-    if (element.whole || !row.view || f_.op(base_of_row(row.view)) != Op::slice) return false;
-    const auto axis = row_axis(row.view);
-    if (!axis || f_.operand(base_of_row(row.view), 0) != element.view) return false;
-    return affine(element.indices[axis->first]) == axis->second;
-  }
-  bool same_row(NodeId a, NodeId b) const {
-    const auto x = row_axis(a);
-    return x == row_axis(b) && f_.operand(base_of_row(a), 0) == f_.operand(base_of_row(b), 0);
+    const auto origins = origins_of(f_, view);
+    return origins && std::ranges::all_of(*origins, [&](const Root& root) {
+             return root.kind == Root::Kind::Fresh && turns_.encloses_in_turn(f_, NodeId(root.number));
+           });
   }
 
   const ir::Function& f_;
   NodeId loop_;
-  std::vector<RegionId> around_;  ///< in which everything is looked at
-  std::vector<NodeId> loops_;     ///< whose numbers of turns tell apart
+  Turns turns_;
+  /// What is quickly seen.
+  TwoTurns rising_{f_, turns_, TwoTurns::Order::Rising, TwoTurns::Facts::None, kFewSteps};
+  TwoTurns falling_{f_, turns_, TwoTurns::Order::Falling, TwoTurns::Facts::None, kFewSteps};
+  int pairs_ = kFewPairs;
+  int steps_ = kFewSteps;
   std::span<const ir::Cursor> cursors_;
   Carries carries_ = Carries::Checked;
   std::vector<Access> accesses_;
   std::vector<Accumulation> accumulations_;
   std::vector<Accumulation>* meeting_ = nullptr;
   std::vector<Table>* tables_ = nullptr;
+  std::set<NodeId>* assumed_ = nullptr;
 };
 
 }  // namespace
@@ -397,10 +367,12 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
 }
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables) {
+                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables,
+                                  std::set<ir::NodeId>* assumed) {
   RaceFinder finder(function, loop, {}, Carries::Checked);
   finder.allow(meeting, Stores::Apart);
   finder.allow(tables);
+  if (assumed != nullptr) finder.assume(*assumed);
   return finder.find();
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 
 #include "ir/cursor.h"
@@ -13,23 +14,33 @@ struct Conflict {
   ir::NodeId first;
   ir::NodeId second;  ///< may be `first`: with itself in another turn
   std::string reason;
+  bool is_of_elements = false;  ///< both touch memory
 };
 
 /// Whether the turns of a `for` may run in any order, at the same time: none when that is proved, else the
 /// first conflict found. At either stage, after `simplify`, which drops what is carried for nobody. What is
-/// proved:
+/// proved, of each two accesses to memory in two turns, one of which writes:
 ///
-///  - Two accesses to memory, one of which writes, touch different roots (alias sets, buffers made here), or
-///    memory made in the turn itself; or both are of the same view, or of fields of the same records
-///    (`axes_of_records`), and index one of its axes with the loop's
-///    index plus the same constant or value from outside the loop, or with a multiple of it plus the index of
-///    a loop inside of fewer turns.
-///  - Two stores into one view are of one value, a constant or one from outside the loop.
+///  - They touch different roots (alias sets, buffers made here), or memory made in the turn itself, also
+///    where a loop inside has given it one name after another.
+///  - They are of parts of one view (slices of slices, axes in another order, an element or all of them), or
+///    of fields of the same records (`axes_of_records`), and along an axis their indices differ, or they
+///    could not be equal along all axes at once. Indices are polynomials (`TwoTurns`) of the turn's number,
+///    of those of loops inside, and of values from outside; that of the other turn is another one by at
+///    least 1. They differ where their difference has a sign, by the counts of loops, conditions, checks and
+///    lengths that hold where the accesses stand; or where it is a multiple of a number and a rest.
+///  - Both are stores into one view of one value, a constant or one from outside the loop.
+///
+/// And of what is not memory:
+///
 ///  - A carried value is one of which `carried_of` knows how turns deal with it.
 ///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
-///    raise.
+///    raise, and call routines (`library`), which one thread runs after the other: such loops are not shared
+///    (`can_share`), but their turns are in no order.
 ///
-/// What a loop of schedule `independent` does with memory is taken as shown.
+/// What a loop that is shown to be independent by its schedule does with memory is taken as shown.
+///
+/// Different indices of a view are taken for different places: see `written_layouts`.
 ///
 /// `cursors`: carried values of the loop that are followed in the order of its turns; what is stored at their
 /// places does not meet. `carries`: nothing is said of any carried value.
@@ -38,8 +49,8 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {},
                                   Carries carries = Carries::Checked);
 
-/// A table that names the row - a place along one of several axes - where a turn of a loop writes: turns meet
-/// where two of its numbers are one. Turn k finds the number at index k + bases + constant.
+/// A table that names the place along an axis where a turn of a loop writes: turns meet where two of its
+/// numbers are one. Turn k finds the number at index k + bases + constant.
 struct Table {
   ir::NodeId view;                ///< from outside the loop, which does not write into it
   std::vector<ir::NodeId> bases;  ///< from outside the loop
@@ -47,9 +58,12 @@ struct Table {
   bool operator==(const Table&) const = default;
 };
 
-/// As `find_race`, where the numbers in `tables`, which it fills, are taken to be natural and different.
+/// As `find_race`, where the numbers in `tables`, which it fills, are taken to be natural and different, and
+/// the values in `assumed`, if it is given, which come from outside the loop and which it fills, to be at
+/// least 0.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables);
+                                  std::vector<Accumulation>& meeting, std::vector<Table>& tables,
+                                  std::set<ir::NodeId>* assumed = nullptr);
 /// Whether a loop may store where a table names the place, whatever else it does.
 bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 

@@ -29,6 +29,8 @@ constexpr int64_t kUnknownTurns = 32;
 constexpr int64_t kWhileTurns = 100;
 /// The largest number of a table that is looked at for two that are the same.
 constexpr int64_t kMostMarks = int64_t{1} << 20;
+/// A turn that costs less than this, in additions, is done before its number in a table is looked at.
+constexpr int64_t kTableCost = 32;
 /// A loop is worth so many pieces before other threads are asked.
 constexpr int64_t kLeastPieces = 3;
 
@@ -94,7 +96,7 @@ class Outliner : public Rewriter {
               always
                   ? b_.index(1)
                   : loops_.add(b_.make(Op::floor_divide, {b_.index(machine_.piece_work), cost}), b_.index(1));
-          return Nodes{loops_.select(writes_apart(loop), grain, zero)};
+          return Nodes{loops_.select(writes_apart(loop, always ? NodeId() : cost), grain, zero)};
         },
         [&] { return Nodes{zero}; })[0];
   }
@@ -146,16 +148,26 @@ class Outliner : public Rewriter {
   }
 
   /// Whether no element that a loop writes stands in two places of its array, by which turns would meet, and
-  /// the tables that say where turns write name a place once.
-  NodeId writes_apart(NodeId loop) {
+  /// the tables that say where turns write name a place once; they are looked at where a turn's cost, if it
+  /// is given, is worth that.
+  NodeId writes_apart(NodeId loop, NodeId cost) {
     const Layouts layouts = written_layouts(source_, loop);
     if (!layouts.known) return b_.constant(false);
     NodeId all = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
     std::vector<Table> tables;
-    if (source_.op(loop) != Op::for_) return all;
+    // Lanes, too, run only what is shown to be independent without tables.
+    const ir::Schedule own = schedule_of(source_, loop);
+    if (source_.op(loop) != Op::for_ || ir::is_shown_independent(own) || ir::has_lanes(own)) return all;
     if (!can_share(source_, loop, &tables)) return stores_by_table(source_, loop) ? b_.constant(false) : all;
-    for (const Table& table : tables) all = loops_.both(all, has_different_numbers(table, loop));
-    return all;
+    if (tables.empty()) return all;
+    if (cost) all = loops_.both(all, loops_.less_equal(b_.index(kTableCost), cost));
+    const auto look = [&] {
+      NodeId different = loops_.truth(true);
+      for (const Table& table : tables)
+        different = loops_.both(different, has_different_numbers(table, loop));
+      return Nodes{different};
+    };
+    return loops_.branch(all, {ir::kBool}, look, [&] { return Nodes{loops_.truth(false)}; })[0];
   }
 
   /// Whether what turns of a loop find in a table are natural numbers below some bound, and no two the same.

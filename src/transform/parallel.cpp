@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 #include "ir/evaluate.h"
 #include "ir/walk.h"
@@ -40,23 +41,60 @@ class Parallelizer : public ParallelWriter {
   void visit(NodeId id) override {
     if (is_contribution(id) || is_redirected(id)) return;
     if (!is_over_prange(source_, id)) return clone(id);
+    in_order_ = {};
+    Found found;
+    std::set<NodeId> assumed;
+    const bool races = find_race(source_, id, found.meeting, found.tables, &assumed).has_value();
+    found.carried = carried_by(id);
+    found.is_independent = !races && found.tables.empty() && found.meeting.empty();
+    if (only_sums_ &&
+        (!found.is_independent || !assumed.empty() || !are_sums(id, found.carried) || has_marks(id)))
+      return clone(id);
+    if (assumed.empty()) return write(id, found);
+    // What the turns were shown to be independent by is looked at when the loop is entered.
+    NodeId natural = loops_.truth(true);
+    for (const NodeId value : assumed)
+      natural = loops_.both(natural, loops_.less_equal(b_.index(0), use(value)));
+    const Nodes results = source_.results_of(id);
+    std::vector<Type> types;
+    for (const NodeId result : results) types.push_back(source_.type(result));
+    const auto at_once = [&] {
+      write(id, found);
+      return use_all(results);
+    };
+    const auto one_by_one = [&] {
+      in_order(id);
+      return use_all(results);
+    };
+    const Nodes given = loops_.branch(natural, types, at_once, one_by_one);
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
+    if (std::ranges::count(independent_, id) > 0)
+      attributes[0] = static_cast<int64_t>(ir::Schedule::IndependentThreads);
+    if (id == in_order_) attributes[0] = static_cast<int64_t>(ir::Schedule::Serial);
+  }
+
+ private:
+  /// What is known of a loop.
+  struct Found {
     std::vector<Accumulation> meeting;
     std::vector<Table> tables;
-    const bool has_race = find_race(source_, id, meeting, tables).has_value() || !tables.empty();
-    const std::vector<Carried> all = carried_by(id);
-    if (only_sums_ && (has_race || !meeting.empty() || !are_sums(id, all) || has_marks(id))) return clone(id);
+    std::vector<Carried> carried;
+    bool is_independent = false;  ///< the turns meet nowhere
+  };
+  void write(NodeId id, const Found& found) {
+    const auto& [meeting, tables, all, is_independent] = found;
+    if (is_independent && !only_sums_) independent_.push_back(id);
     const bool exact = std::ranges::all_of(meeting, &Accumulation::exact);
-    if (std::ranges::count(all, Carried::Way::InOrder, &Carried::way) > 0 || !exact) return in_order(id);
+    const bool hangs_on_tables = !tables.empty() && (!all.empty() || !meeting.empty());
+    const bool keeps_order = std::ranges::count(all, Carried::Way::InOrder, &Carried::way) > 0;
+    if (keeps_order || hangs_on_tables || !exact) return in_order(id);
     if (meeting.empty()) return all.empty() ? clone(id) : write(id, all);
     const bool goes_on = source_.op(source_.terminator(source_.region(id))) == Op::yield;
     if (all.empty() && goes_on && redirected_.empty()) accumulate(id, meeting);
     else in_order(id);
   }
-  void set_attributes(NodeId id, std::span<int64_t> attributes) override {
-    if (id == in_order_) attributes[0] = static_cast<int64_t>(ir::Schedule::Serial);
-  }
-
- private:
   std::vector<Carried> carried_by(NodeId loop) const {
     std::vector<Carried> all;
     for (size_t i = 0; i < source_.result_count(loop); ++i)
@@ -264,7 +302,8 @@ class Parallelizer : public ParallelWriter {
 
   bool only_sums_;
   LoopWriter loops_;
-  NodeId in_order_;  ///< a loop whose turns stay in order
+  NodeId in_order_;    ///< a loop whose turns stay in order
+  Nodes independent_;  ///< loops whose turns are shown to meet nowhere
   /// By access of an accumulation in a piece: the copies, and the number of the piece.
   std::unordered_map<uint32_t, std::pair<NodeId, NodeId>> redirected_;
 };

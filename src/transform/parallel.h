@@ -12,6 +12,10 @@ namespace ingot::transform {
 /// order would have given: integers, bools, extremes with the signs of their zeros. Python ints whose sums
 /// are checked keep the turns in order, but for counts.
 ///
+/// Loops whose turns meet nowhere have the schedule `independent_threads` from here on. Where that is so only
+/// if values from outside are at least 0, that is asked when the loop is entered: if they are not, its turns
+/// run in order.
+///
 /// Needs: `find_race` has found no conflict in these loops.
 std::unique_ptr<ir::Function> parallel(const ir::Function& function);
 

@@ -9,9 +9,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <unordered_map>
+#include <utility>
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "ir/walk.h"
+#include "transform/alias.h"
 
 namespace ingot::transform {
 
@@ -19,6 +23,14 @@ namespace {
 
 using ir::NodeId;
 using ir::Op;
+
+/// The loop in a turn whose result this is, and which of its values; none of others.
+std::optional<std::pair<NodeId, size_t>> loop_of(const ir::Function& f, NodeId value) {
+  const bool is_result = f.op(value) == Op::result;
+  const NodeId loop = is_result ? f.operand(value, 0) : value;
+  if (f.op(loop) != Op::for_) return std::nullopt;
+  return std::pair(loop, is_result ? static_cast<size_t>(f.attribute(value, 0)) : 0);
+}
 
 /// Follows one carried value through a turn.
 class Chain {
@@ -29,10 +41,15 @@ class Chain {
   }
 
   std::optional<Op> combiner(NodeId yielded) {
-    if (!f_.type(parameter_).is_scalar() || !leads_to(yielded) || !op_) return std::nullopt;
+    if (!f_.type(parameter_).is_scalar() || !combines(yielded)) return std::nullopt;
     const bool has_identity = ir::identity_of(*op_, f_.type(parameter_).dtype()).has_value();
     if (!has_identity && (links_ > 1 || branches_)) return std::nullopt;
-    return uses_of(parameter_) == ends_ ? op_ : std::nullopt;
+    return op_;
+  }
+  bool combines(NodeId yielded) {
+    return leads_to(yielded) && op_ && uses_of(parameter_) == ends_ &&
+           std::ranges::all_of(
+               arrivals_, [&](const auto& value) { return uses_of(NodeId(value.first)) == value.second; });
   }
 
   /// What is combined with the carried value, and a check that was left out of account.
@@ -71,8 +88,8 @@ class Chain {
     return users;
   }
 
-  /// Whether a value is the carried one, with something combined or not, and has no use but that which led
-  /// here.
+  /// Whether a value is the carried one, with something combined or not. Arrivals are counted: a value on the
+  /// way may have no other uses.
   bool leads_to(NodeId value) {
     if (value == parameter_) {
       ++ends_;
@@ -80,6 +97,8 @@ class Chain {
     }
     if (absorbs(value)) return true;
     if (!is_inside(value)) return false;
+    if (++arrivals_[value.index] > 1) return true;
+    if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
     if (f_.op(value) == Op::result) return leads_through_branches(value);
     if (f_.op(value) == Op::if_) return leads_through_arms(value, 0);
     if (f_.op(value) == Op::select) return leads_through_select(value);
@@ -95,12 +114,26 @@ class Chain {
   }
   bool leads_through_branches(NodeId result) {
     const NodeId branch = f_.operand(result, 0);
-    return f_.op(branch) == Op::if_ && uses_of(result) == 1 &&
+    return f_.op(branch) == Op::if_ &&
            leads_through_arms(branch, static_cast<size_t>(f_.attribute(result, 0)));
+  }
+  /// Each turn of a loop inside leads to what it carries, which begins as what leads on.
+  bool leads_through_loop(std::pair<NodeId, size_t> inner) {
+    const auto [loop, slot] = inner;
+    const ir::RegionId region = f_.region(loop);
+    const NodeId last = f_.terminator(region);
+    if (f_.op(last) != Op::yield) return false;
+    branches_ = true;
+    const NodeId carried = f_.region_parameters(region)[slot + 1];
+    const NodeId outer = std::exchange(parameter_, carried);
+    const size_t ends = std::exchange(ends_, 0);
+    const bool leads = leads_to(f_.operand(last, slot)) && uses_of(carried) == ends_;
+    parameter_ = outer;
+    ends_ = ends;
+    return leads && leads_to(f_.operand(loop, slot + 1));
   }
   bool leads_through_arms(NodeId branch, size_t slot) {
     branches_ = true;
-    if (f_.result_count(branch) == 1 && uses_of(f_.result(branch, 0)) != 1) return false;
     for (size_t arm = 0; arm < 2; ++arm) {
       const NodeId last = f_.terminator(f_.region(branch, arm));
       if (f_.op(last) != Op::yield || !leads_to(f_.operand(last, slot))) return false;
@@ -110,14 +143,14 @@ class Chain {
   /// As through the arms of an `if`; a use in the condition is one too many.
   bool leads_through_select(NodeId value) {
     branches_ = true;
-    return uses_of(value) == 1 && leads_to(f_.operand(value, 1)) && leads_to(f_.operand(value, 2));
+    return leads_to(f_.operand(value, 1)) && leads_to(f_.operand(value, 2));
   }
   bool leads_through_op(NodeId value) {
     const ir::OpInfo& card = ir::info(f_.op(value));
     const bool is_difference = f_.op(value) == Op::subtract;
     if (!card.elementwise || !(card.laws.associative || is_difference)) return false;
     const Op op = is_difference ? Op::add : f_.op(value);
-    if (op_.value_or(op) != op || uses_of(value) != 1) return false;
+    if (op_.value_or(op) != op) return false;
     op_ = op;
     ++links_;
     const auto operands = f_.operands(value);
@@ -137,13 +170,37 @@ class Chain {
       for (uint32_t i = parameter_.index; i < f_.node_count(); ++i) {
         const NodeId id(i);
         if (depends_[i] || !is_inside(id)) continue;
-        depends_[i] = std::ranges::any_of(f_.operands(id), [&](NodeId operand) { return depends(operand); });
+        depends_[i] = is_made_of_dependents(id);
         if (!depends_[i]) continue;
         changed = true;
         for (ir::RegionId at = f_[id].parent; at != body_; at = f_[f_[at].owner].parent)
           depends_[f_[at].owner.index] = true;
       }
     }
+  }
+
+  bool is_made_of_dependents(NodeId id) const {
+    const bool is_param = f_.op(id) == Op::param;
+    const bool is_result = f_.op(id) == Op::result;
+    const NodeId owner = is_param ? f_[f_[id].parent].owner : is_result ? f_.operand(id, 0) : id;
+    const auto slot = is_param || is_result ? static_cast<size_t>(f_.attribute(id, 0)) : 0;
+    const auto is_yielded = [&](size_t region) {
+      const NodeId last = f_.terminator(f_.region(owner, region));
+      return f_.op(last) == Op::yield && depends(f_.operand(last, slot));
+    };
+    if (is_result && f_.op(owner) == Op::for_)
+      return depends(f_.region_parameters(f_.region(owner))[slot + 1]);
+    if (is_result && f_.op(owner) == Op::if_)
+      return depends(f_.operand(owner, 0)) || is_yielded(0) || is_yielded(1);
+    if (is_param && f_.op(owner) == Op::for_) {
+      const NodeId last = f_.terminator(f_.region(owner));
+      return slot > 0 && (depends(f_.operand(owner, slot)) ||
+                          (f_.op(last) == Op::yield && depends(f_.operand(last, slot - 1))));
+    }
+    // What a loop of another kind carries may be anything that goes into it.
+    if (is_param && f_.op(owner) != Op::while_) return false;
+    return std::ranges::any_of(f_.operands(is_param ? owner : id),
+                               [&](NodeId operand) { return depends(operand); });
   }
 
   const ir::Function& f_;
@@ -157,6 +214,7 @@ class Chain {
   std::optional<Op> op_;
   size_t links_ = 0;
   size_t ends_ = 0;
+  std::unordered_map<uint32_t, size_t> arrivals_;  ///< by value on the way
   bool branches_ = false;
 };
 
@@ -173,25 +231,20 @@ base::Scalar limit_of(base::DType dtype, bool largest) {
   });
 }
 
-/// A value that becomes another one where a comparison with that says so.
+/// A value that becomes another one where a comparison with that says so, once or several times in a turn, in
+/// branches or in loops inside.
 class Comparison {
  public:
-  Comparison(const ir::Function& function, NodeId parameter) : f_(function), parameter_(parameter) {}
+  Comparison(const ir::Function& function, NodeId loop, NodeId parameter, Chain& chain)
+      : f_(function), body_(function.region(loop)), parameter_(parameter), chain_(chain) {}
 
-  std::optional<Carried> extreme(NodeId yielded, const Chain& chain) const {
+  std::optional<Carried> extreme(NodeId yielded) {
     const base::DType dtype = f_.type(parameter_).dtype();
     if (!base::is_int(dtype) && !base::is_float(dtype)) return std::nullopt;
-    const auto choice = choice_of(yielded);
-    if (!choice) return std::nullopt;
-    const auto& [condition, taken, other] = *choice;
-    const bool swapped = taken == parameter_;
-    const NodeId candidate = swapped ? other : taken;
-    if ((swapped ? taken : other) != parameter_) return std::nullopt;
-    const bool first = f_.operand(condition, 0) != parameter_;
-    const NodeId compared = f_.operand(condition, first ? 0 : 1);
-    if (f_.operand(condition, first ? 1 : 0) != parameter_ || chain.depends(compared)) return std::nullopt;
-    if (compared != candidate) return std::nullopt;
-    return of_comparison(f_.op(condition), first, swapped, dtype);
+    if (!leads_to(yielded) || !found_) return std::nullopt;
+    const bool is_all = std::ranges::all_of(
+        uses_, [&](const auto& value) { return chain_.uses_of(NodeId(value.first)) == value.second; });
+    return is_all ? found_ : std::nullopt;
   }
 
  private:
@@ -204,20 +257,76 @@ class Comparison {
     const Op op = f_.op(node);
     return op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
   }
+  /// A use of a value that is the carried one, or what that has become.
+  bool leads_to(NodeId value) {
+    if (++uses_[value.index] > 1 || value == parameter_) return true;
+    if (!f_.encloses(body_, f_[value].parent)) return false;
+    if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
+    if (f_.op(value) == Op::minimum || f_.op(value) == Op::maximum) return leads_through_extreme(value);
+    const auto choice = choice_of(value);
+    if (!choice) return false;
+    if (!chain_.depends(choice->condition)) return leads_to(choice->taken) && leads_to(choice->other);
+    return compares(*choice) && (f_.op(value) == Op::select || is_silent(value));
+  }
+  bool leads_through_loop(std::pair<NodeId, size_t> inner) {
+    const auto [loop, slot] = inner;
+    const NodeId last = f_.terminator(f_.region(loop));
+    if (f_.op(last) != Op::yield) return false;
+    const NodeId outer = std::exchange(parameter_, f_.region_parameters(f_.region(loop))[slot + 1]);
+    const bool leads = leads_to(f_.operand(last, slot));
+    parameter_ = outer;
+    return leads && leads_to(f_.operand(loop, slot + 1));
+  }
+  /// Of integers, of which equal ones are one.
+  bool leads_through_extreme(NodeId value) {
+    const Op op = f_.op(value);
+    const base::DType dtype = f_.type(parameter_).dtype();
+    const bool first = chain_.depends(f_.operand(value, 0));
+    if (!base::is_int(dtype) || first == chain_.depends(f_.operand(value, 1))) return false;
+    if (found_ && found_->combiner != op) return false;
+    found_ =
+        Carried{.way = Carried::Way::Extreme, .combiner = op, .neutral = limit_of(dtype, op == Op::minimum)};
+    return leads_to(f_.operand(value, first ? 0 : 1));
+  }
+  bool compares(const Choice& choice) {
+    const auto [condition, taken, other] = choice;
+    if (!is_comparison(condition)) return false;
+    const bool swapped = chain_.depends(taken);
+    const NodeId candidate = swapped ? other : taken;
+    const NodeId current = swapped ? taken : other;
+    const bool first = f_.operand(condition, 0) == candidate;
+    if (chain_.depends(candidate) || f_.operand(condition, first ? 0 : 1) != candidate ||
+        f_.operand(condition, first ? 1 : 0) != current || chain_.uses_of(condition) != 1)
+      return false;
+    const auto own = of_comparison(f_.op(condition), first, swapped, f_.type(parameter_).dtype());
+    const bool fits =
+        own && (!found_ || (found_->combiner == own->combiner && found_->last_stands == own->last_stands));
+    if (!fits) return false;
+    found_ = own;
+    const bool leads = leads_to(current);
+    ++uses_[current.index];  // by the comparison
+    return leads;
+  }
+  /// The result of a branch does nothing else: what hangs on the comparison is seen nowhere.
+  bool is_silent(NodeId value) const {
+    const NodeId branch = f_.op(value) == Op::result ? f_.operand(value, 0) : value;
+    return f_.result_count(branch) == 1 && f_.region_body(f_.region(branch, 0)).size() == 1 &&
+           f_.region_body(f_.region(branch, 1)).size() == 1;
+  }
   std::optional<Choice> choice_of(NodeId value) const {
-    if (f_.op(value) == Op::select && is_comparison(f_.operand(value, 0)))
+    if (f_.op(value) == Op::select)
       return Choice{f_.operand(value, 0), f_.operand(value, 1), f_.operand(value, 2)};
-    const bool is_branch = f_.op(value) == Op::if_ && f_.result_count(value) == 1;
-    if (!is_branch || !is_comparison(f_.operand(value, 0))) return std::nullopt;
+    const bool is_result = f_.op(value) == Op::result;
+    const NodeId branch = is_result ? f_.operand(value, 0) : value;
+    const auto slot = is_result ? static_cast<size_t>(f_.attribute(value, 0)) : 0;
+    if (f_.op(branch) != Op::if_) return std::nullopt;
     NodeId arms[2];
     for (size_t arm = 0; arm < 2; ++arm) {
-      const NodeId last = f_.terminator(f_.region(value, arm));
+      const NodeId last = f_.terminator(f_.region(branch, arm));
       if (f_.op(last) != Op::yield) return std::nullopt;
-      arms[arm] = f_.operand(last, 0);
-      // An arm may do nothing else.
-      if (f_.region_body(f_.region(value, arm)).size() > 1) return std::nullopt;
+      arms[arm] = f_.operand(last, slot);
     }
-    return Choice{f_.operand(value, 0), arms[0], arms[1]};
+    return Choice{f_.operand(branch, 0), arms[0], arms[1]};
   }
   /// `first`: the candidate is the first operand; `swapped`: it is taken where the comparison fails.
   static std::optional<Carried> of_comparison(Op op, bool first, bool swapped, base::DType dtype) {
@@ -229,11 +338,15 @@ class Comparison {
     return Carried{.way = Carried::Way::Extreme,
                    .combiner = largest ? Op::maximum : Op::minimum,
                    .neutral = limit_of(dtype, !largest),
-                   .last_stands = equal != swapped};
+                   .last_stands = base::is_float(dtype) && equal != swapped};
   }
 
   const ir::Function& f_;
+  ir::RegionId body_;
   NodeId parameter_;
+  Chain& chain_;
+  std::optional<Carried> found_;
+  std::unordered_map<uint32_t, size_t> uses_;  ///< that have led to a value
 };
 
 /// Of sums of Python ints whose checks were left out of account: small constants of one sign are counted.
@@ -274,12 +387,34 @@ std::optional<Op> short_circuit(const ir::Function& f, NodeId parameter, NodeId 
   return std::nullopt;
 }
 
-/// The loop in a turn whose result this is, and which of its values; none of others.
-std::optional<std::pair<NodeId, size_t>> loop_of(const ir::Function& f, NodeId value) {
-  const bool is_result = f.op(value) == Op::result;
-  const NodeId loop = is_result ? f.operand(value, 0) : value;
-  if (f.op(loop) != Op::for_) return std::nullopt;
-  return std::pair(loop, is_result ? static_cast<size_t>(f.attribute(value, 0)) : 0);
+/// Whether an array becomes a new one, with something combined, and is looked at for nothing else.
+bool combines_arrays(const ir::Function& f, NodeId loop, NodeId parameter, NodeId yielded) {
+  const auto unconverted = [&](NodeId value) {
+    while (f.op(value) == Op::cast || f.op(value) == Op::broadcast) value = f.operand(value, 0);
+    return value;
+  };
+  const auto is_of_parameter = [&](NodeId node) {
+    return !f.operands(node).empty() && f.type(f.operand(node, 0)).is_view() &&
+           memory_of(f, f.operand(node, 0)) == parameter;
+  };
+  if (f.op(yielded) != Op::materialize) return false;
+  const NodeId made = unconverted(f.operand(yielded, 0));
+  const ir::OpInfo& card = ir::info(f.op(made));
+  if (!card.elementwise || card.operands != 2 || !(card.laws.associative || f.op(made) == Op::subtract))
+    return false;
+  size_t reads = 0;
+  for (size_t i = 0; i < (f.op(made) == Op::subtract ? 1 : 2); ++i) {
+    const NodeId read = unconverted(f.operand(made, i));
+    if (f.op(read) == Op::read && is_of_parameter(read)) ++reads;
+  }
+  const bool is_all = ir::walk(f, f.region(loop), [&](NodeId node) {
+    const bool looks =
+        !ir::info(f.op(node)).effects.pure() && std::ranges::any_of(f.operands(node), [&](NodeId operand) {
+          return f.type(operand).is_view() && memory_of(f, operand) == parameter;
+        });
+    return looks && reads-- == 0 ? ir::Walk::Stop : ir::Walk::Into;
+  });
+  return is_all && reads == 0 && std::ranges::count(f.operands(f.terminator(f.region(loop))), parameter) == 0;
 }
 
 }  // namespace
@@ -299,7 +434,10 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
   const NodeId parameter = function.region_parameters(body)[i + 1];
   const NodeId yielded = function.operand(last, i);
   if (yielded == parameter) return Carried{};
-  if (!function.type(parameter).is_scalar()) return std::nullopt;
+  if (!function.type(parameter).is_scalar()) {
+    const bool adds = combines_arrays(function, loop, parameter, yielded);
+    return adds ? std::optional(Carried{.way = Carried::Way::InOrder}) : std::nullopt;
+  }
   const auto combined = [&](Op op) {
     const auto identity = ir::identity_of(op, function.type(parameter).dtype());
     return Carried{.way = Carried::Way::Combined, .combiner = op, .neutral = identity};
@@ -315,12 +453,12 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
                               depends.uses_of(parameter) == 1 && depends.uses_of(yielded) == 1;
     auto carried = goes_through ? carried_of(function, inside, slot) : std::nullopt;
     const bool is_known = carried && (carried->neutral || carried->way == Carried::Way::InOrder);
-    return is_known ? carried : std::nullopt;
+    if (is_known) return carried;
   }
   // To decide and to stay; what it becomes is for the next turn alone.
-  if (depends.uses_of(parameter) != 2 || depends.uses_of(yielded) != 1) return std::nullopt;
-  if (const auto op = short_circuit(function, parameter, yielded)) return combined(*op);
-  return Comparison(function, parameter).extreme(yielded, depends);
+  const bool is_short = depends.uses_of(parameter) == 2 && depends.uses_of(yielded) == 1;
+  const auto op = is_short ? short_circuit(function, parameter, yielded) : std::nullopt;
+  return op ? combined(*op) : Comparison(function, loop, parameter, depends).extreme(yielded);
 }
 
 }  // namespace ingot::transform

@@ -45,6 +45,7 @@ class Sharer : public Rewriter {
     const ir::Schedule own = schedule_of(id);
     const bool undecided = own == ir::Schedule::Serial || own == ir::Schedule::Independent;
     if (undecided && !chosen_[id.index]) return;
+    if (chosen_[id.index] && own == ir::Schedule::IndependentThreads) return;
     attributes[0] = static_cast<int64_t>(ir::cpu_schedule(chosen_[id.index], ir::has_lanes(own)));
   }
 

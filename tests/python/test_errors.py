@@ -168,7 +168,7 @@ def changes(x):
         (assigns, (1.0,), "an assignment to the global `total`"),
         (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
         (shrinks, ([1, 2], 1), "a list of the caller that grows or shrinks on one path only"),
-        (races, (X,), "iterations may touch the same element; line "),
+        (races, (X,), "(`x[i - 1]` and `x[i]` may be one element)"),
         (leaves, (X,), "an iteration leaves the loop"),
         (changes, (X,), "`y`, which is an array float64[:] on one path and a numpy.float64 on another,"),
     ],

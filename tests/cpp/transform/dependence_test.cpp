@@ -94,6 +94,103 @@ TEST(Dependence, DependentTurns) {
   EXPECT_FALSE(is_free("    host %k {site=0, what=\"print\"}\n"));
 }
 
+TEST(Dependence, IndicesThatDifferByConstants) {
+  const std::string twice = "    %i = multiply %k, %2 : i64\n    %j = add %i, %1 : i64\n";
+  EXPECT_TRUE(is_free(twice + "    store %x, %i, %own\n    store %x, %j, %own\n"));
+  EXPECT_FALSE(
+      is_free(twice + "    %h = add %j, %1 : i64\n    store %x, %i, %own\n    store %x, %h, %own\n"));
+  EXPECT_FALSE(is_free(twice + "    store %x, %i, %own\n    store %x, %k, %own\n"));
+  EXPECT_TRUE(is_free("    %i = subtract %m, %k : i64\n    store %x, %i, %own\n"));
+  EXPECT_FALSE(is_free("    %i = subtract %m, %k : i64\n    store %x, %i, %own\n    store %x, %k, %own\n"));
+  EXPECT_TRUE(
+      is_free("    %d = subtract %k, %m : i64\n    %i = multiply %d, %2 : i64\n    store %x, %i, %own\n"));
+}
+
+TEST(Dependence, MultiplesAndARest) {
+  // 4 * k and 4 * k + 2 * j + 1
+  const std::string body =
+      "    %f = constant 4 : i64\n    %i = multiply %k, %f : i64\n    store %x, %i, %own\n"
+      "    for %m {schedule=serial, width=0} {\n    ^(%j: i64):\n      %t = multiply %j, %2 : i64\n"
+      "      %h = add %i, %t : i64\n      %r = add %h, %1 : i64\n      %a = load %x, %r : f64\n"
+      "      store %y, %k, %a\n      yield\n    }\n";
+  EXPECT_TRUE(is_free(body));
+  const std::string odd = body.substr(0, body.find("%t = ")) + "%t = multiply %j, %f : i64\n" +
+                          body.substr(body.find("      %h"));
+  EXPECT_TRUE(is_free(odd));
+  const std::string met =
+      body.substr(0, body.find("%r = ")) + "%r = add %h, %2 : i64\n" + body.substr(body.find("      %a"));
+  EXPECT_FALSE(is_free(met));
+}
+
+/// A product of the turn's number and `%m`, checked or not, and a store in a loop of `count` turns inside.
+std::string rows(const std::string& count, bool is_checked) {
+  const std::string check =
+      "    %o = multiply_overflows %k, %m : bool\n    %p = invert %o : bool\n"
+      "    check %p {kind=OverflowError, message=\"too large\"}\n";
+  return (is_checked ? check : "") + "    %i = multiply %k, %m : i64\n    for " + count +
+         " {schedule=serial, width=0} {\n    ^(%j: i64):\n" +
+         (is_checked ? "      %u = add_overflows %i, %j : bool\n      %v = invert %u : bool\n"
+                       "      check %v {kind=OverflowError, message=\"too large\"}\n"
+                     : "") +
+         "      %h = add %i, %j : i64\n      store %x, %h, %own\n      yield\n    }\n";
+}
+
+TEST(Dependence, RowsOfALengthOfRunTime) {
+  EXPECT_TRUE(is_free(rows("%m", true)));
+  // A product may wrap; rows of another length; a factor that may be 0.
+  EXPECT_FALSE(is_free(rows("%m", false)));
+  EXPECT_FALSE(is_free(rows("%n", true)));
+  EXPECT_FALSE(
+      is_free("    %o = multiply_overflows %k, %m : bool\n    %p = invert %o : bool\n"
+              "    check %p {kind=OverflowError, message=\"too large\"}\n    %i = multiply %k, %m : i64\n"
+              "    store %x, %i, %own\n"));
+  // What a loop says holds in it alone.
+  EXPECT_FALSE(is_free(rows("%m", true) + "    store %y, %i, %own\n"));
+}
+
+TEST(Dependence, TrianglesThatMirrorEachOther) {
+  const auto both = [](const std::string& first) {
+    return "    %a = add %k, " + first +
+           " : i64\n    %c0 = subtract %n, %a : i64\n"
+           "    for %c0 {schedule=serial, width=0} {\n    ^(%j: i64):\n      %i = add %a, %j : i64\n"
+           "      store %w, %k, %i, %own\n      store %w, %i, %k, %own\n      yield\n    }\n";
+  };
+  EXPECT_TRUE(is_free(both("%1")));
+  EXPECT_TRUE(is_free(both("%0")));
+  EXPECT_FALSE(is_free(both("%m")));
+  const auto guarded = [](const std::string& op) {
+    return "    for %n {schedule=serial, width=0} {\n    ^(%j: i64):\n      %g = " + op +
+           " %j, %k : bool\n      if %g {\n        store %w, %k, %j, %own\n        store %w, %j, %k, %own\n"
+           "        yield\n      } {\n        yield\n      }\n      yield\n    }\n";
+  };
+  EXPECT_TRUE(is_free(guarded("greater")));
+  EXPECT_TRUE(is_free(guarded("less_equal")));
+  EXPECT_FALSE(is_free(guarded("not_equal")));
+}
+
+TEST(Dependence, QuotientAndRemainder) {
+  const std::string parts =
+      "    %f = constant 7 : i64\n    %q = floor_divide %k, %f : i64\n    %r = remainder %k, %f : i64\n";
+  EXPECT_TRUE(is_free(parts + "    store %w, %q, %r, %own\n"));
+  EXPECT_FALSE(is_free(parts + "    store %w, %q, %0, %own\n"));
+  EXPECT_FALSE(is_free(parts + "    store %w, %0, %r, %own\n"));
+  EXPECT_FALSE(is_free(parts + "    %t = remainder %k, %m : i64\n    store %w, %q, %t, %own\n"));
+}
+
+TEST(Dependence, SlicesOfSlices) {
+  // Rows 2 * k and 2 * k + 1 of w, of which columns are written.
+  const auto slices = [](const std::string& other) {
+    return "    %i = multiply %k, %2 : i64\n    %j = add %i, " + other +
+           " : i64\n    %a = slice %w, %i, %1, %1, %0, %m, %1 : view<f64, 2>\n"
+           "    %b = slice %w, %j, %1, %1, %0, %m, %1 : view<f64, 2>\n"
+           "    %d = slice %a, %0, %1, %1, %1, %1, %1 : view<f64, 2>\n"
+           "    %e = transpose %b {axes=[1, 0]} : view<f64, 2>\n    write %d, %own\n    write %e, %own\n";
+  };
+  EXPECT_TRUE(is_free(slices("%1")));
+  EXPECT_FALSE(is_free(slices("%2")));
+  EXPECT_FALSE(is_free(slices("%m")));
+}
+
 TEST(Dependence, StoresOfOneValueMeetInPeace) {
   EXPECT_TRUE(is_free("    store %x, %0, %c\n"));
   EXPECT_TRUE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %c\n    store %x, %m, %c\n"));
@@ -128,7 +225,11 @@ TEST(Dependence, TablesNameTheRowsOfTurns) {
   EXPECT_FALSE(
       tables_in("    %i = load %table, %0 : i32\n    %r = cast %i : i64\n    store %w, %r, %0, %own\n"));
   EXPECT_FALSE(tables_in(number + "    %j = add %r, %m : i64\n    store %w, %j, %0, %own\n"));
-  EXPECT_FALSE(tables_in(number + "    store %x, %r, %own\n"));
+  // Of one axis, where nothing else is done there.
+  EXPECT_EQ(tables_in(number + "    store %x, %r, %own\n"), 1);
+  EXPECT_FALSE(tables_in(number + "    store %x, %r, %own\n    store %x, %k, %own\n"));
+  EXPECT_FALSE(
+      tables_in(number + "    store %x, %r, %own\n    %a = load %z, %r : f64\n    store %y, %k, %a\n"));
   // A table that the turns write into.
   EXPECT_FALSE(tables_in(number + "    store %w, %r, %0, %own\n    store %table, %m, %i\n"));
 }

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace ingot::transform {
+
+/// Something that stands for an integer of 64 bits, by a number of its owner's.
+using Atom = uint64_t;
+
+/// A sum of products of atoms times constants, over the integers: nothing wraps. One that has grown beyond
+/// some terms, or whose constants have, is not known any more, nor is what is made of it.
+class Polynomial {
+ public:
+  __extension__ using Wide = __int128;
+  using Monomial = std::vector<Atom>;  ///< in order; empty: the constant
+
+  Polynomial() = default;
+  explicit Polynomial(Wide constant);
+  static Polynomial of(Atom atom);
+  static Polynomial unknown();
+
+  bool is_known() const { return is_known_; }
+  bool is_constant() const { return is_known_ && (terms_.empty() || (terms_.size() == 1 && !degree())); }
+  Wide constant() const;
+  /// How many atoms the longest product has.
+  size_t degree() const;
+  /// Each atom once, the largest first.
+  std::vector<Atom> atoms() const;
+  const std::vector<std::pair<Monomial, Wide>>& terms() const { return terms_; }
+  /// The factor and the rest, free of the atom, of which this is factor * atom + rest; none: it is of a
+  /// higher degree.
+  std::optional<std::pair<Polynomial, Polynomial>> split(Atom atom) const;
+
+  bool operator==(const Polynomial&) const = default;
+  friend Polynomial operator+(const Polynomial& a, const Polynomial& b) { return sum(a, b, 1); }
+  friend Polynomial operator-(const Polynomial& a, const Polynomial& b) { return sum(a, b, -1); }
+  friend Polynomial operator*(const Polynomial& a, const Polynomial& b);
+
+ private:
+  static Polynomial sum(const Polynomial& a, const Polynomial& b, Wide factor);
+  void add(Monomial monomial, Wide factor);
+  void limit();
+
+  std::vector<std::pair<Monomial, Wide>> terms_;  ///< in order, without zeros
+  bool is_known_ = true;
+};
+
+/// What is known of atoms, and what follows from that. What it says is certain; much that is true is not
+/// found.
+///
+/// A polynomial is shown to be at least 0 by taking from it what is at least 0: multiples, by what is at
+/// least 0, of what is held, until its atoms' own ranges show it (Fourier-Motzkin's elimination, which tries
+/// one atom after the other); or for each of the values that an atom may have.
+class Inequalities {
+ public:
+  using Wide = Polynomial::Wide;
+  /// A value that an atom may have, and what is at least 0 then.
+  struct Case {
+    Polynomial value;
+    std::vector<Polynomial> natural;
+  };
+
+  /// `steps`: that a search for one proof may take; all of them take some times that.
+  explicit Inequalities(int steps) : steps_(steps), all_(kSearches * steps) {}
+
+  /// An atom lies between two numbers; without: those of 64 bits.
+  void bound(Atom atom, Wide low, Wide high);
+  /// A polynomial is at least 0.
+  void hold(const Polynomial& natural);
+  /// An atom has the value of one of the cases.
+  void choose(Atom atom, std::vector<Case> cases);
+
+  bool is_natural(const Polynomial& sum);
+  /// Whether a sum is known not to be 0.
+  bool is_nonzero(const Polynomial& sum);
+  /// Whether a sum lies within the integers of 64 bits.
+  bool fits(const Polynomial& sum);
+
+ private:
+  static constexpr int kSearches = 6;
+  struct Range {
+    Wide low;
+    Wide high;
+  };
+  Range range_of(Atom atom) const;
+  Wide lowest(const Polynomial& sum) const;
+  bool search(const Polynomial& sum, int steps);
+  bool deepen(const Polynomial& sum);
+  bool prove(const Polynomial& sum, int depth);
+  void add_without(Atom atom, const Polynomial& factor, const Polynomial& sum, int depth,
+                   std::vector<Polynomial>& found);
+  bool differs(const Polynomial& sum, int depth);
+  template <class Holds>
+  bool in_each_case(const std::vector<Case>& cases, Holds&& holds);
+
+  std::vector<Polynomial> held_;
+  std::unordered_map<Atom, Range> ranges_;
+  std::unordered_map<Atom, std::vector<Case>> cases_;
+  std::map<std::vector<std::pair<Polynomial::Monomial, Wide>>, int> seen_;  ///< in this search: how deep
+  const int steps_;
+  int left_ = 0;         ///< steps of this search
+  int all_;              ///< ... of all
+  bool is_cut_ = false;  ///< the search has been ended somewhere by its depth
+};
+
+}  // namespace ingot::transform

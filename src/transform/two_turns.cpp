@@ -1,0 +1,495 @@
+#include "transform/two_turns.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/builder.h"
+
+namespace ingot::transform {
+
+namespace {
+
+using ir::Function;
+using ir::NodeId;
+using ir::Op;
+using ir::RegionId;
+using Wide = Polynomial::Wide;
+
+/// Atoms of a view: any index along an axis, and, from this on, lengths.
+constexpr size_t kLengths = 1024;
+/// Numbers of turns are below this.
+constexpr Wide kMostTurns = Wide{1} << 47;
+/// Sums of numbers of turns times these stay in 64 bits.
+constexpr Wide kSmallFactor = 1 << 12;
+constexpr Wide kSmallConstant = Wide{1} << 61;
+/// What is made by more steps than this is looked at no further.
+constexpr int kMostNesting = 40;
+/// Of one access: so many checks and branches that have been passed are looked at, the last ones.
+constexpr int kMostPassed = 16;
+
+Op without_overflow(Op op) {
+  switch (op) {
+    case Op::add_overflows: return Op::add;
+    case Op::subtract_overflows: return Op::subtract;
+    case Op::multiply_overflows: return Op::multiply;
+    default: return op;
+  }
+}
+
+bool is_integer(const Function& f, NodeId node) { return f.type(node) == ir::kInt64; }
+
+}  // namespace
+
+bool Turns::encloses(const Function& f, NodeId node) const {
+  return std::ranges::any_of(around, [&](RegionId region) { return f.encloses(region, f[node].parent); });
+}
+
+bool Turns::encloses_in_turn(const Function& f, NodeId node) const {
+  return std::ranges::any_of(loops, [&](NodeId loop) { return f.encloses(f.region(loop), f[node].parent); });
+}
+
+bool Turns::is_index(const Function& f, NodeId node) const {
+  return std::ranges::any_of(loops,
+                             [&](NodeId loop) { return f.region_parameters(f.region(loop))[0] == node; });
+}
+
+TwoTurns::TwoTurns(const Function& function, const Turns& turns, Order order, Facts facts, int steps)
+    : f_(function), turns_(turns), order_(order), facts_(facts), inequalities_(steps) {}
+
+/// Whether a value comes from outside, or is made by pure ops of such.
+bool TwoTurns::is_same_in_both(NodeId node) const {
+  if (!turns_.encloses(f_, node)) return true;
+  if (const auto known = same_.find(node); known != same_.end()) return known->second;
+  const ir::OpInfo& card = ir::info(f_.op(node));
+  const Op op = f_.op(node);
+  const bool is_same =
+      card.effects.pure() && card.regions == 0 && op != Op::param && op != Op::result &&
+      std::ranges::all_of(f_.operands(node), [&](NodeId operand) { return is_same_in_both(operand); });
+  return same_[node] = is_same;
+}
+
+Atom TwoTurns::atom(NodeId node, Turn turn, size_t axis) const {
+  return (Atom{node.index} << 16) | (Atom{axis} << 4) | turn;
+}
+
+/// The number of a turn: of the earlier one, or that and how much later the other one is.
+Polynomial TwoTurns::number_of(Turn turn) {
+  const NodeId index = f_.region_parameters(f_.region(turns_.loops[0]))[0];
+  if (order_ == Order::Free) {
+    const Atom own = atom(index, turn);
+    inequalities_.bound(own, 0, kMostTurns);
+    counted_.insert(own);
+    return Polynomial::of(own);
+  }
+  const Atom earlier = atom(index, 0);
+  const Atom later = atom(index, 3);
+  inequalities_.bound(earlier, 0, kMostTurns);
+  inequalities_.bound(later, 1, kMostTurns);
+  counted_.insert({earlier, later});
+  const bool is_earlier = (order_ == Order::Rising) == (turn == 1);
+  return is_earlier ? Polynomial::of(earlier) : Polynomial::of(earlier) + Polynomial::of(later);
+}
+
+TwoTurns::Form TwoTurns::form(NodeId node, Turn turn) {
+  const Turn own = turn_of(node, turn);
+  const std::pair<uint32_t, Turn> key{node.index, own};
+  if (const auto known = forms_.find(key); known != forms_.end()) return known->second;
+  ++nesting_;
+  Form found = nesting_ > kMostNesting ? Form{Polynomial::of(atom(node, own))} : find_form(node, own);
+  --nesting_;
+  if (!found.sum.is_known()) found = {Polynomial::of(atom(node, own))};
+  forms_[key] = found;
+  return found;
+}
+
+/// A polynomial that a value is, not modulo 2**64.
+Polynomial TwoTurns::exact(NodeId node, Turn turn) {
+  const Form found = form(node, turn);
+  return found.exact ? found.sum : Polynomial::of(atom(node, turn_of(node, turn)));
+}
+
+TwoTurns::Form TwoTurns::find_form(NodeId node, Turn turn) {
+  const Form itself{Polynomial::of(atom(node, turn))};
+  const bool is_opaque =
+      facts_ == Facts::None && (f_.op(node) == Op::select || f_.op(node) == Op::floor_divide);
+  if (!is_integer(f_, node) || is_opaque) return itself;
+  if (f_.is_constant(node)) return {Polynomial(f_.constant(node).as<int64_t>())};
+  switch (f_.op(node)) {
+    case Op::param: {
+      const NodeId loop = f_[f_[node].parent].owner;
+      const bool counts =
+          loop && (f_.op(loop) == Op::for_ || f_.op(loop) == Op::parallel_for) && f_.attribute(node, 0) == 0;
+      return counts ? index_of_loop(node, loop, turn) : of_opaque(node, turn);
+    }
+    case Op::length: {
+      // Lengths of one view are one.
+      const NodeId of = f_.operand(node, 0);
+      const Atom own = atom(of, turn_of(of, turn), kLengths + static_cast<size_t>(f_.attribute(node, 0)));
+      inequalities_.bound(own, 0, INT64_MAX);
+      return {Polynomial::of(own)};
+    }
+    case Op::add:
+    case Op::subtract:
+    case Op::multiply:
+    case Op::negative: return of_arithmetic(node, turn);
+    case Op::select: return of_select(node, turn);
+    case Op::minimum:
+    case Op::maximum: return of_extreme(node, turn);
+    case Op::remainder:
+    case Op::floor_divide: return of_division(node, turn);
+    case Op::cast: return of_cast(node, turn);
+    default: return of_opaque(node, turn);
+  }
+}
+
+TwoTurns::Form TwoTurns::of_opaque(NodeId node, Turn turn) {
+  const Atom own = atom(node, turn);
+  if (assumed_ != nullptr && !turns_.encloses(f_, node)) {
+    inequalities_.bound(own, 0, INT64_MAX);
+    assumed_->insert(node);
+  }
+  return {Polynomial::of(own)};
+}
+
+TwoTurns::Form TwoTurns::index_of_loop(NodeId parameter, NodeId loop, Turn turn) {
+  if (turns_.is_index(f_, parameter)) {
+    const Polynomial number = number_of(turn);
+    if (bounded_.insert({parameter.index, turn}).second) keep_below(number, f_.operand(loop, 0), turn);
+    return {number};
+  }
+  const Atom own = atom(parameter, turn);
+  inequalities_.bound(own, 0, most_below(f_.operand(loop, 0)));
+  counted_.insert(own);
+  if (bounded_.insert({parameter.index, turn}).second)
+    keep_below(Polynomial::of(own), f_.operand(loop, 0), turn);
+  return {Polynomial::of(own)};
+}
+
+/// The largest number below a count.
+Wide TwoTurns::most_below(NodeId count) const {
+  Wide most = kMostTurns;
+  const auto look = [&](NodeId node) {
+    if (f_.is_constant(node))
+      most = std::min<Wide>(most, std::max<int64_t>(f_.constant(node).as<int64_t>(), 1) - 1);
+  };
+  look(count);
+  if (f_.op(count) == Op::minimum)
+    for (const NodeId each : f_.operands(count)) look(each);
+  return most;
+}
+
+/// An index that is at least 0 is below a count, which therefore is at least 1.
+void TwoTurns::keep_below(const Polynomial& index, NodeId count, Turn turn) {
+  if (facts_ == Facts::None) return;
+  const auto is_none = [&](NodeId node) {
+    return f_.is_constant(node) && f_.constant(node).as<int64_t>() <= 0;
+  };
+  const Op op = f_.op(count);
+  if (op == Op::minimum) {
+    for (const NodeId each : f_.operands(count)) keep_below(index, each, turn);
+    return;
+  }
+  if (op == Op::maximum && (is_none(f_.operand(count, 0)) || is_none(f_.operand(count, 1))))
+    return keep_below(index, f_.operand(count, is_none(f_.operand(count, 0)) ? 1 : 0), turn);
+  if (op == Op::select && (is_none(f_.operand(count, 1)) || is_none(f_.operand(count, 2)))) {
+    const bool holds = !is_none(f_.operand(count, 1));
+    for (const Polynomial& natural : naturals_of(f_.operand(count, 0), holds, turn))
+      inequalities_.hold(natural);
+    return keep_below(index, f_.operand(count, holds ? 1 : 2), turn);
+  }
+  inequalities_.hold(exact(count, turn) - index - Polynomial(1));
+}
+
+std::vector<uint32_t> TwoTurns::key_of(Op op, std::span<const NodeId> operands, Turn turn) const {
+  std::vector<uint32_t> key{static_cast<uint32_t>(op)};
+  for (const NodeId operand : operands) key.insert(key.end(), {operand.index, turn_of(operand, turn)});
+  return key;
+}
+bool TwoTurns::is_checked(NodeId node, Turn turn) const {
+  return checked_.contains(key_of(f_.op(node), f_.operands(node), turn));
+}
+
+TwoTurns::Form TwoTurns::of_arithmetic(NodeId node, Turn turn) {
+  const Op op = f_.op(node);
+  const Form a = op == Op::negative ? Form{} : form(f_.operand(node, 0), turn);
+  const Form b = form(f_.operand(node, op == Op::negative ? 0 : 1), turn);
+  const Polynomial sum = op == Op::add ? a.sum + b.sum : op == Op::multiply ? a.sum * b.sum : a.sum - b.sum;
+  const bool is_exact = a.exact && b.exact && (is_checked(node, turn) || inequalities_.fits(sum));
+  return {sum, is_exact};
+}
+
+TwoTurns::Form TwoTurns::of_select(NodeId node, Turn turn) {
+  const NodeId condition = f_.operand(node, 0);
+  if (const auto holds = known(condition, turn)) return form(f_.operand(node, *holds ? 1 : 2), turn);
+  const Atom own = atom(node, turn);
+  std::vector<Inequalities::Case> cases;
+  for (const size_t arm : {1, 2})
+    cases.push_back({exact(f_.operand(node, arm), turn), naturals_of(condition, arm == 1, turn)});
+  inequalities_.choose(own, std::move(cases));
+  return {Polynomial::of(own)};
+}
+
+TwoTurns::Form TwoTurns::of_extreme(NodeId node, Turn turn) {
+  const Polynomial a = exact(f_.operand(node, 0), turn);
+  const Polynomial b = exact(f_.operand(node, 1), turn);
+  const bool is_least = f_.op(node) == Op::minimum;
+  // At least 0 where the first one is taken.
+  const Polynomial taken = is_least ? b - a : a - b;
+  if (inequalities_.is_natural(taken)) return {a};
+  if (inequalities_.is_natural(Polynomial() - taken)) return {b};
+  const Atom own = atom(node, turn);
+  const bool first = inequalities_.is_natural(a);
+  const bool second = inequalities_.is_natural(b);
+  if (is_least ? first && second : first || second) inequalities_.bound(own, 0, INT64_MAX);
+  for (const Polynomial& each : {a, b})
+    inequalities_.hold(is_least ? each - Polynomial::of(own) : Polynomial::of(own) - each);
+  inequalities_.choose(own, {{a, {taken}}, {b, {Polynomial() - taken}}});
+  return {Polynomial::of(own)};
+}
+
+/// n = m * (n // m) + n % m, and n % m lies between 0 and m, where that is at least 1.
+TwoTurns::Form TwoTurns::of_division(NodeId node, Turn turn) {
+  const Polynomial own = Polynomial::of(atom(node, turn));
+  const NodeId number = f_.operand(node, 0);
+  const NodeId by = f_.operand(node, 1);
+  const Polynomial n = exact(number, turn);
+  const Polynomial m = exact(by, turn);
+  if (!inequalities_.is_natural(m - Polynomial(1))) return {own};
+  if (f_.op(node) == Op::remainder) {
+    inequalities_.bound(atom(node, turn), 0, INT64_MAX);
+    inequalities_.hold(m - Polynomial(1) - own);
+    return {own};
+  }
+  if (inequalities_.is_natural(n)) inequalities_.bound(atom(node, turn), 0, INT64_MAX);
+  inequalities_.hold(n - m * own);
+  inequalities_.hold(m * own + m - Polynomial(1) - n);
+  for (uint32_t i = 0; i < f_.node_count(); ++i) {
+    const NodeId other(i);
+    if (f_.op(other) != Op::remainder || f_.operand(other, 0) != number || f_.operand(other, 1) != by)
+      continue;
+    const Polynomial rest = exact(other, turn);
+    inequalities_.hold(n - m * own - rest);
+    inequalities_.hold(m * own + rest - n);
+  }
+  return {own};
+}
+
+TwoTurns::Form TwoTurns::of_cast(NodeId node, Turn turn) {
+  const ir::Type from = f_.type(f_.operand(node, 0));
+  const Atom own = atom(node, turn);
+  if (base::is_bool(from.dtype())) inequalities_.bound(own, 0, 1);
+  const bool is_narrow = base::is_int(from.dtype()) && base::size_of(from.dtype()) < 8;
+  if (is_narrow) {
+    const Wide most = Wide{1} << (8 * base::size_of(from.dtype()));
+    const bool is_signed = base::is_signed(from.dtype());
+    inequalities_.bound(own, is_signed ? -most / 2 : 0, is_signed ? most / 2 - 1 : most - 1);
+  }
+  return {Polynomial::of(own)};
+}
+
+/// What is at least 0 where a condition holds, or does not.
+std::vector<Polynomial> TwoTurns::naturals_of(NodeId condition, bool holds, Turn turn) {
+  const Op op = f_.op(condition);
+  if (op == Op::invert) return naturals_of(f_.operand(condition, 0), !holds, turn);
+  if (op == (holds ? Op::bitwise_and : Op::bitwise_or)) {
+    std::vector<Polynomial> both = naturals_of(f_.operand(condition, 0), holds, turn);
+    for (Polynomial& each : naturals_of(f_.operand(condition, 1), holds, turn))
+      both.push_back(std::move(each));
+    return both;
+  }
+  if (f_.operands(condition).size() != 2) return {};
+  const NodeId a = f_.operand(condition, 0);
+  const NodeId b = f_.operand(condition, 1);
+  if (!is_integer(f_, a) || !is_integer(f_, b)) return {};
+  if (const Op plain = without_overflow(op); plain != op) {
+    if (!holds) checked_.insert(key_of(plain, f_.operands(condition), turn));
+    return {};
+  }
+  const bool compares = op == Op::less || op == Op::less_equal || op == Op::greater ||
+                        op == Op::greater_equal || op == Op::equal || op == Op::not_equal;
+  if (!compares) return {};
+  const Polynomial less = exact(b, turn) - exact(a, turn);  // a <= b
+  const Polynomial more = Polynomial() - less;
+  const Polynomial one(1);
+  switch (op) {
+    case Op::less: return {holds ? less - one : more};
+    case Op::less_equal: return {holds ? less : more - one};
+    case Op::greater: return {holds ? more - one : less};
+    case Op::greater_equal: return {holds ? more : less - one};
+    default: break;
+  }
+  if (holds == (op == Op::equal)) return {less, more};
+  // Other numbers, of which one is known to be no less.
+  for (const Polynomial& natural : {less, more})
+    if (inequalities_.is_natural(natural)) return {natural - one};
+  return {};
+}
+
+std::optional<bool> TwoTurns::known(NodeId condition, Turn turn) {
+  const Op op = f_.op(condition);
+  const bool compares =
+      op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
+  if (!compares) return std::nullopt;
+  for (const bool holds : {true, false}) {
+    const std::vector<Polynomial> naturals = naturals_of(condition, holds, turn);
+    if (!naturals.empty() && inequalities_.is_natural(naturals[0])) return holds;
+  }
+  return std::nullopt;
+}
+
+void TwoTurns::stand_at(const Touched& first, const Touched& second) {
+  stand_at(first.node, 1);
+  stand_at(second.node, 2);
+}
+
+/// What holds where a node is passed: the condition of a check, or of a branch of which the other arm leaves.
+std::vector<Polynomial> TwoTurns::naturals_behind(NodeId passed, Turn turn) {
+  if (f_.op(passed) == Op::check) return naturals_of(f_.operand(passed, 0), true, turn);
+  if (f_.op(passed) != Op::if_) return {};
+  const auto goes_on = [&](size_t arm) { return f_.op(f_.terminator(f_.region(passed, arm))) == Op::yield; };
+  if (goes_on(0) == goes_on(1)) return {};
+  return naturals_of(f_.operand(passed, 0), goes_on(0), turn);
+}
+
+void TwoTurns::stand_at(NodeId node, Turn turn) {
+  std::vector<NodeId> inner_first{node};
+  while (const NodeId owner = f_[f_[inner_first.back()].parent].owner) inner_first.push_back(owner);
+  // What has been passed last says most.
+  int left = kMostPassed;
+  std::vector<std::vector<NodeId>> passed(inner_first.size());
+  for (size_t i = 0; i < inner_first.size(); ++i) {
+    const auto body = f_.region_body(f_[inner_first[i]].parent);
+    for (auto before = std::ranges::lower_bound(body, inner_first[i]); before != body.begin() && left > 0;) {
+      --before;
+      if (f_.op(*before) != Op::check && f_.op(*before) != Op::if_) continue;
+      passed[i].push_back(*before);
+      --left;
+    }
+    std::ranges::reverse(passed[i]);
+  }
+  const auto hold = [&](const std::vector<Polynomial>& all) {
+    for (const Polynomial& natural : all) inequalities_.hold(natural);
+  };
+  // From outside to inside: what is known there says that sums do not wrap.
+  for (size_t i = inner_first.size(); i-- > 0;) {
+    for (const NodeId each : passed[i]) hold(naturals_behind(each, turn));
+    if (i == 0) return;
+    const NodeId owner = inner_first[i];
+    const RegionId region = f_[inner_first[i - 1]].parent;
+    if (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for)
+      form(f_.region_parameters(region)[0], turn);
+    if (f_.op(owner) == Op::if_) hold(naturals_of(f_.operand(owner, 0), region == f_.region(owner, 0), turn));
+  }
+}
+
+TwoTurns::Position TwoTurns::position(const Touched& access, Turn turn) {
+  Position made{access.view, {}};
+  const auto rank = static_cast<size_t>(f_.type(access.view).rank());
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (!access.whole) {
+      made.axes.push_back(form(access.indices[axis], turn));
+      continue;
+    }
+    const Atom any = atom(access.view, turn, axis + 1);
+    inequalities_.bound(any, 0, kMostTurns);
+    counted_.insert(any);
+    made.axes.push_back({Polynomial::of(any)});
+  }
+  // Any element of a slice is below its lengths.
+  NodeId first_slice = access.view;
+  while (f_.op(first_slice) == Op::squeeze || f_.op(first_slice) == Op::expand ||
+         f_.op(first_slice) == Op::transpose)
+    first_slice = f_.operand(first_slice, 0);
+  for (;;) {
+    const NodeId view = made.base;
+    std::vector<Form>& axes = made.axes;
+    switch (f_.op(view)) {
+      case Op::slice:
+        for (size_t axis = 0; axis < axes.size(); ++axis) {
+          const bool is_any = access.whole && axes[axis].sum.degree() == 1;
+          if (is_any && made.base == first_slice)
+            keep_below(axes[axis].sum, f_.operand(view, 2 + 3 * axis), turn);
+          const Polynomial start = exact(f_.operand(view, 1 + 3 * axis), turn);
+          const Polynomial step = exact(f_.operand(view, 3 + 3 * axis), turn);
+          const bool is_all = start == Polynomial() && step == Polynomial(1);
+          // All elements of a slice lie in what it is of.
+          if (!is_all) axes[axis] = {start + step * axes[axis].sum, axes[axis].exact};
+        }
+        break;
+      case Op::squeeze:
+        for (const int64_t axis : f_.ints(view))
+          axes.insert(axes.begin() + static_cast<ptrdiff_t>(axis), Form{});
+        break;
+      case Op::expand: {
+        const auto added = f_.ints(view);
+        for (size_t i = added.size(); i-- > 0;) axes.erase(axes.begin() + static_cast<ptrdiff_t>(added[i]));
+        break;
+      }
+      case Op::transpose: {
+        const auto order = f_.ints(view);
+        std::vector<Form> before(axes.size());
+        for (size_t axis = 0; axis < axes.size(); ++axis)
+          before[static_cast<size_t>(order[axis])] = axes[axis];
+        axes = std::move(before);
+        break;
+      }
+      default: return made;
+    }
+    made.base = f_.operand(view, 0);
+  }
+}
+
+bool TwoTurns::is_small(const Polynomial& sum) const {
+  return sum.is_known() && sum.degree() <= 1 && std::ranges::all_of(sum.terms(), [&](const auto& term) {
+           const auto& [monomial, factor] = term;
+           const Wide most = monomial.empty() ? kSmallConstant : kSmallFactor;
+           return (monomial.empty() || counted_.contains(monomial[0])) && factor <= most && factor >= -most;
+         });
+}
+
+bool TwoTurns::differ(const Form& a, const Form& b) {
+  const Polynomial difference = a.sum - b.sum;
+  if (!difference.is_known()) return false;
+  const bool is_sure = (a.exact && b.exact) || is_small(difference);
+  // Multiples of a number - of a power of two, modulo 2**64 - and a rest that is none.
+  int64_t divisor = 0;
+  for (const auto& [monomial, factor] : difference.terms()) {
+    const bool fits = factor >= -kSmallConstant && factor <= kSmallConstant;
+    if (!monomial.empty()) divisor = std::gcd(divisor, fits ? static_cast<int64_t>(factor) : int64_t{1});
+  }
+  if (!is_sure) divisor &= -divisor;
+  if (divisor != 0 && difference.constant() % divisor != 0) return true;
+  return is_sure && inequalities_.is_nonzero(difference);
+}
+
+bool TwoTurns::differ(NodeId first, NodeId second) { return differ(form(first, 1), form(second, 2)); }
+
+bool TwoTurns::differ_along_any(std::span<const NodeId> first, std::span<const NodeId> second) {
+  for (size_t axis = 0; axis < first.size(); ++axis)
+    if (differ(first[axis], second[axis])) return true;
+  return false;
+}
+
+bool TwoTurns::differ(const Touched& first, const Touched& second) {
+  const Position a = position(first, 1);
+  const Position b = position(second, 2);
+  if (a.base != b.base) return false;
+  // Of a view that is made of a buffer, other indices may be the same places.
+  const bool is_made = f_.op(a.base) == Op::view;
+  if (turns_.encloses(f_, a.base) || (is_made && first.view != second.view)) return false;
+  for (size_t axis = 0; axis < a.axes.size(); ++axis)
+    if (differ(a.axes[axis], b.axes[axis])) return true;
+  if (a.axes.size() < 2) return false;
+  // Where they meet, they have the same index along each axis.
+  for (size_t axis = 0; axis < a.axes.size(); ++axis) {
+    if (!a.axes[axis].exact || !b.axes[axis].exact) continue;
+    const Polynomial difference = a.axes[axis].sum - b.axes[axis].sum;
+    inequalities_.hold(difference);
+    inequalities_.hold(Polynomial() - difference);
+  }
+  for (size_t axis = 0; axis < a.axes.size(); ++axis)
+    if (differ(a.axes[axis], b.axes[axis])) return true;
+  return false;
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,189 @@
+"""Random indices over `prange`: what compiles has no two iterations that meet, found by running it in Python, and gives the
+same. `python test_prange_indices.py COUNT [FIRST]` runs many."""
+
+import linecache
+import random
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import ingot
+from support import difference, jitted
+
+
+CONSTANT = 1.5
+
+
+class Recorded:
+    """An array that notes by which elements iterations read, write, store the constant, and combine in which way."""
+
+    def __init__(self, x):
+        self.x = x
+        self.places = np.arange(x.size).reshape(x.shape)
+        self.turns = {}
+        self.turn = None
+        self.plus, self.times = Combined(self, "plus"), Combined(self, "times")
+
+    def __len__(self):
+        return len(self.x)
+
+    def note(self, kind, key):
+        for place in np.atleast_1d(self.places[key]).ravel().tolist():
+            self.turns.setdefault(place, {}).setdefault(kind, set()).add(self.turn)
+
+    def __getitem__(self, key):
+        self.note("read", key)
+        return self.x[key]
+
+    def __setitem__(self, key, value):
+        self.note("constant" if isinstance(value, float) and value == CONSTANT else "written", key)
+        self.x[key] = value
+
+    def meets(self):
+        """Whether an iteration writes what another one touches, but for what both do alike."""
+        return any(
+            len(set().union(*kinds.values())) > 1 and (len(kinds) > 1 or "written" in kinds) for kinds in self.turns.values()
+        )
+
+
+class Combined:
+    def __init__(self, of, kind):
+        self.of, self.kind = of, kind
+
+    def __setitem__(self, key, number):
+        self.of.note(self.kind, key)
+        self.of.x[key] = self.of.x[key] + number if self.kind == "plus" else self.of.x[key] * number
+
+
+class Program:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+        self.rank = self.r.choice([1, 1, 2])
+        depth = self.r.choice([0, 1, 1, 2])
+        self.names = ["i"]
+        lines = [f"for i in prange({self.bounds('n')}):"]
+        for name in "jk"[:depth]:
+            indent = "    " * len(self.names)
+            lines.append(f"{indent}for {name} in range({self.bounds(self.r.choice(['m', 'm', '2', '3', 'i', 'n', 'i + 1']))}):")
+            self.names.append(name)
+            if self.r.random() < 0.3:
+                lines += self.statements("    " * len(self.names), 1)
+        lines += self.statements("    " * len(self.names), self.r.choice([1, 1, 2]))
+        body = "\n    ".join(lines)
+        self.text = f"def f(x, n, m):\n    {body}\n"
+
+    def bounds(self, stop):
+        start = self.r.choice(["", "", "", "1, ", "i + 1, " if len(self.names) > 1 or stop != "n" else "", "m, "])
+        if stop in ("2", "3") and "i" in start:
+            start = ""
+        if self.r.random() < 0.12:
+            return f"{stop} - 1, -1, -{self.r.choice([1, 2])}"
+        step = f", {self.r.choice([2, 3])}" if self.r.random() < 0.12 and start else ""
+        return f"{start}{stop}{step}"
+
+    def statements(self, indent, count):
+        lines = []
+        for _ in range(count):
+            if self.r.random() < 0.2:
+                a, b = self.r.sample([*self.names, "m"], 2)
+                lines.append(f"{indent}if {a} {self.r.choice(['<', '<=', '>', '>=', '!='])} {b}:")
+                lines.append("    " + indent + self.assignment())
+            else:
+                lines.append(indent + self.assignment())
+        return lines
+
+    def assignment(self):
+        place = self.place()
+        value = self.r.choice(["1.5", "i", f"x[{self.place(False)}] + 1", f"x[{place}] * 2", "i"])
+        if ":" in place:
+            value = self.r.choice(["i", f"x[{place}] + 1"])
+        return f"x[{place}] = {value}"
+
+    def place(self, may_slice=True):
+        axes = [self.index() for _ in range(self.rank)]
+        if may_slice and self.r.random() < 0.25:
+            axis = self.r.randrange(self.rank)
+            axes[axis] = self.r.choice([":", "i * m : (i + 1) * m", "2 * i : 2 * i + 2", "i : i + 1", "i :: n", "n * i : n * i + m", f"{axes[axis]} :"])
+        return ", ".join(axes)
+
+    def index(self):
+        r = self.r
+        terms = []
+        for name in self.names:
+            factor = r.choice(["", "", "0", "2", "3", "m", "-1", "n"]) if name == "i" else r.choice(["", "", "0", "2", "m", "-1"])
+            if factor == "0":
+                continue
+            terms.append(name if not factor else f"-{name}" if factor == "-1" else f"{factor} * {name}")
+        text = " + ".join(terms) or "0"
+        offset = r.choice(["", "", "", "+ 1", "- 1", "+ m", "+ 2"])
+        shape = r.random()
+        if shape < 0.08:
+            return f"({text}) % m"
+        if shape < 0.16:
+            return f"({text}) // m"
+        if shape < 0.24:
+            return f"n - 1 - ({text})"
+        return f"{text} {offset}".strip()
+
+    def function(self, text):
+        name = f"<prange {id(self)} {len(text)}>"
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+        scope = {"prange": ingot.prange}
+        exec(compile(text, name, "exec"), scope)  # noqa: S102
+        return scope["f"]
+
+    def recorded(self):
+        """... that says where it combines."""
+        text = re.sub(r"x\[(.*)\] = x\[\1\] ([+*]) (\d)", lambda m: f"x.{'plus' if m[2] == '+' else 'times'}[{m[1]}] = {m[3]}", self.text)
+        return self.function(text)
+
+
+def run(seed, modes):
+    """Whether it compiles; raises AssertionError where what compiles is not independent."""
+    program = Program(seed)
+    function, in_python = program.function(program.text), program.recorded()
+    shape = (700,) if program.rank == 1 else (60, 60)
+    accepted = False
+    for mode in modes:
+        f = jitted(function, mode)
+        for n, m in ((5, 3), (7, 2), (4, 4), (3, 5), (4, -2)):
+            given, expected = np.zeros(shape), Recorded(np.zeros(shape))
+            in_python.__globals__["prange"] = lambda *bounds, expected=expected: turns(expected, *bounds)
+            try:
+                in_python(expected, n, m)
+            except (IndexError, ValueError):
+                continue
+            try:
+                f(given, n, m)
+            except ingot.UnsupportedError as error:
+                assert "depend on each other" in str(error), (seed, program.text, str(error))
+                return False
+            accepted = True
+            assert difference(given, expected.x) is None, (seed, n, m, mode, program.text)
+            # What hangs on negative numbers may run in order.
+            assert m < 0 or not expected.meets(), (seed, n, m, program.text)
+    return accepted
+
+
+def turns(recorded, *bounds):
+    for i in range(*bounds):
+        recorded.turn = i
+        yield i
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("first", range(0, 160, 10))
+def test_random_indices(first):
+    accepted = sum(run(seed, ["interpreted"]) for seed in range(first, first + 10))
+    assert accepted > 0
+    run(first, ["compiled"])
+
+
+if __name__ == "__main__":
+    before = ingot.get_num_threads()
+    ingot.set_num_threads(4)
+    first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    count = int(sys.argv[1])
+    print(sum(run(seed, sys.argv[3:] or ["interpreted"]) for seed in range(first, first + count)), "of", count, "compile")
