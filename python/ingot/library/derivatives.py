@@ -694,18 +694,8 @@ def recomputed(f: Callable, args: tuple) -> Any:
 
 @implements(public.checkpoint)
 def checkpoint(f: Callable) -> Callable:
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
-        if len(kwargs) == 0:
-            return recomputed(f, args)
-        count = len(args)
-        names = tuple(kwargs)
-
-        def by_name(*own: Any) -> Any:
-            return f(*own[:count], **{name: value for name, value in zip(names, own[count:])})
-
-        return recomputed(by_name, (*args, *kwargs.values()))
-
-    return wrapped
+    # One that is made inside may hold variables of a derivative, which are no arguments: it keeps what it needs.
+    return f
 
 
 def values_of(values: Any, cotangents: Any) -> Any:
