@@ -23,12 +23,12 @@ HOLE = "…"
 
 # The sections, and the sources whose refusals stand in each.
 SECTIONS = {
-    "Statements": "statements exceptions patterns loops core",
+    "Statements": "statements exceptions imports patterns loops core",
     "Variables and values": "lower expressions scalars joins foreign signature _function _source",
     "Functions and generators": "closures generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
-    "Python's operators and functions": "operators compiling builtins python_builtins mathematics heaps iterators",
+    "Python's operators and functions": "operators percent compiling random_python builtins python_builtins mathematics heaps iterators",
     "Kernels": "kernels _kernel",
     "Records": "fields structured",
     "NumPy": "",
@@ -40,6 +40,8 @@ UNSEEN = {
         "`test_another_numpy_that_draws_otherwise_is_refused`"
     ),
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
+    "`random` of another Python than CPython": "`test_streams_of_random`",
+    f"'%' of a {HOLE} as a number": "`test_formats_with_percent`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",
     f"{HOLE} on AMD's GPUs": "`test_what_amd_cannot_do_is_refused`",
     "a call of a function that is linked (`cuda.declare_device`) on AMD's GPUs": "`test_what_is_linked_is_refused`",
@@ -64,7 +66,6 @@ _GROWS = "put numbers of one kind there, tuples of them, or instances of one cla
 
 # Headlines that functions of the sources compute.
 COMPUTED = [
-    Refusal("statements", "an `import` inside a function", "import it at the top of the file"),
     Refusal("expressions", f"`{HOLE}`, {HOLE} from outside the function,", "use what compiled code has in its place, or `ingot.host`"),
     Refusal("expressions", f"`{HOLE}`, a function that Ingot does not know,", "use NumPy, math, a function written in Python, or ingot.host"),
     Refusal("foreign", f"`{HOLE}`, {HOLE},", "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements"),

@@ -32,8 +32,6 @@ from ._specialisation import core
 from ._static import Static
 
 _REFUSED = {
-    ast.Import: ("an `import` inside a function", "import it at the top of the file"),
-    ast.ImportFrom: ("an `import` inside a function", "import it at the top of the file"),
     ast.ClassDef: ("a class that is defined inside a function", "define it at the top of the file"),
     ast.TryStar: ("`except*`", "use `except`"),
     ast.AsyncFor: ("`async`", "write it without"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
@@ -30,6 +31,19 @@ def relaxations(fastmath: bool | str | Iterable[str]) -> tuple[str, ...]:
     if unknown := names - {*RELAXATIONS, "fast"}:
         raise ValueError(f"fastmath knows {', '.join(RELAXATIONS)} and fast, not {sorted(map(str, unknown))[0]!r}")
     return RELAXATIONS if "fast" in names else tuple(name for name in RELAXATIONS if name in names)
+
+
+_BOUND = (types.MethodType, functools.partial)
+"""Functions with values bound to them."""
+
+
+def _calling(bound: Callable) -> Callable:
+    """A function that calls a method or partial, of which it looks at the values in each call."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return bound(*args, **kwargs)
+
+    return call
 
 
 class Decorator(Protocol):
@@ -137,7 +151,7 @@ def jit(
     where = checked(device)
     if tier not in TIERS:
         raise ValueError(f"tier is auto, quick or full, not {tier!r}")
-    is_function = isinstance(uncounted(function), (types.FunctionType, Function))
+    is_function = isinstance(uncounted(function), (types.FunctionType, Function, *_BOUND))
     if function is not None and not is_function:
         if is_no_signature(function):
             raise not_a_function("jit", function)
@@ -148,6 +162,8 @@ def jit(
 
     def decorate(given: Any) -> Any:
         f = uncounted(given)
+        if isinstance(f, _BOUND) and parsed is None and static_argnums is None and static_argnames is None:
+            return transformed(decorate(_calling(f)), f, "jit") if not is_disabled() else f
         if not isinstance(f, (types.FunctionType, Function)):
             raise not_a_function("jit", f)
         own = f.__ingot_function__ if isinstance(f, Function) else f

@@ -25,6 +25,7 @@ namespace ingot::bindings {
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Stream    8: number of arrays, which follow; an object, the class
+///   Slice, Method (function, then what it is bound to), Partial (function, tuple, dict): the parts follow
 ///   Same      8: the number of a container
 ///   Letters   the array of a text's code points follows
 ///   Fields    8: what holds records, 16: hash; an object, their dtype; the array of their first bytes
@@ -35,6 +36,8 @@ enum class Tag : uint64_t {
   Scalar,
   Constant,
   Slice,
+  Method,
+  Partial,
   Tuple,
   List,
   Dict,

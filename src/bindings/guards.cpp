@@ -78,6 +78,13 @@ bool is_partial(PyObject* object) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == partial;
 }
 
+const std::array<PyObject*, 3>& names_in_partials() {
+  static const std::array<PyObject*, 3> names = {PyUnicode_InternFromString("func"),
+                                                 PyUnicode_InternFromString("args"),
+                                                 PyUnicode_InternFromString("keywords")};
+  return names;
+}
+
 bool is_read_plainly(PyObject* owner) {
   return PyDict_CheckExact(owner) || PyCell_Check(owner) || PyTuple_CheckExact(owner) ||
          PyMethod_Check(owner) || is_partial(owner);

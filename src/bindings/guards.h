@@ -2,6 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,9 @@ bool is_read_plainly(PyObject* owner);
 
 /// Whether an object is a `functools.partial`, and of no class derived from it.
 bool is_partial(PyObject* object);
+
+/// The attributes that a partial is made of: the function, a tuple, a dict.
+const std::array<PyObject*, 3>& names_in_partials();
 
 /// What a class or its bases hold under a name, as it stands there, and under `__mro__` the order of its
 /// bases: a new reference. Null: nothing. Runs no code.

@@ -48,6 +48,8 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
              case Tag::Dict:
              case Tag::Slice:
              case Tag::Range:
+             case Tag::Method:
+             case Tag::Partial:
              case Tag::Fields:
              case Tag::Named:
              case Tag::Object:
@@ -157,6 +159,16 @@ bool Recogniser::namedtuple(PyObject* value) {
   return reinterpret_cast<PyObject*>(Py_TYPE(value)) == next_object() && is_namedtuple(value) && tuple(value);
 }
 
+bool Recogniser::partial(PyObject* value) {
+  for (PyObject* const name : names_in_partials()) {
+    PyObject* const part = held(value, name);
+    if (part == nullptr) return false;
+    held_.add(part);
+    if (!this->value(part, false)) return false;
+  }
+  return true;
+}
+
 bool Recogniser::instance(PyObject* value, uint64_t count) {
   PyTypeObject* const type = Py_TYPE(value);
   if (reinterpret_cast<PyObject*>(type) != next_object() || !(is_instance(value) || PyCell_Check(value)) ||
@@ -212,6 +224,10 @@ bool Recogniser::value(PyObject* value, bool is_inside) {
              this->value(slice->step, true);
     }
     case Tag::Range: return PyRange_Check(value) && range(value);
+    case Tag::Method:
+      return PyMethod_Check(value) && this->value(PyMethod_GET_FUNCTION(value), true) &&
+             this->value(PyMethod_GET_SELF(value), true);
+    case Tag::Partial: return is_partial(value) && partial(value);
     case Tag::Fields: return records(value, wanted);
     case Tag::Same: return rest < containers_.size() && containers_[rest] == value;
     default: return false;

@@ -43,6 +43,7 @@ class Recogniser {
   bool dict(PyObject* dict);
   bool range(PyObject* range);
   bool namedtuple(PyObject* value);
+  bool partial(PyObject* value);
   bool instance(PyObject* value, uint64_t count);
   bool capture(const Capture& capture);
   bool is_new(PyObject* container);

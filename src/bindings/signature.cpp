@@ -443,6 +443,8 @@ bool Signature::other(PyObject* value, const Path& path) {
   if (is_buffer(value)) return buffer(value, path);
   if (is_instance(value))
     return is_of_closed_package(Py_TYPE(value)) ? foreign(value) : instance(value, path);
+  if (PyMethod_Check(value)) return method(value, path);
+  if (is_partial(value)) return partial(value, path);
   return bindings::is_stream(value) ? stream(value, path) : records(value, path);
 }
 
@@ -503,6 +505,30 @@ bool Signature::nested(const char* where, Fn&& describe) {
   const bool is_described = describe();
   Py_LeaveRecursiveCall();
   return is_described;
+}
+
+bool Signature::method(PyObject* value, const Path& path) {
+  PyObject* const function = PyMethod_GET_FUNCTION(value);
+  if (words_.size() > kMostWords || path.depth >= kMaxDepth || !is_constant(function)) return foreign(value);
+  hold(Py_NewRef(value));
+  words_.push_back(word_of(Tag::Method));
+  const Path inside{&path, nullptr, -1, path.depth + 1};
+  return describe_value(function, inside) && describe_value(PyMethod_GET_SELF(value), inside);
+}
+
+bool Signature::partial(PyObject* value, const Path& path) {
+  if (words_.size() > kMostWords || path.depth >= kMaxDepth) return foreign(value);
+  words_.push_back(word_of(Tag::Partial));
+  const Path inside{&path, nullptr, -1, path.depth + 1};
+  return nested(" while describing a partial", [&] {
+    for (PyObject* const name : names_in_partials()) {
+      PyObject* const part = held(value, name);
+      if (part == nullptr) return false;
+      hold(part);
+      if (!describe_value(part, inside)) return false;
+    }
+    return true;
+  });
 }
 
 /// As an instance whose attributes are arrays on its words.
@@ -773,6 +799,8 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
     case Tag::Constant: return nb::make_tuple("static", private_of(objects_[object++]));
     case Tag::Slice: return nb::make_tuple("slice") + texts_of(3, word, object);
     case Tag::Range: return nb::make_tuple("range") + texts_of(kRangeParts, word, object);
+    case Tag::Method: return nb::make_tuple("method") + texts_of(2, word, object);
+    case Tag::Partial: return nb::make_tuple("partial") + texts_of(3, word, object);
     case Tag::Tuple: return nb::make_tuple("tuple", texts_of(rest, word, object));
     case Tag::List: return nb::make_tuple("list", texts_of(rest, word, object));
     case Tag::Dict: {

@@ -157,6 +157,8 @@ class Signature {
   bool sequence(PyObject* tuple, const Path& path);
   bool instance(PyObject* value, const Path& path);
   bool stream(PyObject* value, const Path& path);
+  bool method(PyObject* value, const Path& path);
+  bool partial(PyObject* value, const Path& path);
   bool words_of_stream(uint64_t* words, size_t count, const Path& path);
   bool attributes(PyObject* value, const Attributes* wanted, const Path& path);
   bool foreign(PyObject* value);

@@ -222,9 +222,20 @@ NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
 std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const NodeId zero = builder_->index(0);
   const NodeId one = builder_->index(1);
-  const Value lower = plain_number((*slice.parts)[0]);
-  const Value upper = plain_number((*slice.parts)[1]);
-  const Value by = plain_number((*slice.parts)[2]);
+  // What may be None, with a number in its place, and whether it is there.
+  std::array<NodeId, 3> there{};
+  std::array<Value, 3> bounds;
+  for (size_t i = 0; i < 3; ++i) {
+    const Value& part = (*slice.parts)[i];
+    const Maybe* m = part.as<Maybe>();
+    if (m != nullptr) there[i] = is_there(*m);
+    bounds[i] = m == nullptr ? plain_number(part)
+                             : Scalar{m->present->as<Scalar>()->kind, builder_->make(Op::value, {m->node})};
+  }
+  const auto& [lower, upper, by] = bounds;
+  const auto or_else = [&](size_t i, NodeId bound, NodeId otherwise) {
+    return there[i] ? builder_->make(Op::select, {there[i], bound, otherwise}) : bound;
+  };
   for (const Value* part : {&lower, &upper, &by}) {
     const std::optional<Kind> kind = kind_of(*part);
     const Array* array = part->as<Array>();
@@ -247,21 +258,24 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   };
   // The step has a number of its sign reversed.
   const NodeId step =
-      is_none(by) ? one : builder_->make(Op::maximum, {given(by), builder_->index(-INT64_MAX)});
+      is_none(by) ? one
+                  : or_else(2, builder_->make(Op::maximum, {given(by), builder_->index(-INT64_MAX)}), one);
   check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError, "slice step cannot be zero");
   const NodeId up = builder_->make(Op::greater, {step, zero});
   // Python's slice.indices: each end is clipped to [0, n] going up, to [-1, n - 1] going down.
   const NodeId first = builder_->make(Op::select, {up, zero, builder_->index(-1)});
   const NodeId last = builder_->make(Op::select, {up, length, builder_->make(Op::subtract, {length, one})});
-  const auto end = [&](const Value& part, NodeId otherwise) {
+  const auto end = [&](size_t i, NodeId otherwise) {
+    const Value& part = bounds[i];
     if (is_none(part)) return otherwise;
     const NodeId place = given(part);
     const NodeId wrapped = builder_->make(Op::select, {builder_->make(Op::less, {place, zero}),
                                                        builder_->make(Op::add, {place, length}), place});
-    return builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
+    const NodeId clipped = builder_->make(Op::minimum, {builder_->make(Op::maximum, {wrapped, first}), last});
+    return or_else(i, clipped, otherwise);
   };
-  const NodeId start = end(lower, builder_->make(Op::select, {up, first, last}));
-  const NodeId stop = end(upper, builder_->make(Op::select, {up, last, first}));
+  const NodeId start = end(0, builder_->make(Op::select, {up, first, last}));
+  const NodeId stop = end(1, builder_->make(Op::select, {up, last, first}));
   const NodeId high = builder_->make(Op::select, {up, stop, start});
   const NodeId low = builder_->make(Op::select, {up, start, stop});
   const NodeId distance = builder_->make(Op::subtract, {high, low});

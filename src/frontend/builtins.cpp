@@ -385,6 +385,12 @@ constexpr MathInfo kMath[] = {
 Value Evaluator::math_function(Call& call) {
   const MathInfo* entry = std::ranges::find_if(kMath, [&](const MathInfo& m) { return call.name == m.name; });
   const size_t wanted = ir::info(entry->op).operands;
+  const bool has_base = call.name == "log" && call.positional.size() == 2;
+  if ((has_base || (call.name == "hypot" && call.positional.size() != 2)) && call.keywords.empty()) {
+    const nb::object of_any =
+        imported("ingot.library.mathematics").attr(has_base ? "log_to_base" : "hypot_of");
+    return inline_function(of_any, call);
+  }
   if (call.positional.size() != wanted || !call.keywords.empty()) {
     unsupported(call.node,
                 "math." + call.name + " with " + std::to_string(call.positional.size()) + " arguments",

@@ -141,6 +141,20 @@ void Evaluator::run_function_def(nb::handle s) {
   bind(text_of(s.attr("name")), make_closure(s, text_of(s.attr("name"))));
 }
 
+Value Evaluator::eval_walrus(nb::handle e) {
+  const Value value = eval_open(e.attr("value"));
+  const std::string name = text_of(e.attr("target").attr("id"));
+  // An expression around this one may have read the variable already: for good.
+  const auto pin = [this](const Value& v) {
+    if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
+    if (const Reference* r = v.as<Reference>()) pinned_.push_back(r->object);
+  };
+  pin(value);
+  if (const Value* before = local(name)) pin(*before);
+  bind(name, value);
+  return *local(name);
+}
+
 Value Evaluator::eval_lambda(nb::handle e) { return make_closure(e, "<lambda>"); }
 
 Value Evaluator::call_closure(const Closure& closure, Call& call) {
@@ -148,7 +162,7 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
   for (auto& [name, value] : call.keywords) value = stored(std::move(value));
   const Definition& definition = *closure.definition;
   auto locals = bind_arguments(definition.hollow, call.positional, call.keywords, call.node, &closure);
-  const Pins pins(*this, call.values());
+  const Pins pins(*this, call.is_last ? std::vector<Value>() : call.values());
   Frame frame = frame_of(definition);
   return run_frame(frame, std::move(locals), call.node);
 }

@@ -46,6 +46,7 @@ class Evaluator {
     std::string name;  ///< of the function, for messages
     nb::handle node;
     nb::object function{};  ///< of Python or NumPy; invalid for methods
+    bool is_last{};         ///< nothing needs the values after it
 
     std::vector<Value> values() const;  ///< all of them
   };
@@ -53,6 +54,8 @@ class Evaluator {
  private:
   Lowered lower_with_facts(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
+  Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
+  Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
   Value container_parameter(const nb::tuple& description, const std::string& name, int number, bool is_named);
   friend class Registry;
   struct Axis;
@@ -106,11 +109,16 @@ class Evaluator {
   void run_assert(nb::handle s);
   void run_delete(nb::handle s);
   void delete_item(nb::handle target);
+  void delete_item_of(const Value& container, const Value& index, nb::handle target);
+  void assign_item(const Value& container, const Value& index, Value value, nb::handle target);
   void run_match(nb::handle s);
   void run_try(nb::handle s);
   void run_clauses(nb::handle s);
   void run_with(nb::handle s);
   void run_function_def(nb::handle s);
+  void run_import(nb::handle s);  ///< imports.cpp, as the next ones
+  void run_import_from(nb::handle s);
+  Value imported_module(const std::string& name, nb::handle s);
   void assign(nb::handle target, Value value);
   std::vector<Value> unpack(const Value& value, size_t count, nb::handle node);
   std::vector<Value> unpack_starred(const Value& value, size_t before, size_t after, nb::handle node);
@@ -360,6 +368,10 @@ class Evaluator {
   Value eval_list(nb::handle e);
   Value eval_dict(nb::handle e);
   Value eval_slice(nb::handle e);
+  Value eval_bound(nb::handle e);  ///< of a slice: perhaps None (sequences.cpp, as the next ones)
+  const Maybe* open_bound(const Value& index) const;  ///< a bound of a slice that may be None; null: none
+  /// What is done with a slice, once with the bound and once with None in its place.
+  Value by_bound(const Maybe& bound, const Value& index, const std::function<Value(const Value&)>& use);
   Value eval_walrus(nb::handle e);
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
@@ -394,6 +406,8 @@ class Evaluator {
   /// A value in Python's format, as `{!r:>5}`.
   Value text_of_value(const Value& value, const std::string& form, nb::handle node);
   Value joined_text(const std::vector<Value>& pieces);
+  /// `format % given`; none: the format is no known string.
+  std::optional<Value> formatted(const Value& format, const Value& given, nb::handle node);
   /// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
   Value array_of(const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
   Value array_of_range(const Range& range, nb::handle node);
@@ -429,6 +443,11 @@ class Evaluator {
   Value of_no_number(const Value& a, const Value& other, bool answer);
   Value compare_maybe(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value unary(const std::string& op, const Value& a, nb::handle node);
+  bool is_numpys(const Value& value) const;  ///< an array, or one of NumPy's numbers
+  /// The kind of a number that a sequence is repeated by; none: it is no int.
+  std::optional<Kind> repeats(const Value& count) const;
+  /// Two operands of which one is NumPy's and the other a sequence, an array then; none: others.
+  std::optional<std::pair<Value, Value>> as_arrays(const Value& a, const Value& b, nb::handle node);
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);

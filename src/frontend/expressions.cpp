@@ -164,6 +164,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   }
   if (nb::cast<bool>(extension.attr("is_captured")(object))) throw Capture{owner, name};
   guard();
+  if (PyMethod_Check(object.ptr()) && registry_.find(object) != nullptr) return Static{object};
   // What methods and partials hold is looked at where they hold it.
   const auto part = [&](const char* of) { return outside(object, of, attribute(object, of), what, e); };
   if (PyMethod_Check(object.ptr())) {
@@ -362,24 +363,10 @@ Value Evaluator::eval_slice(nb::handle e) {
   const char* names[] = {"lower", "upper", "step"};
   for (size_t i = 0; i < 3; ++i) {
     const nb::object part = attribute(e, names[i]);
-    parts[i] = part.is_none() ? Value(Static{part}) : eval_index(part);
+    parts[i] = part.is_none() ? Value(Static{part}) : eval_bound(part);
     if (is_instance(parts[i])) unsupported(part, "a bound that is a " + type_name(parts[i]), "use a number");
   }
   return Slice{share(std::move(parts))};
-}
-
-Value Evaluator::eval_walrus(nb::handle e) {
-  const Value value = eval_open(e.attr("value"));
-  const std::string name = text_of(e.attr("target").attr("id"));
-  // An expression around this one may have read the variable already: for good.
-  const auto pin = [this](const Value& v) {
-    if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
-    if (const Reference* r = v.as<Reference>()) pinned_.push_back(r->object);
-  };
-  pin(value);
-  if (const Value* before = local(name)) pin(*before);
-  bind(name, value);
-  return *local(name);
 }
 
 Value Evaluator::eval_attribute(nb::handle e) {
@@ -571,6 +558,8 @@ Value Evaluator::eval_subscript(nb::handle e) {
 }
 
 Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
+  if (const Maybe* bound = open_bound(index); bound != nullptr && !value.is<Array>() && !is_instance(value))
+    return by_bound(*bound, index, [&](const Value& known) { return eval_item(value, known, e); });
   if (const Foreign* f = value.as<Foreign>())
     if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
   if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
@@ -714,6 +703,8 @@ Value Evaluator::eval_call(nb::handle e) {
     }
     call.keywords.emplace_back(text_of(keyword.attr("arg")), eval_open(keyword.attr("value")));
   }
+  const Static* known = callee.as<Static>();
+  call.is_last = callee.is<Closure>() || (known != nullptr && PyFunction_Check(known->object.ptr()));
   return this->call(callee, call);
 }
 

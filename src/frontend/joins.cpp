@@ -432,8 +432,9 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
   if (kind.is_python()) {
     builder_->check(kept, ExceptionKind::OverflowError, "int {} is too large to become a float here", {node});
   } else {
+    const std::string here = from->is_python() ? "a Python number" : std::string(from->name());
     builder_->check(kept, ExceptionKind::TypeChangeError,
-                    "the variable is a Python number here and " + std::string(kind.name()) +
+                    "the variable is " + here + " here and " + std::string(kind.name()) +
                         " on another path, which does not hold {}",
                     {node});
   }

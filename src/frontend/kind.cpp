@@ -42,7 +42,9 @@ std::optional<Kind> join(Kind a, Kind b) {
     return beside(python, strong) == strong ? std::optional<Kind>(strong) : std::nullopt;
   }
   const DType common = base::promote(a.dtype(), b.dtype());
-  // promote_types(int64, float32) is float64, which does not keep every int64.
+  // promote_types(int64, float32) is float64, which does not keep every int64: it is converted exactly, as
+  // Python's ints are. int64 and uint64 have no integer for both.
+  if (!base::is_int(common) && base::is_int(a.dtype()) != base::is_int(b.dtype())) return Kind(common);
   const auto keeps = [common](DType from) {
     if (from == common) return true;
     if (base::is_int(from) && !base::is_int(common))

@@ -46,7 +46,8 @@ class Kind {
 /// refused.
 ///   PyBool ⊔ PyInt = PyInt; PyInt ⊔ PyFloat = PyFloat; PyFloat ⊔ PyComplex = PyComplex;
 ///   weak ⊔ NumPy = the NumPy kind when its class holds the weak one's, the value converted exactly;
-///   two NumPy dtypes: the promoted dtype, if it keeps every value of both.
+///   two NumPy dtypes: the promoted dtype, if it keeps every value of both, or one of them is an integer and
+///   the other is not: the integer is converted exactly.
 std::optional<Kind> join(Kind a, Kind b);
 
 /// The dtype at which NumPy 2 computes an elementwise function of operands of these kinds: the first loop of

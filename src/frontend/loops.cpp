@@ -249,13 +249,15 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
   return shape;
 }
 
-/// Whether a number that enters the loop as Python's own is carried as a NumPy dtype that may not hold it.
+/// Whether a number that enters the loop as Python's own is carried as a NumPy dtype that may not hold it, or
+/// one of NumPy's as another dtype, in which the first turn does not compute.
 bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
   for (const auto& [name, before] : entry.locals) {
     const auto it = carried.locals.find(name);
     const Scalar* after = it == carried.locals.end() ? nullptr : it->second.as<Scalar>();
     if (after == nullptr || after->kind.is_python() || before.is<Array>()) continue;
     const std::optional<Kind> kind = kind_of(before);
+    if (kind && !kind->is_python() && *kind != after->kind) return true;
     if (!kind || !kind->is_weak()) continue;
     const Static* known = before.as<Static>();
     if (known == nullptr) return true;

@@ -171,6 +171,12 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     if (tag == "range") return Range{share(std::move(ends))};
     return Slice{share(std::move(ends))};
   }
+  if (tag == "method" || tag == "partial") {
+    std::vector<Value> parts;
+    for (size_t i = 1; i < nb::len(description); ++i)
+      parts.push_back(parameter(nb::cast<nb::tuple>(description[i]), name, number, true));
+    return tag == "method" ? bound_method(parts[0], parts[1]) : bound_partial(std::move(parts));
+  }
   if (tag == "foreign") {
     Foreign foreign{description, name};
     if (nb::cast<int>(description[4]) > 0) {
@@ -683,7 +689,7 @@ Value Evaluator::inline_function(const nb::object& function, Call& call) {
   for (auto& [name, value] : call.keywords)
     if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
-  const Pins pins(*this, call.values());
+  const Pins pins(*this, call.is_last ? std::vector<Value>() : call.values());
   return run_function(function, std::move(locals), call.node);
 }
 

@@ -427,6 +427,11 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
     if (target.is<Foreign>()) use_foreign("", "", {target}, node);
     if (const Structured* s = target.as<Structured>())
       return Fields(*this).set_attribute(*s, name, value, node);
+    if (target.is<Array>() && name == "flat") {
+      Call call{.positional = {target, value}, .keywords = {}, .name = name, .node = node};
+      inline_function(imported("ingot.library.shapes").attr("set_flat"), call);
+      return;
+    }
     unsupported(node, "an assignment to an attribute of a " + type_name(target),
                 "assign to a name or an element");
   }

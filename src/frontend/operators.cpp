@@ -145,14 +145,13 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     };
     return joined_text({shown(a), shown(b)});
   }
-  for (const auto& [sequence, count] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-    const std::optional<Kind> kind = kind_of(*count);
-    if (ast != "Mult" || !(is_list(*sequence) || sequence->is<Tuple>()) || !kind) continue;
-    if (*kind != Kind::py_int() && *kind != Kind::py_bool()) continue;
-    if (growing(*sequence) != nullptr || (is_list(*sequence) && !static_int(*count) && may_grow(*sequence)))
-      return by_library("repeated", {*sequence, *count}, node);
+  for (const auto& [sequence, given] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+    if (ast != "Mult" || !(is_list(*sequence) || sequence->is<Tuple>()) || !repeats(*given)) continue;
+    const Value count = repeats(*given)->is_python() ? *given : Scalar{Kind::py_int(), stage_index(*given)};
+    if (growing(*sequence) != nullptr || (is_list(*sequence) && !static_int(count) && may_grow(*sequence)))
+      return by_library("repeated", {*sequence, count}, node);
     const std::optional<int64_t> times =
-        static_int(Static{require_static(*count, "how often a sequence is repeated", node)});
+        static_int(Static{require_static(count, "how often a sequence is repeated", node)});
     const std::vector<Value> once = elements_of(*sequence, node);
     if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
       unsupported(node, "a list of more than 20 000 elements", "use an array");
@@ -171,6 +170,10 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   if (!j || !k) {
     // What a format takes is known by its letters alone.
     if (!(ast == "Mod" && a.is<Letters>())) raise_by_type("binary", entry->symbol, {a, b});
+    if (ast == "Mod")
+      if (const std::optional<Value> text = formatted(a, b, node)) return *text;
+    if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
+      return binary(ast, arrays->first, arrays->second, node);
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>() ||
         a.is<Letters>() || b.is<Letters>() || a.is<Range>() || b.is<Range>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
@@ -421,6 +424,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
         (is_none(a) || is_none(b) || ((j || k) && is_text(other)) || (is_sequence && pythons)))
       return of_no_number(j ? a : b, other, ast == "NotEq");
     raise_by_type("compare", find_operator(ast)->symbol, {a, b});
+    if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
+      return compare(ast, arrays->first, arrays->second, node);
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
   // A complex has no order, so that NumPy's scalar beside it is asked.

@@ -263,6 +263,18 @@ Value Evaluator::builtin_round(Call& call) {
     Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
     return builtin_int(conversion);
   }
+  const std::optional<Kind> places = whole_number ? std::nullopt : kind_of(*digits);
+  if (kind && !value.is<Array>() && places && !digits->is<Array>() &&
+      (base::is_int(places->dtype()) || *places == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
+    const Value count = places->is_python() && !base::is_bool(places->dtype())
+                            ? *digits
+                            : Scalar{Kind::py_int(), stage_index(*digits)};
+    Call rounding{.positional = {value, count}, .keywords = {}, .name = "round", .node = call.node};
+    if (!kind->is_python() && !base::is_bool(kind->dtype()))
+      return this->call(Static{imported("numpy").attr("round")}, rounding);
+    const char* const name = *kind == Kind::py_float() ? "round_float" : "round_int";
+    return inline_function(imported("ingot.library.mathematics").attr(name), rounding);
+  }
   unsupported(call.node, "`round` of a " + type_name(value) + " with these arguments",
               "use np.rint, or round(x)");
 }

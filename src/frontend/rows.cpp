@@ -105,7 +105,15 @@ Value Evaluator::Rows::moved(const Reference& list, uint32_t pool, nb::handle no
     const Value element = Records(e_).held(Value(e_.state_.heap.at(list.object).values[i]), node);
     e_.state_.heap.at(list.object).values[i] = element;
   }
-  open_store(record, e_.form_of_list(e_.state_.heap.at(list.object)));
+  const std::optional<Value> form = e_.form_of_list(e_.state_.heap.at(list.object));
+  if (!form) {
+    e_.unsupported(
+        node,
+        "a list of elements of several kinds where its structure is not known: in another list, or "
+        "where another one takes its place,",
+        "use a tuple, or lists of elements of one kind");
+  }
+  open_store(record, form);
   const Value place = by_library("enter", record, {list}, node);
   record.place = e_.stage_index(place);
   Records(e_).replace(

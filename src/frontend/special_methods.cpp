@@ -137,7 +137,7 @@ std::optional<Value> Evaluator::ask_both(const std::string& ast, const Value& a,
 namespace {
 
 /// What may define operators for anything beside it.
-bool is_numpys(const Value& value, const std::optional<Kind>& kind) {
+bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
   return value.is<Array>() || (kind && !kind->is_python());
 }
 
@@ -155,9 +155,9 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
   if (const Record* r = Records::open(b))
     return Records(*this).on_each(*r, [&](const Value& one) { return binary(ast, a, one, node); });
   const Special& special = special_of(ast);
-  if (!class_of_value(a).is_valid() && is_numpys(a, kind_of(a)) && !class_of_value(b).is_valid())
+  if (!class_of_value(a).is_valid() && is_kind_of_numpy(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
-  if (is_numpys(a, kind_of(a)) && is_instance(b)) {
+  if (is_kind_of_numpy(a, kind_of(a)) && is_instance(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "put the instance first, or use its parts");
   }
@@ -201,7 +201,8 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
   if (const Record* r = Records::open(b))
     return Records(*this).on_each(*r, [&](const Value& one) { return compare(ast, a, one, node); });
   const Special& special = special_of(ast);
-  if (is_instance(a) != is_instance(b) && (is_numpys(a, kind_of(a)) || is_numpys(b, kind_of(b))))
+  if (is_instance(a) != is_instance(b) &&
+      (is_kind_of_numpy(a, kind_of(a)) || is_kind_of_numpy(b, kind_of(b))))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   if (a.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;

@@ -31,6 +31,8 @@ void Evaluator::run(nb::handle s) {
       {"Try", &Evaluator::run_try},
       {"With", &Evaluator::run_with},
       {"FunctionDef", &Evaluator::run_function_def},
+      {"Import", &Evaluator::run_import},
+      {"ImportFrom", &Evaluator::run_import_from},
       {"Nonlocal", &Evaluator::run_pass},
       {"Global", &Evaluator::run_pass},
   };
@@ -48,13 +50,6 @@ void Evaluator::run(nb::handle s) {
 
 void Evaluator::refuse_statement(nb::handle s) {
   const std::string name = class_of(s);
-  if (name == "Import" || name == "ImportFrom") {
-    nb::list modules;
-    for (const nb::handle each : s.attr("names")) modules.append(each.attr("name"));
-    if (name == "ImportFrom" && !attribute(s, "module").is_none()) modules.append(attribute(s, "module"));
-    unsupported(s, "an `import` inside a function",
-                text_of(imported("ingot._advice").attr("of_import")(modules)));
-  }
   if (name == "ClassDef")
     unsupported(s, "a class that is defined inside a function", "define it at the top of the file");
   if (name == "TryStar") unsupported(s, "`except*`", "use `except`");
@@ -153,23 +148,35 @@ void Evaluator::assign(nb::handle target, Value value) {
   }
   if (kind == "Subscript") {
     const Value container = eval(target.attr("value"));
-    const Value index = eval_index(target.attr("slice"));
-    if (container.is<Array>() && (is_instance(index) || is_instance(value)))
-      unsupported(target, "an instance as an index or an element of an array", "use its parts");
-    if (const Array* a = container.as<Array>()) return assign_index(*a, plain_number(index), value, target);
-    if (const Structured* s = container.as<Structured>(); s != nullptr && !is_instance(index))
-      return Fields(*this).set_item(*s, plain_number(index), value, target);
-    if (container.is<Foreign>() || is_foreign(index))
-      use_foreign("store", "", {container, index, value}, target);
-    if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
-    if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
-    if (call_special(container, "__setitem__", {index, value}, target)) return;
-    raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
+    return assign_item(container, eval_index(target.attr("slice")), std::move(value), target);
   }
   if (kind == "Attribute") {
     return set_attribute(eval(target.attr("value")), text_of(target.attr("attr")), std::move(value), target);
   }
   unsupported(target, "an assignment to a `" + kind + "`", "assign to a name or an element");
+}
+
+void Evaluator::assign_item(const Value& container, const Value& index, Value value, nb::handle target) {
+  if (const Maybe* bound = open_bound(index);
+      bound != nullptr && !container.is<Array>() && !is_instance(container)) {
+    by_bound(*bound, index, [&](const Value& known) {
+      assign_item(container, known, value, target);
+      return Value(Static{nb::none()});
+    });
+    return;
+  }
+  if (container.is<Array>() && (is_instance(index) || is_instance(value)))
+    unsupported(target, "an instance as an index or an element of an array", "use its parts");
+  if (const Array* a = container.as<Array>())
+    return assign_index(*a, plain_number(index), plain_number(value), target);
+  if (const Structured* s = container.as<Structured>(); s != nullptr && !is_instance(index))
+    return Fields(*this).set_item(*s, plain_number(index), value, target);
+  if (container.is<Foreign>() || is_foreign(index))
+    use_foreign("store", "", {container, index, value}, target);
+  if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
+  if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
+  if (call_special(container, "__setitem__", {index, value}, target)) return;
+  raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
 }
 
 void Evaluator::run_assign(nb::handle s) {
@@ -193,11 +200,8 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
   }
   if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
     const bool is_list = this->is_list(before);
+    if (is_list && is_numpys(right)) return binary(op, before, right, s);  // an array
     if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
-    if (right.is<Array>()) {
-      unsupported(s, "'+=' of a list and an array, which makes an array",
-                  "make an array of the list, or use extend");
-    }
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
     if (is_list) list_method(*r, "extend", call);
     else dict_method(*r, "update", call);
@@ -305,7 +309,17 @@ void Evaluator::run_pass(nb::handle) {}
 
 void Evaluator::delete_item(nb::handle target) {
   const Value container = eval(target.attr("value"));
-  const Value index = eval_index(target.attr("slice"));
+  delete_item_of(container, eval_index(target.attr("slice")), target);
+}
+
+void Evaluator::delete_item_of(const Value& container, const Value& index, nb::handle target) {
+  if (const Maybe* bound = open_bound(index); bound != nullptr && !is_instance(container)) {
+    by_bound(*bound, index, [&](const Value& known) {
+      delete_item_of(container, known, target);
+      return Value(Static{nb::none()});
+    });
+    return;
+  }
   const Reference* r = container.as<Reference>();
   if (const Record* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
   if (r == nullptr) {

@@ -1,6 +1,7 @@
 """An example of each refusal: a function and arguments. `tools/errors_docs.py` makes docs/errors.md of them."""
 
 import math
+import random
 
 import ingot
 import numpy as np
@@ -40,7 +41,6 @@ from refused import (
     Setting,
     Shown,
     Walked,
-    adds_array,
     adds_in_place,
     adds_to_attribute,
     assigned_attribute,
@@ -67,6 +67,7 @@ from refused import (
     host_function,
     holds_much,
     imports,
+    imports_relatively,
     in_dict,
     in_parts,
     in_step,
@@ -108,6 +109,7 @@ from refused import (
     races,
     read_only_on_one_path,
     reads_what_is_changed,
+    replaces_lists,
     result_of_kinds,
     row_method,
     row_order,
@@ -290,7 +292,7 @@ EXAMPLES = [
     (lambda x: ord(f"{x}"), 5),
     (lambda x: f"{x}" in chr(x), 50),
     (lambda x: x if x > 0 else 10 ** (10**10), 1),
-    (lambda x: x @ [1.0] * 4, X),
+    (lambda x: f"{x}" * 2, 1.5),
     (lambda x: [x] == [x], X),
     (lambda x: (1, x) is (1, x), 1.0),  # noqa: F632
     (lambda x, p: x in p, 1, P),
@@ -333,16 +335,20 @@ EXAMPLES = [
     (lambda p: str(p), P),
     (holds_much, 1),
     (imports, 1),
+    (imports_relatively, 1),
+    (replaces_lists, 3),
     (walks_flat_twice, X),
+    (lambda x: "%*d" % (5, x), 1),
+    (lambda p: "%x" % p, P),
     (lambda x: ingot.jit("float64(float64)")(abs)(x), 1.0),
     (lambda x: ingot.jit(abs, fastmath=True)(x), 1.0),
     (lambda x: ingot.jit(abs)(x), 1.0),
+    (lambda x: random.seed(x, version=1), 1),
     (defines, 1),
     (groups, 1),
     (assigns_global, 1),
     (starred, X),
     (lambda p, x: x.__setitem__(0, p), P, X),
-    (adds_array, X),
     (augmented_star, X),
     (adds_to_attribute, X),
     (lambda x: np.histogram(x, "auto"), X),

@@ -231,15 +231,29 @@ def holds_much(x):
     return x + len(WIDE)
 
 
+def imports(x):
+    import antigravity  # noqa: F401
+
+    return x
+
+
+def imports_relatively(x):
+    from . import sibling  # noqa: F401
+
+    return x
+
+
+def replaces_lists(n):
+    c = [0.0, [0]]
+    for _ in range(n):
+        d = c
+        c = [d[0] + 1, [d[1][0] + 1]]
+    return c
+
+
 def walks_flat_twice(x):
     flat = x.flat
     return [v for v in flat], [v for v in flat]
-
-
-def imports(x):
-    import sys  # noqa: F401
-
-    return x
 
 
 def defines(x):
@@ -263,12 +277,6 @@ def adds_to_attribute(x):
 def starred(items):
     first, *rest = [i for i in range(int(items[0]))]
     return first
-
-
-def adds_array(x):
-    items = [1.0]
-    items += x
-    return items
 
 
 def races(x):

@@ -104,11 +104,11 @@ def test_a_refusal_has_no_line_of_ingots_in_its_traceback():
     "function, arguments, words",
     [
         (lambda items: np.float64(items), ([1.0, 2.0],), "np.float64 of a list is not supported"),
-        (lambda items, x: x @ items, ([1.0] * 4, X), "'@' of numpy.ndarray and list"),
+        (lambda x: f"{x}" * 2, (1.5,), "'*' of str and int"),
         (lambda x: x * 2 if x[0] > 0 else None, (X,), "an array on one path and None on another"),
         (lambda x: (x if x[0] > 0 else x[0]) + 1, (X,), "which is an array float64[:] on one path and"),
         (lambda x: open(x), ("file",), "a call of `open`"),
-        (lambda x: random.random(), (X,), "use np.random"),
+        (lambda x: random.getstate(), (X,), "use np.random"),
         (lambda n: {k for k in range(n)}, (3,), "an element of a set that is not known when compiling"),
     ],
 )
@@ -117,9 +117,9 @@ def test_common_mistakes_are_named(function, arguments, words):
 
 
 def imports(x):
-    import math
+    import antigravity
 
-    return math.sin(x)
+    return antigravity.geohash(x, x, x)
 
 
 def defines(x):
@@ -163,7 +163,7 @@ def changes(x):
 @pytest.mark.parametrize(
     "function, arguments, words",
     [
-        (imports, (1.0,), "an `import` inside a function"),
+        (imports, (1.0,), "an `import` of `antigravity` inside a function, which is not loaded,"),
         (defines, (1.0,), "a class that is defined inside a function"),
         (assigns, (1.0,), "an assignment to the global `total`"),
         (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
@@ -326,8 +326,8 @@ def test_what_stands_outside_and_cannot_be_used_says_what_can(value, words, advi
     [
         ("breakpoint()", "a call of `breakpoint`"),
         ("pdb.post_mortem()", "a call of `pdb.post_mortem`"),
-        ("import pdb; pdb.set_trace()", "an `import` inside a function"),
-        ("from IPython import embed; embed()", "an `import` inside a function"),
+        ("import pdb; pdb.post_mortem()", "a call of `pdb.post_mortem`"),
+        ("from IPython import embed; embed()", "an `import` of `IPython` inside a function, which is not loaded,"),
         ("sys.breakpointhook()", "a call of `sys.breakpointhook`"),
         ("traceback.print_stack()", "a call of `traceback.print_stack`"),
     ],

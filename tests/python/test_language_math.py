@@ -1,8 +1,9 @@
-"""Rows of docs/language.md about `math` and `cmath`, against CPython."""
+"""Rows of docs/language.md about `math`, `cmath`, `round` and `random`, against CPython."""
 
 import cmath
 import itertools
 import math
+import random
 
 import numpy as np
 import pytest
@@ -67,3 +68,106 @@ def test_norms_of_math():
     for row in np.random.default_rng(2).standard_normal((200, 6)) * 1e3:
         a, b, c, x, y, z = row.tolist()
         assert dist(a, b, c, x, y, z) == math.dist((a, b, c), (x, y, z))
+
+
+def test_hypot_of_any_number_of_coordinates():
+    check(lambda x, y: (math.hypot(x, y, 12.0), math.hypot(x), math.hypot(-x), math.hypot(), math.hypot(x, 1, True, y)), 3.0, 4.0)
+    check(lambda x: (math.hypot(x, math.inf, math.nan), math.hypot(x, 1.0, math.nan), math.hypot(0.0, x * 0, 0.0)), 3.0)
+    hypot = jitted(lambda a, b, c, d: math.hypot(a, b, c, d))
+    for scale in (1.0, 1e-200, 1e200, 1e-315):
+        for row in np.random.default_rng(3).standard_normal((100, 4)) * scale:
+            assert hypot(*row.tolist()) == math.hypot(*row.tolist())
+
+
+def test_logarithms_to_a_base():
+    check(lambda x, b: (math.log(x, b), math.log(x, 2), math.log(8, b), math.log(x, 10.0)), 8.5, 3.0, bound=1e-15)
+    check(lambda x: math.log(x, 1), 8.5)
+    check(lambda x: math.log(x, 0), 8.5)
+    check(lambda x: math.log(-x, 2), 8.5)
+
+
+ROUNDED = (0.5, 1.5, 2.5, 2.675, 0.125, 1e22, 123456.789, 5e-324, 1e-7, -0.05, 0.0, -0.0, 1.7e308, math.inf, math.nan, 2.0**53 + 2, 4503599627370497.5)
+
+
+def test_round_to_digits():
+    calls = [jitted(lambda x, n: round(x, n), mode) for mode in ("compiled", "interpreted")]
+    numbers = [*ROUNDED, *(np.random.default_rng(4).standard_normal(60) * 10.0 ** np.arange(-20, 40)[:60]).tolist()]
+    for call in calls:
+        for number, n in itertools.product(numbers[:: 1 if call is calls[0] else 7], (-330, -309, -5, -1, 0, 1, 2, 5, 16, 22, 324)):
+            expected, error, _ = outcome(round, (number, n))
+            got, raised, _ = outcome(call, (number, n))
+            if isinstance(raised, OverflowError) and "rounded" in str(raised):
+                assert n < 0
+                continue
+            assert type(raised) is type(error) and str(raised) == str(error), (number, n, raised, error)
+            assert error is not None or agrees(got, expected, 0.0), (number, n, got, expected)
+        for i, n in itertools.product((0, 5, 15, 25, -15, 149, 10**18, 4, -(10**18)), (-19, -18, -2, -1, 0, 3)):
+            assert call(i, n) == round(i, n)
+    check(lambda x, n: (round(x, 1), round(2.675, n), round(x > 1, n), round(5, n)), 2.25, -1)
+    check(lambda x, n: (round(x, n), round(x, -n), round(x, 1)), np.float64(2.567), 2)
+    check(lambda x, n: (round(x, n), round(x, 1)), np.float32(2.567), 2)
+    check(lambda x, n: round(x, -n), np.int64(12567), 2)
+    check(lambda x: round(x, 1.0), 2.5)
+    with pytest.raises(OverflowError, match="more than 22 digits"):
+        calls[0](0.5, 23)
+
+
+def streams_of(program):
+    """What a program draws and what comes next, in Python and compiled, after the same seed."""
+    found = []
+    for call in (program, jitted(program), jitted(program, "interpreted")):
+        random.seed(12345)
+        found.append((outcome(call, (7,))[:2], random.random(), random.gauss(0.0, 1.0), random.getrandbits(40)))
+    (expected, error), *rest = found[0]
+    for (got, raised), *others in found[1:]:
+        assert (type(raised), str(raised)) == (type(error), str(error))
+        assert others == rest and repr(got) == repr(expected), (got, expected)
+    return expected
+
+
+def test_streams_of_random():
+    streams_of(lambda n: [random.random() for _ in range(700)])
+    streams_of(lambda n: [random.getrandbits(k) for k in (1, 5, 31, 32, 33, 50, 63)])
+    streams_of(lambda n: (random.uniform(1.0, 2.5), random.uniform(n, 2), random.triangular(), random.triangular(1.0, 4.0, 2.0)))
+    streams_of(lambda n: [random.randint(1, 6) for _ in range(40)])
+    streams_of(lambda n: [random.randrange(n), random.randrange(3, 50), random.randrange(3, 50, n), random.randrange(50, 3, -4)])
+    streams_of(lambda n: random.randrange(n, 3))
+    streams_of(lambda n: random.randrange(0))
+    streams_of(lambda n: [random.choice([1.5, 2.5, 3.5]) for _ in range(n)])
+    streams_of(lambda n: random.choice(np.arange(10.0)))
+    streams_of(lambda n: random.choice([]))
+    streams_of(lambda n: [random.normalvariate(0.0, 2.0) for _ in range(30)])
+    streams_of(lambda n: (random.gauss(1.0, 2.0), random.gauss(), random.gauss(0, 3)))
+    streams_of(lambda n: (random.expovariate(1.5), random.lognormvariate(0.0, 0.25), random.paretovariate(3.0), random.weibullvariate(1.0, 1.5)))
+    streams_of(lambda n: [(random.gammavariate(a, 2.0), random.betavariate(a, 1.5)) for a in (0.5, 1.0, 3.5)])
+    streams_of(lambda n: random.vonmisesvariate(0.5, 2.0))
+
+    def shuffles(n):
+        places = list(range(20))
+        random.shuffle(places)
+        numbers = np.arange(9.0)
+        random.shuffle(numbers)
+        grown = [i for i in range(n)]
+        random.shuffle(grown)
+        return places, numbers.tolist(), grown
+
+    streams_of(shuffles)
+
+    def seeds(n):
+        random.seed(n)
+        first = random.random()
+        random.seed(n)
+        return first, random.random(), random.gauss()
+
+    streams_of(seeds)
+
+    def walks(n):
+        x = y = 0
+        for _ in range(1000):
+            if random.random() < 0.5:
+                x += random.choice((-1, 1))
+            else:
+                y += random.randint(-1, 1)
+        return x, y
+
+    streams_of(walks)

@@ -1,5 +1,7 @@
 """Texts whose letters are known only when the call runs, against CPython: rows of docs/language.md."""
 
+import math
+
 import ingot
 import numpy as np
 import pytest
@@ -252,3 +254,26 @@ def test_keywords_of_str_and_int():
     for s in ("11", "12", 3, 2.5):
         check(base, s)
     check(lambda: int(base=10))
+
+
+def test_formats_with_percent():
+    check(lambda x, i: ("%5.2f|%-8.3f|%+.1e|%08.3f|% g|%G|%#.3g" % (x, x, x, x, x, x, x)), 2.5, 3)
+    check(lambda x, i: "%d|%5d|%-5d|%05d|%+d|% d|%i|%u" % (i, i, i, i, i, i, x, x), 2.5, 3)
+    check(lambda i: "%x|%X|%#x|%o|%#o|%06x" % (i, i, i, i, i, i), 255)
+    check(lambda x, i: "%s|%r|%10s|%-10s|%.2s|%a" % (x, i, x, i, x, i), 2.5, 3)
+    check(lambda x: "%s %% of %s%%" % (x, "all"), 2.5)
+    check(lambda x: ("%s" % x, "%r" % [x, 1], "%s" % ((x, 2),), "100%%" % ()), 2.5)
+    check(lambda x: "%(a)5.1f and %(b)s" % {"a": x, "b": 2}, 2.5)
+    check(lambda x: ("%d" % x, "%f" % x, "%s" % x, "%.2f" % x), np.float32(2.75))
+    check(lambda x: ("%d" % x, "%5.1f" % x, "%x" % x), np.int8(7))
+    check(lambda x: "%d %f %s" % (x > 1, x > 1, x > 1), 2.5)
+    check(lambda x: "%f %e %08.2f" % (x, -x, x), math.inf)
+    for wrong in (lambda x: "%d" % (x / 0.0), lambda x: "%d %d" % x, lambda x: "%d" % (x, x), lambda x: "%x" % x):  # noqa: F507
+        check(wrong, 2.5)
+
+    def prints(x):
+        for i in range(3):
+            print("%2d: %6.3f" % (i, x * i))
+        raise ValueError("bad value %g at %s" % (x, "here"))
+
+    check(prints, 2.5)

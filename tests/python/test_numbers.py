@@ -2,6 +2,7 @@
 
 import math
 
+import ingot
 import numpy as np
 import pytest
 from support import ARRAYS, MODES, check, jitted, raises, refused
@@ -464,3 +465,33 @@ def test_type_errors_of_numbers_of_one_kind_are_raised():
 
     check(plain, 3)
     check(beside_minus_one, np.zeros(1, np.uint32))
+
+
+def test_numbers_of_numpy_become_floats():
+    def total(x, start):
+        for v in x:
+            start += v
+        return start
+
+    for start in (np.int64(0), np.int64(3), np.float32(0.1), np.int32(7), np.uint8(250), np.uint64(5)):
+        for dtype in ("float32", "float64"):
+            check(total, np.arange(1, 5).astype(dtype) / 3, start)
+
+    def made_inside(x):
+        s, t, u = np.int64(0), np.float32(0.1), np.uint64(1)
+        for i in range(len(x)):
+            t = t * t + x[i]  # float32 in the first iteration
+            s += x[i]
+            u = u * x[i]
+        return s, t, u
+
+    check(made_inside, np.arange(1.0, 5.0) / 3)
+
+    def large(c, x):
+        s = np.int64(2**53 + 1)
+        if c:
+            s = x
+        return s
+
+    check(large, True, np.float64(2.5))
+    assert raises(large, False, np.float64(2.5))[0] is ingot.TypeChangeError

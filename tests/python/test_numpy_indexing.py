@@ -599,3 +599,35 @@ def test_putting_nothing_or_into_a_number():
     check(lambda x: (np.put(x, 5, []), np.put(x, 0, 7), x.put([-1], [8, 9])), np.array(1.5))
     check(lambda x: (np.put(x, [5], []), np.put(x, [0, 1], [3])), np.zeros(2))
     check(lambda x: np.put(x, 1, 7), np.array(1.5))
+
+
+def test_bounds_that_may_be_none():
+    def parts(x, n):
+        k = None if n > 2 else n
+        return x[:k], x[k:], x[k:5:k], x[::k], x[-1:k:-1], x[..., :k]
+
+    for n in (3, 2, 1, -2):
+        check(parts, np.arange(6.0), n)
+        check(parts, np.arange(16.0).reshape(4, 4).T, n)
+    check(parts, np.arange(3.0), 0)
+
+    def walks(x, n):
+        k, total = None, 0.0
+        for i in range(n):
+            total += x[:k].sum()
+            k = i if i != 2 else None
+            x[k:] += 1
+            x[i : None if i % 2 else i * 2 : -1] = total
+        return total
+
+    check(walks, np.arange(6.0), 5)
+
+    def grown(n):
+        k = None if n > 2 else n
+        values = [i * i for i in range(n)]
+        kept = values[:k]
+        del values[k:]
+        return kept, values
+
+    for n in (3, 2, 1):
+        check(grown, n)

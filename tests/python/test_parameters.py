@@ -417,6 +417,8 @@ def test_what_is_no_function(door):
         (Pair, "not type: write a function that makes an instance"),
         (abs, "not builtin_function_or_method: write a function that calls it"),
     ):
+        if door is ingot.jit and isinstance(given, (functools.partial, types.MethodType)):
+            continue  # which it takes
         with pytest.raises(TypeError, match=f"takes a Python function, {advice}"):
             door(given)
 

@@ -322,7 +322,7 @@ def test_branches_join_kinds():
             x = b
         return x
 
-    refused(incompatible, np.array([True]), np.int64(1), np.float32(2), words="int64")
+    refused(incompatible, np.array([True]), np.int64(1), np.uint64(2), words="int64")
 
     def masks(x):
         v = 0

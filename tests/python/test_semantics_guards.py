@@ -379,7 +379,7 @@ def test_refusals_show_the_place():
         "with open(x) as f:\n  return f",
         "yield x",
         "return {v for v in (x, x + 1)}",
-        "import os",
+        "import antigravity",
         "global x_\n x_ = x",
         "class A: pass",
     ],

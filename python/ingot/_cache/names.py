@@ -28,7 +28,7 @@ from .._host import HostFunction
 
 VERSIONED = frozenset({"numpy", "ingot"})
 """The packages whose versions are part of every key, so that a path says what an object is; Python's own too."""
-_PYTHONS = os.path.dirname(os.__file__) + os.sep
+PYTHONS = os.path.dirname(os.__file__) + os.sep
 
 
 class Unnamed(Exception):
@@ -89,7 +89,7 @@ def path_of(value: Any) -> tuple[str, str] | None:
         module, name = type(value).__module__, f"{type(value).__qualname__}.{value._name_}"
     else:
         module, name = _own_path(value)
-    if not isinstance(module, str) or not isinstance(name, str) or not _is_versioned(module):
+    if not isinstance(module, str) or not isinstance(name, str) or not is_versioned(module):
         return None
     return (module, name) if at_path(module, name) is value else None
 
@@ -108,14 +108,14 @@ def _own_path(value: Any) -> tuple[Any, Any]:
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None) or name
 
 
-def _is_versioned(module: str) -> bool:
+def is_versioned(module: str) -> bool:
     package = module.partition(".")[0]
     if package in VERSIONED:
         return True
     if package not in sys.stdlib_module_names:
         return False
     file = getattr(sys.modules.get(package), "__file__", None)  # a user's module may have the name of one of Python's
-    return package in sys.builtin_module_names if file is None else file.startswith(_PYTHONS) and "-packages" not in file
+    return package in sys.builtin_module_names if file is None else file.startswith(PYTHONS) and "-packages" not in file
 
 
 def at_path(module: str, name: str) -> Any:
@@ -131,7 +131,7 @@ def at_path(module: str, name: str) -> Any:
 
 def define(owner: Any, name: str) -> None:
     """Has a module of NumPy's or Ingot's define a name that it defines when it is first asked for, if `owner` is its dict."""
-    if type(owner) is dict and "__getattr__" in owner and name not in owner and _is_versioned(module := owner.get("__name__", "")):
+    if type(owner) is dict and "__getattr__" in owner and name not in owner and is_versioned(module := owner.get("__name__", "")):
         getattr(sys.modules.get(module), name, None)
 
 
@@ -366,6 +366,8 @@ class Namer:
             return self.add(value, (kind, self.number(owner), where))
         if isinstance(value, types.ModuleType) and sys.modules.get(value.__name__) is value:
             return self.add(value, ("module", value.__name__))
+        if value is sys.modules:
+            return self.add(value, ("path", "sys", "modules"))
         if type(value) is dict and (module := sys.modules.get(value.get("__name__", ""))) is not None and module.__dict__ is value:
             self.number(module)
             return self.number(value)

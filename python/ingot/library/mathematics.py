@@ -201,6 +201,17 @@ def fsum(seq: Any, /) -> float:
     return high
 
 
+def log_to_base(x: Any, base: Any) -> float:
+    """`math.log(x, base)`."""
+    return math.log(x) / math.log(base)
+
+
+def hypot_of(*coordinates: Any) -> float:
+    """`math.hypot` of any number of coordinates."""
+    sizes = [abs(_real(x)) for x in coordinates]
+    return norm_of(sizes)
+
+
 @implements(math.dist)
 def dist(p: Any, q: Any, /) -> float:
     if len(p) != len(q):
@@ -263,3 +274,82 @@ def norm_of(sizes: Any) -> float:
     third += (before - total) + x
     rest = total - 1.0 + (first + second + third)
     return (root + rest / (2.0 * root)) / scale
+
+
+_TENS = tuple([float(10**n) for n in range(23)])
+"""Those that are floats as they are."""
+
+
+def product_of(a: float, b: float) -> tuple:
+    """A product of two floats, none of them very large or small, and what its rounding has lost."""
+    product = a * b
+    high = a * 134217729.0 - (a * 134217729.0 - a)
+    low = a - high
+    other_high = b * 134217729.0 - (b * 134217729.0 - b)
+    other_low = b - other_high
+    return product, ((high * other_high - product) + high * other_low + low * other_high) + low * other_low
+
+
+def round_float(x: Any, n: Any) -> float:
+    """`round(x, n)` of a float, as exact as Python's: by the decimal digits of x, halves to even."""
+    x = _real(x)
+    if n > 323 or not math.isfinite(x) or x == 0.0:
+        return x
+    if n < -308:
+        return 0.0 * x
+    size = abs(x)
+    if n >= 0:
+        if n > 15 and size * 10.0 ** min(n, 300) >= 1e300:
+            return x
+        if n > 22:
+            if size >= 1.0:
+                return x
+            raise OverflowError("float to be rounded to more than 22 digits")
+        if size >= 9007199254740992.0 / _TENS[n]:
+            return x
+        if size < 1e-200:
+            return math.copysign(0.0, x)
+        product, lost = product_of(size, _TENS[n])
+        whole = math.floor(product)
+        rest = product - whole - 0.5
+        # The sign of `rest + lost`, of which the first is exact.
+        if rest + lost > 0.0 or (rest + lost == 0.0 and whole % 2 == 1):
+            whole += 1
+        return math.copysign(whole / _TENS[n], x)
+    if -n > 22:
+        if size < 1e22:
+            return 0.0 * x
+        raise OverflowError("float to be rounded to more than 22 digits before the point")
+    unit = _TENS[-n]
+    if size < unit / 2.0:
+        return 0.0 * x
+    if size / unit >= 4503599627370496.0 or size > 1e290:
+        raise OverflowError("float of more than 15 digits to be rounded before the point")
+    whole = math.floor(size / unit)
+    product, lost = product_of(float(whole), unit)
+    rest = (size - product) - lost
+    if rest < 0.0:
+        whole -= 1
+        rest += unit
+    if rest > unit / 2.0 or (rest == unit / 2.0 and whole % 2 == 1):
+        whole += 1
+    return math.copysign(whole * unit, x)
+
+
+def round_int(i: Any, n: Any) -> int:
+    """`round(i, n)` of an int, halves to even."""
+    i = operator.index(i)
+    if n >= 0:
+        return int(i)
+    if n < -19:
+        return 0
+    if n == -19:
+        if i > 5000000000000000000 or i < -5000000000000000000:
+            raise OverflowError("int that is rounded leaves 64 bits")
+        return 0
+    unit = 10 ** -n
+    quotient = i // unit
+    rest = i - quotient * unit
+    if rest > unit - rest or (rest == unit - rest and quotient % 2 == 1):
+        quotient += 1
+    return quotient * unit

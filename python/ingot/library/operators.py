@@ -42,6 +42,12 @@ def partial(function: Any, /, *arguments: Any, **keywords: Any) -> Any:
     return call
 
 
+def call_partial(bound: Any, /, *more: Any, **others: Any) -> Any:
+    """A call of a partial that the caller has made."""
+    function, arguments, keywords = bound
+    return function(*arguments, *more, **{**keywords, **others})
+
+
 @implements(operator.itemgetter)
 def itemgetter(item: Any, /, *items: Any) -> Any:
     def get(value: Any) -> Any:

@@ -767,6 +767,11 @@ def flat(a: Any) -> Flat:
     return Flat(a)
 
 
+def set_flat(a: Any, value: Any) -> None:
+    """`a.flat = value`: as many of its elements as there is room for, again and again."""
+    Flat(a)[:] = value
+
+
 @implements(np.lib.stride_tricks.as_strided)
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: Any = False, *, writeable: Any = True) -> Any:
     x = np.asarray(x)

@@ -1,0 +1,97 @@
+#include "frontend/evaluator_parts.h"
+
+// Imports inside functions. A module that is loaded is what Python's `import` gives, and guarded where it
+// finds it, in `sys.modules`. Loading one runs its code, which may do anything, so that is done here for
+// modules of Python's and NumPy's own alone; others are refused until the program has loaded them.
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+
+namespace {
+
+nb::object modules_of_python() { return imported("sys").attr("modules"); }
+
+}  // namespace
+
+Value Evaluator::imported_module(const std::string& name, nb::handle s) {
+  const nb::object helper = imported("ingot._importing").attr("loaded");
+  const nb::object modules = modules_of_python();
+  const nb::object module = helper(name);
+  if (PyModule_Check(module.ptr()) == 0) {
+    nb::list names;
+    names.append(name);
+    unsupported(s, "an `import` of `" + name + "` inside a function, which is not loaded,",
+                text_of(imported("ingot._advice").attr("of_import")(names)));
+  }
+  guards_.push_back({modules, name, module});
+  return Static{module};
+}
+
+void Evaluator::run_import(nb::handle s) {
+  for (const nb::handle alias : s.attr("names")) {
+    const std::string name = text_of(alias.attr("name"));
+    // Python loads each package on the way, the outermost one first.
+    Value first;
+    Value module;
+    for (size_t dot = name.find('.');; dot = name.find('.', dot + 1)) {
+      module = imported_module(name.substr(0, dot), s);
+      if (first.is<Unbound>()) first = module;
+      if (dot == std::string::npos) break;
+    }
+    const bool is_renamed = !alias.attr("asname").is_none();
+    if (!is_renamed) {
+      bind(name.substr(0, name.find('.')), first);
+      continue;
+    }
+    Value found = first;
+    for (size_t dot = name.find('.'); dot != std::string::npos;) {
+      const size_t next = name.find('.', dot + 1);
+      found = attribute_of(found, name.substr(dot + 1, next - dot - 1), s);
+      dot = next;
+    }
+    bind(text_of(alias.attr("asname")), found);
+  }
+}
+
+void Evaluator::run_import_from(nb::handle s) {
+  const nb::module_ importing = imported("ingot._importing");
+  const nb::object name =
+      importing.attr("absolute")(frame_->globals, attribute(s, "module"), s.attr("level"));
+  if (name.is_none()) unsupported(s, "a relative `import` of what is in no package", "name the whole module");
+  const std::string whole = text_of(name);
+  for (const char* key : {"__package__", "__spec__", "__name__"}) {
+    if (nb::cast<int>(s.attr("level")) == 0) break;
+    const nb::object held = nb::borrow(PyDict_GetItemString(frame_->globals.ptr(), key));
+    guards_.push_back({frame_->globals, key, held});
+  }
+  Value module;
+  for (size_t dot = whole.find('.');; dot = whole.find('.', dot + 1)) {
+    module = imported_module(whole.substr(0, dot), s);
+    if (dot == std::string::npos) break;
+  }
+  const nb::object& object = module.as<Static>()->object;
+  for (const nb::handle alias : s.attr("names")) {
+    const std::string wanted = text_of(alias.attr("name"));
+    const std::string own = alias.attr("asname").is_none() ? wanted : text_of(alias.attr("asname"));
+    const nb::object dict = attribute(object, "__dict__");
+    const bool is_there = nb::cast<bool>(importing.attr("has")(object, wanted));
+    if (is_there) {
+      bind(own, attribute_of(module, wanted, s));
+      continue;
+    }
+    const std::string inner = whole + "." + wanted;
+    if (!importing.attr("loaded")(inner).is_none()) {
+      bind(own, imported_module(inner, s));
+      continue;
+    }
+    if (nb::cast<bool>(importing.attr("may_be_found")(inner)))
+      unsupported(s, "an `import` of `" + inner + "` inside a function, which is not loaded,",
+                  "import it at the top of the file");
+    guards_.push_back({dict, wanted, {}});
+    guards_.push_back({modules_of_python(), inner, {}});
+    raise_object(importing.attr("missing")(object, wanted));
+  }
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,49 @@
+#include "frontend/evaluator_parts.h"
+
+// `format % values`, where the format is known and some of the values are not.
+
+namespace ingot::frontend {
+
+std::optional<Value> Evaluator::formatted(const Value& format, const Value& given, nb::handle node) {
+  const Static* known = format.as<Static>();
+  if (known == nullptr || !PyUnicode_CheckExact(known->object.ptr())) return std::nullopt;
+  const nb::object pieces = imported("ingot._percent").attr("pieces")(known->object);
+  if (pieces.is_none())
+    unsupported(node, "'%' of a format with `*`, `%c` or digits of ints", "use an f-string");
+  const Tuple* tuple = given.as<Tuple>();
+  size_t next = 0;
+  std::vector<Value> parts;
+  for (const nb::handle piece : pieces) {
+    if (PyUnicode_Check(piece.ptr())) {
+      parts.emplace_back(Static{nb::borrow(piece)});
+      continue;
+    }
+    const nb::object key = piece[0];
+    const std::string kind = text_of(piece[3]);
+    Value value = given;
+    if (!key.is_none()) value = eval_item(given, Static{key}, node);
+    else if (tuple != nullptr) value = tuple->members.at(next++);
+    value = plain_number(present(value, "the value", node));
+    if (value.is<Static>()) {
+      try {
+        const nb::object made =
+            imported("operator").attr("mod")(piece[1], nb::make_tuple(value.as<Static>()->object));
+        parts.emplace_back(Static{made});
+        continue;
+      } catch (nb::python_error& error) {
+        raise_host_error(error);
+      }
+    }
+    if (kind == "float") value = Scalar{Kind::py_float(), real_number(value)};
+    if (kind == "int" && !value.is<Array>()) {
+      Call conversion{.positional = {value}, .keywords = {}, .name = "int", .node = node};
+      value = builtin_int(conversion);
+    }
+    if (kind != "text" && (!kind_of(value) || value.is<Array>()))
+      unsupported(node, "'%' of a " + type_name(value) + " as a number", "use its elements");
+    parts.push_back(text_of_value(value, text_of(piece[2]), node));
+  }
+  return joined_text(parts);
+}
+
+}  // namespace ingot::frontend
