@@ -9,7 +9,7 @@ from typing import Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from ._environment import is_disabled
 from ._devices import Device, checked
-from ._function import Function, jitted_again, updated_by_autoreload
+from ._function import Function, jitted_again, transformed, updated_by_autoreload
 from ._parameters import checked_keywords, not_a_function
 from ._profile import label_of, uncounted
 from ._signature import Signature, Type, is_no_signature, parse_signatures

@@ -11,6 +11,9 @@ inline constexpr std::array<std::string_view, 16> kClosedPackages = {
     "awkward", "cudf",   "cupy",    "cupyx", "dask",  "h5py",       "jax",    "jaxlib",
     "pandas",  "polars", "pyarrow", "scipy", "torch", "tensorflow", "xarray", "zarr"};
 
+/// The modules of SciPy's matrices, which the library takes apart.
+inline constexpr std::string_view kOpenModules = "scipy.sparse._";
+
 /// Whether what a module of this name makes is of such a package: its functions are not inlined, its objects
 /// have no parts.
 constexpr bool is_closed_package(std::string_view module) {

@@ -104,6 +104,7 @@ bool is_of_closed_package(const PyTypeObject* type) {
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(module, &size);
     if (text == nullptr) PyErr_Clear();
+    else if (i == 0 && std::string_view(text).starts_with(base::kOpenModules)) return false;
     else if (base::is_closed_package({text, static_cast<size_t>(size)})) return true;
   }
   return false;

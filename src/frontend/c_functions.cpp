@@ -16,7 +16,7 @@ nb::object c_functions() { return imported("ingot._c_functions"); }
 
 }  // namespace
 
-nb::object Evaluator::c_function(const nb::object& function) {
+nb::object c_function(const nb::object& function) {
   PyObject* const f = function.ptr();
   const auto name_of_type = [](const auto* object) { return std::string_view(Py_TYPE(object)->tp_name); };
   const PyObject* const owner = PyCFunction_Check(f) ? PyCFunction_GET_SELF(f) : nullptr;
@@ -28,13 +28,13 @@ nb::object Evaluator::c_function(const nb::object& function) {
   return found.is_none() ? nb::object() : found;
 }
 
-bool Evaluator::is_ufunc_of_scipy(const nb::object& function) {
+bool is_ufunc_of_scipy(const nb::object& function) {
   if (std::string_view(Py_TYPE(function.ptr())->tp_name) != "numpy.ufunc") return false;
   return nb::cast<bool>(c_functions().attr("is_of_scipy")(function));
 }
 
 /// One that is written in Python, or one of `scipy.fft`, which are dispatched.
-bool Evaluator::is_function_of_scipy(const nb::object& function) {
+bool is_function_of_scipy(const nb::object& function) {
   const bool is_function = PyFunction_Check(function.ptr()) != 0;
   if (!is_function && std::string_view(Py_TYPE(function.ptr())->tp_name) != "uarray._Function") return false;
   const nb::object module = attribute_or(function, "__module__", nb::object());

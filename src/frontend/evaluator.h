@@ -737,13 +737,6 @@ class Evaluator {
   Value call_host_function(const nb::object& function, const Call& call);
 
   // c_functions.cpp
-  /// What `ingot._c_functions` says of a function of C's; invalid: it is none that is called by its address.
-  static nb::object c_function(const nb::object& function);
-  static bool is_ufunc_of_scipy(const nb::object& function);
-  static bool is_function_of_scipy(const nb::object& function);
-  static bool is_of_scipy(const nb::object& function) {
-    return is_ufunc_of_scipy(function) || is_function_of_scipy(function);
-  }
   /// A call of a function of C's or of SciPy's; none: it is another one.
   std::optional<Value> call_of_c(const nb::object& function, Call& call);
   Value call_c_function(const nb::object& declared, const Call& call);

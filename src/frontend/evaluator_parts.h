@@ -281,6 +281,14 @@ bool is_type(nb::handle object);
 /// the object.
 nb::object meant_by(const nb::object& object);
 
+/// What `ingot._c_functions` says of a function of C's; invalid: it is none that is called by its address.
+nb::object c_function(const nb::object& function);
+bool is_ufunc_of_scipy(const nb::object& function);
+bool is_function_of_scipy(const nb::object& function);
+inline bool is_of_scipy(const nb::object& function) {
+  return is_ufunc_of_scipy(function) || is_function_of_scipy(function);
+}
+
 /// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
 /// `__ingot_function__` is what is compiled. (What wraps one has its attributes, too.)
 bool is_jitted(nb::handle object);

@@ -185,10 +185,17 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   }
   if (ast == "MatMult") return matmul(a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
-  // NumPy squares arrays, which gives int8 of bools; their other powers by ints have 64 bits.
+  // NumPy squares arrays, which gives int8 of bools; their other powers by ints have 64 bits. Squares of
+  // complex zeros have signs, which powers have not.
   if (ast == "Pow" && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
     const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
     if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
+  }
+  if (ast == "Pow" && a.is<Array>() && base::is_complex(j->dtype()) && b.is<Static>()) {
+    PyObject* const exponent = b.as<Static>()->object.ptr();
+    const bool is_two = PyFloat_CheckExact(exponent) ? PyFloat_AS_DOUBLE(exponent) == 2.0
+                                                     : *k == Kind::py_int() && static_int(b) == 2;
+    if (is_two) return elementwise(Op::square, {a}, "square", node);
   }
   return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
 }

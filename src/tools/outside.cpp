@@ -189,7 +189,8 @@ ir::Externals Player::externals() {
       [this](std::string_view routine, std::span<const ir::Value> operands, std::vector<ir::Value>& results,
              ir::Raised& raised) { return interpret(routine, 0, operands, results, raised); },
       [this](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>& results,
-             ir::Raised& raised) { return interpret("host", site, operands, results, raised); }};
+             ir::Raised& raised) { return interpret("host", site, operands, results, raised); },
+      {}};  // calls of functions of C's are not recorded
 }
 
 runtime::Status Player::call_outside(runtime::Context* context, const char* what, const char* layout,
