@@ -39,8 +39,7 @@ class Execution {
     if (code_.polls()) runtime::watch_length(context_);
     const runtime::Status status = call_.run(code_.function(), slots);
     gil_.restore();
-    // What SciPy's loops warn of is an exception where warnings are.
-    if (status == 0 && code_.has_functions() && is_raising()) [[unlikely]]
+    if (has_raised()) [[unlikely]]
       return keep_raised();
     return status == 0;
   }
@@ -79,6 +78,10 @@ class Execution {
   runtime::Status with_gil(Fn&& fn) {
     gil_.hold();
     pending_.reset();
+    if (has_raised()) [[unlikely]] {
+      keep_raised();
+      return context_.error.status;
+    }
     runtime::Status status = 0;
     const OuterFloatState outer(call_.outer_state());
     try {
@@ -93,6 +96,10 @@ class Execution {
   }
 
  private:
+  /// Whether one of SciPy's loops has set an exception of Python's, on this thread: by what `special.errstate`
+  /// asks for, or where warnings are exceptions. It leaves the call before Python is called.
+  bool has_raised() const { return code_.has_functions() && is_raising(); }
+
   /// The thread's floating-point state outside a call of compiled code, for the time of its life.
   class OuterFloatState {
    public:

@@ -191,12 +191,9 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
     if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
   }
-  if (ast == "Pow" && a.is<Array>() && base::is_complex(j->dtype()) && b.is<Static>()) {
-    PyObject* const exponent = b.as<Static>()->object.ptr();
-    const bool is_two = PyFloat_CheckExact(exponent) ? PyFloat_AS_DOUBLE(exponent) == 2.0
-                                                     : *k == Kind::py_int() && static_int(b) == 2;
-    if (is_two) return elementwise(Op::square, {a}, "square", node);
-  }
+  if (ast == "Pow" && a.is<Array>() && base::is_complex(j->dtype()) && *k == Kind::py_int() &&
+      b.is<Static>() && static_int(b) == 2)
+    return elementwise(Op::square, {a}, "square", node);
   return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
 }
 

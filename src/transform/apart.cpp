@@ -12,6 +12,23 @@ using ir::Function;
 using ir::NodeId;
 using ir::Op;
 
+namespace {
+
+/// Whether a number is the product of two others, as `simplify` leaves it.
+bool is_product(const Function& f, NodeId product, NodeId a, NodeId b) {
+  const auto number = [&](NodeId node) { return f.constant(node).as<int64_t>(); };
+  const auto is_one = [&](NodeId node) { return f.is_constant(node) && number(node) == 1; };
+  if (is_one(a) || is_one(b)) return product == (is_one(a) ? b : a);
+  if (f.is_constant(product) && f.is_constant(a) && f.is_constant(b)) {
+    int64_t expected = 0;
+    return !__builtin_mul_overflow(number(a), number(b), &expected) && number(product) == expected;
+  }
+  const NodeId factors[] = {a, b};
+  return f.op(product) == Op::multiply && std::ranges::is_permutation(f.operands(product), factors);
+}
+
+}  // namespace
+
 bool is_in_c_order(const Function& f, NodeId view) {
   const auto rank = static_cast<size_t>(f.type(view).rank());
   const auto lengths = f.operands(view).subspan(2, rank);
@@ -22,10 +39,7 @@ bool is_in_c_order(const Function& f, NodeId view) {
       if (!f.is_constant(strides[axis]) || f.constant(strides[axis]).as<int64_t>() != size) return false;
       continue;
     }
-    const NodeId inside[] = {strides[axis + 1], lengths[axis + 1]};
-    if (f.op(strides[axis]) != Op::multiply ||
-        !std::ranges::is_permutation(f.operands(strides[axis]), inside))
-      return false;
+    if (!is_product(f, strides[axis], strides[axis + 1], lengths[axis + 1])) return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 #include "transform/lane_judge.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/cursor.h"
 #include "ir/walk.h"
@@ -176,7 +177,17 @@ class LaneJudge {
     const auto rank = static_cast<size_t>(f_.type(view).rank());
     const auto own = f_.operands(a).subspan(1, rank);
     if (rank == 0 || !std::ranges::equal(own, f_.operands(b).subspan(1, rank))) return false;
+    if (may_repeat(view)) return false;
     return !any_varies(own.first(rank - 1)) && is_step(own.back());
+  }
+  /// Whether neighbours along the last axis of a view that is made of a buffer may share bytes.
+  bool may_repeat(NodeId view) const {
+    if (f_.op(view) != Op::view) return false;
+    const auto rank = static_cast<size_t>(f_.type(view).rank());
+    const NodeId stride = f_.operand(view, 1 + 2 * rank);
+    if (!f_.is_constant(stride)) return false;
+    const auto size = static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
+    return std::abs(f_.constant(stride).as<int64_t>()) < size;
   }
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);

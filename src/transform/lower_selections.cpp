@@ -91,7 +91,9 @@ NodeId Lowering::count_of(NodeId mask) {
     b_.set_span(place);
     return b_.end(loop)[0];
   };
-  const Nodes rows(lengths.begin(), lengths.end() - 1);
+  Nodes rows(lengths.begin(), lengths.end() - 1);
+  // Rows of nothing are not counted, however many they are.
+  if (!rows.empty()) rows[0] = loops_.select(loops_.equal(lengths.back(), zero), zero, rows[0]);
   return loops_.nest(rows, {&zero, 1}, [&](Indices row, Indices counted) {
     return Nodes{loops_.add(counted[0], of_row(row))};
   })[0];

@@ -98,9 +98,9 @@ MUTANTS = (
     Mutant("transform/lower_reductions.cpp", "if (source_.operands(r.id).size() > 1) {", "source_.operands(r.id).size() > 1", "false",
            "the mask of a reduction is dropped"),
     # Loops in lanes.
-    Mutant("transform/dependence.cpp", "if (i && k && *i == *k && std::abs(i->scale) > i->spread) return true;",
-           "*i == *k", "i->scale == k->scale", "turns that use what the one before has written run together"),
-    Mutant("transform/reductions.cpp", "return uses_of(parameter_) == ends_ ? op_ : std::nullopt;",
+    Mutant("transform/affine.cpp", "const Polynomial one(1);", "one(1)", "one(0)",
+           "iterations that use what the one before has written run together"),
+    Mutant("transform/reductions.cpp", "return leads_to(yielded) && op_ && uses_of(parameter_) == ends_ &&",
            "uses_of(parameter_) == ends_", "true", "a running sum that is used in the loop is taken for a reduction"),
     Mutant("transform/reductions.cpp", "(is_difference && !first)) return false;", "is_difference && !first", "false",
            "`s = x - s` is taken for a sum"),

@@ -112,7 +112,7 @@ FIRST = helper.__code__.co_firstlineno + 1
     [
         (fused, (X, X), [(2, f"{VECTORISED}; {SHARED}; fused with lines {FIRST} and {fused.__code__.co_firstlineno + 1}")]),
         (summed, (X,), [(2, r"not vectorised: its floats are summed in the written order \(fastmath=\"reassoc\" allows any\); not shared: .*")]),
-        (recurrence, (X,), [(1, r"not vectorised: iterations may touch the same element \(line {2}\).*")]),
+        (recurrence, (X,), [(1, r"neither vectorised nor shared: iterations may touch the same element \(line {2}\).*")]),
         (raising, (X,), [(1, VECTORISED + r"; not shared: an iteration may raise \(line {3}\)")]),
         (counting, (9,), [(2, "neither vectorised nor shared: how many iterations it has is not known before")]),
         (printing, (9,), [(1, r"not vectorised: an iteration calls Python \(line {2}\); .*")]),

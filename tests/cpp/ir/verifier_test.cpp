@@ -386,7 +386,7 @@ TEST(HostOnly, IsWhatTheHostAloneRuns) {
   std::string names;
   for (int i = 0; i < kOpCount; ++i)
     if (host_only(static_cast<Op>(i))) names += std::string(name_of(static_cast<Op>(i))) + " ";
-  EXPECT_EQ(names, "call library draw host keep sort_line argsort_line ");
+  EXPECT_EQ(names, "call library draw host c_call c_value keep sort_line argsort_line ");
 }
 
 }  // namespace
