@@ -28,6 +28,15 @@ nb::object c_function(const nb::object& function) {
   return found.is_none() ? nb::object() : found;
 }
 
+bool is_library_of_c(nb::handle object) {
+  return std::string_view(Py_TYPE(object.ptr())->tp_name) == "CDLL" &&
+         nb::isinstance(object, imported("ctypes").attr("CDLL"));
+}
+
+nb::object function_of_library(const nb::object& library, const std::string& name) {
+  return is_library_of_c(library) ? attribute_or(library, name.c_str(), nb::object()) : nb::object();
+}
+
 bool is_ufunc_of_scipy(const nb::object& function) {
   if (std::string_view(Py_TYPE(function.ptr())->tp_name) != "numpy.ufunc") return false;
   return nb::cast<bool>(c_functions().attr("is_of_scipy")(function));

@@ -283,6 +283,10 @@ nb::object meant_by(const nb::object& object);
 
 /// What `ingot._c_functions` says of a function of C's; invalid: it is none that is called by its address.
 nb::object c_function(const nb::object& function);
+/// What a library that `ctypes` has opened holds of a function; invalid: it is no such, or holds none.
+nb::object function_of_library(const nb::object& library, const std::string& name);
+/// Whether it is a library that `ctypes` has opened.
+bool is_library_of_c(nb::handle object);
 bool is_ufunc_of_scipy(const nb::object& function);
 bool is_function_of_scipy(const nb::object& function);
 inline bool is_of_scipy(const nb::object& function) {

@@ -158,7 +158,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   }
   const nb::module_ extension = imported("ingot._ingot");
   if (c_function(object).is_valid() || host_function(object).is_valid() || is_type(object) ||
-      object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
+      is_library_of_c(object) || object.is(imported("dataclasses").attr("_HAS_DEFAULT_FACTORY"))) {
     guard();
     return Static{object};
   }
@@ -452,6 +452,9 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()))
       if (std::optional<Value> made = made_by_module(s->object, name, e)) return *made;
+    // It stands among the library's attributes when it has been asked for.
+    if (const nb::object function = function_of_library(s->object, name); function.is_valid())
+      return outside(attribute(s->object, "__dict__"), name, function, name, e);
     if (tells(s->object, name)) return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {

@@ -212,6 +212,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     Rows(*this).method(*row, "extend", call);
     return std::nullopt;
   }
+  if (is_list(before) && op != "Mult" && is_numpys(right)) return binary(op, before, right, s);
   if (before.is<Reference>()) {
     if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),

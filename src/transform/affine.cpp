@@ -243,7 +243,7 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
   if (!sum.is_known()) return false;
   if (lowest(sum) >= 0) return true;
   if (sum.is_constant()) return false;
-  if (depth == 0 || left_ <= 0) {
+  if (depth == 0 || left_ <= 0 || effort_ <= 0) {
     is_cut_ = true;
     return false;
   }
@@ -282,6 +282,7 @@ void Inequalities::add_without(Atom atom, const Polynomial& factor, const Polyno
     Polynomial less = sum - factor * (Polynomial::of(atom) - end);
     if (less.is_known()) found.push_back(std::move(less));
   }
+  effort_ -= static_cast<int64_t>(held_.size()) + 1;
   for (size_t i = held_.size(); i-- > 0;) {
     const auto other = held_[i].split(atom);
     if (!other || !other->first.is_constant() || other->first.constant() == 0) continue;

@@ -65,8 +65,9 @@ class Inequalities {
     std::vector<Polynomial> natural;
   };
 
-  /// `steps`: that a search for one proof may take; all of them take some times that.
-  explicit Inequalities(int steps) : steps_(steps), all_(kSearches * steps) {}
+  /// `steps`: that a search for one proof may take; all of them take some times that. `effort`: what is left
+  /// of it for this and others, by polynomials that are looked at.
+  Inequalities(int steps, int64_t& effort) : steps_(steps), all_(kSearches * steps), effort_(effort) {}
 
   /// An atom lies between two numbers; without: those of 64 bits.
   void bound(Atom atom, Wide low, Wide high);
@@ -103,8 +104,9 @@ class Inequalities {
   std::unordered_map<Atom, std::vector<Case>> cases_;
   std::map<std::vector<std::pair<Polynomial::Monomial, Wide>>, int> seen_;  ///< in this search: how deep
   const int steps_;
-  int left_ = 0;         ///< steps of this search
-  int all_;              ///< ... of all
+  int left_ = 0;  ///< steps of this search
+  int all_;       ///< ... of all
+  int64_t& effort_;
   bool is_cut_ = false;  ///< the search has been ended somewhere by its depth
 };
 

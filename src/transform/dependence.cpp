@@ -25,6 +25,8 @@ constexpr int kFewPairs = 60;
 /// ... and so many steps of a proof.
 constexpr int kMostSteps = 300;
 constexpr int kFewSteps = 40;
+/// Of all proofs about one loop, in polynomials looked at: some tenths of a second.
+constexpr int64_t kMostEffort = 300'000;
 
 /// Without view: of memory that is not a view's.
 struct Access : Touched {
@@ -240,7 +242,7 @@ class RaceFinder {
     using enum TwoTurns::Order;
     const auto in = [&](TwoTurns::Order order) {
       const auto hold = [&](std::set<NodeId>* assumed) {
-        TwoTurns both(f_, turns_, order, TwoTurns::Facts::All, steps_);
+        TwoTurns both(f_, turns_, order, TwoTurns::Facts::All, steps_, effort_);
         if (assumed != nullptr) both.assume(*assumed);
         both.stand_at(a, b);
         return holds(both);
@@ -345,8 +347,9 @@ class RaceFinder {
   NodeId loop_;
   Turns turns_;
   /// What is quickly seen.
-  TwoTurns rising_{f_, turns_, TwoTurns::Order::Rising, TwoTurns::Facts::None, kFewSteps};
-  TwoTurns falling_{f_, turns_, TwoTurns::Order::Falling, TwoTurns::Facts::None, kFewSteps};
+  int64_t effort_ = kMostEffort;
+  TwoTurns rising_{f_, turns_, TwoTurns::Order::Rising, TwoTurns::Facts::None, kFewSteps, effort_};
+  TwoTurns falling_{f_, turns_, TwoTurns::Order::Falling, TwoTurns::Facts::None, kFewSteps, effort_};
   int pairs_ = kFewPairs;
   int steps_ = kFewSteps;
   std::span<const ir::Cursor> cursors_;

@@ -54,8 +54,9 @@ bool Turns::is_index(const Function& f, NodeId node) const {
                              [&](NodeId loop) { return f.region_parameters(f.region(loop))[0] == node; });
 }
 
-TwoTurns::TwoTurns(const Function& function, const Turns& turns, Order order, Facts facts, int steps)
-    : f_(function), turns_(turns), order_(order), facts_(facts), inequalities_(steps) {}
+TwoTurns::TwoTurns(const Function& function, const Turns& turns, Order order, Facts facts, int steps,
+                   int64_t& effort)
+    : f_(function), turns_(turns), order_(order), facts_(facts), inequalities_(steps, effort) {}
 
 /// Whether a value comes from outside, or is made by pure ops of such.
 bool TwoTurns::is_same_in_both(NodeId node) const {

@@ -46,8 +46,9 @@ class TwoTurns {
   /// `Facts::None`: nothing is known but what numbers of turns are; what has been found holds wherever
   /// accesses stand.
   enum class Facts : uint8_t { All, None };
-  /// `steps`: that a proof may take.
-  TwoTurns(const ir::Function& function, const Turns& turns, Order order, Facts facts, int steps);
+  /// `steps`: that a proof may take. `effort`: see `Inequalities`.
+  TwoTurns(const ir::Function& function, const Turns& turns, Order order, Facts facts, int steps,
+           int64_t& effort);
 
   /// Values from outside of which nothing is known are taken to be at least 0, and put there.
   void assume(std::set<ir::NodeId>& assumed) { assumed_ = &assumed; }

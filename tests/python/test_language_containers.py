@@ -723,3 +723,17 @@ def test_setdefault_gives_what_it_puts():
 
     for key in (1.0, 2.0, float("nan"), np.float16("nan")):
         check(f, key)
+
+
+@pytest.mark.parametrize("value", [np.float64(1), np.int16(2), np.array([1.0, 2.0])], ids=repr)
+def test_lists_become_arrays_where_operators_of_numpy_change_them(value):
+    def changed(v):
+        a = [3, 5]
+        a -= v
+        b = [3, 5]
+        b /= v
+        c = [3, 5]
+        c **= v
+        return a, b, c
+
+    check(changed, value)

@@ -1,5 +1,6 @@
 """Views of arrays and their shapes, as `ingot.library.shapes` has them."""
 
+import ingot
 import numpy as np
 import pytest
 from support import ARRAYS, check, check_layouts, jitted, layouts, outcome, refused, with_each
@@ -450,3 +451,46 @@ def test_results_lie_as_numpys(shape):
             ],
             given,
         )
+
+
+def test_elements_that_a_view_repeats_are_changed_in_order():
+    as_strided = np.lib.stride_tricks.as_strided
+
+    def one(x):
+        s = as_strided(x, (64,), (0,))
+        for i in range(64):
+            s[i] += 1.0
+        return x
+
+    def two(x):
+        s = as_strided(x, (16, 16), (0, 0))
+        for i in range(16):
+            for j in range(16):
+                s[i, j] += 1.0
+        return x
+
+    def half(x):
+        s = as_strided(x, (60,), (4,))
+        for i in range(60):
+            s[i] = 0.5 * i
+        return x
+
+    for each in (one, two, half):
+        check(each, np.zeros(40))
+
+
+def test_rows_that_repeat_elements_are_not_shared():
+    def windows(x):
+        v = np.lib.stride_tricks.sliding_window_view(x, 5, writeable=True)
+        for i in ingot.prange(len(v)):
+            v[i] = i
+        return x
+
+    def new_rows(n):
+        y = np.empty((n, 10))
+        for i in ingot.prange(n):
+            y[i] = i
+        return y
+
+    refused(windows, np.zeros(40), words="may depend on each other")
+    check(new_rows, 7)

@@ -312,3 +312,32 @@ def test_what_sparse_matrices_do_not_take():
     words = "a product of sparse matrices other than of a CSR matrix"
     refused(lambda a, x: a @ x, scipy.sparse.csc_array(np.eye(3)), np.ones(3), words=words)
     refused(lambda a, x: a @ x, matrix, matrix, words=words)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_exceptions_of_loops_leave_the_call_before_python_is_called():
+    seen = []
+    noted = ingot.host(lambda x: seen.append(x) or x, result=float)
+
+    def f(x, y):
+        a = special.gammaln(x)
+        b = noted(x)
+        y[0] = 5.0
+        return a + b
+
+    compiled = ingot.jit(f)
+    assert compiled(2.0, np.zeros(1)) == 2.0
+    seen.clear()
+    with special.errstate(all="raise"), pytest.raises(special.SpecialFunctionError):
+        compiled(-1.0, np.zeros(1))
+    assert seen == [] and compiled(2.0, np.zeros(1)) == 2.0
+
+    @ingot.jit
+    def raises(x):
+        if special.gammaln(x) > 0:
+            raise ValueError(x)
+
+    with special.errstate(all="raise"), pytest.raises(special.SpecialFunctionError):
+        raises(-1.0)
+    with pytest.raises(ValueError):
+        raises(-1.0)
