@@ -96,8 +96,9 @@ class Execution {
   }
 
  private:
-  /// Whether one of SciPy's loops has set an exception of Python's, on this thread: by what `special.errstate`
-  /// asks for, or where warnings are exceptions. It leaves the call before Python is called.
+  /// Whether one of SciPy's loops has set an exception of Python's, on this thread: by what
+  /// `special.errstate` asks for, or where warnings are exceptions. It leaves the call before Python is
+  /// called.
   bool has_raised() const { return code_.has_functions() && is_raising(); }
 
   /// The thread's floating-point state outside a call of compiled code, for the time of its life.

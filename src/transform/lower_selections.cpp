@@ -93,7 +93,7 @@ NodeId Lowering::count_of(NodeId mask) {
   };
   Nodes rows(lengths.begin(), lengths.end() - 1);
   // Rows of nothing are not counted, however many they are.
-  if (!rows.empty()) rows[0] = loops_.select(loops_.equal(lengths.back(), zero), zero, rows[0]);
+  if (!rows.empty()) rows[0] = loops_.select(loops_.equal(loops_.product(lengths), zero), zero, rows[0]);
   return loops_.nest(rows, {&zero, 1}, [&](Indices row, Indices counted) {
     return Nodes{loops_.add(counted[0], of_row(row))};
   })[0];
