@@ -307,7 +307,7 @@ class Comparison {
     ++uses_[current.index];  // by the comparison
     return leads;
   }
-  /// The result of a branch does nothing else: what hangs on the comparison is seen nowhere.
+  /// The result of a branch does nothing else: what depends on the comparison is seen nowhere.
   bool is_silent(NodeId value) const {
     const NodeId branch = f_.op(value) == Op::result ? f_.operand(value, 0) : value;
     return f_.result_count(branch) == 1 && f_.region_body(f_.region(branch, 0)).size() == 1 &&

@@ -162,7 +162,7 @@ def run(seed, modes):
                 return False
             accepted = True
             assert difference(given, expected.x) is None, (seed, n, m, mode, program.text)
-            # What hangs on negative numbers may run in order.
+            # What depends on negative numbers may run in order.
             assert m < 0 or not expected.meets(), (seed, n, m, program.text)
     return accepted
 

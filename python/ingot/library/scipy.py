@@ -91,7 +91,7 @@ def linalg_norm(a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False
     if axis is not None or keepdims or a.ndim > 2 or a.dtype.kind not in "fc":
         return np.linalg.norm(a, ord, axis, keepdims)
     if a.ndim == 2 and (ord == 1 or ord == np.inf):
-        primitives.refuse("`scipy.linalg.norm` of a matrix by its columns or rows, whose type hangs on how it lies,", "use np.linalg.norm")
+        primitives.refuse("`scipy.linalg.norm` of a matrix by its columns or rows, whose type depends on its layout,", "use np.linalg.norm")
     if a.ndim == 1 and (ord is None or ord == 2):
         return float(np.linalg.norm(a))
     return np.linalg.norm(a, ord)
