@@ -177,8 +177,10 @@ class Outliner : public Rewriter {
     NodeId first = b_.index(table.constant);
     for (const NodeId base : table.bases) first = loops_.add(first, use(base));
     const NodeId view = use(table.view);
-    const NodeId is_inside = loops_.both(loops_.less_equal(zero, first),
-                                         loops_.less_equal(loops_.add(first, turns), b_.length(view, 0)));
+    const NodeId natural = b_.make(Op::maximum, {turns, zero});
+    const NodeId is_inside =
+        loops_.both(loops_.less_equal(zero, first),
+                    loops_.less_equal(first, loops_.subtract(b_.length(view, 0), natural)));
     const auto number = [&](NodeId turn) {
       const NodeId at = loops_.add(first, turn);
       return b_.cast(loops_.load(view, {&at, 1}), DType::Int64);

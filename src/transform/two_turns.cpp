@@ -225,8 +225,11 @@ TwoTurns::Form TwoTurns::of_select(NodeId node, Turn turn) {
   if (const auto holds = known(condition, turn)) return form(f_.operand(node, *holds ? 1 : 2), turn);
   const Atom own = atom(node, turn);
   std::vector<Inequalities::Case> cases;
-  for (const size_t arm : {1, 2})
+  for (const size_t arm : {1, 2}) {
+    const auto checked = checked_;  // what the condition says holds in the arm alone
     cases.push_back({exact(f_.operand(node, arm), turn), naturals_of(condition, arm == 1, turn)});
+    checked_ = checked;
+  }
   inequalities_.choose(own, std::move(cases));
   return {Polynomial::of(own)};
 }
