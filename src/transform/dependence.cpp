@@ -9,7 +9,7 @@
 #include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/reductions.h"
-#include "transform/two_turns.h"
+#include "transform/two_iterations.h"
 
 namespace ingot::transform {
 
@@ -38,11 +38,11 @@ class RaceFinder {
   RaceFinder(const ir::Function& function, NodeId loop, std::span<const ir::Cursor> cursors, Carries carries)
       : f_(function),
         loop_(loop),
-        turns_{{function.region(loop)}, {loop}},
+        iterations_{{function.region(loop)}, {loop}},
         cursors_(cursors),
         carries_(carries) {}
   RaceFinder(const ir::Function& function, std::span<const RegionId> around, std::span<const NodeId> loops)
-      : f_(function), turns_{{around.begin(), around.end()}, {loops.begin(), loops.end()}} {}
+      : f_(function), iterations_{{around.begin(), around.end()}, {loops.begin(), loops.end()}} {}
 
   /// Accumulations may meet; those that may are put there.
   void allow(std::vector<Accumulation>& meeting, Stores stores) {
@@ -83,7 +83,7 @@ class RaceFinder {
     return any;
   }
   std::optional<Conflict> find_meeting() {
-    for (const RegionId region : turns_.around)
+    for (const RegionId region : iterations_.around)
       if (auto conflict = collect(region)) return conflict;
     return find_in_memory();
   }
@@ -110,7 +110,7 @@ class RaceFinder {
     return (are_rows && are_named(a, b)) || accumulate(a.node, b.node) || (!are_rows && are_named(a, b));
   }
 
-  bool is_inside(NodeId node) const { return turns_.encloses(f_, node); }
+  bool is_inside(NodeId node) const { return iterations_.encloses(f_, node); }
 
   std::optional<Conflict> carried_values() const {
     const auto parameters = f_.region_parameters(f_.region(loop_));
@@ -152,7 +152,7 @@ class RaceFinder {
     return std::nullopt;
   }
   bool leaves(NodeId node) const {
-    if (f_.op(node) == Op::raise) return false;  // ends the turn with its exception
+    if (f_.op(node) == Op::raise) return false;  // ends the iteration with its exception
     if (f_.op(node) != Op::exit_) return true;
     return !is_inside(f_.operand(node, 0));
   }
@@ -194,7 +194,7 @@ class RaceFinder {
       if (f_.type(other).is_view()) accesses_.push_back({{node, other, {}, true}, false});
   }
 
-  /// Whether two accesses put what is the same in all turns into one view: whichever comes last.
+  /// Whether two accesses put what is the same in all iterations into one view: whichever comes last.
   bool store_alike(const Access& a, const Access& b) const {
     if (f_.op(a.node) != Op::store || f_.op(b.node) != Op::store || a.view != b.view) return false;
     const NodeId first = f_.operands(a.node).back();
@@ -225,7 +225,7 @@ class RaceFinder {
     return true;
   }
 
-  /// Whether the accesses of two different turns may be to one element.
+  /// Whether the accesses of two different iterations may be to one element.
   bool may_meet(const Access& a, const Access& b) {
     if (!a.view || !b.view) return a.view == b.view;
     if (is_own(a.view) && is_own(b.view)) return false;
@@ -235,14 +235,14 @@ class RaceFinder {
       if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
     return !differ(a, b);
   }
-  /// Whether something holds of two accesses in each two turns.
+  /// Whether something holds of two accesses in each two iterations.
   template <class Holds>
-  bool in_all_turns(const Access& a, const Access& b, Holds&& holds) {
+  bool in_all_iterations(const Access& a, const Access& b, Holds&& holds) {
     if (--pairs_ < 0) return false;
-    using enum TwoTurns::Order;
-    const auto in = [&](TwoTurns::Order order) {
+    using enum TwoIterations::Order;
+    const auto in = [&](TwoIterations::Order order) {
       const auto hold = [&](std::set<NodeId>* assumed) {
-        TwoTurns both(f_, turns_, order, TwoTurns::Facts::All, steps_, effort_);
+        TwoIterations both(f_, iterations_, order, TwoIterations::Facts::All, steps_, effort_);
         if (assumed != nullptr) both.assume(*assumed);
         both.stand_at(a, b);
         return holds(both);
@@ -253,19 +253,21 @@ class RaceFinder {
       assumed_->merge(assumed);
       return true;
     };
-    if (!turns_.encloses_in_turn(f_, a.node) || !turns_.encloses_in_turn(f_, b.node)) return in(Free);
+    if (!iterations_.encloses_in_iteration(f_, a.node) || !iterations_.encloses_in_iteration(f_, b.node))
+      return in(Free);
     return in(Rising) && (a.node == b.node || in(Falling));
   }
   bool differ(const Access& a, const Access& b) {
     const bool are_elements = a.view == b.view && !a.whole && !b.whole && !is_inside(a.view);
-    if (are_elements && turns_.encloses_in_turn(f_, a.node) && turns_.encloses_in_turn(f_, b.node) &&
-        rising_.differ_along_any(a.indices, b.indices) && falling_.differ_along_any(a.indices, b.indices))
+    if (are_elements && iterations_.encloses_in_iteration(f_, a.node) &&
+        iterations_.encloses_in_iteration(f_, b.node) && rising_.differ_along_any(a.indices, b.indices) &&
+        falling_.differ_along_any(a.indices, b.indices))
       return true;
-    return in_all_turns(a, b, [&](TwoTurns& both) { return both.differ(a, b); });
+    return in_all_iterations(a, b, [&](TwoIterations& both) { return both.differ(a, b); });
   }
   bool differ_along_any(const Access& a, const Access& b, std::span<const NodeId> first,
                         std::span<const NodeId> second) {
-    return in_all_turns(a, b, [&](TwoTurns& both) { return both.differ_along_any(first, second); });
+    return in_all_iterations(a, b, [&](TwoIterations& both) { return both.differ_along_any(first, second); });
   }
   /// Whether a table names the places of two accesses along an axis.
   bool are_named(const Access& a, const Access& b) {
@@ -303,9 +305,9 @@ class RaceFinder {
     });
     return is_written ? std::nullopt : std::optional(std::move(found));
   }
-  /// The turn's number, once, values from outside and constants.
+  /// The iteration's number, once, values from outside and constants.
   bool add_place(NodeId index, Table& place, bool& counts) const {
-    if (turns_.is_index(f_, index)) return !std::exchange(counts, true);
+    if (iterations_.is_index(f_, index)) return !std::exchange(counts, true);
     if (f_.is_constant(index))
       return !__builtin_add_overflow(place.constant, f_.constant(index).as<int64_t>(), &place.constant);
     if (!is_inside(index)) {
@@ -335,21 +337,24 @@ class RaceFinder {
     return axes > 0 && differ_along_any(a, b, a.indices.first(axes), b.indices.first(axes));
   }
   Root ir_root(NodeId view) const { return root_of(f_, view); }
-  /// Memory that the turn has made.
+  /// Memory that the iteration has made.
   bool is_own(NodeId view) const {
     const auto origins = origins_of(f_, view);
     return origins && std::ranges::all_of(*origins, [&](const Root& root) {
-             return root.kind == Root::Kind::Fresh && turns_.encloses_in_turn(f_, NodeId(root.number));
+             return root.kind == Root::Kind::Fresh &&
+                    iterations_.encloses_in_iteration(f_, NodeId(root.number));
            });
   }
 
   const ir::Function& f_;
   NodeId loop_;
-  Turns turns_;
+  Iterations iterations_;
   /// What is quickly seen.
   int64_t effort_ = kMostEffort;
-  TwoTurns rising_{f_, turns_, TwoTurns::Order::Rising, TwoTurns::Facts::None, kFewSteps, effort_};
-  TwoTurns falling_{f_, turns_, TwoTurns::Order::Falling, TwoTurns::Facts::None, kFewSteps, effort_};
+  TwoIterations rising_{f_,        iterations_, TwoIterations::Order::Rising, TwoIterations::Facts::None,
+                        kFewSteps, effort_};
+  TwoIterations falling_{f_,        iterations_, TwoIterations::Order::Falling, TwoIterations::Facts::None,
+                         kFewSteps, effort_};
   int pairs_ = kFewPairs;
   int steps_ = kFewSteps;
   std::span<const ir::Cursor> cursors_;

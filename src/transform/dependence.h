@@ -9,48 +9,51 @@
 
 namespace ingot::transform {
 
-/// Two places for which nobody has shown that turns of a loop do not depend on each other.
+/// Two places for which nobody has shown that iterations of a loop do not depend on each other.
 struct Conflict {
   ir::NodeId first;
-  ir::NodeId second;  ///< may be `first`: with itself in another turn
+  ir::NodeId second;  ///< may be `first`: with itself in another iteration
   std::string reason;
   bool is_of_elements = false;  ///< both touch memory
 };
 
-/// Whether the turns of a `for` may run in any order, at the same time: none when that is proved, else the
-/// first conflict found. At either stage, after `simplify`, which drops what is carried for nobody. What is
-/// proved, of each two accesses to memory in two turns, one of which writes:
+/// Whether the iterations of a `for` may run in any order, at the same time: none when that is proved, else
+/// the first conflict found. At either stage, after `simplify`, which drops what is carried for nobody. What
+/// is proved, of each two accesses to memory in two iterations, one of which writes:
 ///
-///  - They touch different roots (alias sets, buffers made here), or memory made in the turn itself, also
+///  - They touch different roots (alias sets, buffers made here), or memory made in the iteration itself,
+///  also
 ///    where a loop inside has given it one name after another.
 ///  - They are of parts of one view (slices of slices, axes in another order, an element or all of them), or
 ///    of fields of the same records (`axes_of_records`), and along an axis their indices differ, or they
-///    could not be equal along all axes at once. Indices are polynomials (`TwoTurns`) of the turn's number,
-///    of those of loops inside, and of values from outside; that of the other turn is another one by at
-///    least 1. They differ where their difference has a sign, by the counts of loops, conditions, checks and
-///    lengths that hold where the accesses stand; or where it is a multiple of a number and a rest.
+///    could not be equal along all axes at once. Indices are polynomials (`TwoIterations`) of the iteration's
+///    number, of those of loops inside, and of values from outside; that of the other iteration is another
+///    one by at least 1. They differ where their difference has a sign, by the counts of loops, conditions,
+///    checks and lengths that hold where the accesses stand; or where it is a multiple of a number and a
+///    rest.
 ///  - Both are stores into one view of one value, a constant or one from outside the loop.
 ///
 /// And of what is not memory:
 ///
-///  - A carried value is one of which `carried_of` knows how turns deal with it.
-///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A turn may
+///  - A carried value is one of which `carried_of` knows how iterations deal with it.
+///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A
+///  iteration may
 ///    raise, and call routines (`library`), which one thread runs after the other: such loops are not shared
-///    (`can_share`), but their turns are in no order.
+///    (`can_share`), but their iterations are in no order.
 ///
 /// What a loop that is shown to be independent by its schedule does with memory is taken as shown.
 ///
 /// Different indices of a view are taken for different places: see `written_layouts`.
 ///
-/// `cursors`: carried values of the loop that are followed in the order of its turns; what is stored at their
-/// places does not meet. `carries`: nothing is said of any carried value.
+/// `cursors`: carried values of the loop that are followed in the order of its iterations; what is stored at
+/// their places does not meet. `carries`: nothing is said of any carried value.
 enum class Carries : uint8_t { Checked, Ignored };
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {},
                                   Carries carries = Carries::Checked);
 
-/// A table that names the place along an axis where a turn of a loop writes: turns meet where two of its
-/// numbers are one. Turn k finds the number at index k + bases + constant.
+/// A table that names the place along an axis where a iteration of a loop writes: iterations meet where two
+/// of its numbers are one. Iteration k finds the number at index k + bases + constant.
 struct Table {
   ir::NodeId view;                ///< from outside the loop, which does not write into it
   std::vector<ir::NodeId> bases;  ///< from outside the loop
@@ -67,10 +70,10 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
 /// Whether a loop may store where a table names the place, whatever else it does.
 bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 
-/// Whether turns of different numbers of `loops`, of one count, touch different memory, be they turns of one
-/// of them or of two: none when that is proved. What stands in `around`, and the loops there, is taken into
-/// account - in other turns of loops around them, too. Nothing is said of what the loops carry. Of two
-/// loops that stand after each other alone, `around` is the regions of the two.
+/// Whether iterations of different numbers of `loops`, of one count, touch different memory, be they
+/// iterations of one of them or of two: none when that is proved. What stands in `around`, and the loops
+/// there, is taken into account - in other iterations of loops around them, too. Nothing is said of what the
+/// loops carry. Of two loops that stand after each other alone, `around` is the regions of the two.
 std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
                                      std::span<const ir::NodeId> loops);
 

@@ -1,4 +1,4 @@
-#include "transform/two_turns.h"
+#include "transform/two_iterations.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,9 +18,9 @@ using Wide = Polynomial::Wide;
 
 /// Atoms of a view: any index along an axis, and, from this on, lengths.
 constexpr size_t kLengths = 1024;
-/// Numbers of turns are below this.
-constexpr Wide kMostTurns = Wide{1} << 47;
-/// Sums of numbers of turns times these stay in 64 bits.
+/// Numbers of iterations are below this.
+constexpr Wide kMostIterations = Wide{1} << 47;
+/// Sums of numbers of iterations times these stay in 64 bits.
 constexpr Wide kSmallFactor = 1 << 12;
 constexpr Wide kSmallConstant = Wide{1} << 61;
 /// What is made by more steps than this is looked at no further.
@@ -41,26 +41,26 @@ bool is_integer(const Function& f, NodeId node) { return f.type(node) == ir::kIn
 
 }  // namespace
 
-bool Turns::encloses(const Function& f, NodeId node) const {
+bool Iterations::encloses(const Function& f, NodeId node) const {
   return std::ranges::any_of(around, [&](RegionId region) { return f.encloses(region, f[node].parent); });
 }
 
-bool Turns::encloses_in_turn(const Function& f, NodeId node) const {
+bool Iterations::encloses_in_iteration(const Function& f, NodeId node) const {
   return std::ranges::any_of(loops, [&](NodeId loop) { return f.encloses(f.region(loop), f[node].parent); });
 }
 
-bool Turns::is_index(const Function& f, NodeId node) const {
+bool Iterations::is_index(const Function& f, NodeId node) const {
   return std::ranges::any_of(loops,
                              [&](NodeId loop) { return f.region_parameters(f.region(loop))[0] == node; });
 }
 
-TwoTurns::TwoTurns(const Function& function, const Turns& turns, Order order, Facts facts, int steps,
-                   int64_t& effort)
-    : f_(function), turns_(turns), order_(order), facts_(facts), inequalities_(steps, effort) {}
+TwoIterations::TwoIterations(const Function& function, const Iterations& iterations, Order order, Facts facts,
+                             int steps, int64_t& effort)
+    : f_(function), iterations_(iterations), order_(order), facts_(facts), inequalities_(steps, effort) {}
 
 /// Whether a value comes from outside, or is made by pure ops of such.
-bool TwoTurns::is_same_in_both(NodeId node) const {
-  if (!turns_.encloses(f_, node)) return true;
+bool TwoIterations::is_same_in_both(NodeId node) const {
+  if (!iterations_.encloses(f_, node)) return true;
   if (const auto known = same_.find(node); known != same_.end()) return known->second;
   const ir::OpInfo& card = ir::info(f_.op(node));
   const Op op = f_.op(node);
@@ -70,31 +70,31 @@ bool TwoTurns::is_same_in_both(NodeId node) const {
   return same_[node] = is_same;
 }
 
-Atom TwoTurns::atom(NodeId node, Turn turn, size_t axis) const {
-  return (Atom{node.index} << 16) | (Atom{axis} << 4) | turn;
+Atom TwoIterations::atom(NodeId node, Iteration iteration, size_t axis) const {
+  return (Atom{node.index} << 16) | (Atom{axis} << 4) | iteration;
 }
 
-/// The number of a turn: of the earlier one, or that and how much later the other one is.
-Polynomial TwoTurns::number_of(Turn turn) {
-  const NodeId index = f_.region_parameters(f_.region(turns_.loops[0]))[0];
+/// The number of a iteration: of the earlier one, or that and how much later the other one is.
+Polynomial TwoIterations::number_of(Iteration iteration) {
+  const NodeId index = f_.region_parameters(f_.region(iterations_.loops[0]))[0];
   if (order_ == Order::Free) {
-    const Atom own = atom(index, turn);
-    inequalities_.bound(own, 0, kMostTurns);
+    const Atom own = atom(index, iteration);
+    inequalities_.bound(own, 0, kMostIterations);
     counted_.insert(own);
     return Polynomial::of(own);
   }
   const Atom earlier = atom(index, 0);
   const Atom later = atom(index, 3);
-  inequalities_.bound(earlier, 0, kMostTurns);
-  inequalities_.bound(later, 1, kMostTurns);
+  inequalities_.bound(earlier, 0, kMostIterations);
+  inequalities_.bound(later, 1, kMostIterations);
   counted_.insert({earlier, later});
-  const bool is_earlier = (order_ == Order::Rising) == (turn == 1);
+  const bool is_earlier = (order_ == Order::Rising) == (iteration == 1);
   return is_earlier ? Polynomial::of(earlier) : Polynomial::of(earlier) + Polynomial::of(later);
 }
 
-TwoTurns::Form TwoTurns::form(NodeId node, Turn turn) {
-  const Turn own = turn_of(node, turn);
-  const std::pair<uint32_t, Turn> key{node.index, own};
+TwoIterations::Form TwoIterations::form(NodeId node, Iteration iteration) {
+  const Iteration own = iteration_of(node, iteration);
+  const std::pair<uint32_t, Iteration> key{node.index, own};
   if (const auto known = forms_.find(key); known != forms_.end()) return known->second;
   ++nesting_;
   Form found = nesting_ > kMostNesting ? Form{Polynomial::of(atom(node, own))} : find_form(node, own);
@@ -105,13 +105,13 @@ TwoTurns::Form TwoTurns::form(NodeId node, Turn turn) {
 }
 
 /// A polynomial that a value is, not modulo 2**64.
-Polynomial TwoTurns::exact(NodeId node, Turn turn) {
-  const Form found = form(node, turn);
-  return found.exact ? found.sum : Polynomial::of(atom(node, turn_of(node, turn)));
+Polynomial TwoIterations::exact(NodeId node, Iteration iteration) {
+  const Form found = form(node, iteration);
+  return found.exact ? found.sum : Polynomial::of(atom(node, iteration_of(node, iteration)));
 }
 
-TwoTurns::Form TwoTurns::find_form(NodeId node, Turn turn) {
-  const Form itself{Polynomial::of(atom(node, turn))};
+TwoIterations::Form TwoIterations::find_form(NodeId node, Iteration iteration) {
+  const Form itself{Polynomial::of(atom(node, iteration))};
   const bool is_opaque =
       facts_ == Facts::None && (f_.op(node) == Op::select || f_.op(node) == Op::floor_divide);
   if (!is_integer(f_, node) || is_opaque) return itself;
@@ -121,55 +121,57 @@ TwoTurns::Form TwoTurns::find_form(NodeId node, Turn turn) {
       const NodeId loop = f_[f_[node].parent].owner;
       const bool counts =
           loop && (f_.op(loop) == Op::for_ || f_.op(loop) == Op::parallel_for) && f_.attribute(node, 0) == 0;
-      return counts ? index_of_loop(node, loop, turn) : of_opaque(node, turn);
+      return counts ? index_of_loop(node, loop, iteration) : of_opaque(node, iteration);
     }
     case Op::length: {
       // Lengths of one view are one.
       const NodeId of = f_.operand(node, 0);
-      const Atom own = atom(of, turn_of(of, turn), kLengths + static_cast<size_t>(f_.attribute(node, 0)));
+      const Atom own =
+          atom(of, iteration_of(of, iteration), kLengths + static_cast<size_t>(f_.attribute(node, 0)));
       inequalities_.bound(own, 0, INT64_MAX);
       return {Polynomial::of(own)};
     }
     case Op::add:
     case Op::subtract:
     case Op::multiply:
-    case Op::negative: return of_arithmetic(node, turn);
-    case Op::select: return of_select(node, turn);
+    case Op::negative: return of_arithmetic(node, iteration);
+    case Op::select: return of_select(node, iteration);
     case Op::minimum:
-    case Op::maximum: return of_extreme(node, turn);
+    case Op::maximum: return of_extreme(node, iteration);
     case Op::remainder:
-    case Op::floor_divide: return of_division(node, turn);
-    case Op::cast: return of_cast(node, turn);
-    default: return of_opaque(node, turn);
+    case Op::floor_divide: return of_division(node, iteration);
+    case Op::cast: return of_cast(node, iteration);
+    default: return of_opaque(node, iteration);
   }
 }
 
-TwoTurns::Form TwoTurns::of_opaque(NodeId node, Turn turn) {
-  const Atom own = atom(node, turn);
-  if (assumed_ != nullptr && !turns_.encloses(f_, node)) {
+TwoIterations::Form TwoIterations::of_opaque(NodeId node, Iteration iteration) {
+  const Atom own = atom(node, iteration);
+  if (assumed_ != nullptr && !iterations_.encloses(f_, node)) {
     inequalities_.bound(own, 0, INT64_MAX);
     assumed_->insert(node);
   }
   return {Polynomial::of(own)};
 }
 
-TwoTurns::Form TwoTurns::index_of_loop(NodeId parameter, NodeId loop, Turn turn) {
-  if (turns_.is_index(f_, parameter)) {
-    const Polynomial number = number_of(turn);
-    if (bounded_.insert({parameter.index, turn}).second) keep_below(number, f_.operand(loop, 0), turn);
+TwoIterations::Form TwoIterations::index_of_loop(NodeId parameter, NodeId loop, Iteration iteration) {
+  if (iterations_.is_index(f_, parameter)) {
+    const Polynomial number = number_of(iteration);
+    if (bounded_.insert({parameter.index, iteration}).second)
+      keep_below(number, f_.operand(loop, 0), iteration);
     return {number};
   }
-  const Atom own = atom(parameter, turn);
+  const Atom own = atom(parameter, iteration);
   inequalities_.bound(own, 0, most_below(f_.operand(loop, 0)));
   counted_.insert(own);
-  if (bounded_.insert({parameter.index, turn}).second)
-    keep_below(Polynomial::of(own), f_.operand(loop, 0), turn);
+  if (bounded_.insert({parameter.index, iteration}).second)
+    keep_below(Polynomial::of(own), f_.operand(loop, 0), iteration);
   return {Polynomial::of(own)};
 }
 
 /// The largest number below a count.
-Wide TwoTurns::most_below(NodeId count) const {
-  Wide most = kMostTurns;
+Wide TwoIterations::most_below(NodeId count) const {
+  Wide most = kMostIterations;
   const auto look = [&](NodeId node) {
     if (f_.is_constant(node))
       most = std::min<Wide>(most, std::max<int64_t>(f_.constant(node).as<int64_t>(), 1) - 1);
@@ -181,68 +183,71 @@ Wide TwoTurns::most_below(NodeId count) const {
 }
 
 /// An index that is at least 0 is below a count, which therefore is at least 1.
-void TwoTurns::keep_below(const Polynomial& index, NodeId count, Turn turn) {
+void TwoIterations::keep_below(const Polynomial& index, NodeId count, Iteration iteration) {
   if (facts_ == Facts::None) return;
   const auto is_none = [&](NodeId node) {
     return f_.is_constant(node) && f_.constant(node).as<int64_t>() <= 0;
   };
   const Op op = f_.op(count);
   if (op == Op::minimum) {
-    for (const NodeId each : f_.operands(count)) keep_below(index, each, turn);
+    for (const NodeId each : f_.operands(count)) keep_below(index, each, iteration);
     return;
   }
   if (op == Op::maximum && (is_none(f_.operand(count, 0)) || is_none(f_.operand(count, 1))))
-    return keep_below(index, f_.operand(count, is_none(f_.operand(count, 0)) ? 1 : 0), turn);
+    return keep_below(index, f_.operand(count, is_none(f_.operand(count, 0)) ? 1 : 0), iteration);
   if (op == Op::select && (is_none(f_.operand(count, 1)) || is_none(f_.operand(count, 2)))) {
     const bool holds = !is_none(f_.operand(count, 1));
-    for (const Polynomial& natural : naturals_of(f_.operand(count, 0), holds, turn))
+    for (const Polynomial& natural : naturals_of(f_.operand(count, 0), holds, iteration))
       inequalities_.hold(natural);
-    return keep_below(index, f_.operand(count, holds ? 1 : 2), turn);
+    return keep_below(index, f_.operand(count, holds ? 1 : 2), iteration);
   }
-  inequalities_.hold(exact(count, turn) - index - Polynomial(1));
+  inequalities_.hold(exact(count, iteration) - index - Polynomial(1));
 }
 
-std::vector<uint32_t> TwoTurns::key_of(Op op, std::span<const NodeId> operands, Turn turn) const {
+std::vector<uint32_t> TwoIterations::key_of(Op op, std::span<const NodeId> operands,
+                                            Iteration iteration) const {
   std::vector<uint32_t> key{static_cast<uint32_t>(op)};
-  for (const NodeId operand : operands) key.insert(key.end(), {operand.index, turn_of(operand, turn)});
+  for (const NodeId operand : operands)
+    key.insert(key.end(), {operand.index, iteration_of(operand, iteration)});
   return key;
 }
-bool TwoTurns::is_checked(NodeId node, Turn turn) const {
-  return checked_.contains(key_of(f_.op(node), f_.operands(node), turn));
+bool TwoIterations::is_checked(NodeId node, Iteration iteration) const {
+  return checked_.contains(key_of(f_.op(node), f_.operands(node), iteration));
 }
 
-TwoTurns::Form TwoTurns::of_arithmetic(NodeId node, Turn turn) {
+TwoIterations::Form TwoIterations::of_arithmetic(NodeId node, Iteration iteration) {
   const Op op = f_.op(node);
-  const Form a = op == Op::negative ? Form{} : form(f_.operand(node, 0), turn);
-  const Form b = form(f_.operand(node, op == Op::negative ? 0 : 1), turn);
+  const Form a = op == Op::negative ? Form{} : form(f_.operand(node, 0), iteration);
+  const Form b = form(f_.operand(node, op == Op::negative ? 0 : 1), iteration);
   const Polynomial sum = op == Op::add ? a.sum + b.sum : op == Op::multiply ? a.sum * b.sum : a.sum - b.sum;
-  const bool is_exact = a.exact && b.exact && (is_checked(node, turn) || inequalities_.fits(sum));
+  const bool is_exact = a.exact && b.exact && (is_checked(node, iteration) || inequalities_.fits(sum));
   return {sum, is_exact};
 }
 
-TwoTurns::Form TwoTurns::of_select(NodeId node, Turn turn) {
+TwoIterations::Form TwoIterations::of_select(NodeId node, Iteration iteration) {
   const NodeId condition = f_.operand(node, 0);
-  if (const auto holds = known(condition, turn)) return form(f_.operand(node, *holds ? 1 : 2), turn);
-  const Atom own = atom(node, turn);
+  if (const auto holds = known(condition, iteration))
+    return form(f_.operand(node, *holds ? 1 : 2), iteration);
+  const Atom own = atom(node, iteration);
   std::vector<Inequalities::Case> cases;
   for (const size_t arm : {1, 2}) {
     const auto checked = checked_;  // what the condition says holds in the arm alone
-    cases.push_back({exact(f_.operand(node, arm), turn), naturals_of(condition, arm == 1, turn)});
+    cases.push_back({exact(f_.operand(node, arm), iteration), naturals_of(condition, arm == 1, iteration)});
     checked_ = checked;
   }
   inequalities_.choose(own, std::move(cases));
   return {Polynomial::of(own)};
 }
 
-TwoTurns::Form TwoTurns::of_extreme(NodeId node, Turn turn) {
-  const Polynomial a = exact(f_.operand(node, 0), turn);
-  const Polynomial b = exact(f_.operand(node, 1), turn);
+TwoIterations::Form TwoIterations::of_extreme(NodeId node, Iteration iteration) {
+  const Polynomial a = exact(f_.operand(node, 0), iteration);
+  const Polynomial b = exact(f_.operand(node, 1), iteration);
   const bool is_least = f_.op(node) == Op::minimum;
   // At least 0 where the first one is taken.
   const Polynomial taken = is_least ? b - a : a - b;
   if (inequalities_.is_natural(taken)) return {a};
   if (inequalities_.is_natural(Polynomial() - taken)) return {b};
-  const Atom own = atom(node, turn);
+  const Atom own = atom(node, iteration);
   const bool first = inequalities_.is_natural(a);
   const bool second = inequalities_.is_natural(b);
   if (is_least ? first && second : first || second) inequalities_.bound(own, 0, INT64_MAX);
@@ -253,35 +258,35 @@ TwoTurns::Form TwoTurns::of_extreme(NodeId node, Turn turn) {
 }
 
 /// n = m * (n // m) + n % m, and n % m lies between 0 and m, where that is at least 1.
-TwoTurns::Form TwoTurns::of_division(NodeId node, Turn turn) {
-  const Polynomial own = Polynomial::of(atom(node, turn));
+TwoIterations::Form TwoIterations::of_division(NodeId node, Iteration iteration) {
+  const Polynomial own = Polynomial::of(atom(node, iteration));
   const NodeId number = f_.operand(node, 0);
   const NodeId by = f_.operand(node, 1);
-  const Polynomial n = exact(number, turn);
-  const Polynomial m = exact(by, turn);
+  const Polynomial n = exact(number, iteration);
+  const Polynomial m = exact(by, iteration);
   if (!inequalities_.is_natural(m - Polynomial(1))) return {own};
   if (f_.op(node) == Op::remainder) {
-    inequalities_.bound(atom(node, turn), 0, INT64_MAX);
+    inequalities_.bound(atom(node, iteration), 0, INT64_MAX);
     inequalities_.hold(m - Polynomial(1) - own);
     return {own};
   }
-  if (inequalities_.is_natural(n)) inequalities_.bound(atom(node, turn), 0, INT64_MAX);
+  if (inequalities_.is_natural(n)) inequalities_.bound(atom(node, iteration), 0, INT64_MAX);
   inequalities_.hold(n - m * own);
   inequalities_.hold(m * own + m - Polynomial(1) - n);
   for (uint32_t i = 0; i < f_.node_count(); ++i) {
     const NodeId other(i);
     if (f_.op(other) != Op::remainder || f_.operand(other, 0) != number || f_.operand(other, 1) != by)
       continue;
-    const Polynomial rest = exact(other, turn);
+    const Polynomial rest = exact(other, iteration);
     inequalities_.hold(n - m * own - rest);
     inequalities_.hold(m * own + rest - n);
   }
   return {own};
 }
 
-TwoTurns::Form TwoTurns::of_cast(NodeId node, Turn turn) {
+TwoIterations::Form TwoIterations::of_cast(NodeId node, Iteration iteration) {
   const ir::Type from = f_.type(f_.operand(node, 0));
-  const Atom own = atom(node, turn);
+  const Atom own = atom(node, iteration);
   if (base::is_bool(from.dtype())) inequalities_.bound(own, 0, 1);
   const bool is_narrow = base::is_int(from.dtype()) && base::size_of(from.dtype()) < 8;
   if (is_narrow) {
@@ -293,12 +298,12 @@ TwoTurns::Form TwoTurns::of_cast(NodeId node, Turn turn) {
 }
 
 /// What is at least 0 where a condition holds, or does not.
-std::vector<Polynomial> TwoTurns::naturals_of(NodeId condition, bool holds, Turn turn) {
+std::vector<Polynomial> TwoIterations::naturals_of(NodeId condition, bool holds, Iteration iteration) {
   const Op op = f_.op(condition);
-  if (op == Op::invert) return naturals_of(f_.operand(condition, 0), !holds, turn);
+  if (op == Op::invert) return naturals_of(f_.operand(condition, 0), !holds, iteration);
   if (op == (holds ? Op::bitwise_and : Op::bitwise_or)) {
-    std::vector<Polynomial> both = naturals_of(f_.operand(condition, 0), holds, turn);
-    for (Polynomial& each : naturals_of(f_.operand(condition, 1), holds, turn))
+    std::vector<Polynomial> both = naturals_of(f_.operand(condition, 0), holds, iteration);
+    for (Polynomial& each : naturals_of(f_.operand(condition, 1), holds, iteration))
       both.push_back(std::move(each));
     return both;
   }
@@ -307,13 +312,13 @@ std::vector<Polynomial> TwoTurns::naturals_of(NodeId condition, bool holds, Turn
   const NodeId b = f_.operand(condition, 1);
   if (!is_integer(f_, a) || !is_integer(f_, b)) return {};
   if (const Op plain = without_overflow(op); plain != op) {
-    if (!holds) checked_.insert(key_of(plain, f_.operands(condition), turn));
+    if (!holds) checked_.insert(key_of(plain, f_.operands(condition), iteration));
     return {};
   }
   const bool compares = op == Op::less || op == Op::less_equal || op == Op::greater ||
                         op == Op::greater_equal || op == Op::equal || op == Op::not_equal;
   if (!compares) return {};
-  const Polynomial less = exact(b, turn) - exact(a, turn);  // a <= b
+  const Polynomial less = exact(b, iteration) - exact(a, iteration);  // a <= b
   const Polynomial more = Polynomial() - less;
   const Polynomial one(1);
   switch (op) {
@@ -330,33 +335,33 @@ std::vector<Polynomial> TwoTurns::naturals_of(NodeId condition, bool holds, Turn
   return {};
 }
 
-std::optional<bool> TwoTurns::known(NodeId condition, Turn turn) {
+std::optional<bool> TwoIterations::known(NodeId condition, Iteration iteration) {
   const Op op = f_.op(condition);
   const bool compares =
       op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
   if (!compares) return std::nullopt;
   for (const bool holds : {true, false}) {
-    const std::vector<Polynomial> naturals = naturals_of(condition, holds, turn);
+    const std::vector<Polynomial> naturals = naturals_of(condition, holds, iteration);
     if (!naturals.empty() && inequalities_.is_natural(naturals[0])) return holds;
   }
   return std::nullopt;
 }
 
-void TwoTurns::stand_at(const Touched& first, const Touched& second) {
+void TwoIterations::stand_at(const Touched& first, const Touched& second) {
   stand_at(first.node, 1);
   stand_at(second.node, 2);
 }
 
 /// What holds where a node is passed: the condition of a check, or of a branch of which the other arm leaves.
-std::vector<Polynomial> TwoTurns::naturals_behind(NodeId passed, Turn turn) {
-  if (f_.op(passed) == Op::check) return naturals_of(f_.operand(passed, 0), true, turn);
+std::vector<Polynomial> TwoIterations::naturals_behind(NodeId passed, Iteration iteration) {
+  if (f_.op(passed) == Op::check) return naturals_of(f_.operand(passed, 0), true, iteration);
   if (f_.op(passed) != Op::if_) return {};
   const auto goes_on = [&](size_t arm) { return f_.op(f_.terminator(f_.region(passed, arm))) == Op::yield; };
   if (goes_on(0) == goes_on(1)) return {};
-  return naturals_of(f_.operand(passed, 0), goes_on(0), turn);
+  return naturals_of(f_.operand(passed, 0), goes_on(0), iteration);
 }
 
-void TwoTurns::stand_at(NodeId node, Turn turn) {
+void TwoIterations::stand_at(NodeId node, Iteration iteration) {
   std::vector<NodeId> inner_first{node};
   while (const NodeId owner = f_[f_[inner_first.back()].parent].owner) inner_first.push_back(owner);
   // What has been passed last says most.
@@ -377,26 +382,27 @@ void TwoTurns::stand_at(NodeId node, Turn turn) {
   };
   // From outside to inside: what is known there says that sums do not wrap.
   for (size_t i = inner_first.size(); i-- > 0;) {
-    for (const NodeId each : passed[i]) hold(naturals_behind(each, turn));
+    for (const NodeId each : passed[i]) hold(naturals_behind(each, iteration));
     if (i == 0) return;
     const NodeId owner = inner_first[i];
     const RegionId region = f_[inner_first[i - 1]].parent;
     if (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for)
-      form(f_.region_parameters(region)[0], turn);
-    if (f_.op(owner) == Op::if_) hold(naturals_of(f_.operand(owner, 0), region == f_.region(owner, 0), turn));
+      form(f_.region_parameters(region)[0], iteration);
+    if (f_.op(owner) == Op::if_)
+      hold(naturals_of(f_.operand(owner, 0), region == f_.region(owner, 0), iteration));
   }
 }
 
-TwoTurns::Position TwoTurns::position(const Touched& access, Turn turn) {
+TwoIterations::Position TwoIterations::position(const Touched& access, Iteration iteration) {
   Position made{access.view, {}};
   const auto rank = static_cast<size_t>(f_.type(access.view).rank());
   for (size_t axis = 0; axis < rank; ++axis) {
     if (!access.whole) {
-      made.axes.push_back(form(access.indices[axis], turn));
+      made.axes.push_back(form(access.indices[axis], iteration));
       continue;
     }
-    const Atom any = atom(access.view, turn, axis + 1);
-    inequalities_.bound(any, 0, kMostTurns);
+    const Atom any = atom(access.view, iteration, axis + 1);
+    inequalities_.bound(any, 0, kMostIterations);
     counted_.insert(any);
     made.axes.push_back({Polynomial::of(any)});
   }
@@ -413,9 +419,9 @@ TwoTurns::Position TwoTurns::position(const Touched& access, Turn turn) {
         for (size_t axis = 0; axis < axes.size(); ++axis) {
           const bool is_any = access.whole && axes[axis].sum.degree() == 1;
           if (is_any && made.base == first_slice)
-            keep_below(axes[axis].sum, f_.operand(view, 2 + 3 * axis), turn);
-          const Polynomial start = exact(f_.operand(view, 1 + 3 * axis), turn);
-          const Polynomial step = exact(f_.operand(view, 3 + 3 * axis), turn);
+            keep_below(axes[axis].sum, f_.operand(view, 2 + 3 * axis), iteration);
+          const Polynomial start = exact(f_.operand(view, 1 + 3 * axis), iteration);
+          const Polynomial step = exact(f_.operand(view, 3 + 3 * axis), iteration);
           const bool is_all = start == Polynomial() && step == Polynomial(1);
           // All elements of a slice lie in what it is of.
           if (!is_all) axes[axis] = {start + step * axes[axis].sum, axes[axis].exact};
@@ -444,7 +450,7 @@ TwoTurns::Position TwoTurns::position(const Touched& access, Turn turn) {
   }
 }
 
-bool TwoTurns::is_small(const Polynomial& sum) const {
+bool TwoIterations::is_small(const Polynomial& sum) const {
   return sum.is_known() && sum.degree() <= 1 && std::ranges::all_of(sum.terms(), [&](const auto& term) {
            const auto& [monomial, factor] = term;
            const Wide most = monomial.empty() ? kSmallConstant : kSmallFactor;
@@ -452,7 +458,7 @@ bool TwoTurns::is_small(const Polynomial& sum) const {
          });
 }
 
-bool TwoTurns::differ(const Form& a, const Form& b) {
+bool TwoIterations::differ(const Form& a, const Form& b) {
   const Polynomial difference = a.sum - b.sum;
   if (!difference.is_known()) return false;
   const bool is_sure = (a.exact && b.exact) || is_small(difference);
@@ -467,21 +473,21 @@ bool TwoTurns::differ(const Form& a, const Form& b) {
   return is_sure && inequalities_.is_nonzero(difference);
 }
 
-bool TwoTurns::differ(NodeId first, NodeId second) { return differ(form(first, 1), form(second, 2)); }
+bool TwoIterations::differ(NodeId first, NodeId second) { return differ(form(first, 1), form(second, 2)); }
 
-bool TwoTurns::differ_along_any(std::span<const NodeId> first, std::span<const NodeId> second) {
+bool TwoIterations::differ_along_any(std::span<const NodeId> first, std::span<const NodeId> second) {
   for (size_t axis = 0; axis < first.size(); ++axis)
     if (differ(first[axis], second[axis])) return true;
   return false;
 }
 
-bool TwoTurns::differ(const Touched& first, const Touched& second) {
+bool TwoIterations::differ(const Touched& first, const Touched& second) {
   const Position a = position(first, 1);
   const Position b = position(second, 2);
   if (a.base != b.base) return false;
   // Of a view that is made of a buffer, other indices may be the same places.
   const bool is_made = f_.op(a.base) == Op::view;
-  if (turns_.encloses(f_, a.base) || (is_made && first.view != second.view)) return false;
+  if (iterations_.encloses(f_, a.base) || (is_made && first.view != second.view)) return false;
   // Elements of one that is not in order are asked for when the loop runs (`written_layouts`); parts are not.
   const auto is_element = [&](const Touched& one) { return !one.whole && one.view == a.base; };
   if (is_made && !is_in_c_order(f_, a.base) && !(is_element(first) && is_element(second))) return false;
