@@ -31,6 +31,7 @@ Core = tuple[str, ...]
 """The core axes of an operand: names, or lengths as digits."""
 
 _LENGTH = 16  # of core axes of stand-ins; no short length (`kLongestShort`)
+MOST_AXES = 5  # of an operand's core
 
 
 def parse_layout(layout: str) -> tuple[list[Core], list[Core]]:
@@ -131,8 +132,7 @@ class CoreLoop(_ingot.GufuncLoop):
             return dtype.type(1)
         if kind != "N":
             shape = (_LENGTH, *shape)
-        step = 2 if kind == "A" else 1
-        array = np.zeros(tuple(step * length for length in shape), dtype)[(slice(None, None, step),) * len(shape)]
+        array = np.zeros((*shape, 2 if kind == "A" else 1), dtype)[..., 0]
         array.flags.writeable = i >= len(self.made.inputs)
         return array
 
@@ -171,6 +171,8 @@ class GUFunction:
             raise TypeError(f"the layout {layout!r} has {len(self.cores)} arguments, `{function.__name__}` {parameters.positional}")
         if len(self.cores) > MOST_OPERANDS:
             raise TypeError(f"the layout {layout!r} has more than {MOST_OPERANDS} arguments")
+        if any(len(core) > MOST_AXES for core in self.cores):
+            raise TypeError(f"the layout {layout!r} has an argument of more than {MOST_AXES} axes: join some of them, as `reshape` does")
         self._core: Callable = function
         if not is_disabled():
             self._core = self._compiled(function)

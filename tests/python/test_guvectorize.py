@@ -199,6 +199,18 @@ def test_lengths_that_are_numbers():
     same(ends(np.arange(6.0).reshape(2, 3)), np.array([[0.0, 2.0], [3.0, 5.0]]))
 
 
+def test_a_core_of_five_axes_and_no_more():
+    @ingot.guvectorize(["(float64[:,:,:,:,:], float64[:])"], "(a,b,c,d,e)->(e)")
+    def total(x, out):
+        out[:] = x.sum(axis=0).sum(axis=0).sum(axis=0).sum(axis=0)
+
+    x = np.arange(2 * 3 * 32.0).reshape(2, 3, 2, 2, 2, 4)
+    same(total(x), x.sum(axis=(1, 2, 3, 4)))
+    same(total(x[..., ::2]), x[..., ::2].sum(axis=(1, 2, 3, 4)))
+    with pytest.raises(TypeError, match="more than 5 axes: join some"):
+        ingot.guvectorize(["(float64[:,:,:,:,:,:], float64[:])"], "(a,b,c,d,e,f)->(a)")(lambda x, out: None)
+
+
 def test_lengths_that_only_outputs_have():
     @ingot.guvectorize(["(float64[:], float64[:])"], "(n)->(m)")
     def spread(x, out):
