@@ -19,13 +19,16 @@ def build(value: Any) -> Any:
     """A new set of this history; other values as they are."""
     if not isinstance(value, History):
         return value
-    if len(value) == 2:
-        kind, iterable = value
-        return kind() if iterable is None else kind(build(iterable))
-    before, method, arguments, changes = value
-    made = build(before)
-    result = getattr(made, method)(*[build(argument) for argument in arguments])
-    return made if changes else result
+    steps = []
+    while len(value) != 2:
+        steps.append(value)
+        value = value[0]
+    kind, iterable = value
+    made = kind() if iterable is None else kind(build(iterable))
+    for _, method, arguments, changes in reversed(steps):
+        result = getattr(made, method)(*[build(argument) for argument in arguments])
+        made = made if changes else result
+    return made
 
 
 def empty() -> History:

@@ -130,16 +130,19 @@ struct ResultPlan::Maker {
     return all;
   }
 
-  /// Made as `object` makes and fills it: no code of the class runs.
+  /// Made as `object` makes and fills it: no code of the class runs. One of a class of the library's, which
+  /// stands for another class, is what its `__ingot_result__` makes of it.
   nb::object instance(const ResultPlan& plan) {
     const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
-    const nb::object it = object.attr("__new__")(plan.type_);
+    nb::object it = object.attr("__new__")(plan.type_);
+    const size_t place = made.size();
     made.push_back(it);
     for (size_t i = 0; i < plan.parts_.size(); ++i) {
       const nb::object part = make(plan.parts_[i]);
       PyObject* const name = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
       if (PyObject_GenericSetAttr(it.ptr(), name, part.ptr()) != 0) throw nb::python_error();
     }
+    if (plan.is_stand_in_) made[place] = it = it.attr("__ingot_result__")();
     return it;
   }
 
@@ -286,6 +289,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "object") {
     kind_ = Kind::Object;
     type_ = description[1];
+    is_stand_in_ = nb::hasattr(type_, "__ingot_result__");
     object_ = description[2];
     parts(description[3]);
   } else if (tag == "mapping") {

@@ -64,6 +64,7 @@ class ResultPlan {
   Kind kind_ = Kind::Static;
   std::optional<base::DType> numpys_;  ///< of a number: the dtype that NumPy's has; none: it is Python's
   bool is_writable_ = false;           ///< of an array
+  bool is_stand_in_ = false;           ///< of an instance: its class stands for another one
   bool may_be_argument_ = false;       ///< of an array: a number after it says which one, -1 none
   bool owns_ = false;                  ///< of an array: others that own the same memory are the same object
   Holder holder_ = Holder::Array;      ///< of records, whose dtype is as `object_`, a copy of the plan's own

@@ -401,10 +401,10 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
   } catch (const Diverged&) {
     go_back(before);
   }
-  if (!kind)
-    unsupported(comprehension,
-                "an array of elements that are no numbers, of a length that is not known when compiling",
-                "fill an array in a loop");
+  if (!kind) {  // an array of rows
+    go_back(before);
+    return array_of(eval(comprehension), node);
+  }
   const NodeId lengths[] = {trips.count};
   state_.locals["@result" + suffix] =
       filled(lengths, builder_->constant(ir::Type::scalar(kind->dtype()), {}));

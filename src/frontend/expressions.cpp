@@ -528,6 +528,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
   }
   raise_by_type("attribute", name, {value});
+  if (const Set* s = value.as<Set>()) history_of(*s, e);
   const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
                            value.is<Scalar>() || value.is<Static>() || value.is<Text>() ||
                            value.is<Letters>() || value.is<Tuple>();

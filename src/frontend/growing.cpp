@@ -191,6 +191,9 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
     return growing(list) == nullptr || is_of_mapping(*list.as<Reference>());
   });
   if (!are_of_dicts || before.size() != after.size()) {
+    const std::string fact = key_of(node) + "#changes";
+    if (z == nullptr && class_of(node) == "For" && !unrolled_.contains(fact))
+      throw Demand{fact, -1, place_of(node)};
     unsupported(node, "a list that grows or shrinks while it is walked",
                 "walk a copy of it, or count its places");
   }
@@ -356,7 +359,9 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
   try {
     return new_list(elements_of(iterable, node));
   } catch (const base::Unsupported& refusal) {
-    if (!iterable.is<Generator>() && !iterable.is<Iterator>() && row_of(iterable) == nullptr) throw;
+    if (!iterable.is<Generator>() && !iterable.is<Iterator>() && !is_instance(iterable) &&
+        row_of(iterable) == nullptr)
+      throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
     const Reference* known = list.as<Reference>();  // else it stands in a pool

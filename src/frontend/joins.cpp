@@ -1,6 +1,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/records.h"
+#include "frontend/sets.h"
 #include "frontend/texts.h"
 
 // Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
@@ -608,8 +609,19 @@ State Evaluator::join(const State& a, const State& b) {
     const auto it = s.locals.find(name);
     return it == s.locals.end() ? Value(Unbound{}) : it->second;
   };
-  for (const std::string& name : names)
-    joined.locals.emplace(name, join(local(a, name), local(b, name), "`" + name + "`"));
+  const auto ask = [&](const Value& one, const State& own, const Value& other) {
+    const Set* s = one.as<Set>();
+    if (s == nullptr || !(other.is<Set>() || is_instance(other)) || same(one, other)) return;
+    if (const auto cell = own.heap.find(s->cell); cell != own.heap.end())
+      ask_for_staged_set(unrolled_, cell->second.made_at, place_of(here_));
+  };
+  for (const std::string& name : names) {
+    const Value x = local(a, name);
+    const Value y = local(b, name);
+    ask(x, a, y);
+    ask(y, b, x);
+    joined.locals.emplace(name, join(x, y, "`" + name + "`"));
+  }
   // An object made on one path only is known to no other.
   for (const auto& [id, object] : a.heap) {
     const auto it = b.heap.find(id);

@@ -91,7 +91,10 @@ void Evaluator::loop_body(nb::handle s) {
 void Evaluator::run_for(nb::handle s) {
   const uint32_t since = next_object_;
   const Value given = eval(s.attr("iter"));
-  const Value iterable = begin_walk(given, s);
+  Value iterable = begin_walk(given, s);
+  // A list whose length the loop changes is read by index, as Python's iterators do.
+  if (unrolled_.contains(key_of(s) + "#changes") && is_list(iterable))
+    iterable = begin_walk(by_library("by_index", {iterable}, s), s);
   // A loop in another one has so little to do that it is written out: a few turns, known, or the length of a
   // short axis, of a few statements that hold none.
   const auto written_out = [&](const Trips& trips) -> std::optional<std::vector<Value>> {
@@ -195,6 +198,9 @@ void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
 std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node) {
   std::optional<std::vector<Value>> elements = static_elements(iterable, node, true);
   if (!elements && walks_container(iterable)) {
+    const std::string fact = key_of(node) + "#changes";
+    if (is_list(iterable) && class_of(node) == "For" && !unrolled_.contains(fact))
+      throw Demand{fact, -1, place_of(node)};
     unsupported(node, "a list that grows or shrinks while it is walked",
                 "walk a copy of it, or count its places");
   }

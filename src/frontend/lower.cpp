@@ -6,6 +6,7 @@
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
 #include "frontend/rows.h"
+#include "frontend/sets.h"
 #include "frontend/texts.h"
 
 namespace ingot::frontend {
@@ -372,6 +373,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
       parts.append(describe_result(object.values[i], outward));
     }
     return nb::make_tuple("object", object.type_of, nb::tuple(names), nb::tuple(parts));
+  }
+  if (const Set* s = value.as<Set>()) {
+    if (s->is_frozen) return nb::make_tuple("static", host_set(*s, {}));
+    ask_for_staged_set(unrolled_, state_.heap.at(s->cell).made_at, result_place_);
   }
   unsupported({}, "a result that is a " + type_name(value),
               "return numbers, arrays, instances, or tuples, lists and dicts of them");
@@ -744,9 +749,10 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
                                 "give them their types before");
       }
     } catch (const base::Unsupported& error) {
-      // Lists of a structure known when compiling can do what growing ones cannot.
+      // Lists of a structure known when compiling can do what growing ones cannot, sets of known elements
+      // what others cannot.
       if (refusal) throw *refusal;
-      if (grown_.empty()) throw;
+      if (!try_other_sets(unrolled_) && grown_.empty()) throw;
       refusal = error;
       unrolled_.merge(grown_);
       grown_.clear();

@@ -150,9 +150,15 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
 }
 
 void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle node) {
+  const bool is_mapping = is_instance(other) && !Records::decides(other) &&
+                          class_attribute(class_of_value(other), "keys").is_valid();
   const bool has_keys = other.is<Reference>() && !is_list(other);
   Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};
-  inline_function(imported("ingot.library.dicts").attr(has_keys ? "update" : "update_of_pairs"), call);
+  inline_function(imported("ingot.library.dicts")
+                      .attr(is_mapping ? "update_of_keys"
+                            : has_keys ? "update"
+                                       : "update_of_pairs"),
+                  call);
 }
 
 Value Evaluator::walked_of(const Value& iterable) const {

@@ -296,7 +296,8 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
   const nb::handle node = call.node;
   if (name == "update") {
     for (const Value& other : given) {
-      if (mapping(dict) != nullptr || has_open_length(other)) by_update(dict, other, node);
+      if (mapping(dict) != nullptr || has_open_length(other) || is_instance(other))
+        by_update(dict, other, node);
       else
         for (const auto& [key, value] : items_of(other, node)) put(dict, key, value, node);
     }
@@ -379,10 +380,14 @@ Value Evaluator::scalar_method(const Value& self, const std::string& name, Call&
       return kind == Kind::py_bool() ? unary("UAdd", self, call.node) : self;
     return Scalar{kind, builder_->make(Op::conjugate, {stage(self, kind)})};
   }
-  if (name == "is_integer" && call.positional.empty() && kind == Kind::py_float()) {
-    const NodeId x = stage(self, kind);
-    return Scalar{Kind::py_bool(), both(builder_->make(Op::isfinite, {x}),
-                                        builder_->make(Op::equal, {builder_->make(Op::floor, {x}), x}))};
+  if (kind.is_python()) {  // the library has methods of numbers as functions
+    const bool is_int = kind == Kind::py_int() || kind == Kind::py_bool();
+    const std::string own = (is_int ? "int_" : std::string(kind.name()) + "_") + name;
+    const nb::object method = attribute_or(imported("ingot.library.numbers"), own.c_str(), nb::object());
+    if (method.is_valid()) {
+      call.positional.insert(call.positional.begin(), self);
+      return inline_function(method, call);
+    }
   }
   if (name == "item" && call.positional.empty()) {
     static constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(),

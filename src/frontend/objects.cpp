@@ -146,8 +146,12 @@ void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
   const bool makes_array = builtin.module == "numpy" && kMakesArrays.contains(builtin.name);
   for (Value& value : call.positional) {
     if (!is_instance(value)) continue;
-    const bool is_buffer = !Records::decides(value) && lookup(class_of_value(value), kStandsFor).is_valid();
-    if (makes_array && is_buffer) value = object_attribute(value, "elements", call.node);
+    const nb::object type = Records::decides(value) ? nb::object() : class_of_value(value);
+    const bool is_stand_in = type.is_valid() && lookup(type, kStandsFor).is_valid();
+    const bool is_buffer = is_stand_in && lookup(type, "elements").is_valid();
+    const bool is_sequence = is_stand_in && lookup(type, "__reversed__").is_valid();
+    if (makes_array && is_sequence && !is_buffer) value = listed(value, call.node);
+    else if (makes_array && is_buffer) value = object_attribute(value, "elements", call.node);
     else if (is_buffer)
       unsupported(call.node, "the buffer of a " + type_name(value) + " in `" + call.name + "`",
                   "give it np.asarray(...) of it");

@@ -188,7 +188,10 @@ Value Evaluator::builtin_isinstance(Call& call) {
   }
   const nb::object own = imported("builtins").attr("issubclass");
   try {
-    const nb::object is = own(type, classes);
+    // One that stands for another class is of both: the library asks for its own.
+    nb::object is = own(type, classes);
+    if (const nb::object raw = class_of_value(value); raw.is_valid() && !raw.is(type) && is.is(Py_False))
+      is = own(raw, classes);
     if (value.is<Array>() && !is.is(own(attribute(imported("numpy"), "memmap"), classes)))
       need_no_memory_maps("the class of an array", call.node);
     return Static{is};
@@ -234,7 +237,13 @@ Value Evaluator::builtin_pow(Call& call) {
   const std::vector<Value> values = given.values();
   if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
     return by_host(given, "a power with a modulus");
-  unsupported(call.node, "`pow` with a modulus", "use ** and %");
+  const bool are_ints = std::ranges::all_of(values, [this](const Value& value) {
+    const std::optional<Kind> kind = value.is<Array>() ? std::nullopt : kind_of(value);
+    return kind == Kind::py_int() || kind == Kind::py_bool();
+  });
+  if (!are_ints) unsupported(call.node, "`pow` with a modulus, of other numbers than ints", "use ** and %");
+  Call power{.positional = {base, exponent, *modulus}, .keywords = {}, .name = "pow", .node = call.node};
+  return inline_function(imported("ingot.library.numbers").attr("power_modulo"), power);
 }
 
 Value Evaluator::builtin_round(Call& call) {

@@ -16,6 +16,7 @@
 
 #include "frontend/columns.h"
 #include "frontend/rows.h"
+#include "frontend/sets.h"
 
 namespace ingot::frontend {
 
@@ -147,6 +148,8 @@ Value Evaluator::Records::held(const Value& value, nb::handle node) {
     return tuple;
   }
   if (value.is<Conflict>()) return e_.present(value, "the value", node);
+  if (const Set* s = value.as<Set>())
+    ask_for_staged_set(e_.unrolled_, e_.state_.heap.at(s->cell).made_at, e_.place_of(node));
   if (const Reference* r = value.as<Reference>()) return Rows(e_).held(*r, node);
   const Object* o = value.as<Object>();
   if (o == nullptr) return value;
@@ -308,6 +311,12 @@ nb::object Evaluator::Records::describe(const Record& record, Outward& outward) 
     return nb::make_tuple("record", number_of(record.pool), list);
   }
   const std::vector<nb::object>& kin = kin_of(record);
+  if (const nb::object own = stood_for(kin[0]); !own.is(kin[0])) {
+    e_.unsupported({},
+                   "a " + text_of(own.attr("__name__")) +
+                       " in a list of a length that is not known when compiling, in the result",
+                   "return lists of their elements");
+  }
   if (kin.size() == 1) return nb::make_tuple("record", number_of(record.pool), kin[0]);
   nb::list numbers;
   nb::list types;

@@ -1,7 +1,12 @@
+#include "frontend/sets.h"
+
 #include "frontend/evaluator_parts.h"
 
-// Sets, whose elements are known when compiling. A cell of the shadow heap holds the history of a set: what
-// was done to make it. Doing that again on a host set gives what CPython has, the order of walking included.
+// Sets. Where all elements are known when compiling, a cell of the shadow heap holds the history of a set:
+// what was done to make it. Doing that again on a host set gives what CPython has, the order of walking
+// included. Where an element is not known, the set becomes an instance of `ingot.library.sets.HashSet`: that
+// is a fact about the expression that makes it, `made_at` of the cell, and the function is evaluated again
+// with it.
 
 namespace ingot::frontend {
 
@@ -9,7 +14,13 @@ using base::ExceptionKind;
 
 namespace {
 
+constexpr const char* kSite = "#set";
+constexpr const char* kKnown = "#known";
+constexpr const char* kWanted = "#wanted";
+
 nb::module_ histories() { return imported("ingot._sets"); }
+
+nb::module_ staged() { return imported("ingot.library.sets"); }
 
 constexpr const char* kChanges[] = {"add",
                                     "discard",
@@ -20,10 +31,58 @@ constexpr const char* kChanges[] = {"add",
                                     "difference_update",
                                     "symmetric_difference_update"};
 
+/// Does what needs elements to be known. A loop over a constant range is unrolled for that; where that is
+/// too much, or an argument's value would be needed, the set that is made at `site` has elements that are
+/// not.
+template <class Convert>
+auto with_known(std::set<std::string>& facts, const std::string& site, const base::Place& place,
+                const Convert& convert) {
+  try {
+    return convert();
+  } catch (const Demand& demand) {
+    if (demand.loop.empty()) ask_for_staged_set(facts, site, place);
+    else if (!site.empty() && !facts.contains(site + kKnown)) facts.insert(site + kWanted);
+    throw;
+  } catch (const base::Unsupported&) {
+    ask_for_staged_set(facts, site, place);
+    throw;
+  }
+}
+
 }  // namespace
 
+void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
+                        const base::Place& place) {
+  if (!site.empty() && !facts.contains(site + kKnown)) throw Demand{site, -1, place};
+}
+
+bool try_other_sets(std::set<std::string>& facts) {
+  std::vector<std::string> staged_ones;
+  std::vector<std::string> wanted;
+  for (const std::string& fact : facts) {
+    if (fact.ends_with(kSite)) staged_ones.push_back(fact);
+    if (fact.ends_with(kWanted)) wanted.push_back(fact);
+  }
+  for (const std::string& site : staged_ones) {
+    facts.erase(site);
+    facts.insert(site + kKnown);
+  }
+  if (!staged_ones.empty()) return true;
+  if (!wanted.empty())
+    std::erase_if(facts, [](const std::string& fact) { return fact.find('#') == std::string::npos; });
+  for (const std::string& fact : wanted) {
+    facts.erase(fact);
+    facts.insert(fact.substr(0, fact.size() - std::string_view(kWanted).size()));
+  }
+  return !wanted.empty();
+}
+
 nb::object Evaluator::history_of(const Set& set, nb::handle node) {
-  const Value history = present(state_.heap.at(set.cell).values[0], "the set", node);
+  const HeapObject& cell = state_.heap.at(set.cell);
+  const Maybe* m = cell.values[0].as<Maybe>();
+  if ((m == nullptr || !m->may_be_unbound) && !cell.values[0].is<Static>())
+    ask_for_staged_set(unrolled_, cell.made_at, place_of(node));
+  const Value history = present(cell.values[0], "the set", node);
   if (!history.is<Static>()) unsupported(node, "a set that differs between paths", "use a dict or an array");
   return history.as<Static>()->object;
 }
@@ -71,22 +130,38 @@ nb::object Evaluator::iterable_of_set(const Value& value, nb::handle node) {
 }
 
 Value Evaluator::eval_set(nb::handle e) {
+  const std::string site = key_of(e) + kSite;
+  const bool is_staged = unrolled_.contains(site);
   const nb::object function = frame_->function.is_valid() ? frame_->function : nb::none();
   nb::object history = histories().attr("display")(e, function);
-  if (!history.is_none()) return new_set(history);
-  history = histories().attr("empty")();
+  Call none{.positional = {Tuple{}}, .keywords = {}, .name = "set", .node = e};
+  Value set = is_staged ? inline_function(staged().attr("of"), none)
+                        : new_set(history.is_none() ? nb::object(histories().attr("empty")()) : history);
+  if (!is_staged) state_.heap.at(set.as<Set>()->cell).made_at = site;
+  if (!is_staged && !history.is_none()) return set;
   for (const nb::handle element : e.attr("elts")) {
     const bool is_starred = class_of(element) == "Starred";
-    const Value value = is_starred ? eval(element.attr("value")) : eval_open(element);
-    const nb::object given = is_starred ? iterable_of_set(value, e) : element_of_set(value, e);
-    history = histories().attr("then")(history, is_starred ? "update" : "add", nb::make_tuple(given), true);
+    Call call{.positional = {is_starred ? eval(element.attr("value")) : eval_open(element)},
+              .keywords = {},
+              .name = is_starred ? "update" : "add",
+              .node = e};
+    if (is_staged) call_special(set, call.name, call.positional, e);
+    else set_method(*set.as<Set>(), call.name, call);
   }
-  return new_set(history);
+  return set;
 }
 
 Value Evaluator::eval_set_comp(nb::handle e) {
+  const std::string site = key_of(e) + kSite;
+  const Value first = first_iterable(e);
+  if (unrolled_.contains(site)) {
+    Call of{.positional = {growing_comprehension(e, first)}, .keywords = {}, .name = "set", .node = e};
+    return inline_function(staged().attr("of"), of);
+  }
+  if (has_open_length(first)) ask_for_staged_set(unrolled_, site, place_of(e));
   const Set set = *new_set(histories().attr("empty")()).as<Set>();
-  comprehend(e, first_iterable(e), [&] {
+  state_.heap.at(set.cell).made_at = site;
+  comprehend(e, first, [&] {
     Call call{.positional = {eval_open(e.attr("elt"))}, .keywords = {}, .name = "add", .node = e};
     set_method(set, "add", call);
   });
@@ -96,20 +171,32 @@ Value Evaluator::eval_set_comp(nb::handle e) {
 Value Evaluator::builtin_set(Call& call) {
   finish(call, 1);
   const nb::object type = imported("builtins").attr(call.name.c_str());
-  if (call.positional.empty()) return new_set(histories().attr("made")(type, nb::none()));
-  const Value& given = call.positional[0];
+  const std::string site = call.name == "set" ? key_of(call.node) + kSite : "";
+  const Value given = call.positional.empty() ? Value(Tuple{}) : call.positional[0];
+  if (unrolled_.contains(site)) {
+    Call of{.positional = {given}, .keywords = {}, .name = "set", .node = call.node};
+    return inline_function(staged().attr("of"), of);
+  }
   if (const Set* set = given.as<Set>(); set != nullptr && set->is_frozen && call.name == "frozenset")
     return given;
-  return new_set(histories().attr("made")(type, iterable_of_set(given, call.node)));
+  const nb::object elements = with_known(unrolled_, site, place_of(call.node), [&] {
+    return call.positional.empty() ? nb::none() : iterable_of_set(given, call.node);
+  });
+  const Value set = new_set(histories().attr("made")(type, elements));
+  state_.heap.at(set.as<Set>()->cell).made_at = site;
+  return set;
 }
 
 Value Evaluator::set_method(const Set& set, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   const nb::object before = history_of(set, node);
   const bool takes_element = name == "add" || name == "discard" || name == "remove";
+  const std::string site = state_.heap.at(set.cell).made_at;
   nb::list given;
-  for (const Value& value : call.positional)
-    given.append(takes_element ? element_of_set(value, node) : iterable_of_set(value, node));
+  with_known(unrolled_, site, place_of(node), [&] {
+    for (const Value& value : call.positional)
+      given.append(takes_element ? element_of_set(value, node) : iterable_of_set(value, node));
+  });
   nb::object result;
   const nb::object host = histories().attr("build")(before);
   try {
@@ -127,7 +214,9 @@ Value Evaluator::set_method(const Set& set, const std::string& name, Call& call)
   if (changes && !is_pop) return Static{nb::none()};
   if (is_pop || !PyAnySet_Check(result.ptr())) return static_value(result);
   if (set.is_frozen && name == "copy") return set;
-  return new_set(after);
+  const Value made = new_set(after);
+  state_.heap.at(made.as<Set>()->cell).made_at = site;
+  return made;
 }
 
 std::optional<Value> Evaluator::binary_of_sets(const std::string& op, const Value& a, const Value& b,

@@ -330,6 +330,7 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
       raise(ExceptionKind::ValueError, "cannot delete scalar field");
     if (records != nullptr || container.is<Array>())
       raise(ExceptionKind::ValueError, "cannot delete array elements");
+    if (call_special(container, "__delitem__", {index}, target)) return;
     raise_by_type("delete", "", {container, index});
     unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
   }

@@ -158,6 +158,11 @@ def update(self: dict[Any, Any], other: dict[Any, Any]) -> None:
         self[key] = value
 
 
+def update_of_keys(self: dict[Any, Any], other: Any) -> None:
+    for key in other.keys():  # noqa: SIM118
+        self[key] = other[key]
+
+
 def update_of_pairs(self: dict[Any, Any], pairs: Any) -> None:
     for key, value in pairs:
         self[key] = value

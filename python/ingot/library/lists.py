@@ -4,6 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import primitives
+
+
+def by_index(x: list[Any]) -> Any:
+    """The elements of a list whose length changes meanwhile."""
+    primitives.open_list(x)
+    place = 0
+    while place < len(x):
+        yield x[place]
+        place += 1
+
 
 def listed(iterable: Any) -> list[Any]:
     result = []

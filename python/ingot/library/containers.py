@@ -1,0 +1,395 @@
+"""The classes of `collections` whose lengths are known only when the call runs: made in compiled code, returned as Python's.
+
+Each is an ordinary class over a list or a dict. `__ingot_stands_for__` is the class that it is for users; `__ingot_result__`
+makes an instance of that where one leaves compiled code.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+from typing import Any
+
+from . import primitives
+from .registry import implements
+
+
+class Deque:
+    """A `deque`: a ring of elements in a list, of which `size` are there from the index `first` on."""
+
+    __ingot_stands_for__ = collections.deque
+
+    def __init__(self, iterable: Any = (), maxlen: Any = None) -> None:
+        if maxlen is not None and maxlen < 0:
+            raise ValueError("maxlen must be non-negative")
+        self.ring: list[Any] = []
+        self.first = 0
+        self.size = 0
+        self.maxlen = maxlen
+        for element in iterable:
+            self.append(element)
+
+    def __ingot_result__(self) -> Any:
+        return collections.deque([self.ring[(self.first + i) % len(self.ring)] for i in range(self.size)], self.maxlen)
+
+    def _index(self, i: Any) -> Any:
+        """Where the i-th element is, which is there."""
+        k = self.first + i
+        return k - len(self.ring) if k >= len(self.ring) else k
+
+    def _checked(self, i: Any) -> Any:
+        k = i + self.size if i < 0 else i
+        if k < 0 or k >= self.size:
+            raise IndexError("deque index out of range")
+        return self._index(k)
+
+    def _grow(self, element: Any) -> None:
+        """Makes the ring twice as long; it is full, and begins at 0 then."""
+        ring = [element]
+        primitives.open_list(ring)
+        ring.clear()
+        for i in range(self.size):
+            ring.append(self.ring[self._index(i)])
+        for _ in range(max(self.size, 4)):
+            ring.append(element)
+        self.ring = ring
+        self.first = 0
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __bool__(self) -> bool:
+        return self.size > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        size = self.size
+        for i in range(size):
+            if self.size != size:
+                raise RuntimeError("deque mutated during iteration")
+            yield self.ring[self._index(i)]
+
+    def __reversed__(self) -> Iterator[Any]:
+        size = self.size
+        for i in range(size):
+            if self.size != size:
+                raise RuntimeError("deque mutated during iteration")
+            yield self.ring[self._index(size - 1 - i)]
+
+    def __contains__(self, wanted: Any) -> bool:
+        for element in self:
+            if element == wanted:
+                return True
+        return False
+
+    def __getitem__(self, i: Any) -> Any:
+        return self.ring[self._checked(i)]
+
+    def __setitem__(self, i: Any, element: Any) -> None:
+        self.ring[self._checked(i)] = element
+
+    def append(self, element: Any, /) -> None:
+        if self.maxlen is not None and self.size == self.maxlen:
+            if self.maxlen == 0:
+                return
+            self.popleft()
+        if self.size == len(self.ring):
+            self._grow(element)
+        self.ring[self._index(self.size)] = element
+        self.size += 1
+
+    def appendleft(self, element: Any, /) -> None:
+        if self.maxlen is not None and self.size == self.maxlen:
+            if self.maxlen == 0:
+                return
+            self.pop()
+        if self.size == len(self.ring):
+            self._grow(element)
+        self.first = len(self.ring) - 1 if self.first == 0 else self.first - 1
+        self.ring[self.first] = element
+        self.size += 1
+
+    def pop(self) -> Any:
+        if self.size == 0:
+            raise IndexError("pop from an empty deque")
+        self.size -= 1
+        return self.ring[self._index(self.size)]
+
+    def popleft(self) -> Any:
+        if self.size == 0:
+            raise IndexError("pop from an empty deque")
+        element = self.ring[self.first]
+        self.first = self._index(1)
+        self.size -= 1
+        return element
+
+    def extend(self, iterable: Any, /) -> None:
+        for element in list(iterable):
+            self.append(element)
+
+    def extendleft(self, iterable: Any, /) -> None:
+        for element in list(iterable):
+            self.appendleft(element)
+
+    def __iadd__(self, iterable: Any) -> Any:
+        self.extend(iterable)
+        return self
+
+    def clear(self) -> None:
+        self.first = 0
+        self.size = 0
+
+    def copy(self) -> Any:
+        return Deque(self, self.maxlen)
+
+    def count(self, wanted: Any, /) -> int:
+        n = 0
+        for element in self:
+            if element == wanted:
+                n += 1
+        return n
+
+    def index(self, wanted: Any, start: Any = 0, stop: Any = None, /) -> int:
+        end = self.size if stop is None else stop
+        if start < 0:
+            start = max(start + self.size, 0)
+        if end < 0:
+            end = max(end + self.size, 0)
+        for i in range(start, min(end, self.size)):
+            if self.ring[self._index(i)] == wanted:
+                return i
+        raise ValueError(f"{wanted} is not in deque")
+
+    def rotate(self, n: Any = 1, /) -> None:
+        if self.size > 1:
+            for _ in range(n % self.size):
+                self.appendleft(self.pop())
+
+    def reverse(self) -> None:
+        for i in range(self.size // 2):
+            a, b = self._index(i), self._index(self.size - 1 - i)
+            self.ring[a], self.ring[b] = self.ring[b], self.ring[a]
+
+    def __eq__(self, other: Any) -> bool:
+        if not isinstance(other, collections.deque) or len(self) != len(other):
+            return False
+        for i in range(self.size):
+            if not self[i] == other[i]:
+                return False
+        return True
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __delitem__(self, i: Any) -> None:
+        at = i + self.size if i < 0 else i
+        self._checked(i)
+        for k in range(at, self.size - 1):
+            self.ring[self._index(k)] = self.ring[self._index(k + 1)]
+        self.size -= 1
+
+    def remove(self, wanted: Any, /) -> None:
+        for i in range(self.size):
+            if self.ring[self._index(i)] == wanted:
+                del self[i]
+                return
+        raise ValueError("deque.remove(x): x not in deque")
+
+    def insert(self, i: Any, element: Any, /) -> None:
+        if self.maxlen is not None and self.size >= self.maxlen:
+            raise IndexError("deque already at its maximum size")
+        at = min(max(i + self.size if i < 0 else i, 0), self.size)
+        self.append(element)
+        for k in range(self.size - 1, at, -1):
+            self.ring[self._index(k)] = self.ring[self._index(k - 1)]
+        self.ring[self._index(at)] = element
+
+
+@implements(collections.deque)
+def deque(iterable: Any = (), maxlen: Any = None) -> Any:
+    return Deque(iterable, maxlen)
+
+
+class Mapping:
+    """What dicts of other classes have in common: `entries` is the dict."""
+
+    entries: dict[Any, Any]
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __bool__(self) -> bool:
+        return len(self.entries) > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for key in self.entries:  # noqa: UP028
+            yield key
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.entries
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.entries[key] = value
+
+    def __delitem__(self, key: Any) -> None:
+        del self.entries[key]
+
+    def keys(self) -> Any:
+        return self.entries.keys()
+
+    def values(self) -> Any:
+        return self.entries.values()
+
+    def items(self) -> Any:
+        return self.entries.items()
+
+    def get(self, key: Any, default: Any = None, /) -> Any:
+        return self.entries.get(key, default)
+
+    def pop(self, key: Any, *default: Any) -> Any:
+        return self.entries.pop(key, *default)
+
+    def setdefault(self, key: Any, default: Any = None, /) -> Any:
+        return self.entries.setdefault(key, default)
+
+    def clear(self) -> None:
+        self.entries.clear()
+
+    def __eq__(self, other: Any) -> Any:
+        return self.entries == (other.entries if isinstance(other, Mapping) else other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+
+class DefaultDict(Mapping):
+    """A `defaultdict`."""
+
+    __ingot_stands_for__ = collections.defaultdict
+
+    def __init__(self, default_factory: Any, entries: dict[Any, Any]) -> None:
+        self.default_factory = default_factory
+        self.entries = entries
+
+    def __ingot_result__(self) -> Any:
+        return collections.defaultdict(self.default_factory, self.entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        if self.default_factory is not None and key not in self.entries:
+            self.entries[key] = self.default_factory()
+        return self.entries[key]
+
+    def copy(self) -> Any:
+        return DefaultDict(self.default_factory, self.entries.copy())
+
+    def update(self, *given: Any, **named: Any) -> None:
+        self.entries.update(*given, **named)
+
+
+@implements(collections.defaultdict)
+def defaultdict(default_factory: Any = None, /, *given: Any, **named: Any) -> Any:
+    return DefaultDict(default_factory, dict(*given, **named))
+
+
+class Counter(Mapping):
+    """A `Counter`."""
+
+    __ingot_stands_for__ = collections.Counter
+
+    def __init__(self, entries: dict[Any, Any]) -> None:
+        self.entries = entries
+
+    def __ingot_result__(self) -> Any:
+        return collections.Counter(self.entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.entries.get(key, 0)
+
+    def copy(self) -> Any:
+        return Counter(self.entries.copy())
+
+    def update(self, iterable: Any = None, /) -> None:
+        if isinstance(iterable, (dict, Mapping)):
+            for key, count in iterable.items():
+                self.entries[key] = count + self.entries.get(key, 0)
+        elif iterable is not None:
+            for key in iterable:
+                self.entries[key] = self.entries.get(key, 0) + 1
+
+    def subtract(self, iterable: Any = None, /) -> None:
+        if isinstance(iterable, (dict, Mapping)):
+            for key, count in iterable.items():
+                self.entries[key] = self.entries.get(key, 0) - count
+        elif iterable is not None:
+            for key in iterable:
+                self.entries[key] = self.entries.get(key, 0) - 1
+
+    def __delitem__(self, key: Any) -> None:
+        if key in self.entries:
+            del self.entries[key]
+
+    def total(self) -> Any:
+        return sum(self.entries.values())
+
+    def elements(self) -> Iterator[Any]:
+        for key, count in self.entries.items():
+            for _ in range(count):
+                yield key
+
+    def most_common(self, n: Any = None) -> Any:
+        ordered = sorted(self.entries.items(), key=lambda item: item[1], reverse=True)
+        return ordered if n is None else ordered[: max(n, 0)]
+
+
+@implements(collections.Counter)
+def counter(iterable: Any = None, /) -> Any:
+    made = Counter({})
+    made.update(iterable)
+    return made
+
+
+class OrderedDict(Mapping):
+    """An `OrderedDict`."""
+
+    __ingot_stands_for__ = collections.OrderedDict
+
+    def __init__(self, entries: dict[Any, Any]) -> None:
+        self.entries = entries
+
+    def __ingot_result__(self) -> Any:
+        return collections.OrderedDict(self.entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.entries[key]
+
+    def copy(self) -> Any:
+        return OrderedDict(self.entries.copy())
+
+    def update(self, *given: Any, **named: Any) -> None:
+        self.entries.update(*given, **named)
+
+    def move_to_end(self, key: Any, last: bool = True) -> None:
+        value = self.entries.pop(key)
+        if last:
+            self.entries[key] = value
+        else:
+            rest = self.entries.copy()
+            self.entries.clear()
+            self.entries[key] = value
+            for other, kept in rest.items():
+                self.entries[other] = kept
+
+    def popitem(self, last: bool = True) -> Any:
+        if len(self.entries) == 0:
+            raise KeyError("dictionary is empty")
+        keys = list(self.entries)
+        key = keys[-1] if last else keys[0]
+        return key, self.entries.pop(key)
+
+
+@implements(collections.OrderedDict)
+def ordered_dict(*given: Any, **named: Any) -> Any:
+    return OrderedDict(dict(*given, **named))
+
+
+for _class in (Deque, DefaultDict, Counter, OrderedDict):
+    _class.__name__ = _class.__ingot_stands_for__.__name__  # as messages have it

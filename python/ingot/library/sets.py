@@ -1,0 +1,428 @@
+"""Sets whose elements are known only when the call runs: tables of CPython's, so that elements come in its order.
+
+A set is a table of slots: `keys` has the element of each slot, `state` says whether there is one. Where an element goes, when the
+table is made anew, and how two sets become one are as in CPython, whose iteration goes through the slots.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import primitives
+
+_EMPTY, _HELD, _GONE = 0, 1, 2
+_PROBES = 9  # slots after one that are looked at before another one is
+_SHIFT = 5
+_PRIME = (1 << 61) - 1
+
+
+def hash_of(x: Any) -> int:
+    """`hash(x)` of numbers, and of tuples of them."""
+    if isinstance(x, tuple):
+        return _hash_of_tuple(x)
+    if isinstance(x, (float, np.float16, np.float32)):
+        return _hash_of_float(float(x))
+    if not isinstance(x, (int, np.integer, np.bool_)) or isinstance(x, np.uint64):
+        primitives.refuse("an element of a set that is not known when compiling, and no int of 64 bits, float or tuple of these", "use a list")
+    n = int(x)
+    h = n % _PRIME if n >= 0 else -((-(n + 1)) % _PRIME + 1)
+    if h == -_PRIME:
+        h = 0
+    return -2 if h == -1 else h
+
+
+def _hash_of_float(x: float) -> int:
+    if x - x != 0:
+        return 0 if x != x else 314159 if x > 0 else -314159
+    m, e = math.frexp(x)
+    is_negative = m < 0
+    m = abs(m)
+    h = 0
+    while m != 0:
+        h = ((h & ((1 << 33) - 1)) << 28) | h >> 33
+        m *= 268435456.0
+        e -= 28
+        digit = int(m)
+        m -= digit
+        h += digit
+        if h >= _PRIME:
+            h -= _PRIME
+    e = e % 61 if e >= 0 else 60 - (-1 - e) % 61
+    h = ((h & ((1 << (61 - e)) - 1)) << e) | h >> (61 - e)
+    if is_negative:
+        h = -h
+    return -2 if h == -1 else h
+
+
+def _hash_of_tuple(x: tuple) -> int:
+    h = np.uint64(2870177450012600261)
+    for element in x:
+        lane = np.asarray(np.int64(hash_of(element))).astype(np.uint64)
+        h = np.add(h, np.multiply(lane, np.uint64(14029467366897019727)))
+        h = np.bitwise_or(np.left_shift(h, np.uint64(31)), np.right_shift(h, np.uint64(33)))
+        h = np.multiply(h, np.uint64(11400714785074694791))
+    h = np.add(h, np.uint64(len(x) ^ (2870177450012600261 ^ 3527539)))
+    return 1546275796 if h == np.uint64(0xFFFFFFFFFFFFFFFF) else int(np.asarray(h).astype(np.int64))
+
+
+class HashSet:
+    """A `set`."""
+
+    __ingot_stands_for__ = set
+
+    def __init__(self) -> None:
+        self.keys: list[Any] = []
+        self.state = [_EMPTY]
+        primitives.open_list(self.state)
+        self.finger = 0  # where `pop` looks first
+        self.clear()
+
+    def __ingot_result__(self) -> Any:
+        return {key for key, state in zip(self.keys, self.state, strict=False) if state == _HELD}
+
+    def clear(self) -> None:
+        self.state.clear()
+        for _ in range(8):
+            self.state.append(_EMPTY)
+        self.mask = 7
+        self.fill = 0
+        self.used = 0
+
+    def _slot(self, key: Any, h: int) -> int:
+        """Where an element is, or would be put: into the last slot on the way whose element is gone, else into the empty one."""
+        gone = -1
+        perturb = h
+        at = h & self.mask
+        while True:
+            last = at + _PROBES if at + _PROBES <= self.mask else at
+            for i in range(at, last + 1):
+                if self.state[i] == _EMPTY:
+                    return gone if gone >= 0 else i
+                if self.state[i] == _GONE:
+                    gone = i
+                elif self.keys[i] == key:
+                    return i
+            perturb = (perturb >> _SHIFT) & ((1 << (64 - _SHIFT)) - 1) if perturb < 0 else perturb >> _SHIFT
+            at = (at * 5 + 1 + perturb) & self.mask
+
+    def _put(self, i: int, key: Any) -> None:
+        """Fills a slot without an element."""
+        while len(self.keys) <= self.mask:
+            self.keys.append(key)
+        self.keys[i] = key
+        if self.state[i] == _EMPTY:
+            self.fill += 1
+        self.state[i] = _HELD
+        self.used += 1
+
+    def _resize(self, most: int) -> None:
+        """Makes the table anew, of more than so many slots."""
+        held = [self.keys[i] for i in range(min(self.mask + 1, len(self.keys))) if self.state[i] == _HELD]
+        size = 8
+        while size <= most:
+            size *= 2
+        if size == 8 and self.mask == 7 and self.fill == self.used:
+            return
+        self.state.clear()
+        for _ in range(size):
+            self.state.append(_EMPTY)
+        self.mask = size - 1
+        self.fill = 0
+        self.used = 0
+        for key in held:
+            self._put(self._slot(key, hash_of(key)), key)
+
+    def _grow(self) -> None:
+        self._resize(self.used * 2 if self.used > 50000 else self.used * 4)
+
+    def add(self, key: Any, /) -> None:
+        i = self._slot(key, hash_of(key))
+        if self.state[i] == _HELD:
+            return
+        is_new = self.state[i] == _EMPTY
+        self._put(i, key)
+        if is_new and self.fill * 5 >= self.mask * 3:
+            self._grow()
+
+    def __contains__(self, key: Any) -> bool:
+        return self.used > 0 and self.state[self._slot(key, hash_of(key))] == _HELD
+
+    def __len__(self) -> int:
+        return self.used
+
+    def __bool__(self) -> bool:
+        return self.used > 0
+
+    def __iter__(self) -> Iterator[Any]:
+        used = self.used
+        for i in range(self.mask + 1):
+            if self.used != used:
+                raise RuntimeError("Set changed size during iteration")
+            if self.state[i] == _HELD:
+                yield self.keys[i]
+
+    def _take(self, key: Any) -> bool:
+        """Takes an element out; whether it was there."""
+        if self.used == 0:
+            return False
+        i = self._slot(key, hash_of(key))
+        if self.state[i] != _HELD:
+            return False
+        self.state[i] = _GONE
+        self.used -= 1
+        return True
+
+    def discard(self, key: Any, /) -> None:
+        self._take(key)
+
+    def remove(self, key: Any, /) -> None:
+        if not self._take(key):
+            raise KeyError(key)
+
+    def pop(self) -> Any:
+        if self.used == 0:
+            raise KeyError("pop from an empty set")
+        i = self.finger & self.mask
+        while self.state[i] != _HELD:
+            i = i + 1 if i < self.mask else 0
+        self.state[i] = _GONE
+        self.used -= 1
+        self.finger = i + 1
+        return self.keys[i]
+
+    def _merge(self, other: Any) -> None:
+        """Adds the elements of another such set."""
+        if other is self or other.used == 0:
+            return
+        if (self.fill + other.used) * 5 >= self.mask * 3:
+            self._resize((self.used + other.used) * 2)
+        if self.fill == 0 and self.mask == other.mask and other.fill == other.used:
+            for i in range(self.mask + 1):
+                if other.state[i] == _HELD:
+                    self._put(i, other.keys[i])
+            return
+        is_clean = self.fill == 0
+        for i in range(other.mask + 1):
+            if other.state[i] == _HELD:
+                if is_clean:
+                    self._put(self._slot(other.keys[i], hash_of(other.keys[i])), other.keys[i])
+                else:
+                    self.add(other.keys[i])
+
+    def _update(self, iterable: Any) -> None:
+        if isinstance(iterable, HashSet):
+            self._merge(iterable)
+            return
+        if isinstance(iterable, dict) and (self.fill + len(iterable)) * 5 >= self.mask * 3:
+            self._resize((self.used + len(iterable)) * 2)
+        for key in iterable:
+            self.add(key)
+
+    def update(self, *others: Any) -> None:
+        for other in others:
+            self._update(other)
+
+    def copy(self) -> Any:
+        return of(self)
+
+    def union(self, *others: Any) -> Any:
+        result = self.copy()
+        result.update(*others)
+        return result
+
+    def _common(self, other: Any) -> Any:
+        result = HashSet()
+        if isinstance(other, HashSet):
+            if other.used > self.used:
+                for key in self:
+                    if key in other:
+                        result.add(key)
+            else:
+                for key in other:
+                    if key in self:
+                        result.add(key)
+        else:
+            for key in other:
+                if key in self:
+                    result.add(key)
+        return result
+
+    def intersection(self, *others: Any) -> Any:
+        result = self.copy()
+        for other in others:
+            result = result._common(other)
+        return result
+
+    def _become(self, other: Any) -> None:
+        self.keys, self.state = other.keys, other.state
+        self.mask, self.fill, self.used = other.mask, other.fill, other.used
+
+    def intersection_update(self, *others: Any) -> None:
+        self._become(self.intersection(*others))
+
+    def _remove_all(self, other: Any) -> None:
+        if other is self:
+            self.clear()
+            return
+        if isinstance(other, HashSet) and other.used >> 3 > self.used:
+            for key in self._common(other):
+                self._take(key)
+        else:
+            for key in other:
+                self._take(key)
+        if self.fill - self.used > self.mask // 4:
+            self._grow()
+
+    def difference_update(self, *others: Any) -> None:
+        for other in others:
+            self._remove_all(other)
+
+    def _without(self, other: Any) -> Any:
+        if not isinstance(other, (HashSet, dict)) or self.used >> 2 > len(other):
+            result = self.copy()
+            result._remove_all(other)
+            return result
+        result = HashSet()
+        for key in self:
+            if key not in other:
+                result.add(key)
+        return result
+
+    def difference(self, *others: Any) -> Any:
+        if len(others) == 0:
+            return self.copy()
+        result = self._without(others[0])
+        for other in others[1:]:
+            result._remove_all(other)
+        return result
+
+    def symmetric_difference_update(self, other: Any, /) -> None:
+        if other is self:
+            self.clear()
+            return
+        rest = other if isinstance(other, (HashSet, dict)) else of(other)
+        for key in rest:
+            if not self._take(key):
+                self.add(key)
+
+    def symmetric_difference(self, other: Any, /) -> Any:
+        result = of(other)
+        result.symmetric_difference_update(self)
+        return result
+
+    def isdisjoint(self, other: Any, /) -> bool:
+        for key in other:
+            if key in self:
+                return False
+        return True
+
+    def issubset(self, other: Any, /) -> bool:
+        rest = other if isinstance(other, (HashSet, set, frozenset)) else of(other)
+        if self.used > len(rest):
+            return False
+        for key in self:
+            if key not in rest:
+                return False
+        return True
+
+    def issuperset(self, other: Any, /) -> bool:
+        for key in other:
+            if key not in self:
+                return False
+        return True
+
+    def __or__(self, other: Any) -> Any:
+        return self.union(other) if is_set(other) else NotImplemented
+
+    def __ror__(self, other: Any) -> Any:
+        return of(other).union(self) if is_set(other) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return self._common(as_set(other)) if is_set(other) else NotImplemented
+
+    def __rand__(self, other: Any) -> Any:
+        return of(other)._common(self) if is_set(other) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self._without(as_set(other)) if is_set(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        return of(other)._without(self) if is_set(other) else NotImplemented
+
+    def __xor__(self, other: Any) -> Any:
+        return self.symmetric_difference(as_set(other)) if is_set(other) else NotImplemented
+
+    def __rxor__(self, other: Any) -> Any:
+        return of(other).symmetric_difference(self) if is_set(other) else NotImplemented
+
+    def __ior__(self, other: Any) -> Any:
+        if not is_set(other):
+            return NotImplemented
+        self._update(as_set(other))
+        return self
+
+    def __iand__(self, other: Any) -> Any:
+        if not is_set(other):
+            return NotImplemented
+        self._become(self._common(as_set(other)))
+        return self
+
+    def __isub__(self, other: Any) -> Any:
+        if not is_set(other):
+            return NotImplemented
+        self._remove_all(as_set(other))
+        return self
+
+    def __ixor__(self, other: Any) -> Any:
+        if not is_set(other):
+            return NotImplemented
+        self.symmetric_difference_update(as_set(other))
+        return self
+
+    def __eq__(self, other: Any) -> Any:
+        return is_set(other) and self.used == len(other) and self.issubset(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    def __le__(self, other: Any) -> Any:
+        return self.issubset(other) if is_set(other) else NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        return self.used < len(other) and self.issubset(other) if is_set(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return self.issuperset(other) if is_set(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return self.used > len(other) and self.issuperset(other) if is_set(other) else NotImplemented
+
+
+def is_set(x: Any) -> bool:
+    return isinstance(x, (set, frozenset, HashSet))
+
+
+def as_set(x: Any) -> Any:
+    return x if isinstance(x, HashSet) else of(x)
+
+
+def of(iterable: Any) -> Any:
+    """`set(iterable)`."""
+    made = HashSet()
+    made._update(iterable)
+    return made
+
+
+def display(elements: tuple) -> Any:
+    """`{a, b}`."""
+    made = HashSet()
+    for element in elements:
+        made.add(element)
+    return made
+
+
+HashSet.__name__ = "set"  # as messages have it
