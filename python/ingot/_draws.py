@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,15 @@ def _shuffled(name: str) -> Callable[[Any], list]:
         getattr(stream, name)(numbers)
         getattr(stream, name)(rows)
         return [numbers, rows]
+
+    return ask
+
+
+def _without_warnings(name: str, *calls: tuple) -> Callable[[Any], list]:
+    def ask(stream: Any) -> list:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _several(name, *calls)(stream)
 
     return ask
 
@@ -95,11 +105,14 @@ def _axis_shuffled(stream: np.random.Generator) -> list:
 
 
 _OF_STATES: dict[str, Callable[[Any], list]] = {
-    **{name: _plain(name, _REALS[name]) for name in ("normal", "uniform", "exponential", "laplace", "gumbel", "logistic", "triangular")},
+    **{name: _plain(name, parameters) for name, parameters in _REALS.items()},
     **{name: _several(name, (), (40,)) for name in ("random_sample", "random", "standard_normal", "standard_exponential")},
     **{name: _several(name, (), (5, 8)) for name in ("rand", "randn")},
     "seed": lambda s: [s.seed(5), s.random_sample(9), s.seed([1, 2, 3]), s.random_sample(9)][1::2],
     "randint": _integers("randint"),
+    "random_integers": _without_warnings("random_integers", (9,), (-5, 300), (0, 2**40, 9)),
+    "standard_gamma": lambda s: [s.standard_gamma(a, 20) for a in (0.5, 1.0, 3.5)],
+    **{name: _OF_GENERATORS[name] for name in ("gamma", "beta", "binomial", "hypergeometric", "multinomial", "dirichlet")},
     "poisson": lambda s: [s.poisson(rate, 30) for rate in (0.0, 2.5, 40.0)],
     "shuffle": _shuffled("shuffle"),
     "permutation": lambda s: [s.permutation(60), s.permutation(_ROW)],
@@ -192,13 +205,30 @@ ANSWERS = {
     "Generator.permutation": "c76f581b364ac4a3",
     "Generator.permuted": "39761dfe593a98c5",
     "Generator.choice": "70efbb7e3dc564fa",
-    "RandomState.normal": "21c2af9496a72b79",
-    "RandomState.uniform": "56033dd7ce2d3d28",
-    "RandomState.exponential": "b3158d59c6ef66f9",
+    "RandomState.standard_cauchy": "4a3c24e63ef91011",
+    "RandomState.standard_t": "60cddb6bd0d8ad3e",
+    "RandomState.vonmises": "1c00de4677f70c50",
+    "RandomState.pareto": "dc08e3771cc71e97",
+    "RandomState.weibull": "70d35f9c7c4e30cc",
+    "RandomState.power": "439b57b4e1380584",
     "RandomState.laplace": "8b62e06e4681b31a",
     "RandomState.gumbel": "3032435252d542ad",
     "RandomState.logistic": "9f089dea6803b1a1",
+    "RandomState.lognormal": "950d417c3601b813",
+    "RandomState.rayleigh": "3e6ea311c6dbcd90",
+    "RandomState.wald": "2e48e9d80d67f1ce",
     "RandomState.triangular": "0095e2ad26f33464",
+    "RandomState.f": "6b68fba74d3fedf5",
+    "RandomState.noncentral_f": "0617806ce6fe1858",
+    "RandomState.chisquare": "667c016203d34c0d",
+    "RandomState.noncentral_chisquare": "066bc7c0d73f1361",
+    "RandomState.normal": "21c2af9496a72b79",
+    "RandomState.uniform": "56033dd7ce2d3d28",
+    "RandomState.exponential": "b3158d59c6ef66f9",
+    "RandomState.geometric": "a91b5ca18a9b0510",
+    "RandomState.zipf": "50a8cae0fc804a7b",
+    "RandomState.logseries": "35e6b6c0baa3a823",
+    "RandomState.negative_binomial": "25023217b0587ee7",
     "RandomState.random_sample": "12012a9193de168a",
     "RandomState.random": "12012a9193de168a",
     "RandomState.standard_normal": "883e1b7c207dcd15",
@@ -207,6 +237,14 @@ ANSWERS = {
     "RandomState.randn": "2698138a8435a3c2",
     "RandomState.seed": "6bb94abdfb918d3b",
     "RandomState.randint": "cb97205d612c2a2a",
+    "RandomState.random_integers": "8494d8323a43a8f8",
+    "RandomState.standard_gamma": "52bef140846815e0",
+    "RandomState.gamma": "6d6f865cd4fd8131",
+    "RandomState.beta": "2efc335173e6b690",
+    "RandomState.binomial": "e0bf34320e0b1651",
+    "RandomState.hypergeometric": "f850d107d5b0cc49",
+    "RandomState.multinomial": "dce14aaaa229915b",
+    "RandomState.dirichlet": "03f08d050818c324",
     "RandomState.poisson": "592777cd379d9d73",
     "RandomState.shuffle": "e636408e4d916081",
     "RandomState.permutation": "e636408e4d916081",

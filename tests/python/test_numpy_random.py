@@ -175,9 +175,9 @@ PARAMETERS = {
 """Parameters of the distributions of a Generator, wrong ones among them."""
 
 
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_distributions(name):
+def compare_distribution(name, made):
+    """A method for its parameters above, of a new stream each: numbers, arrays, shapes, errors."""
+
     def call(parameters, **keywords):
         return f"g.{name}({', '.join([*map(str, parameters), *(f'{k}={v}' for k, v in keywords.items())])})"
 
@@ -186,22 +186,29 @@ def test_distributions(name):
     if first:
         calls += [call([f"np.array([[{first[0]}], [{first[0]}]])", *first[1:]], size=(2, 3))]
         calls += [call([f"np.array([{first[0]}, {first[0]}])", *first[1:]])]
-    compare(source(", ".join(calls)), generator())
+    compare(source(", ".join(calls)), made())
     for parameters in others:
-        compare(source(call(parameters)), generator())
-        compare(source(call([f"np.array([{parameters[0]}, {parameters[0]}])", *parameters[1:]])), generator())
+        compare(source(call(parameters)), made())
+        compare(source(call([f"np.array([{parameters[0]}, {parameters[0]}])", *parameters[1:]])), made())
     if first:
-        compare(source(call([f"np.array([{first[0]}, {first[0]}])", *first[1:]], size=3)), generator())
+        compare(source(call([f"np.array([{first[0]}, {first[0]}])", *first[1:]], size=3)), made())
 
 
-def test_distributions_of_vectors():
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_distributions(name):
+    compare_distribution(name, generator)
+
+
+@pytest.mark.parametrize("made", [generator, lambda: np.random.RandomState(5)], ids=["generator", "legacy"])
+def test_distributions_of_vectors(made):
     for p in ([0.2, 0.3, 0.5], [1.0], [0.0, 1.0]):
-        compare(source(f"g.multinomial(20, {p}), g.multinomial(20, np.array({p}), 3), g.multinomial(9, {p}, (2, 0)), g.random()"), generator())
+        compare(source(f"g.multinomial(20, {p}), g.multinomial(20, np.array({p}), 3), g.multinomial(9, {p}, (2, 0)), g.uniform()"), made())
     for wrong in ("5, [0.9, 0.3, 0.1]", "-1, [0.5, 0.5]", "3, [1.5, 0]", "3, []", "3, np.array([0.7, 0.7, 0.1], np.float32)"):
-        compare(source(f"g.multinomial({wrong})"), generator())
-    for alpha in ([1.0, 2.0, 0.5], [0.01, 0.05, 0.0], [0.0, 0.0], [3.0]):
-        compare(source(f"g.dirichlet({alpha}), g.dirichlet(np.array({alpha}), 3), g.dirichlet({alpha}, (2, 2)), g.random()"), generator())
-    compare(source("g.dirichlet([-1.0, 1.0])"), generator())
+        compare(source(f"g.multinomial({wrong})"), made())
+    for alpha in ([1.0, 2.0, 0.5], [0.01, 0.05, 0.0], [0.0, 0.0], [3.0], [0.01, 0.05]):
+        compare(source(f"g.dirichlet({alpha}), g.dirichlet(np.array({alpha}), 3), g.dirichlet({alpha}, (2, 2)), g.uniform()"), made())
+    compare(source("g.dirichlet([-1.0, 1.0])"), made())
 
 
 def test_parameters_are_broadcast():
@@ -237,6 +244,78 @@ def test_legacy_streams(name):
         compare(source(f"g.{name}({', '.join(map(str, wrong))}), g.standard_normal()"), stream)
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", [name for name in PARAMETERS if name not in LEGACY])
+def test_legacy_distributions(name):
+    compare_distribution(name, lambda: np.random.RandomState(5))
+
+
+ALGORITHMS = {
+    "beta": [(2, 3), (0.5, 0.5), (1e-3, 2e-3), (1e-200, 0.5)],
+    "standard_gamma": [(4.5,), (0.3,), (1,), (0,), (np.nan,)],
+    "gamma": [(2.0, 1.5), (0.3, 2)],
+    "chisquare": [(3,)],
+    "noncentral_chisquare": [(3, 1), (0.5, 2), (0.5, 0), (3, np.nan), (0.5, np.nan)],
+    "f": [(0.4, 7)],
+    "noncentral_f": [(2, 3, 1)],
+    "standard_cauchy": [()],
+    "standard_t": [(3,)],
+    "vonmises": [(3, 50), (1, 0), (2, 1e-6), (-2, 1e7), (0, np.nan)],
+    "pareto": [(2,)],
+    "weibull": [(0.3,), (0,)],
+    "power": [(0.2,)],
+    "lognormal": [(1, 2)],
+    "rayleigh": [(2,)],
+    "wald": [(1, 2), (1e3, 1e-3)],
+    "geometric": [(0.3,), (0.5,), (1e-19,)],
+    "zipf": [(2,), (1.1,)],
+    "logseries": [(0.99,), (0,)],
+    "binomial": [(10, 0.4), (10, 0.8), (1000, 0.7), (0, 0.5), (1, 1)],
+    "hypergeometric": [(9, 5, 4), (5, 9, 8), (20, 30, 11), (15, 6, 20), (4, 0, 2), (10**9, 10**10, 10**6)],
+    "negative_binomial": [(5, 0.3), (0.2, 0.01)],
+}
+"""Parameters for each way in which the legacy streams draw."""
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_legacy_algorithms(name):
+    names = ["a", "b", "c"][: len(ALGORITHMS[name][0])]
+    f = source(f"g.{name}({', '.join([*names, 'size=30'])}), g.{name}({', '.join(names)}), g.randn()", ", ".join(["g", *names]))
+    stream = np.random.RandomState(7)
+    stream.randn()  # leaves the second number of a pair
+    for parameters in ALGORITHMS[name]:
+        compare(f, stream, *(float(x) if name not in ("binomial", "hypergeometric") else x for x in parameters))
+
+
+@pytest.mark.parametrize("call", ["multinomial(5, {})", "dirichlet({})"])
+def test_legacy_vectors_of_another_shape(call):
+    for given in ("[[0.5, 0.5]]", "np.ones((2, 2))", "np.array(0.5)", "[]", "(0.25, 0.75), 2"):
+        compare(source("g." + call.format(given)), np.random.RandomState(3))
+
+
+def test_random_integers():
+    f = source("g.random_integers(6), g.random_integers(-2, 2, 9), g.random_integers(3, size=(2, 2)), g.random_integers(2, 2)")
+    compare(f, np.random.RandomState(3))
+    compare(source("g.random_integers(3, 1)"), np.random.RandomState(3))
+
+
+def test_legacy_numbers_have_no_derivative():
+    g, k = np.random.RandomState(3), np.array([2.0, 3.0])
+    for f in (lambda s: g.gamma(2.0, s), lambda s: g.rayleigh(s * k).sum(), lambda s: g.binomial(3, s) * 1.0):
+        with pytest.raises(ingot.UnsupportedError, match="the derivative of a random number with respect to its distribution"):
+            ingot.grad(f)(0.5)
+    drawn = copy.deepcopy(g).gamma(k[1], k)
+    assert ingot.grad(lambda s: (s * g.gamma(k[1], k)).sum())(2.0) == drawn.sum()
+
+
+def test_legacy_distributions_are_stored():
+    """The C functions that they call are found again."""
+    f = ingot.jit(source("g.gamma(2.0), g.vonmises(0, 1), g.rayleigh(), g.lognormal()"))
+    f(np.random.RandomState(3))
+    assert "an object" not in f.specialisations[0].not_stored
+
+
 def test_rand_and_randn():
     compare(source("g.rand(), g.rand(3), g.rand(2, 2), g.randn(), g.randn(3), g.randn(), g.randn(1, 2)"), np.random.RandomState(1))
 
@@ -251,7 +330,7 @@ def test_pairs_of_normal_numbers():
 
 
 def test_legacy_streams_of_other_bits():
-    compare(source("g.randn(), g.random(), g.randint(0, 9, 5)"), np.random.RandomState(np.random.PCG64(3)))
+    compare(source("g.randn(), g.random(), g.randint(0, 9, 5), g.gamma(2.0, size=5), g.f(2, 3)"), np.random.RandomState(np.random.PCG64(3)))
 
 
 def globally(function, *arguments):
@@ -272,6 +351,10 @@ def test_the_global_stream():
     globally(source("np.random.randint(10), np.random.randint(0, 5, (2, 2)), np.random.exponential(2.0)", ""))
     globally(source("np.random.choice(10, 3), np.random.choice(5), np.random.permutation(6), np.random.poisson(3, 4)", ""))
     globally(source("np.random.normal(0, -1)", ""))
+    calls = [f"np.random.{name}({', '.join(map(str, ALGORITHMS[name][0]))})" for name in ALGORITHMS]
+    calls += ["np.random.multinomial(9, [0.5, 0.5], 2)", "np.random.dirichlet([1.0, 2.0])", "np.random.gamma(2.0, size=2)"]
+    globally(source(", ".join(calls), ""))
+    globally(source("np.random.random_integers(5), np.random.random_integers(5, 9, 3)", ""))
 
 
 def test_seeding():
@@ -584,7 +667,10 @@ def test_what_is_refused():
     for function in (unbound, of_another):
         with pytest.raises(ingot.UnsupportedError, match="of what is no"):
             ingot.jit(function)(generator())
-    for function, arguments in ((leaves, ()), (bits, (generator(),)), (spawned, (generator(),)), (several, (generator(),))):
+    legacy = [(source(f"np.random.{call}", ""), ()) for call in ("get_state()", "set_state(())", "bytes(3)")]
+    legacy += [(source("g.tomaxint()"), (np.random.RandomState(1),))]
+    others = [(leaves, ()), (bits, (generator(),)), (spawned, (generator(),)), (several, (generator(),))]
+    for function, arguments in legacy + others:
         with pytest.raises(ingot.UnsupportedError):
             ingot.jit(function)(*arguments)
     with pytest.raises(ingot.UnsupportedError):

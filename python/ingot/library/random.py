@@ -163,20 +163,25 @@ def each(x: Any, shape: Any) -> Any:
 
 def sampled(routine: str, stream: Any, size: Any, dtype: Any, *parameters: Any) -> Any:
     """One number, or an array of numbers, drawn for parameters that are broadcast."""
+    return sampled_by(lambda stream, *parameters: primitives.draw(routine, stream, *parameters), stream, size, dtype, *parameters)
+
+
+def sampled_by(draw: Any, stream: Any, size: Any, dtype: Any, *parameters: Any) -> Any:
+    """The same, each drawn by a function of the stream and a number of each parameter."""
     if all([is_number(x) for x in parameters]):
         if size is None:
-            return primitives.draw(routine, stream, *parameters)
+            return draw(stream, *parameters)
         result = np.empty(size, dtype)
         numbers = flat(result)
         for i in range(len(numbers)):
-            numbers[i] = primitives.draw(routine, stream, *parameters)
+            numbers[i] = draw(stream, *parameters)
         return result
     shape = common_shape(size, *parameters)
     result = np.empty(shape, dtype)
     numbers = flat(result)
     columns = [each(x, shape) for x in parameters]
     for i in range(len(numbers)):
-        numbers[i] = primitives.draw(routine, stream, *[column[i] for column in columns])
+        numbers[i] = draw(stream, *[column[i] for column in columns])
     return result
 
 
@@ -520,6 +525,20 @@ def hypergeometric(self: Any, ngood: Any, nbad: Any, nsample: Any, size: Any = N
     return integers_of("hypergeometric", self, size, good, bad, sample)
 
 
+def multinomial_probabilities(given: Any, p: Any) -> Any:
+    """Those of an array, which was made of what was given."""
+    numbers = probability(p.astype(np.float64), "pvals", False)
+    if len(p) > 0 and kahan_sum(numbers, len(p) - 1) > 1.0 + 1e-12:
+        if isinstance(given, np.ndarray) and p.dtype.kind == "f" and p.dtype != np.float64 and p.sum() < 1.0001:
+            raise ValueError(
+                "sum(pvals[:-1].astype(np.float64)) > 1.0. The pvals array is cast to 64-bit floating point prior to "
+                "checking the sum. Precision changes when casting may cause problems even if the sum of the original "
+                "pvals is valid."
+            )
+        raise ValueError("sum(pvals[:-1]) > 1.0")
+    return numbers
+
+
 @implements(np.random.Generator.multinomial)
 def multinomial(self: Any, n: Any, pvals: Any, size: Any = None) -> Any:
     p = np.array(pvals)
@@ -528,15 +547,7 @@ def multinomial(self: Any, n: Any, pvals: Any, size: Any = None) -> Any:
     if p.ndim == 0 or p.size == 0:
         raise ValueError("pvals must have at least 1 dimension and the last dimension of pvals must be greater than 0.")
     trials = whole(n, "n")
-    given, p = p, probability(p.astype(np.float64), "pvals", False)
-    if kahan_sum(p, len(p) - 1) > 1.0 + 1e-12:
-        if isinstance(pvals, np.ndarray) and given.dtype.kind == "f" and given.dtype != np.float64 and given.sum() < 1.0001:
-            raise ValueError(
-                "sum(pvals[:-1].astype(np.float64)) > 1.0. The pvals array is cast to 64-bit floating point prior to "
-                "checking the sum. Precision changes when casting may cause problems even if the sum of the original "
-                "pvals is valid."
-            )
-        raise ValueError("sum(pvals[:-1]) > 1.0")
+    p = multinomial_probabilities(pvals, p)
     count_not_negative(trials, "n")
     result = np.zeros((() if size is None else lengths_of(size)) + (len(p),), np.int64)
     rows = primitives.reshape(result, (count_of(size), len(p)))
