@@ -524,6 +524,20 @@ def test_numbers_that_lengths_hang_on_become_known_where_that_helps():
         check(assigned, n)
 
 
+def test_lists_with_nan_are_sorted_as_cpython_does():
+    def sorts(x):
+        grown = [v for v in x]
+        grown.sort(reverse=True)
+        return sorted(x), grown, sorted([(v, i) for i, v in enumerate(x)]), sorted(range(len(x)), key=lambda i: x[i])
+
+    nan = np.nan
+    for values in ([3.0, nan, 1.0], [2.0, 1.0, nan, 0.0], [5.0, 4.0, nan, 3.0, 2.0, nan, 1.0]):
+        check(sorts, np.array(values))
+        check(lambda x: sorted(x), values)
+    with pytest.raises(ingot.TypeChangeError, match="a NaN among 64 or more"):
+        ingot.jit(lambda x: sorted(x))(np.array([nan] * 64))
+
+
 def test_lists_that_change_while_something_known_is_walked():
     def popped(n):
         a = [5, 6]

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from .._errors import TypeChangeError
 from . import primitives
 
 
@@ -157,6 +160,20 @@ def sort(self: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
     for element in self:
         keys.append(element if key is None else key(element))
     order = list(range(size))
+    unordered = False
+    for k in keys:
+        unordered = unordered or _has_nan(k)
+    if unordered:
+        _sort_as_cpython(keys, order, reverse)
+    else:
+        _merge_sort(keys, order, reverse)
+    before = listed(self)
+    for k in range(size):
+        self[k] = before[order[k]]
+
+
+def _merge_sort(keys: list[Any], order: list[int], reverse: bool) -> None:
+    size = len(keys)
     merged = list(range(size))
     width = 1
     while width < size:
@@ -180,9 +197,49 @@ def sort(self: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
         for k in range(size):
             order[k] = merged[k]
         width *= 2
-    before = listed(self)
-    for k in range(size):
-        self[k] = before[order[k]]
+
+
+def _has_nan(key: Any) -> bool:
+    """Whether a NaN, which is neither less nor greater than others, is among the numbers of a key."""
+    if isinstance(key, tuple):
+        for member in key:
+            if _has_nan(member):
+                return True
+        return False
+    return isinstance(key, (float, np.floating)) and key != key
+
+
+def _sort_as_cpython(keys: list[Any], order: list[int], reverse: bool) -> None:
+    """The order that CPython gives to keys which have none: that of its steps, up to 63 elements one insertion after the other."""
+    size = len(keys)
+    if size > 63:
+        raise TypeChangeError("a NaN among 64 or more elements leaves their order to the steps of the sort (use np.sort, or take NaN out)")
+    if reverse:
+        order.reverse()
+    run = 1
+    if size > 1 and keys[order[1]] < keys[order[0]]:
+        run = 2
+        while run < size and keys[order[run]] < keys[order[run - 1]]:
+            run += 1
+        for k in range(run // 2):
+            order[k], order[run - 1 - k] = order[run - 1 - k], order[k]
+    else:
+        while run < size and not keys[order[run]] < keys[order[run - 1]]:
+            run += 1
+    for k in range(run, size):
+        moved = order[k]
+        left, right = 0, k
+        while left < right:
+            middle = left + (right - left) // 2
+            if keys[moved] < keys[order[middle]]:
+                right = middle
+            else:
+                left = middle + 1
+        for i in range(k, left, -1):
+            order[i] = order[i - 1]
+        order[left] = moved
+    if reverse:
+        order.reverse()
 
 
 def turned(self: list[Any]) -> list[Any]:
