@@ -192,7 +192,7 @@ class Recorder:
 def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
     """For each value that code gives for a description whether it means something: what stands beside a None does not."""
     tag = description[0]
-    if tag == "scalar":
+    if tag in ("scalar", "member"):
         next(values)
         yield True
     elif tag == "array":

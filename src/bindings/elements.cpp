@@ -70,6 +70,10 @@ void Form::read(nb::handle description, size_t& columns) {
   } else if (tag == "letter") {
     kind = Kind::Letter;
     ++columns;
+  } else if (tag == "member") {
+    kind = Kind::Member;
+    object = PyTuple_GET_ITEM(description.ptr(), 1);
+    ++columns;
   } else if (tag == "maybe") {
     kind = Kind::Maybe;
     ++columns;
@@ -111,6 +115,10 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
       return made;
     }
     case Form::Kind::Letter: return text_of_code(columns[form.column].integer(place)).release().ptr();
+    case Form::Kind::Member: {
+      const auto member = static_cast<Py_ssize_t>(columns[form.column].integer(place));
+      return Py_NewRef(PyTuple_GET_ITEM(form.object.ptr(), member));
+    }
     case Form::Kind::Maybe: {
       const int64_t missing = columns[form.column].integer(place);
       if (missing == 0) return make(form.parts[0], columns, place);

@@ -49,7 +49,7 @@ std::vector<size_t> pools_of(nb::handle described);
 
 /// What an element of a list is like. Borrows what is in the description that it is made of.
 struct Form {
-  enum class Kind : uint8_t { Static, Absent, Number, Letter, Maybe, Record, Array, Tuple, Named };
+  enum class Kind : uint8_t { Static, Absent, Number, Letter, Member, Maybe, Record, Array, Tuple, Named };
 
   Form() = default;
   explicit Form(nb::handle description);
@@ -63,7 +63,8 @@ struct Form {
   int rank = 0;
   size_t column = 0;            ///< the first of its own
   std::vector<size_t> pools{};  ///< of a record: by the number of its class in its family
-  nb::handle object{};  ///< what is static; a namedtuple's class; the class of a record, or those of a family
+  nb::handle object{};  ///< what is static; the members of an Enum; a namedtuple's class; the class of a
+                        ///< record, or those of a family
   std::vector<Form> parts{};
 
  private:

@@ -201,6 +201,8 @@ struct ResultPlan::Maker {
         const nb::object inside = make(plan.parts_[0]);
         return is_there ? inside : nb::none();
       }
+      case Kind::Member:
+        return nb::borrow(PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(values.integer())));
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
       case Kind::Letters: return text_of_codes(make(plan.parts_[0]));
       case Kind::Tuple: return sequence(plan.parts_, true);
@@ -278,6 +280,9 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "maybe") {
     kind_ = Kind::Maybe;
     parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
+  } else if (tag == "member") {
+    kind_ = Kind::Member;
+    object_ = description[1];
   } else if (tag == "text" || tag == "dict") {
     kind_ = tag == "text" ? Kind::Text : Kind::Dict;
     object_ = description[1];

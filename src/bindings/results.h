@@ -37,6 +37,7 @@ class ResultPlan {
     Number,
     Array,
     Maybe,
+    Member,
     Text,
     Letters,
     Fields,

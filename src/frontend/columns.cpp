@@ -7,6 +7,7 @@
 
 #include "frontend/columns.h"
 
+#include "frontend/members.h"
 #include "frontend/records.h"
 #include "frontend/texts.h"
 
@@ -80,6 +81,7 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
     return numbers;
   }
   if (form.is<Letters>() && element.is<Static>()) return numbers_of(form, Texts(e_).letters_of(element));
+  if (form.is<Member>() && element.is<Static>()) return numbers_of(form, Members(e_).opened(element));
   std::vector<NodeId> numbers;
   const std::vector<Value> forms = parts_of(form);
   const std::vector<Value> parts = parts_of(element);
@@ -159,6 +161,8 @@ class Evaluator::Columns::Conversion {
     } else if (to.is<Letters>() && from.is<Static>()) {
       const Value letter = Texts(e_).letters_of(from);
       fill(letter.as<Letters>()->codes->as<Scalar>()->node);
+    } else if (to.is<Member>() && from.is<Static>()) {
+      fill(Members(e_).opened(from).as<Member>()->place->as<Scalar>()->node);
     } else if (const Maybe* m = to.as<Maybe>()) {
       convert_optional(from, kind_of_present(*m));
     } else {

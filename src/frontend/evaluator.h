@@ -66,6 +66,7 @@ class Evaluator {
   class Collectives;
   class Fields;
   class Kernels;
+  class Members;
   struct Launch;
   class Columns;
   class Pins;
@@ -222,8 +223,7 @@ class Evaluator {
   std::string root_path() const;  ///< where the paths of calls begin
   void begin_routines();
   void finish_routines();
-  /// Forgets what was found with other facts.
-  void forget_routines();
+  void forget_routines();  ///< forgets what was found with other facts
 
   // marked.cpp
   bool is_same_shape(const State& a, const State& b) const;
@@ -752,7 +752,7 @@ class Evaluator {
   Value namedtuple_method(const nb::object& function, Call& call);
   Value enum_member(const nb::object& type, Call& call);
   /// The number or text that a member of an Enum is; other values as they are.
-  Value plain_number(const Value& value) const;
+  Value plain_number(const Value& value);
 
   // special_methods.cpp
   /// A method with two underscores of the user's or of a dataclass; none: the class has none.

@@ -4,6 +4,7 @@
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
 #include "frontend/known_sizes.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -562,6 +563,8 @@ Value Evaluator::eval_subscript(nb::handle e) {
 }
 
 Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
+  const auto under = [&](const Value& known) { return eval_item(value, known, e); };
+  if (std::optional<Value> found = Members(*this).by_index(value, index, under)) return *found;
   if (const Maybe* bound = open_bound(index); bound != nullptr && !value.is<Array>() && !is_instance(value))
     return by_bound(*bound, index, [&](const Value& known) { return eval_item(value, known, e); });
   if (const Foreign* f = value.as<Foreign>())
@@ -908,6 +911,8 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (!takes.instances) need_no_instances(*builtin, call);
     if (!takes.members)
       for (Value& value : call.positional) value = plain_number(value);
+    if (!takes.members)
+      if (std::optional<Value> result = Members(*this).call(callee, call)) return *result;
     if (std::optional<Value> result = Fields(*this).call(*builtin, call)) return *result;
     if (builtin->module == "builtins" && !call.keywords.empty() && !takes_keywords(*builtin))
       raise_as_called(call);

@@ -1,4 +1,5 @@
 #include "frontend/fields.h"
+#include "frontend/members.h"
 #include "frontend/records.h"
 
 // Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
@@ -58,6 +59,7 @@ nb::object Evaluator::stand_in(const Value& value) const {
     return imported("builtins").attr("slice")(parts[0], parts[1], parts[2]);
   }
   if (const Maybe* m = value.as<Maybe>()) return stand_in(*m->present);
+  if (const Member* m = value.as<Member>()) return Members::members_of(m->type)[0];
   if (row_of(value) != nullptr) return nb::list();
   const nb::object kind_of_class = imported("ingot._foreign").attr("Kind");
   if (const Record* r = Records::open(value))

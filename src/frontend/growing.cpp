@@ -1,5 +1,6 @@
 #include "frontend/columns.h"
 #include "frontend/fields.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 
 // Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
@@ -45,7 +46,8 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
   if (element.is<Static>() || element.is<Unbound>()) return element;
   const Letters* letters = element.as<Letters>();
-  if (!element.is<Tuple>() && (letters == nullptr || !letters->codes->is<Scalar>())) return std::nullopt;
+  const bool is_letter = letters != nullptr && letters->codes->is<Scalar>();
+  if (!element.is<Tuple>() && !element.is<Member>() && !is_letter) return std::nullopt;
   std::vector<Value> parts = parts_of(element);
   for (Value& part : parts) {
     const std::optional<Value> form = form_of(part);
@@ -427,6 +429,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
       return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
     if (form.is<Letters>()) return nb::make_tuple("letter");
+    if (const Member* m = form.as<Member>()) return nb::make_tuple("member", Members::tuple_of(m->type));
     if (form.is<Unbound>()) return nb::make_tuple("absent");
     if (const Maybe* m = form.as<Maybe>()) {
       leaf = own + 1;

@@ -1,5 +1,6 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
+#include "frontend/members.h"
 #include "frontend/records.h"
 #include "frontend/sets.h"
 #include "frontend/texts.h"
@@ -246,6 +247,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   if (same(a, b)) return a;
   if (a.is<Conflict>() || b.is<Conflict>()) return a.is<Conflict>() ? a : b;
   if (const std::optional<Record> record = Records::join(a, b)) return *record;
+  if (const std::optional<Value> member = Members::join(a, b)) return *member;
   if (a.is<Unbound>() || b.is<Unbound>() || is_none(a) || is_none(b) || a.is<Maybe>() || b.is<Maybe>())
     return join_maybe(a, b, what);
   const Array* x = a.as<Array>();
@@ -377,6 +379,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
     }
   } else if (shape.is<Letters>() && actual.is<Static>()) {
     carry(shape, Texts(*this).letters_of(actual), out);
+  } else if (shape.is<Member>() && actual.is<Static>()) {
+    carry(shape, Members(*this).opened(actual), out);
   } else {
     const std::vector<Value> parts = parts_of(shape);
     const std::vector<Value> given = parts_of(actual);

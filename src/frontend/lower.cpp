@@ -5,6 +5,7 @@
 #include "base/packages.h"
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/sets.h"
 #include "frontend/texts.h"
@@ -326,6 +327,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   if (const Tuple* t = value.as<Tuple>()) {
     if (t->type.is_valid()) return nb::make_tuple("named", t->type, parts_of(t->members));
     return nb::make_tuple("tuple", parts_of(t->members));
+  }
+  if (const Member* m = value.as<Member>()) {
+    outward.leaves.push_back(m->place->as<Scalar>()->node);
+    return nb::make_tuple("member", Members::tuple_of(m->type));
   }
   if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
   if (const Letters* l = value.as<Letters>())

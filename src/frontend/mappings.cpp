@@ -1,4 +1,5 @@
 #include "frontend/evaluator_parts.h"
+#include "frontend/members.h"
 #include "frontend/records.h"
 #include "frontend/texts.h"
 
@@ -62,10 +63,12 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
   if (key.is<Static>() || object.made_at.empty() || object.argument >= 0) return;
   const std::optional<Value> form = form_of(key);
   if (!form || form->is<Static>()) return;
+  if (const Member* m = form->as<Member>(); m != nullptr && has_own_equality(m->type)) return;
   const bool may_be =
       std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
       std::ranges::all_of(object.keys, [&](const nb::object& k) {
         if (form->is<Letters>()) return Texts::may_be_character(Static{k});
+        if (const Member* m = form->as<Member>()) return nb::borrow(k.type()).is(m->type);
         return !PyUnicode_Check(k.ptr()) && !k.is_none();
       });
   if (may_be) throw Demand{object.made_at, -1, place_of(node)};

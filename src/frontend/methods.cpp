@@ -1,4 +1,5 @@
 #include "frontend/known_sizes.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 
 // The methods of lists, dicts and texts. What a change of structure does, and what it raises, is found by
@@ -305,6 +306,13 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
     return Static{nb::none()};
   }
   if (mapping(dict) != nullptr) return mapping_method(dict, name, call);
+  if (name != "copy" && !given.empty() && given[0].is<Member>()) {
+    return Members(*this).on_each(Member(*given[0].as<Member>()), [&](const Value& key) {
+      Call again = call;
+      again.positional[0] = key;
+      return dict_method(dict, name, again);
+    });
+  }
   const HeapObject before = contents(dict, node);
   if (name == "values" || name == "keys" || name == "items") {
     return View{dict.object, "dict_" + name};

@@ -3,6 +3,7 @@
 #include "base/packages.h"
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
+#include "frontend/members.h"
 #include "frontend/records.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. What a class says of a name is looked
@@ -130,6 +131,7 @@ nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Record* r = value.as<Record>(); r != nullptr && r->classes != 0)
     return pools_.kin.at(r->pool)[static_cast<size_t>(std::countr_zero(r->classes))];
   if (const Tuple* t = value.as<Tuple>()) return t->type;
+  if (const Member* m = value.as<Member>()) return m->type;
   if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
     return nb::borrow<nb::object>(s->object.type());
   return {};
@@ -249,7 +251,11 @@ Value Evaluator::object_attribute(const Value& given, const std::string& name, n
     if (Records::open(value) != nullptr) return Records(*this).open_attribute(*record, name, node);
   }
   const nb::object type = class_of_value(value);
-  if (name == "__class__") return Static{type};
+  if (name == "__class__") return Static{stood_for(type)};
+  if (const Member* m = value.as<Member>()) {
+    if (const std::optional<Value> found = Members(*this).attribute(*m, name, node)) return *found;
+    return bind_attribute(value, type, class_attribute(type, name), name, node);
+  }
   if (!inherits(type, "__getattribute__", object_class()) && !value.is<Static>() && !value.is<Tuple>()) {
     unsupported(node,
                 "an attribute of a " + name_of(type) + ", whose class has a `__getattribute__` of its own",
@@ -717,7 +723,14 @@ Value Evaluator::enum_member(const nb::object& type, Call& call) {
     unsupported(call.node, "a call of the Enum `" + name_of(type) + "` with these arguments",
                 "name the member");
   }
-  const nb::object value = require_static(call.positional[0], "the value of a member", call.node);
+  const Value given = call.positional[0];
+  if (const Member* m = given.as<Member>(); m != nullptr && m->type.is(type)) return given;
+  const nb::object base = imported("enum").attr("Enum");
+  const nb::object flag = imported("enum").attr("Flag");
+  const bool is_flag = PyType_IsSubtype(as_type(type), as_type(flag)) != 0;
+  if (given.is<Scalar>() && !is_flag && class_attribute(type, "_missing_").is(lookup(base, "_missing_")))
+    return Members(*this).by_value(type, *given.as<Scalar>(), call.node);
+  const nb::object value = require_static(given, "the value of a member", call.node);
   if (is_member_of_enum(value) && nb::borrow(value.type()).is(type)) return Static{value};
   const bool is_plain = PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) ||
                         PyUnicode_CheckExact(value.ptr()) || PyBool_Check(value.ptr());
@@ -726,7 +739,8 @@ Value Evaluator::enum_member(const nb::object& type, Call& call) {
               "name the member");
 }
 
-Value Evaluator::plain_number(const Value& value) const {
+Value Evaluator::plain_number(const Value& value) {
+  if (const Member* m = value.as<Member>()) return Members(*this).number(*m).value_or(value);
   const Static* s = value.as<Static>();
   if (s == nullptr || !is_member_of_enum(s->object)) return value;
   PyObject* const o = s->object.ptr();

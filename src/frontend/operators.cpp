@@ -4,6 +4,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/known_sizes.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -103,6 +104,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const Value a = are_known ? left : plain_number(left);
   const Value b = are_known ? right : plain_number(right);
   const OperatorInfo* entry = find_operator(ast);
+  const auto with = [&](const Value& x, const Value& y) { return binary(ast, x, y, node); };
+  if (std::optional<Value> result = Members(*this).on_each(a, b, with)) return *result;
   if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
   if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
   // Powers of floats are Ingot's own, known now or not.
@@ -255,6 +258,7 @@ Value Evaluator::of_no_number(const Value& a, const Value& other, bool answer) {
 }
 
 Value Evaluator::compare(const std::string& ast, const Value& first, const Value& second, nb::handle node) {
+  if (const std::optional<Value> result = Members(*this).compare(ast, first, second)) return *result;
   const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
   if (by_value)
     if (const std::optional<Value> result = compare_objects(ast, first, second, node)) return *result;
@@ -372,7 +376,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
       return as_bool(ast == "In" ? found : negate(found));
     }
-    if (a.is<Static>() && b.is<Static>() && is_text(b)) {
+    if (a.is<Static>() && b.is<Static>() && (is_text(b) || Members::holds_members(b))) {
       try {
         const bool inside = nb::cast<bool>(
             imported("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
@@ -514,6 +518,8 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   const OperatorInfo* entry = find_operator(ast);
   if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
   if (const std::optional<Value> result = unary_of_object(ast, a, node)) return *result;
+  if (const Member* m = a.as<Member>())
+    return Members(*this).on_each(*m, [&](const Value& known) { return unary(ast, known, node); });
   if (const Static* s = a.as<Static>()) {
     try {
       return Static{imported("operator").attr(entry->host)(s->object)};
@@ -882,6 +888,12 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   }
   if (const Record* row = row_of(value))
     return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
+  if (const Member* m = value.as<Member>()) {
+    const auto of_one = [&](const Value& known) {
+      return Value(Scalar{Kind::py_bool(), truth(known, node)});
+    };
+    return truth(Members(*this).on_each(*m, of_one), node);
+  }
   if (has_class(value)) return truth(truth_of_object(value, node), node);
   if (const Maybe* m = value.as<Maybe>()) {
     return truth(

@@ -127,11 +127,9 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
   }
   if (kind == "MatchValue") {
     const Value value = eval(pattern.attr("value"));
-    const bool comparable =
-        (kind_of(value) && kind_of(subject)) || (value.is<Static>() && subject.is<Static>());
-    if (!comparable && (subject.is<Text>() || is_foreign(subject)))
+    if (subject.is<Text>() || is_foreign(subject))
       unsupported(pattern, "matching a " + type_name(subject), "compare it yourself");
-    return comparable ? compare("Eq", subject, value, pattern) : no;
+    return compare("Eq", subject, value, pattern);
   }
   if (kind == "MatchSingleton") {
     const nb::object wanted = attribute(pattern, "value");

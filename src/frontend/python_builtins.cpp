@@ -1,6 +1,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/known_sizes.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -179,7 +180,9 @@ Value Evaluator::builtin_isinstance(Call& call) {
     guards_.push_back({type, "__mro__", attribute(type, "__mro__"), true});
     for (const nb::handle one : PyTuple_Check(classes.ptr()) ? nb::tuple(classes) : nb::make_tuple(classes)) {
       const bool is_class = PyType_Check(one.ptr()) != 0;
-      const bool is_plain = is_class && Py_IS_TYPE(one.ptr(), &PyType_Type);
+      const nb::handle own = reinterpret_cast<PyObject*>(&PyType_Type);
+      const bool is_plain =
+          is_class && lookup(one.type(), "__instancecheck__").is(lookup(own, "__instancecheck__"));
       const bool is_base = is_class && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.ptr()),
                                                         reinterpret_cast<PyTypeObject*>(one.ptr())) != 0;
       if (!is_plain && !is_base)
@@ -296,7 +299,11 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
   Value kept = value;
   if (const nb::object type = class_of_value(value); type.is_valid()) {
-    const bool is_plain = !is_instance(value) && !has_text(type);
+    const Member* m = value.as<Member>();
+    if (m != nullptr && Members(*this).has_own_text(*m))
+      unsupported(node, "the text of a member of an Enum that is not known, by a method of its class,",
+                  "show its name");
+    const bool is_plain = m != nullptr || (!is_instance(value) && !has_text(type));
     if (!is_plain) return text_of_object(value, form, node);
   }
   if (value.is<Static>()) {
@@ -318,7 +325,8 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     const bool is_open = growing(value) != nullptr;
     kept =
         is_open ? by_library("copy", {value}, node) : new_list(contents(*value.as<Reference>(), node).values);
-  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Letters>()) {
+  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Letters>() &&
+             !value.is<Member>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }
   return Text{form, share(std::vector<Value>{kept})};

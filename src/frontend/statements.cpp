@@ -1,4 +1,5 @@
 #include "frontend/fields.h"
+#include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
@@ -165,6 +166,11 @@ void Evaluator::assign_item(const Value& container, const Value& index, Value va
     });
     return;
   }
+  const auto put_under = [&](const Value& known) {
+    assign_item(container, known, value, target);
+    return Value(Static{nb::none()});
+  };
+  if (Members(*this).by_new_index(container, index, put_under, target)) return;
   if (container.is<Array>() && (is_instance(index) || is_instance(value)))
     unsupported(target, "an instance as an index or an element of an array", "use its parts");
   if (const Array* a = container.as<Array>())
@@ -321,6 +327,11 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
     });
     return;
   }
+  const auto take_out = [&](const Value& known) {
+    delete_item_of(container, known, target);
+    return Value(Static{nb::none()});
+  };
+  if (Members(*this).by_new_index(container, index, take_out, target)) return;
   const Reference* r = container.as<Reference>();
   if (const Record* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
   if (r == nullptr) {

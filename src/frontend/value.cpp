@@ -66,6 +66,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
   if (const Text* t = value.as<Text>()) return *t->parts;
   if (const Letters* l = value.as<Letters>()) return std::vector<Value>(1, *l->codes);
+  if (const Member* m = value.as<Member>()) return std::vector<Value>(1, *m->place);
   if (const Structured* s = value.as<Structured>()) {
     std::vector<Value> parts = s->places;
     parts.insert(parts.begin(), *s->first);
@@ -86,6 +87,7 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
   if (value.is<Letters>()) return Letters{share(std::move(parts[0]))};
+  if (const Member* m = value.as<Member>()) return Member{m->type, share(std::move(parts[0]))};
   if (const Structured* s = value.as<Structured>()) {
     Structured other = *s;
     other.first = share(std::move(parts[0]));
@@ -113,6 +115,7 @@ bool same_form(const Value& a, const Value& b) {
   if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
   if (const Error* e = a.as<Error>(); e != nullptr && !same_form(*e, *b.as<Error>())) return false;
   if (const Record* r = a.as<Record>()) return r->pool == b.as<Record>()->pool;
+  if (const Member* m = a.as<Member>(); m != nullptr && !m->type.is(b.as<Member>()->type)) return false;
   if (const Structured* s = a.as<Structured>()) return same_records(*s, *b.as<Structured>());
   if (const View* v = a.as<View>()) {
     const View& w = *b.as<View>();

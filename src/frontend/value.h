@@ -168,6 +168,12 @@ struct Letters {
   std::shared_ptr<const Value> codes;
 };
 
+/// A member of an Enum that is known only when the call runs: its place among the members, a number.
+struct Member {
+  nb::object type;
+  std::shared_ptr<const Value> place;
+};
+
 /// The keys, values or items of a dict of the shadow heap, as they are when they are asked for; or the
 /// elements of a list or dict from the back.
 struct View {
@@ -251,8 +257,8 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Structured, Text, Letters, View, Closure, Error, Object, Iterator, Generator, Set,
-               Record>
+               Foreign, Structured, Text, Letters, Member, View, Closure, Error, Object, Iterator, Generator,
+               Set, Record>
       v;
 
   Value() = default;

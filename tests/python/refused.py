@@ -169,6 +169,22 @@ def decorated(x):
     return f(x)
 
 
+class Shape(enum.Enum):
+    ROUND = 1
+    FLAT = 2
+
+    def __str__(self):
+        return "a shape"
+
+
+def shows_member(x):
+    shape = Shape.ROUND
+    for v in x:
+        if v > 0:
+            shape = Shape.FLAT
+    return f"{shape}"
+
+
 def result_of_kinds(x):
     return x * 2 if x[0] > 0 else None
 

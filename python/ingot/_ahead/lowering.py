@@ -261,6 +261,7 @@ class _Flat:
         "text": "a text",
         "fields": "records",
         "letters": "a text",
+        "member": "a member of an Enum",
         "maybe": "None or something else",
         "growing": "a list whose length is not known when compiling",
         "mapping": "a dict whose keys are not known when compiling",

@@ -3,6 +3,7 @@ a table of their places by hash, of a power of two of slots, at most two thirds 
 
 from __future__ import annotations
 
+import enum
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ def hashed(key: Any) -> Any:
         return mixed ^ (mixed >> np.int64(29))
     if isinstance(key, str):
         return hashed(ord(key)) if len(key) == 1 else np.int64(len(key))
+    if isinstance(key, enum.Enum) and not isinstance(key, int):
+        return np.int64(0)  # there are few
     if not isinstance(key, (int, np.integer, np.bool)):
         primitives.refuse("a key that is no number, in a dict whose keys are not known when compiling,", "use numbers as keys")
     if isinstance(key, np.uint64):

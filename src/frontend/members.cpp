@@ -1,0 +1,216 @@
+#include "frontend/members.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// The Enum whose member a value is, and which cannot have others than those that it has; invalid: none.
+nb::object enum_of(const Value& value) {
+  if (const Member* m = value.as<Member>()) return m->type;
+  const Static* s = value.as<Static>();
+  if (s == nullptr || !is_member_of_enum(s->object)) return {};
+  nb::object type = nb::borrow(s->object.type());
+  const nb::object flag = imported("enum").attr("Flag");
+  if (PyType_IsSubtype(Py_TYPE(s->object.ptr()), reinterpret_cast<PyTypeObject*>(flag.ptr())) != 0) return {};
+  return type;
+}
+
+Value open_member(const nb::object& type, NodeId place) {
+  return Member{type, share(Value(Scalar{Kind::py_int(), place}))};
+}
+
+NodeId node_of(const Member& member) { return member.place->as<Scalar>()->node; }
+
+const char* method_of(const std::string& ast) {
+  static const std::map<std::string, const char*> kMethods = {{"Eq", "__eq__"}, {"NotEq", "__ne__"},
+                                                              {"Lt", "__lt__"}, {"LtE", "__le__"},
+                                                              {"Gt", "__gt__"}, {"GtE", "__ge__"}};
+  return kMethods.at(ast);
+}
+
+}  // namespace
+
+bool Evaluator::Members::holds_members(const Value& value) {
+  const Static* s = value.as<Static>();
+  return s != nullptr && nb::borrow(s->object.type()).is(imported("enum").attr("EnumType"));
+}
+
+std::vector<nb::object> Evaluator::Members::members_of(const nb::object& type) {
+  std::vector<nb::object> members;
+  for (const nb::handle member : nb::object(type.attr("_member_map_").attr("values")())) {
+    const bool is_new = std::ranges::none_of(members, [&](const nb::object& m) { return m.is(member); });
+    if (is_new) members.push_back(nb::borrow(member));
+  }
+  return members;
+}
+
+nb::object Evaluator::Members::tuple_of(const nb::object& type) {
+  nb::list members;
+  for (const nb::object& member : members_of(type)) members.append(member);
+  return nb::tuple(members);
+}
+
+std::optional<Value> Evaluator::Members::join(const Value& a, const Value& b) {
+  const nb::object type = enum_of(a);
+  if (!type.is_valid() || !enum_of(b).is(type)) return std::nullopt;
+  return open_member(type, {});
+}
+
+NodeId Evaluator::Members::place(const Value& member) {
+  if (const Member* m = member.as<Member>()) return node_of(*m);
+  const nb::object& known = member.as<Static>()->object;
+  const std::vector<nb::object> members = members_of(nb::borrow(known.type()));
+  const auto at = std::ranges::find_if(members, [&](const nb::object& m) { return m.is(known); });
+  if (at == members.end()) throw base::InternalError("a member of an Enum that it does not have");
+  return e_.builder_->index(at - members.begin());
+}
+
+Value Evaluator::Members::opened(const Value& member) { return open_member(enum_of(member), place(member)); }
+
+Value Evaluator::Members::by_value(const nb::object& type, const Scalar& number, nb::handle node) {
+  NodeId at = e_.builder_->index(-1);
+  const std::vector<nb::object> members = members_of(type);
+  for (size_t i = members.size(); i-- > 0;) {
+    const Value own = e_.attribute_of(Static{members[i]}, "_value_", node);
+    if (!e_.kind_of(own)) continue;
+    const NodeId is = e_.truth(e_.compare("Eq", number, own, node), node);
+    at = e_.builder_->make(Op::select, {is, e_.builder_->index(static_cast<int64_t>(i)), at});
+  }
+  e_.check_showing(e_.builder_->make(Op::greater_equal, {at, e_.builder_->index(0)}),
+                   ExceptionKind::ValueError, number,
+                   " is not a valid " + text_of(type.attr("__qualname__")));
+  return open_member(type, at);
+}
+
+Value Evaluator::Members::on_each(const Member& member, const Use& use) {
+  const std::vector<nb::object> members = members_of(member.type);
+  const NodeId at = node_of(member);
+  const std::function<Value(size_t)> from = [&](size_t i) -> Value {
+    if (i + 1 == members.size()) return use(Static{members[i]});
+    const NodeId is = e_.builder_->make(Op::equal, {at, e_.builder_->index(static_cast<int64_t>(i))});
+    return e_.fork(is, [&] { return use(Static{members[i]}); }, [&] { return from(i + 1); });
+  };
+  return from(0);
+}
+
+std::optional<Value> Evaluator::Members::on_each(const Value& a, const Value& b, const UseBoth& use) {
+  if (const Member* m = a.as<Member>()) return on_each(*m, [&](const Value& known) { return use(known, b); });
+  if (const Member* m = b.as<Member>()) return on_each(*m, [&](const Value& known) { return use(a, known); });
+  return std::nullopt;
+}
+
+std::optional<Value> Evaluator::Members::call(const Value& callee, Call& call) {
+  for (size_t i = 0; i < call.positional.size(); ++i) {
+    const Member* m = call.positional[i].as<Member>();
+    if (m == nullptr) continue;
+    return on_each(Member(*m), [&](const Value& known) {
+      Call again = call;
+      again.positional[i] = known;
+      return e_.call(callee, again);
+    });
+  }
+  return std::nullopt;
+}
+
+std::optional<Value> Evaluator::Members::by_index(const Value& container, const Value& index,
+                                                  const Use& use) {
+  const Member* m = index.as<Member>();
+  if (m == nullptr || is_instance(container) || e_.mapping(container) != nullptr) return std::nullopt;
+  const bool is_dict = container.is<Reference>() && !e_.is_list(container);
+  if (!is_dict)
+    if (const std::optional<Value> own = number(*m)) return use(*own);
+  return on_each(*m, use);
+}
+
+std::optional<Value> Evaluator::Members::by_new_index(const Value& container, const Value& index,
+                                                      const Use& use, nb::handle node) {
+  const Reference* r = container.as<Reference>();
+  if (index.is<Member>() && r != nullptr && !e_.is_list(container) && e_.mapping(container) == nullptr) {
+    const std::vector<nb::object> keys = e_.contents(*r, node).keys;
+    const bool has_all =
+        std::ranges::all_of(members_of(index.as<Member>()->type), [&](const nb::object& member) {
+          return std::ranges::any_of(keys, [&](const nb::object& key) { return key.is(member); });
+        });
+    if (!has_all) e_.ask_for_mapping(*r, index, node);
+  }
+  return by_index(container, index, use);
+}
+
+bool Evaluator::Members::is_own_method(const nb::object& type, const char* name) {
+  const nb::object raw = e_.class_attribute(type, name);
+  return raw.is_valid() && PyFunction_Check(raw.ptr());
+}
+
+std::optional<Value> Evaluator::Members::is_in(const std::string& ast, const Value& member,
+                                               const Value& container) {
+  const bool is_dict =
+      container.is<Reference>() && !e_.is_list(container) && e_.mapping(container) == nullptr;
+  const bool asks_it = is_dict || container.is<Set>() || container.is<Static>() || container.is<Member>();
+  if (!asks_it) return std::nullopt;
+  return on_each(member, container, [&](const Value& known, const Value& inside) {
+    return e_.compare(ast, known, inside, e_.here_);
+  });
+}
+
+std::optional<Value> Evaluator::Members::compare(const std::string& ast, const Value& a, const Value& b) {
+  if (!a.is<Member>() && !b.is<Member>()) return std::nullopt;
+  if (ast == "In" || ast == "NotIn") return is_in(ast, a, b);
+  const bool is_identity = ast == "Is" || ast == "IsNot";
+  const bool is_equality = ast == "Eq" || ast == "NotEq";
+  if (!is_identity) {
+    for (const Value* each : {&a, &b})
+      if (const nb::object type = enum_of(*each); type.is_valid() && is_own_method(type, method_of(ast)))
+        return std::nullopt;
+    if (ast == "NotEq" && is_own_method(enum_of(a.is<Member>() ? a : b), "__eq__")) return std::nullopt;
+  }
+  const nb::object type = enum_of(a);
+  const bool are_alike = type.is_valid() && enum_of(b).is(type);
+  const std::optional<Kind> left = e_.kind_of(e_.plain_number(a));
+  const std::optional<Kind> right = e_.kind_of(e_.plain_number(b));
+  const bool are_places = !left || base::is_int(left->dtype());  // a NaN is not equal to itself
+  if (are_alike && (is_identity || (is_equality && are_places))) {
+    const NodeId same = e_.builder_->make(Op::equal, {place(a), place(b)});
+    return e_.as_bool(ast == "Is" || ast == "Eq" ? same : e_.negate(same));
+  }
+  if (!is_identity && (a.is<Member>() ? left : right)) return std::nullopt;
+  return on_each(a, b, [&](const Value& x, const Value& y) { return e_.compare(ast, x, y, e_.here_); });
+}
+
+bool Evaluator::Members::has_own_text(const Member& member) {
+  return std::ranges::any_of(std::array{"__str__", "__repr__", "__format__"}, [&](const char* name) {
+    const nb::object raw = e_.class_attribute(member.type, name);
+    return PyFunction_Check(raw.ptr()) && text_of(attribute_or(raw, "__module__", nb::str(""))) != "enum";
+  });
+}
+
+std::optional<Value> Evaluator::Members::number(const Member& member) {
+  std::optional<Value> number;
+  const std::vector<nb::object> members = members_of(member.type);
+  const NodeId at = node_of(member);
+  for (size_t i = members.size(); i-- > 0;) {
+    const Value known = e_.plain_number(Static{members[i]});
+    const std::optional<Kind> kind = e_.kind_of(known);
+    if (!kind || (*kind == Kind::py_int() && !e_.static_int(known))) return std::nullopt;
+    const NodeId own = e_.stage(known, *kind);
+    if (!number) {
+      number = Scalar{*kind, own};
+      continue;
+    }
+    const Scalar& rest = *number->as<Scalar>();
+    if (rest.kind != *kind) return std::nullopt;
+    const NodeId is = e_.builder_->make(Op::equal, {at, e_.builder_->index(static_cast<int64_t>(i))});
+    number = Scalar{*kind, e_.builder_->make(Op::select, {is, own, rest.node})};
+  }
+  return number;
+}
+
+std::optional<Value> Evaluator::Members::attribute(const Member& member, const std::string& name,
+                                                   nb::handle node) {
+  if (is_own_method(member.type, name.c_str()) && name != "__class__") return std::nullopt;
+  return on_each(member, [&](const Value& known) { return e_.attribute_of(known, name, node); });
+}
+
+}  // namespace ingot::frontend
