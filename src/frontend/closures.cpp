@@ -136,9 +136,17 @@ Value Evaluator::stored(Value value) {
 }
 
 void Evaluator::run_function_def(nb::handle s) {
-  const nb::list decorators = s.attr("decorator_list");
-  if (nb::len(decorators) > 0) unsupported(s, "a decorator inside a function", "define the function outside");
-  bind(text_of(s.attr("name")), make_closure(s, text_of(s.attr("name"))));
+  const std::string name = text_of(s.attr("name"));
+  const nb::list nodes = s.attr("decorator_list");
+  std::vector<Value> decorators;
+  for (const nb::handle decorator : nodes) decorators.push_back(eval(decorator));
+  const Pins pins(*this, decorators);
+  Value function = make_closure(s, name);
+  for (size_t i = decorators.size(); i-- > 0;) {
+    Call call{.positional = {std::move(function)}, .keywords = {}, .name = {}, .node = nodes[i]};
+    function = this->call(decorators[i], call);
+  }
+  bind(name, std::move(function));
 }
 
 Value Evaluator::eval_walrus(nb::handle e) {

@@ -161,14 +161,6 @@ P = Point(1.0, 2.0)
 GENERATOR = np.random.default_rng(0)
 
 
-def decorated(x):
-    @functools.cache
-    def f(y):
-        return y
-
-    return f(x)
-
-
 class Shape(enum.Enum):
     ROUND = 1
     FLAT = 2

@@ -2,6 +2,7 @@
 
 import math
 
+import ingot
 import numpy as np
 from support import check, refused
 
@@ -482,14 +483,6 @@ def test_functions_that_are_refused():
 
     refused(generator, 1, words="generator")
 
-    def decorated(x):
-        @abs
-        def g():
-            return x
-
-        return g
-
-    refused(decorated, 1, words="decorator")
     refused(lambda x: lambda: x, 1, words="function")
     refused(lambda n: len(f"{n}"), 12, words="length of a text")
     refused(lambda n: list(f"{n}"), 12, words="walking a text")
@@ -573,3 +566,83 @@ def test_powers_and_quotients_of_zero():
     for operator in (lambda x, y: x / y, lambda x, y: x // y, lambda x, y: x % y, lambda x, y: divmod(x, y)):
         for x, y in ((1, 0), (1.0, 0.0), (1.0, 0), (1, 0.0), (True, False), (1j, 0), (1j, 0j), (1, 0j), (0j, 0j), (7, 2), (-7.5, 2), (np.float64(1), 0)):
             check(operator, x, y)
+
+
+def plus_one(f):
+    def called(x):
+        return f(x) + 1
+
+    return called
+
+
+def test_decorators_of_inner_functions():
+    def jitted_ones(x):
+        @ingot.jit
+        def once(y):
+            return y * x
+
+        @ingot.njit(parallel=True, fastmath=True, nogil=True, boundscheck=False, cache=True)
+        def fibonacci(n):
+            return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+        twice = ingot.jit(lambda y: once(once(y)))
+        return once(2.0), fibonacci(10), twice(3.0)
+
+    check(jitted_ones, 3.0)
+
+    def several(x):
+        order = []
+
+        def marked(k):
+            order.append(k)
+
+            def decorate(f):
+                order.append(-k)
+                return f
+
+            return decorate
+
+        @marked(1)
+        @plus_one
+        @marked(2)
+        def g(y):
+            return y * x
+
+        @plus_one
+        @plus_one
+        def h(y, by=order[0]):
+            return y + by
+
+        return g(2.0), h(x), order
+
+    check(several, 3.0)
+
+    def replaced(x):
+        @lambda f: f(x) + 1
+        def number(y):
+            return y * 2
+
+        return number
+
+    check(replaced, 3.0)
+
+    def not_callable(x):
+        @x
+        def g(y):
+            return y
+
+        return g(x)
+
+    check(not_callable, 3.0)
+    assert ingot.grad(lambda x: jitted_ones(x)[2])(2.0) == 12.0
+
+    def kept(x):
+        import functools
+
+        @functools.lru_cache
+        def g(y):
+            return y
+
+        return g(x)
+
+    refused(kept, 3.0, words="a call of `functools.lru_cache`")

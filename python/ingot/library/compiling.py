@@ -27,11 +27,18 @@ def jit(
     tier: Any = "auto",
     nopython: Any = True,
     parallel: Any = True,
+    nogil: Any = False,
+    boundscheck: Any = None,
+    error_model: Any = "python",
+    inline: Any = "never",
+    forceinline: Any = False,
+    locals: Any = None,
 ) -> Any:
+    """What `fastmath` allows need not be done: arithmetic is as in the function around."""
     if signatures is not None or isinstance(function, (str, tuple, list)):
         primitives.refuse("`ingot.jit` with signatures in compiled code", "decorate the function outside, or give it no signatures")
-    if fastmath or static_argnums is not None or static_argnames is not None or device is not None:
-        primitives.refuse("`ingot.jit` with `fastmath`, static arguments or `device` in compiled code", "decorate the function outside, and call it here")
+    if static_argnums is not None or static_argnames is not None or device is not None:
+        primitives.refuse("`ingot.jit` with static arguments or `device` in compiled code", "decorate the function outside, and call it here")
 
     def decorate(given: Callable) -> Callable:
         if not isinstance(given, (types.FunctionType, Function)):
