@@ -363,6 +363,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
       unsupported({}, "a Generator that is made in the function and leaves it",
                   "make it outside, or return what it draws");
     }
+    if (const nb::object outer = stood_for(object.type_of); !outer.is(object.type_of)) {
+      unsupported({}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
+                  "make it outside, or return what it gives");
+    }
     if (nb::object again = outward.again(o->object); again.is_valid()) return again;
     nb::list names;
     nb::list parts;

@@ -7,7 +7,7 @@ import random
 
 import numpy as np
 import pytest
-from support import check, jitted, outcome
+from support import check, jitted, outcome, refused
 
 ODD = (-math.inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, math.inf, math.nan, 1e308, -1e308, 5e-324, -1e-310, 710.0, -709.5, 1e-170)
 POINTS = [complex(x, y) for x, y in itertools.product(ODD, ODD)]
@@ -108,6 +108,9 @@ def test_round_to_digits():
     check(lambda x, n: (round(x, n), round(x, 1)), np.float32(2.567), 2)
     check(lambda x, n: round(x, -n), np.int64(12567), 2)
     check(lambda x: round(x, 1.0), 2.5)
+    large = jitted(lambda x: (round(x, -2), round(x, -1), round(x, -22), round(x, -270), round(x, -305)))
+    for x in (1e22, -2.5e22, 1e300):
+        assert repr(large(x)) == repr((round(x, -2), round(x, -1), round(x, -22), round(x, -270), round(x, -305)))
     with pytest.raises(OverflowError, match="more than 22 digits"):
         calls[0](0.5, 23)
 
@@ -171,3 +174,47 @@ def test_streams_of_random():
         return x, y
 
     streams_of(walks)
+
+
+def test_streams_that_are_made_in_the_function():
+    def drawn(seed):
+        r = random.Random(seed)
+        numbers = [1, 2, 3, 4, 5]
+        r.shuffle(numbers)
+        first = r.random(), r.randint(1, 10), r.uniform(1, 2), r.choice([1, 2, 3]), r.getrandbits(40), numbers
+        return first, r.choices(numbers, k=3), r.sample(range(100), 5), r.randrange(5), isinstance(r, random.Random)
+
+    for seed in (5, 0, -7, 2**40, 2.5, True, "abc", None):
+        if seed is not None:
+            check(drawn, seed)
+    assert 0 <= jitted(lambda: random.Random().random())() < 1
+    check(lambda seed: random.Random(seed).random(), np.int64(3))
+    check(lambda seed: [random.Random(seed + i).random() for i in range(3)], 4)
+
+    def normal(seed):
+        r = random.Random(seed)
+        first = r.gauss(0.0, 1.0), r.gauss(1.0, 2.0), r.gauss(0.0, 1.0)
+        r.seed(seed)
+        return first, r.gauss(0.0, 1.0), random.Random(seed).gauss(0.0, 1.0)
+
+    check(normal, 3, bound=1e-14)
+
+    def inside(n):
+        r, count = random.Random(42), 0
+        for _ in range(n):
+            if r.random() ** 2 + r.random() ** 2 < 1:
+                count += 1
+        return count
+
+    check(inside, 2000)
+    refused(lambda seed: random.Random(seed), 3, words="a Random that is made in the function and leaves it")
+    refused(lambda seed: random.Random(seed).getstate(), 3, words="this attribute of a `random.Random`")
+
+
+def test_samples_of_random():
+    streams_of(lambda n: random.sample([1, 2, 3, 4, 5], 3))
+    streams_of(lambda n: (random.sample(range(1000), n), random.sample(range(100), 0)))
+    streams_of(lambda n: random.sample(range(3), n + 1))
+    streams_of(lambda n: random.sample(range(100), 40))
+    streams_of(lambda n: random.sample(np.arange(3), 1))
+    refused(lambda n: random.sample([1, 2], counts=[n, 2], k=1), 3)

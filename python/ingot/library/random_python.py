@@ -1,7 +1,7 @@
-"""Python's own `random`: the functions of its module, over the stream that they share.
+"""Python's own `random`: the functions of its module, over the stream that they share, and `random.Random`.
 
-The stream is the memory of the module's hidden instance, 624 words and the place of the next. What is made of its numbers is
-Python's own code (`random.Random`), compiled with another `self`.
+The stream is the memory of the module's hidden instance, the place of the next word and 624 words; a `Random` that is made
+in compiled code has an array of these. What is made of its numbers is Python's own code, compiled with another `self`.
 """
 
 from __future__ import annotations
@@ -48,6 +48,14 @@ _put = host(_set_gauss_next, result=None, pure=True)
 _take = host(_taken_gauss_next, result=float, pure=True)
 
 
+def _state_of(seed: Any) -> Any:
+    version, state, _ = pythons.Random(seed).getstate()
+    return np.array((state[_SIZE], *state[:_SIZE]), np.uint32)
+
+
+_seeded = host(_state_of, result="uint32[:]", pure=True)
+
+
 def _refill(words: Any) -> None:
     """The next 624 words of MT19937."""
     for k in range(_SIZE):
@@ -55,27 +63,59 @@ def _refill(words: Any) -> None:
         words[1 + k] = int(words[1 + (k + 397) % _SIZE]) ^ (y >> 1) ^ (0x9908B0DF if y & 1 else 0)
 
 
-def _word() -> int:
-    if _words is None:
-        primitives.refuse("`random` of another Python than CPython", "use np.random")
-    place = int(_words[0])
+def _next(words: Any) -> int:
+    place = int(words[0])
     if place >= _SIZE:
-        _refill(_words)
+        _refill(words)
         place = 0
-    y = int(_words[1 + place])
-    _words[0] = place + 1
+    y = int(words[1 + place])
+    words[0] = place + 1
     y ^= y >> 11
     y ^= (y << 7) & 0x9D2C5680
     y ^= (y << 15) & 0xEFC60000
     return y ^ (y >> 18)
 
 
+def _start(words: Any, seed: int) -> None:
+    """What a seed of at most two words makes of the state."""
+    number = abs(seed)
+    key = (number & 0xFFFFFFFF, number >> 32)
+    count = 2 if number >> 32 else 1
+    words[1] = 19650218
+    for k in range(1, _SIZE):
+        before = int(words[k])
+        words[1 + k] = (1812433253 * (before ^ (before >> 30)) + k) & 0xFFFFFFFF
+    place = 1
+    for k in range(_SIZE):
+        before = int(words[place])
+        mixed = int(words[1 + place]) ^ ((before ^ (before >> 30)) * 1664525)
+        words[1 + place] = (mixed + (key[1] + 1 if k % count else key[0])) & 0xFFFFFFFF
+        place += 1
+        if place == _SIZE:
+            words[1] = words[_SIZE]
+            place = 1
+    for _ in range(_SIZE - 1):
+        before = int(words[place])
+        words[1 + place] = ((int(words[1 + place]) ^ ((before ^ (before >> 30)) * 1566083941)) - place) & 0xFFFFFFFF
+        place += 1
+        if place == _SIZE:
+            words[1] = words[_SIZE]
+            place = 1
+    words[1] = 0x80000000
+    words[0] = _SIZE
+
+
 class Stream:
     """What stands for the hidden instance in the methods of its class."""
 
+    def _word(self) -> int:
+        if _words is None:
+            primitives.refuse("`random` of another Python than CPython", "use np.random")
+        return _next(_words)
+
     def random(self) -> float:
-        high = _word() >> 5
-        low = _word() >> 6
+        high = self._word() >> 5
+        low = self._word() >> 6
         return (high * 67108864.0 + low) * (1.0 / 9007199254740992.0)
 
     def getrandbits(self, k: Any) -> int:
@@ -86,9 +126,9 @@ class Stream:
         if k == 0:
             return 0
         if k <= 32:
-            return _word() >> (32 - k)
-        low = _word()
-        return low | ((_word() >> (64 - k)) << 32)
+            return self._word() >> (32 - k)
+        low = self._word()
+        return low | ((self._word() >> (64 - k)) << 32)
 
     def _randbelow(self, n: Any) -> int:
         k = 0
@@ -123,6 +163,89 @@ class Stream:
     paretovariate = pythons.Random.paretovariate
     weibullvariate = pythons.Random.weibullvariate
     choices = pythons.Random.choices
+
+    def sample(self, population: Any, k: Any, *, counts: Any = None) -> list:
+        """Python's, whose pool and choices are lists that grow here."""
+        if counts is not None:
+            primitives.refuse("`counts` of `random.sample`", "repeat the elements")
+        if isinstance(population, (dict, set, frozenset, np.ndarray, int, float, complex, np.generic)):
+            raise TypeError("Population must be a sequence.  For dicts or sets, use sorted(d).")
+        n = len(population)
+        if k < 0 or k > n:
+            raise ValueError("Sample larger than population or is negative")
+        result = []
+        size = 21
+        if k > 5:
+            size += 4 ** pythons._ceil(pythons._log(k * 3, 4))  # type: ignore[attr-defined]
+        if n <= size:
+            pool = []
+            for element in population:
+                pool.append(element)
+            primitives.open_list(pool)
+            for i in range(k):
+                j = self._randbelow(n - i)
+                result.append(pool[j])
+                pool[j] = pool[n - i - 1]
+        else:
+            selected = {}
+            for _ in range(k):
+                j = self._randbelow(n)
+                while j in selected:
+                    j = self._randbelow(n)
+                selected[j] = True
+                result.append(population[j])
+        return result
+
+
+class Random(Stream):
+    """`random.Random` that compiled code makes."""
+
+    __ingot_stands_for__ = pythons.Random
+
+    def __init__(self, x: Any = None) -> None:
+        self._words = np.empty(_SIZE + 1, np.uint32)
+        self.seed(x)
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        if version != 2:
+            primitives.refuse("`Random.seed` of an old version", "leave `version` out")
+        if isinstance(a, int):
+            _start(self._words, int(a))
+        else:
+            self._words[:] = _seeded(a)
+        self._gauss_next = float("nan")
+
+    def _word(self) -> int:
+        return _next(self._words)
+
+    def gauss(self, mu: float = 0.0, sigma: float = 1.0) -> float:
+        z = self._gauss_next
+        self._gauss_next = float("nan")
+        if z != z:
+            x2pi = self.random() * pythons.TWOPI  # type: ignore[attr-defined]
+            g2rad = pythons._sqrt(-2.0 * pythons._log(1.0 - self.random()))  # type: ignore[attr-defined]
+            z = pythons._cos(x2pi) * g2rad  # type: ignore[attr-defined]
+            self._gauss_next = pythons._sin(x2pi) * g2rad  # type: ignore[attr-defined]
+        return mu + z * sigma
+
+    def shuffle(self, x: Any) -> None:
+        if isinstance(x, list):
+            primitives.open_list(x)
+        return Stream.shuffle(self, x)
+
+    @property
+    def other(self) -> Any:
+        primitives.refuse("this attribute of a `random.Random`", "make it outside")
+
+
+for name in dir(pythons.Random):
+    if not name.startswith("_") and not hasattr(Random, name):
+        setattr(Random, name, Random.other)
+
+
+@implements(pythons.Random)
+def made(x: Any = None) -> Any:
+    return Random(x)
 
 
 @implements(pythons.seed)
@@ -222,3 +345,8 @@ def weibullvariate(alpha: Any, beta: Any) -> Any:
 @implements(pythons.choices)
 def choices(population: Any, weights: Any = None, *, cum_weights: Any = None, k: Any = 1) -> Any:
     return Stream().choices(population, weights, cum_weights=cum_weights, k=k)
+
+
+@implements(pythons.sample)
+def sample(population: Any, k: Any, *, counts: Any = None) -> Any:
+    return Stream().sample(population, k, counts=counts)
