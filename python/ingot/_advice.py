@@ -41,7 +41,6 @@ _OF_FUNCTIONS = {
     **dict.fromkeys(("locals", "globals", "vars", "dir"), "name the variables"),
     **dict.fromkeys(("eval", "exec", "compile"), "write the code into the function"),
     "id": "compare by `is`",
-    "numpy.frombuffer": "use np.asarray(...) of it, and .view(dtype)",
     "help": "call it outside of the function",
 }
 _OF_OBJECTS: tuple[tuple[Any, str], ...] = (

@@ -16,6 +16,10 @@ _ARRAYS: dict[str, type] = {
 }  # fmt: skip
 # An unsigned int of 64 bits need not fit an int of compiled code.
 _FORMATS: dict[str, type] = {**dict.fromkeys("bBhHiIlqn", buffers.MemoryView), **dict.fromkeys("efd", buffers.MemoryViewD), "?": buffers.MemoryViewBool}
+try:
+    memoryview(np.zeros(1, np.float16))[0]
+except NotImplementedError:  # this Python's has no elements of the kind
+    _FORMATS["e"] = buffers.MemoryViewHalf
 
 
 def _named(of: type, base: type, letter: str, **members: Any) -> type:
@@ -23,6 +27,7 @@ def _named(of: type, base: type, letter: str, **members: Any) -> type:
     own = f"{of.__name__}_{letter}"
     name = "array.array" if of is array.array else of.__name__  # as Python's messages have it
     made = type(name, (base,), {"__module__": base.__module__, "__ingot_stands_for__": of, "__qualname__": own, **members})
+    made.own = made  # type: ignore[attr-defined]
     setattr(buffers, own, made)
     return made
 

@@ -56,6 +56,7 @@ class Evaluator {
   Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
   Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
   Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
+  Value by_ranges(const char* name, std::vector<Value> arguments, nb::handle node);  ///< of `library.ranges`
   Value container_parameter(const nb::tuple& description, const std::string& name, int number, bool is_named);
   friend class Registry;
   struct Axis;
@@ -840,8 +841,7 @@ class Evaluator {
   const std::vector<Value>& arguments_of(const Error& error, const std::string& what);
   bool catches(const Catcher& handler, const Error& error) const;
   bool may_be_caught(const Error& error) const;
-  /// Evaluates what `finally` stands between here and a label.
-  void run_finals(size_t outside);
+  void run_finals(size_t outside);  ///< evaluates what `finally` stands between here and a label
   base::Place place_of(nb::handle node) const;
   /// Counts a statement or expression that is about to be evaluated; refuses what grows without end.
   void step(nb::handle node);

@@ -435,10 +435,10 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
       return attribute_of(Static{class_of_value(known)}, name, e);
     });
   }
-  if (const Slice* slice = value.as<Slice>()) {
+  if (value.is<Slice>() || value.is<Range>()) {
     static constexpr std::array kParts = {"start", "stop", "step"};
     const auto part = std::ranges::find(kParts, name);
-    if (part != kParts.end()) return (*slice->parts)[static_cast<size_t>(part - kParts.begin())];
+    if (part != kParts.end()) return parts_of(value)[static_cast<size_t>(part - kParts.begin())];
   }
   if (const Error* error = value.as<Error>()) {
     if (name == "args" && error->original.is_valid())
@@ -532,7 +532,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Set* s = value.as<Set>()) history_of(*s, e);
   const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
                            value.is<Scalar>() || value.is<Static>() || value.is<Text>() ||
-                           value.is<Letters>() || value.is<Tuple>();
+                           value.is<Letters>() || value.is<Tuple>() || value.is<Range>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   if (value.is<Static>() && is_function_or_jitted(value.as<Static>()->object))
@@ -652,18 +652,12 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
     raise_key_error(index);
   }
-  if (const Range* r = value.as<Range>(); r != nullptr && !index.is<Slice>()) {
+  if (value.is<Range>()) {
     if (side_of_64_bits(index) != 0) raise(ExceptionKind::IndexError, "range object index out of range");
-    const Trips trips = trips_of_range(*r);
-    const NodeId zero = builder_->index(0);
-    const NodeId given = stage_index(index);
-    const NodeId from_end = builder_->make(Op::add, {given, trips.count});
-    const NodeId place =
-        builder_->make(Op::select, {builder_->make(Op::less, {given, zero}), from_end, given});
-    check(both(builder_->make(Op::greater_equal, {place, zero}),
-               builder_->make(Op::less, {place, trips.count})),
-          ExceptionKind::IndexError, "range object index out of range");
-    return known_number(trips.element(place));
+    if (const Slice* s = index.as<Slice>())
+      return by_ranges("part", {value, (*s->parts)[0], (*s->parts)[1], (*s->parts)[2]}, e);
+    raise_by_type("subscript", "", {value, index});
+    return by_ranges("item", {value, index}, e);
   }
   const Static* text = value.as<Static>();
   const bool is_text =
@@ -795,10 +789,11 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
       {"next", {true, true, true, false}},     {"enumerate", {true, true, false, false}},
       {"zip", {true, true, false, false}},     {"sorted", {true, true, false, false}},
       {"min", {true, false, false, false}},    {"max", {true, false, false, false}},
-      {"getattr", {true, true, false, false}},
+      {"getattr", {true, true, false, false}}, {"frombuffer", {true, false, false, false}},
   };
-  if ((builtin.name == "min" || builtin.name == "max") && call.positional.size() > 1)
-    return {.instances = true};
+  const bool is_extreme = builtin.name == "min" || builtin.name == "max";
+  if (is_extreme && builtin.module == "numpy") return {};
+  if (is_extreme && call.positional.size() > 1) return {.instances = true};
   // What stands for functions of Python's own says itself what it takes.
   if (builtin.library.is_valid() &&
       !text_of(attribute_or(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
@@ -982,6 +977,10 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
   if (kind) return scalar_method(self, name, call);
   const Tuple* tuple = self.as<Tuple>();
+  if (self.is<Range>()) {
+    call.positional.insert(call.positional.begin(), self);
+    return by_ranges(name.c_str(), call.positional, call.node);
+  }
   if (r == nullptr && tuple == nullptr && !self.is<Set>() && row_of(self) == nullptr)
     unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
   const nb::object model = stand_in(self);

@@ -363,7 +363,8 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
       unsupported({}, "a Generator that is made in the function and leaves it",
                   "make it outside, or return what it draws");
     }
-    if (const nb::object outer = stood_for(object.type_of); !outer.is(object.type_of)) {
+    const bool leaves = lookup(object.type_of, "__ingot_result__").is_valid();
+    if (const nb::object outer = stood_for(object.type_of); !leaves && !outer.is(object.type_of)) {
       unsupported({}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
                   "make it outside, or return what it gives");
     }

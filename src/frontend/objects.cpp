@@ -144,16 +144,24 @@ nb::object Evaluator::class_attribute(const nb::object& type, const std::string&
 }
 
 void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
-  static const std::set<std::string> kMakesArrays = {"array", "asarray", "asanyarray", "ascontiguousarray"};
-  const bool makes_array = builtin.module == "numpy" && kMakesArrays.contains(builtin.name);
+  static const std::set<std::string> kShares = {"asarray", "asanyarray", "ascontiguousarray"};
+  static const std::set<std::string> kReads = {"array", "sum", "prod", "mean",   "std",    "var",
+                                               "min",   "max", "amin", "amax",   "argmin", "argmax",
+                                               "any",   "all", "sort", "median", "cumsum", "count_nonzero"};
+  const bool makes_array =
+      builtin.module == "numpy" && (kShares.contains(builtin.name) || kReads.contains(builtin.name));
   for (Value& value : call.positional) {
     if (!is_instance(value)) continue;
     const nb::object type = Records::decides(value) ? nb::object() : class_of_value(value);
     const bool is_stand_in = type.is_valid() && lookup(type, kStandsFor).is_valid();
-    const bool is_buffer = is_stand_in && lookup(type, "elements").is_valid();
-    const bool is_sequence = is_stand_in && lookup(type, "__reversed__").is_valid();
-    if (makes_array && is_sequence && !is_buffer) value = listed(value, call.node);
-    else if (makes_array && is_buffer) value = object_attribute(value, "elements", call.node);
+    const bool is_buffer = is_stand_in && lookup(type, "__ingot_buffer__").is_valid();
+    const bool is_sequence = is_stand_in && !is_buffer && lookup(type, "__reversed__").is_valid();
+    // What is copied out of memory is no array that others share.
+    const nb::object made = is_buffer ? lookup(type, "elements") : nb::object();
+    const bool is_copied = made.is_valid() && is_property(made);
+    if (makes_array && is_sequence) value = listed(value, call.node);
+    else if (makes_array && is_buffer && !(is_copied && kShares.contains(builtin.name)))
+      value = object_attribute(value, "elements", call.node);
     else if (is_buffer)
       unsupported(call.node, "the buffer of a " + type_name(value) + " in `" + call.name + "`",
                   "give it np.asarray(...) of it");

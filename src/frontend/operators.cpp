@@ -343,6 +343,14 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   }
   if ((ast == "In" || ast == "NotIn") && b.is<Iterator>())
     return compare(ast, a, Tuple{elements_of(b, node)}, node);
+  if ((ast == "In" || ast == "NotIn") && b.is<Range>()) {
+    const Value inside = by_ranges("contains", {b, a}, node);
+    return ast == "In" ? inside : unary("Not", inside, node);
+  }
+  if ((ast == "Eq" || ast == "NotEq") && a.is<Range>() && b.is<Range>()) {
+    const Value equal = by_ranges("equal", {a, b}, node);
+    return ast == "Eq" ? equal : unary("Not", equal, node);
+  }
   if (ast == "In" || ast == "NotIn") {
     if (const std::optional<Value> inside = call_special(b, "__contains__", {a}, node)) {
       if (const std::optional<bool> known = static_truth(*inside))
@@ -886,6 +894,8 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
         [] { return Value(Static{nb::bool_(false)}); });
     return truth(both, node);
   }
+  if (const Range* r = value.as<Range>(); r != nullptr)
+    return builder_->make(Op::not_equal, {trips_of_range(*r).count, builder_->index(0)});
   if (const Record* row = row_of(value))
     return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
   if (const Member* m = value.as<Member>()) {

@@ -48,6 +48,11 @@ Value Evaluator::eval_bound(nb::handle e) {
   return eval_index(e);
 }
 
+Value Evaluator::by_ranges(const char* name, std::vector<Value> arguments, nb::handle node) {
+  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
+  return inline_function(imported("ingot.library.ranges").attr(name), call);
+}
+
 const Maybe* Evaluator::open_bound(const Value& index) const {
   const Slice* slice = index.as<Slice>();
   if (slice == nullptr) return nullptr;

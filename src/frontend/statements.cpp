@@ -219,6 +219,11 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   }
   if (is_list(before) && op != "Mult" && is_numpys(right)) return binary(op, before, right, s);
+  const std::optional<Kind> times = repeats(right);
+  if ((is_list(before) || row_of(before) != nullptr) && op == "Mult" && times && times->is_python()) {
+    by_library("repeat", {before, right}, s);
+    return std::nullopt;
+  }
   if (before.is<Reference>()) {
     if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),

@@ -8,7 +8,7 @@ import types
 import ingot
 import numpy as np
 import pytest
-from support import MODES, jitted
+from support import MODES, check, jitted, outcome, refused
 
 PACKAGES = {"pandas": "use .to_numpy()", "polars": "use .to_numpy()", "xarray": "use .values", "torch": "use .numpy()",
             "awkward": "ak.to_numpy", "cupy": "use .get()", "jax": "np.asarray", "scipy": "use .toarray()", "dask": "use .compute()"}  # fmt: skip
@@ -141,6 +141,24 @@ def test_ranges_are_arguments(mode):
         jitted(lambda r: r[0], mode)(range(2**80, 2**80 + 5))
 
 
+def test_ranges_are_sequences():
+    def parts(n, r, i):
+        own = range(n)
+        slices = [list(x) for x in (own[1:4], own[::-2], own[-3:], r[i:], r[:-1], r[5:2:-1])]
+        return slices, r[2:7:2].stop, r.start, r.stop, r.step, own.step, len(own[1:4]), own[-1], r[i]
+
+    def tests(n, r, i):
+        found = i in r, i in range(0, n, 2), float(i) in r, 2.5 in range(n), "a" in range(n), np.float32(3) in range(n), np.int64(i) not in range(n)
+        return found, range(n) == range(0, n), range(0) == range(n, n), r != range(n), r.count(i), bool(range(n)), 1 if range(0, n, -1) else 0
+
+    for n, i in ((9, 3), (6, 0), (7, 1)):
+        check(parts, n, range(3, 40, 4), i)
+        check(tests, n, range(1, 20, 2), i)
+    check(lambda n, i: (range(1, n, 3).index(i), range(n).index(2)), 12, 7)
+    for f in (lambda n: range(n).index(77), lambda n: range(n)[n], lambda n: range(n)["a"], lambda n: range(n)[1.5], lambda n: range(n)[::0]):
+        check(f, 5)
+
+
 STEPS = range(1, 7, 2)
 
 
@@ -237,12 +255,13 @@ def test_elements_are_checked_as_python_does(name):
 def test_other_uses_of_buffers_are_refused():
     b = bytearray(b"abc")
     for use in (
-        lambda b: b + b, lambda b: b * 2, lambda b: b == b, lambda b: b[1:], lambda b: b.append(1), lambda b: b.decode(), lambda b: np.sin(b),
-        lambda b: np.frombuffer(b, "u1"),
+        lambda b: b + b, lambda b: b * 2, lambda b: b == b, lambda b: b.append(1), lambda b: b.decode(), lambda b: np.sin(b),
     ):  # fmt: skip
         with pytest.raises(ingot.UnsupportedError) as error:
             ingot.jit(use)(b)
         assert "np.asarray(...) of it" in str(error.value)
+    refused(lambda b: b[1:], b, words="a bytearray that is made in the function and leaves it")
+    refused(lambda b: np.frombuffer(b, "u1"), b"abc", words="neither an array nor a buffer")
     with pytest.raises(ingot.UnsupportedError, match="`__format__` of a bytearray"):
         ingot.jit(lambda b: f"{b}")(b)
     for other in (memoryview(b"abcd").cast("B", (2, 2)), memoryview(b"abc").cast("c"), array.array("u", "abc"), array.array("Q", [1])):
@@ -350,3 +369,42 @@ def test_derivatives_and_batches_of_memory_maps(mapped):
     assert value == 0.0 and slopes.tolist() == [1.0, 0.0, 0.0, 0.0]
     of_class(ingot.vmap(lambda x: x * 2)(x), np.arange(4.0) * 2)
     assert ingot.jacfwd(lambda x: x[:2] * 2)(x).shape == (2, 4)
+
+
+def test_slices_of_buffers():
+    def parts(b, i):
+        own = b[1:5]
+        own[0] = 7
+        return b[1], own[0], len(own), sum(b[::2]), list(b[i:])[0], 7 in b[2:], max(b[-3:][1:])
+
+    values = [1, 2, 3, 4, 5, 6]
+    for make in (bytearray, lambda v: array.array("d", v), lambda v: array.array("h", v), lambda v: memoryview(bytearray(v)), lambda v: memoryview(array.array("d", v))):
+        plain, given = make(values), make(values)
+        assert jitted(parts)(given, 2) == parts(plain, 2) and list(given) == list(plain)
+    check(lambda b: b[1:]["a"], bytearray(b"abc"))
+    refused(lambda b: b.__setitem__(slice(1, 2), b), bytearray(b"abc"))
+    half = memoryview(np.arange(4, dtype=np.float16))
+    for use in (lambda b: b[1], lambda b: b[9], lambda b: [x for x in b], lambda b: b[1:][0], lambda b: len(b)):
+        plain, given = outcome(use, [half]), outcome(jitted(use), [half])
+        assert plain[0] == given[0] and repr(plain[1]) == repr(given[1])
+
+
+def test_arrays_of_buffers():
+    for keywords in ({}, {"count": 3}, {"count": 3, "offset": 6}, {"offset": 9}, {"offset": -1}, {"dtype": np.int32, "offset": 1}, {"dtype": np.int16, "count": 1, "offset": 3}):
+        given = {"dtype": np.uint8} | keywords
+        plain, got = (outcome(f, [bytearray(b"abcdefgh")]) for f in (lambda b: np.frombuffer(b, **given), jitted(lambda b: np.frombuffer(b, **given))))
+        assert repr(plain) == repr(got)
+    check(lambda x: np.frombuffer(x, np.int32), np.arange(4.0))
+    check(lambda x: np.frombuffer(x[::2], np.int32), np.arange(4.0))
+
+    def written(b):
+        x = np.frombuffer(b, np.uint16)
+        x[0] = 7
+        return b[0], x.sum(), np.sum(b), np.max(b), np.frombuffer(b[1:], np.uint8)[0]
+
+    b, c = bytearray(8), bytearray(8)
+    assert jitted(written)(b) == written(c) and b == c
+    gaps = memoryview(bytearray(8))[::2]
+    for f in (lambda b: np.frombuffer(b, np.uint8), jitted(lambda b: np.frombuffer(b, np.uint8))):
+        with pytest.raises(BufferError, match="memoryview: underlying buffer is not C-contiguous"):
+            f(gaps)

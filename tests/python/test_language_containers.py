@@ -737,3 +737,36 @@ def test_lists_become_arrays_where_operators_of_numpy_change_them(value):
         return a, b, c
 
     check(changed, value)
+
+
+def test_lists_are_repeated_in_place():
+    def repeated(x, n):
+        known, grown, rows = [x, 2.5], [], [[1], [2]]
+        same = known
+        known *= 2
+        for i in range(n):
+            grown.append(i)
+        grown *= n
+        grown *= 0 if n > 5 else 2
+        rows[0] *= 2
+        many = [x]
+        many *= n
+        return known, same is known, grown, rows, many
+
+    for n in (0, 1, 3, 6, -1):
+        check(repeated, 1.5, n)
+
+    def of_caller(values):
+        values *= 2
+        return values
+
+    check(of_caller, [1, 2])
+
+    def rows_of(n):
+        rows = [[i] for i in range(n)]
+        first = rows[0]
+        first *= 2
+        rows[1] *= 3
+        return rows
+
+    check(rows_of, 3)

@@ -258,6 +258,14 @@ def test_flat(a, mode):
         return total, [v + 1 for v in a.flat], sum(a.flat), max(a.flat)
 
     check(walk, a, modes=(mode,))
+    check(lambda a: (list(a.flat), np.sum(a.flat), np.max(a.flat), np.array(a.flat), sorted(a.flat)), a, modes=(mode,))
+
+    def nothing(a):
+        a.flat = np.zeros(0)
+        a.flat[0:2] = np.zeros(0)
+
+    check(nothing, a, modes=(mode,))
+    refused(lambda a: a.flat, a)
 
 
 def test_flat_of_any_rank():

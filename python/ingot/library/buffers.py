@@ -12,6 +12,8 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from . import primitives
+from .creation import need_like
+from .registry import implements
 
 
 def refused(what: str) -> NoReturn:
@@ -21,7 +23,10 @@ def refused(what: str) -> NoReturn:
 class Buffer:
     """What they have in common."""
 
+    __ingot_buffer__ = True  # NumPy makes arrays of it
+
     elements: np.ndarray
+    own: ClassVar[type]  # its class here, where `type` gives Python's
     out_of_range: ClassVar[str]
     out_of_range_to_set: ClassVar[str]
 
@@ -52,10 +57,18 @@ class Buffer:
     def __len__(self) -> int:
         return len(self.elements)
 
+    def part(self, i: slice) -> Any:
+        """A new buffer, of the elements that a slice names."""
+        return primitives.instance(self.own, ("elements",), (self.elements[i].copy(),))
+
     def __getitem__(self, i: Any) -> Any:
+        if isinstance(i, slice):
+            return self.part(i)
         return self.number(self.elements[self.place(i, self.out_of_range)])
 
     def __setitem__(self, i: Any, value: Any) -> None:
+        if isinstance(i, slice):
+            refused("an assignment to a slice of a buffer")
         place = self.place(i, self.out_of_range_to_set)
         self.elements[place] = self.stored(value)
 
@@ -260,9 +273,15 @@ class MemoryView(Buffer):
     def need_index(self, i: Any) -> None:
         raise TypeError("memoryview: invalid slice key")
 
+    def part(self, i: slice) -> Any:
+        """A view of them."""
+        return primitives.instance(self.own, ("elements",), (self.elements[i],))
+
     def __setitem__(self, i: Any, value: Any) -> None:
         if self.readonly:
             raise TypeError("cannot modify read-only memory")
+        if isinstance(i, slice):
+            refused("an assignment to a slice of a buffer")
         place = self.place(i, self.out_of_range_to_set)
         self.elements[place] = self.stored(value)
 
@@ -287,6 +306,16 @@ class MemoryViewD(MemoryView):
         return real_of(value)
 
 
+class MemoryViewHalf(MemoryView):
+    """`memoryview`, of what it cannot show."""
+
+    def number(self, x: Any) -> Any:
+        raise NotImplementedError(f"memoryview: format {self.code} not supported")
+
+    def stored(self, value: Any) -> Any:
+        raise NotImplementedError(f"memoryview: format {self.code} not supported")
+
+
 class MemoryViewBool(MemoryView):
     """`memoryview`, of bools."""
 
@@ -295,3 +324,29 @@ class MemoryViewBool(MemoryView):
 
     def stored(self, value: Any) -> Any:
         return bool(value)
+
+
+@implements(np.frombuffer)
+def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0, *, like: Any = None) -> Any:
+    need_like(like)
+    is_buffer = isinstance(buffer, (bytearray, array.array, memoryview))
+    if not is_buffer and not isinstance(buffer, np.ndarray):
+        primitives.refuse("`np.frombuffer` of what is neither an array nor a buffer of numbers", "call it outside of the function")
+    memory = buffer.elements if is_buffer else buffer
+    if not primitives.is_contiguous(memory):
+        if is_buffer:
+            raise BufferError("memoryview: underlying buffer is not C-contiguous")
+        raise ValueError("ndarray is not C-contiguous")
+    own = memory.reshape(-1).view(np.uint8)
+    dtype = np.dtype(dtype)
+    size = own.size
+    if offset < 0 or offset > size:
+        raise ValueError(f"offset must be non-negative and no greater than buffer length ({size})")
+    room = size - offset
+    if count < 0:
+        if room % dtype.itemsize != 0:
+            raise ValueError("buffer size must be a multiple of element size")
+        count = room // dtype.itemsize
+    elif room < count * dtype.itemsize:
+        raise ValueError("buffer is smaller than requested size")
+    return own[offset : offset + count * dtype.itemsize].view(dtype)

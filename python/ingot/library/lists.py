@@ -52,6 +52,14 @@ def repeated(self: list[Any], times: int) -> list[Any]:
     return result
 
 
+def repeat(self: list[Any], times: int) -> None:
+    """As `self *= times`."""
+    if times <= 0:
+        self.clear()
+    elif times > 1:
+        self.extend(self * (times - 1))
+
+
 def extend(self: list[Any], iterable: Any, /) -> None:
     for element in listed(iterable) if isinstance(iterable, list) else iterable:
         self.append(element)

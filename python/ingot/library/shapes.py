@@ -496,7 +496,7 @@ def put_in_turn(flat: Any, places: Any, values: Any) -> None:
     if isinstance(values, (np.ndarray, list, tuple)):
         elements = np.ravel(values).astype(flat.dtype)
         count = 0
-        for k in range(len(places)):
+        for k in range(len(places) if elements.size > 0 else 0):
             flat[places[k]] = elements[count]
             count = count + 1
             if count == elements.size:
@@ -723,6 +723,13 @@ def sliding_window_view(
 
 class Flat:
     """What the attribute `flat` of an array gives."""
+
+    __ingot_stands_for__ = np.flatiter
+    __ingot_buffer__ = True
+
+    @property
+    def elements(self) -> Any:
+        return ravel(self.base).copy()
 
     def __init__(self, base: Any) -> None:
         self.base = base

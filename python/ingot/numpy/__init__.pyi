@@ -148,6 +148,7 @@ from numpy import fmin as fmin
 from numpy import fmod as fmod
 from numpy import frexp as frexp
 from numpy import from_dlpack as from_dlpack
+from numpy import frombuffer as frombuffer
 from numpy import fromfunction as fromfunction
 from numpy import fromiter as fromiter
 from numpy import full as full
