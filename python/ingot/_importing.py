@@ -56,6 +56,34 @@ def may_be_found(name: str) -> bool:
         return True
 
 
+class _Asked(type):
+    def __getattr__(cls, name: str) -> bool:
+        try:
+            return not name.startswith("__") and importlib.util.find_spec(name) is not None
+        except ModuleNotFoundError:  # what is around it is no package
+            return False
+        except (ImportError, ValueError, AttributeError):
+            return True
+
+
+class Findable(metaclass=_Asked):
+    """Whether a module of the name of an attribute can be found: what guards ask of one that was not there."""
+
+
+def absent(name: str) -> ImportError | None:
+    """What Python raises for a module that can be found nowhere; None: it may be there."""
+    package = name.rpartition(".")[0]
+    if name in sys.modules or (package and package not in sys.modules) or getattr(Findable, name):
+        return None
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        return error.with_traceback(None)
+    except ImportError:
+        pass
+    return None
+
+
 def absolute(namespace: dict[str, Any], module: str | None, level: int) -> str | None:
     """The name of the module that `from ..module import` is about; None: there is no package around."""
     if level == 0:

@@ -19,6 +19,12 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
   const nb::object modules = modules_of_python();
   const nb::object module = helper(name);
   if (PyModule_Check(module.ptr()) == 0) {
+    const nb::module_ importing = imported("ingot._importing");
+    if (const nb::object error = importing.attr("absent")(name); !error.is_none()) {
+      guards_.push_back({modules, name, {}});
+      guards_.push_back({importing.attr("Findable"), name, nb::bool_(false)});
+      raise_object(error);
+    }
     nb::list names;
     names.append(name);
     unsupported(s, "an `import` of `" + name + "` inside a function, which is not loaded,",

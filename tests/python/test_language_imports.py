@@ -123,7 +123,7 @@ def test_names_that_are_not_there():
 
         return x
 
-    refused(unknown, 1.0, words="`no_module_of_this_name`")
+    check(unknown, 1.0)
 
 
 def test_modules_of_users(tmp_path, monkeypatch):
@@ -135,6 +135,8 @@ def test_modules_of_users(tmp_path, monkeypatch):
 
         return helping_module.double(x) + twice(x) + helping_module.RATE
 
+    check(uses, 1.0)
+    monkeypatch.syspath_prepend(tmp_path)
     refused(uses, 1.0, words="`helping_module` inside a function, which is not loaded,")
     helper = module_of(tmp_path / "helping_module.py")
     monkeypatch.setitem(sys.modules, "helping_module", helper)
@@ -233,3 +235,49 @@ def test_transformations_inside_functions():
     assert ingot.grad(lambda x: ingot.jit(lambda y: y * y * x)(x))(2.0) == 12.0
     np.testing.assert_array_equal(ingot.vmap(lambda x: ingot.grad(ingot.jit(square))(x))(X), 2 * X)
     np.testing.assert_array_equal(jitted(lambda x: ingot.jacfwd(ingot.checkpoint(lambda y: y * y))(x))(X), np.diag(2 * X))
+
+
+def test_modules_that_are_not_there(tmp_path, monkeypatch):
+    def falls_back(x):
+        try:
+            from no_such_package_of_mine import njit
+        except ImportError:
+            return x + 2
+        return njit(x)
+
+    check(falls_back, 1.0)
+
+    def told(x):
+        texts = []
+        try:
+            import no_such_package_of_mine.inner
+        except ModuleNotFoundError as error:
+            texts.append(str(error))
+        try:
+            import numpy.no_such_module
+        except ImportError as error:
+            texts.append(str(error))
+        try:
+            import math.inner  # noqa: F401
+        except ModuleNotFoundError as error:
+            texts.append(str(error))
+        return texts
+
+    check(told, 1.0)
+
+    def raises(x):
+        if x > 2:
+            import no_such_package_of_mine  # noqa: F401
+        return x
+
+    check(raises, 1.0)
+    check(raises, 3.0)
+
+    compiled = ingot.jit(falls_back)
+    assert compiled(1.0) == 3.0
+    (tmp_path / "no_such_package_of_mine.py").write_text("def njit(x):\n    return x * 10\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    refused(falls_back, 1.0, words="which is not loaded")
+    __import__("no_such_package_of_mine")
+    assert compiled(1.0) == 10.0
+    del sys.modules["no_such_package_of_mine"]
