@@ -60,6 +60,8 @@ Value Evaluator::primitive_back(Call& call) {
   const NodeId made = builder_->begin(Op::back, {}, attributes);
   builder_->enter(made, 0, {});
   const State before = state_;  // what is assigned in the region is not seen outside
+  // It stands where the sweep comes to it, where no `try` is open.
+  const Restored<std::vector<Catcher*>> none(handlers_, {});
   Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
   this->call(call.positional.at(1), thunk);
   state_ = before;
