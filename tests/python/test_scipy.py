@@ -221,7 +221,90 @@ def test_linear_algebra():
     check(lambda a: scipy.linalg.inv(a), a[:3])
     check(lambda a: scipy.linalg.det(a), a[:3])
     check(lambda a: scipy.linalg.inv(a), np.full((2, 2), np.nan))
-    refused(lambda a, b: scipy.linalg.solve(a, b, assume_a="pos"), a, b, words="`assume_a` of `scipy.linalg.solve`")
+
+
+def _agrees(f, *arguments, bound=1e-10):
+    """Values within a bound, dtypes and layouts of results, or the exception."""
+
+    def outcome(call):
+        try:
+            with np.errstate(all="ignore"):
+                result = call(*arguments)
+        except (ValueError, np.linalg.LinAlgError) as error:
+            return None, repr(error)
+        return result if isinstance(result, tuple) else (result,), None
+
+    (expected, error), (given, raised) = outcome(f), outcome(ingot.jit(f))
+    assert raised == error
+    assert len(given or ()) == len(expected or ())
+    for x, y in zip(given or (), expected or ()):
+        assert type(x) is type(y)
+        if isinstance(y, np.ndarray):
+            assert (x.dtype, x.shape, x.flags.f_contiguous, x.flags.c_contiguous) == (y.dtype, y.shape, y.flags.f_contiguous, y.flags.c_contiguous)
+        assert np.allclose(x, y, rtol=bound, atol=bound)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_factors_of_matrices(dtype):
+    r = np.random.default_rng(0)
+    bound = 2e-3 if dtype is np.float32 else 1e-10
+    a = (4 * r.standard_normal((5, 5)) + (1j * r.standard_normal((5, 5)) if dtype is np.complex128 else 0)).astype(dtype)
+    s = (a @ a.conj().T + 5 * np.eye(5)).astype(dtype)
+    t = (a + 20 * np.eye(5)).astype(dtype)
+    b, c = np.arange(5).astype(dtype), np.arange(15).reshape(5, 3).astype(dtype)
+    linalg = scipy.linalg
+    for lower in (True, False):
+        _agrees(lambda s: (linalg.cholesky(s, lower=lower), *linalg.cho_factor(s, lower=lower)), s, bound=bound)
+        _agrees(lambda s, b, c: (linalg.cho_solve(linalg.cho_factor(s, lower=lower), b), linalg.cho_solve((s, lower), c)), s, b, c, bound=bound)
+        _agrees(lambda t, b, c: (linalg.solve_triangular(t, b, lower=lower), linalg.solve_triangular(t, c, 2, lower=lower)), t, b, c, bound=bound)
+        _agrees(lambda t, c: linalg.solve_triangular(t, c, "T", lower=lower, unit_diagonal=True), t / 64, c, bound=bound)
+        _agrees(lambda s: (linalg.eigvalsh(s, lower=lower), linalg.eigh(s, lower=lower, eigvals_only=True)), s, bound=bound)
+    for part in (slice(None), slice(3)):
+        _agrees(lambda a: (*linalg.lu_factor(a), *linalg.qr(a), *linalg.qr(a, mode="r"), linalg.svdvals(a)), a[part].copy(), bound=bound)
+        _agrees(lambda a: (*linalg.lu_factor(a), *linalg.qr(a, mode="economic")), a[:, part].copy(), bound=bound)
+    _agrees(lambda a, b, c: tuple([linalg.lu_solve(linalg.lu_factor(a), x, k) for x in (b, c) for k in (0, 1, 2)]), a, b, c, bound=bound)
+    if dtype is not np.float32:
+        _agrees(lambda a: (*linalg.svd(a), *linalg.svd(a[:3], full_matrices=False)), a, bound=bound)
+        _agrees(lambda s: linalg.eigh(s, driver="evd"), s, bound=bound)
+    for scale in (0.3, 2, 8):
+        _agrees(lambda a: linalg.expm(a), (a * (scale / np.linalg.norm(a, 1))).astype(dtype), bound=bound * np.exp(scale))
+
+
+def test_structures_of_matrices():
+    r = np.random.default_rng(1)
+    a = r.standard_normal((5, 5)) + 4 * np.eye(5)
+    b = r.standard_normal(5)
+    for structure in ("pos", "sym", "her", "diagonal", "tridiagonal", "upper triangular", "lower triangular", "gen"):
+        for lower in (True, False):
+            _agrees(lambda a, b: scipy.linalg.solve(a, b, assume_a=structure, lower=lower), a, b)
+    whole = np.arange(1, 10).reshape(3, 3) + 20 * np.eye(3, dtype=int)
+    _agrees(lambda a, b: (scipy.linalg.cholesky(a + a.T), *scipy.linalg.lu_factor(a), scipy.linalg.expm(a / 30)), whole, b)
+    _agrees(lambda a, b: scipy.linalg.solve(a, b, assume_a="her"), a + 0.5j * a.T, b)
+    for f in (np.triu, np.tril, lambda a: np.diag(np.diag(a)), lambda a: a * 0):
+        _agrees(lambda a: scipy.linalg.expm(a), f(a) / 4)
+    bad = a @ a.T
+    bad[2, 2] = -5
+    _agrees(lambda a: scipy.linalg.cholesky(a), bad)
+    _agrees(lambda a: scipy.linalg.cholesky(a, lower=True), bad)
+    _agrees(lambda a, b: scipy.linalg.solve(a, b, assume_a="pos"), bad, b)
+    _agrees(lambda a, b: scipy.linalg.solve(a, b, assume_a="none"), a, b)
+    _agrees(lambda a, b: scipy.linalg.solve_triangular(a, b), np.diag([1.0, 0.0, 1.0]), b[:3])
+    for f in (scipy.linalg.cholesky, scipy.linalg.expm, scipy.linalg.eigvalsh):
+        _agrees(lambda a: f(a), a[:3])
+        refused(lambda a: f(a), np.stack([a, a]), words="of a stack of matrices")
+    refused(lambda a: scipy.linalg.eigh(a), a, words="driver='evd'")
+    refused(lambda a: scipy.linalg.svd(a), a.astype(np.float32), words="at single precision")
+    refused(lambda a: scipy.linalg.qr(a, pivoting=True), a, words="with pivots")
+
+
+def test_derivatives_of_factors():
+    a = np.array([[3.0, 1.0], [1.0, 2.0]])
+    for f in (lambda a: scipy.linalg.cholesky(a).sum(), lambda a: scipy.linalg.solve(a, a[0]).sum(), lambda a: scipy.linalg.expm(a / 8).sum()):
+        given = ingot.grad(f)(a)
+        for i in range(2):
+            step = np.zeros((2, 2))
+            step[0, i] = step[i, 0] = 1e-6
+            assert np.isclose(np.sum(given * step) / 1e-6, (f(a + step) - f(a - step)) / 2e-6, atol=1e-6)
 
 
 def test_integrals_of_samples():
@@ -254,7 +337,7 @@ def test_sums_of_exponentials():
 
 def test_other_functions_are_refused():
     a = np.eye(3)
-    refused(lambda a: scipy.linalg.expm(a), a, words="`scipy.linalg.expm`, a function of SciPy's,")
+    refused(lambda a: scipy.linalg.lstsq(a, a), a, words="`scipy.linalg.lstsq`, a function of SciPy's,")
     refused(lambda x: scipy.optimize.brentq(np.sin, x, 4.0), 3.0, words="a function of SciPy's,")
     refused(lambda x: special.zeta(x), 3.0, words="`scipy.special.zeta`, a function of SciPy's,")
     refused(lambda x: scipy.fft.dct(x), a, words="`scipy.fft.dct`|`scipy.fft")

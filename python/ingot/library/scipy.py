@@ -12,91 +12,6 @@ import numpy as np
 from . import primitives
 
 
-def need_finite(x: Any, check_finite: Any) -> Any:
-    """An array, of finite numbers where that is asked for."""
-    x = np.asarray(x)
-    if check_finite and x.dtype.kind in "fc" and not np.all(np.isfinite(x)):
-        raise ValueError("array must not contain infs or NaNs")
-    return x
-
-
-def need_square(a: Any) -> None:
-    if a.ndim < 2:
-        raise ValueError(f"Expected at least ndim=2, got a1.ndim={a.ndim}")
-    if a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Expected square matrix, got a1.shape={a.shape}")
-
-
-def need_general(assume_a: Any, function: str) -> None:
-    if not (assume_a is None or assume_a == "general" or assume_a == "gen"):
-        primitives.refuse(f"`assume_a` of `scipy.linalg.{function}`", "leave it out: matrices are taken for general ones")
-
-
-def linalg_inv(a: Any, overwrite_a: Any = False, check_finite: Any = True, *, assume_a: Any = None, lower: Any = False) -> Any:
-    need_general(assume_a, "inv")
-    a = need_finite(a, check_finite)
-    need_square(a)
-    if a.ndim > 2:
-        primitives.refuse("`scipy.linalg.inv` of a stack of matrices", "use np.linalg.inv")
-    try:
-        return np.linalg.inv(a)
-    except np.linalg.LinAlgError:
-        pass
-    raise np.linalg.LinAlgError("A singular matrix detected: slice(s) [0] are singular.")
-
-
-def linalg_solve(
-    a: Any,
-    b: Any,
-    lower: Any = False,
-    overwrite_a: Any = False,
-    overwrite_b: Any = False,
-    check_finite: Any = True,
-    assume_a: Any = None,
-    transposed: Any = False,
-) -> Any:
-    need_general(assume_a, "solve")
-    a = need_finite(a, check_finite)
-    b = need_finite(b, check_finite)
-    if a.ndim != 2 or b.ndim == 0 or b.ndim > 2:
-        primitives.refuse("`scipy.linalg.solve` of other than one matrix and vectors", "use np.linalg.solve")
-    need_square(a)
-    if transposed and a.dtype.kind == "c":
-        raise NotImplementedError("scipy.linalg.solve can currently not solve a^T x = b or a^H x = b for complex matrices.")
-    if a.shape[0] != b.shape[0] and a.size != 1:
-        columns = b if b.ndim == 2 else b[:, None]
-        raise ValueError(f"incompatible shapes: a1.shape={a.shape} and b1.shape={columns.shape}")
-    if a.size == 1:
-        if a[0, 0] == 0:
-            raise np.linalg.LinAlgError("A singular matrix detected.")
-        return b / a[0, 0]
-    try:
-        return np.linalg.solve(a.T, b) if transposed else np.linalg.solve(a, b)
-    except np.linalg.LinAlgError:
-        pass
-    raise np.linalg.LinAlgError("A singular matrix detected: slice(s) [0] are singular.")
-
-
-def linalg_det(a: Any, overwrite_a: Any = False, check_finite: Any = True) -> Any:
-    a = need_finite(a, check_finite)
-    if a.ndim < 2:
-        raise ValueError("The input array must be at least two-dimensional.")
-    if a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Last 2 dimensions of the array must be square but received shape {a.shape}.")
-    return np.linalg.det(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
-
-
-def linalg_norm(a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False, check_finite: Any = True) -> Any:
-    a = need_finite(a, check_finite)
-    if axis is not None or keepdims or a.ndim > 2 or a.dtype.kind not in "fc":
-        return np.linalg.norm(a, ord, axis, keepdims)
-    if a.ndim == 2 and (ord == 1 or ord == np.inf):
-        primitives.refuse("`scipy.linalg.norm` of a matrix by its columns or rows, whose type depends on its layout,", "use np.linalg.norm")
-    if a.ndim == 1 and (ord is None or ord == 2):
-        return float(np.linalg.norm(a))
-    return np.linalg.norm(a, ord)
-
-
 def need_points(n: Any) -> None:
     if n is not None and n < 1:
         raise ValueError(f"invalid number of data points ({n}) specified")
@@ -311,3 +226,7 @@ def sparse_product(matrix: Any, x: Any) -> Any:
             for j in range(x.shape[1]):
                 product[i, j] = product[i, j] + factor * primitives.at_dtype(row[j], dtype)
     return product
+
+
+def sparse_shape(matrix: Any) -> tuple[int, ...]:
+    return matrix._shape
