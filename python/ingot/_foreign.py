@@ -193,6 +193,11 @@ _SYMBOLS: dict[str, Callable] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
+_IN_PLACE: dict[str, Callable] = {
+    "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
+    "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul, "<<=": operator.ilshift, ">>=": operator.irshift,
+    "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
+}  # fmt: skip
 _UNARY: dict[str, Callable] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 _BY_RANK = ("too many indices", "invalid index to scalar", "only integers, slices")
@@ -246,7 +251,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list, keywords: 
         operands = [operands[0], symbol]
     if operation == "call" and (not _is_pure(function) or _calls(function, operands, keywords)):
         return None
-    run = function or _OPERATIONS.get(operation) or (_UNARY if operation == "unary" else _SYMBOLS)[symbol]
+    run = function or _OPERATIONS.get(operation) or {"unary": _UNARY, "in place": _IN_PLACE}.get(operation, _SYMBOLS)[symbol]
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")

@@ -186,6 +186,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
+  if (ast == "MatMult" && j->is_python() && k->is_python()) raise_by_type("binary", "@", {a, b});
   if (ast == "MatMult") return matmul(a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
   // NumPy squares arrays, which gives int8 of bools; their other powers by ints have 64 bits. Squares of
@@ -566,6 +567,33 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
   return Scalar{number, builder_->make(base::known(entry->op), {x})};
 }
 
+namespace {
+
+/// A quotient of Python's complex numbers, which divides by the part of y that is larger; NumPy's multiplies
+/// by a reciprocal.
+NodeId quotient_of_complex(ir::Builder& b, NodeId x, NodeId y) {
+  const auto part = [&](Op op, NodeId z) { return b.make(op, {z}); };
+  const auto times = [&](NodeId p, NodeId q) { return b.make(Op::multiply, {p, q}); };
+  const NodeId real = part(Op::real, y);
+  const NodeId imaginary = part(Op::imaginary, y);
+  const NodeId is_real = b.make(Op::greater_equal, {part(Op::absolute, real), part(Op::absolute, imaginary)});
+  const auto choose = [&](NodeId p, NodeId q) { return b.make(Op::select, {is_real, p, q}); };
+  const NodeId large = choose(real, imaginary);
+  const NodeId small = choose(imaginary, real);
+  const NodeId ratio = b.make(Op::divide, {small, large});
+  const NodeId denominator = b.make(Op::add, {large, times(small, ratio)});
+  const NodeId first = choose(part(Op::real, x), part(Op::imaginary, x));
+  const NodeId second = choose(part(Op::imaginary, x), part(Op::real, x));
+  const NodeId sum = b.make(Op::add, {first, times(second, ratio)});
+  const NodeId scaled = times(first, ratio);
+  const NodeId difference =
+      choose(b.make(Op::subtract, {second, scaled}), b.make(Op::subtract, {scaled, second}));
+  return b.make(Op::make_complex,
+                {b.make(Op::divide, {sum, denominator}), b.make(Op::divide, {difference, denominator})});
+}
+
+}  // namespace
+
 Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
   Kind common = base::known(frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))));
@@ -595,6 +623,7 @@ Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const
     const NodeId zero = builder_->constant(std::complex<double>(0, 0));
     check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
           "complex division by zero");
+    return Scalar{common, quotient_of_complex(*builder_, x, y)};
   }
   return Scalar{common, builder_->make(base::known(entry->op), {x, y})};
 }
@@ -676,7 +705,42 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
     return Scalar{common, builder_->make(Op::power, {x, y})};
   }
-  if (common == Kind::py_complex()) return complex_power(stage(a, common), stage(b, common));
+  if (common == Kind::py_complex()) {
+    const NodeId x = stage(a, common);
+    const NodeId y = stage(b, common);
+    const NodeId exponent = builder_->make(Op::real, {y});
+    const NodeId zero = builder_->constant(0.0);
+    const NodeId is_real = builder_->make(Op::equal, {builder_->make(Op::imaginary, {y}), zero});
+    const NodeId whole = builder_->make(Op::equal, {builder_->make(Op::floor, {exponent}), exponent});
+    const NodeId size = builder_->make(Op::absolute, {exponent});
+    const NodeId is_small = builder_->make(Op::less_equal, {size, builder_->constant(100.0)});
+    const auto either = [&](NodeId condition, const std::function<Value()>& then,
+                            const std::function<Value()>& other) {
+      const std::optional<bool> known = static_truth(as_bool(condition));
+      return known ? (*known ? then() : other()) : fork(condition, then, other);
+    };
+    const auto multiplied = [&] {
+      const Value n = known_number(Scalar{Kind::py_int(), builder_->cast(size, DType::Int64)});
+      Call call{.positional = {Scalar{common, x}, n}, .keywords = {}, .name = "pow", .node = node};
+      const Value power =
+          inline_function(imported("ingot.library.mathematics").attr("power_of_complex"), call);
+      const NodeId product = stage(power, common);
+      const auto inverse = [&]() -> Value {
+        check(builder_->make(Op::not_equal, {product, builder_->constant(std::complex<double>())}),
+              ExceptionKind::ZeroDivisionError, "0.0 to a negative or complex power");
+        const NodeId one = builder_->constant(std::complex<double>(1));
+        return Scalar{common, quotient_of_complex(*builder_, one, product)};
+      };
+      return either(builder_->make(Op::less_equal, {exponent, zero}), inverse, [&] { return power; });
+    };
+    const Value power =
+        either(both(is_real, both(whole, is_small)), multiplied, [&] { return complex_power(x, y); });
+    for (const Op part : {Op::real, Op::imaginary}) {
+      check(negate(builder_->make(Op::isinf, {builder_->make(part, {stage(power, common)})})),
+            ExceptionKind::OverflowError, "complex exponentiation");
+    }
+    return power;
+  }
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
   const NodeId zero = builder_->constant(0.0);
@@ -702,12 +766,7 @@ Value Evaluator::complex_power(NodeId x, NodeId y) {
   const NodeId is_zero = builder_->make(Op::equal, {x, builder_->constant(std::complex<double>(0, 0))});
   check(negate(both(is_zero, is_bad)), ExceptionKind::ZeroDivisionError,
         "0.0 to a negative or complex power");
-  const NodeId power = builder_->make(Op::power, {x, y});
-  for (const Op part : {Op::real, Op::imaginary}) {
-    check(negate(builder_->make(Op::isinf, {builder_->make(part, {power})})), ExceptionKind::OverflowError,
-          "complex exponentiation");
-  }
-  return Scalar{Kind::py_complex(), power};
+  return Scalar{Kind::py_complex(), builder_->make(Op::power, {x, y})};
 }
 
 std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, const Value& b) {

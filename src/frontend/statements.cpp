@@ -207,7 +207,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
   if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
     const bool is_list = this->is_list(before);
     if (is_list && is_numpys(right)) return binary(op, before, right, s);  // an array
-    if (is_list != (op == "Add")) raise_by_type("binary", is_list ? "|" : "+", {before, right});
+    if (is_list != (op == "Add")) raise_by_type("in place", is_list ? "|=" : "+=", {before, right});
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
     if (is_list) list_method(*r, "extend", call);
     else dict_method(*r, "update", call);
@@ -225,6 +225,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   }
   if (before.is<Reference>()) {
+    raise_by_type("in place", symbol_of(op) + "=", {before, right});
     if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
                   "assign the result of the operator");
@@ -236,6 +237,10 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   if (is_instance(before))
     if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
+  static const std::set<std::string> kOfInts = {"FloorDiv", "Mod",    "BitAnd", "BitOr",
+                                                "BitXor",   "LShift", "RShift", "MatMult"};
+  if (!kind_of(before) || !kind_of(right) || kOfInts.contains(op))
+    raise_by_type("in place", symbol_of(op) + "=", {before, right});
   return binary(op, before, right, s);
 }
 

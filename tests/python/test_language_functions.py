@@ -1,10 +1,11 @@
 """Rows of docs/language.md about functions, patterns and texts: each program under Ingot against CPython, in its order."""
 
+import itertools
 import math
 
 import ingot
 import numpy as np
-from support import check, refused
+from support import MODES, check, jitted, outcome, refused
 
 X = np.arange(6.0)
 
@@ -646,3 +647,41 @@ def test_decorators_of_inner_functions():
         return g(x)
 
     refused(kept, 3.0, words="a call of `functools.lru_cache`")
+
+
+def test_operators_in_place_say_so():
+    def changed(statement):
+        space = {}
+        exec(source := f"def f(a, b):\n    a {statement} b\n    return a\n", space)
+        space["f"].__ingot_source__ = source
+        return space["f"]
+
+    for statement in ("+=", "-=", "*=", "//=", "**=", "<<=", "|=", "@="):
+        for a, b in ((1, "a"), (2.5, None), (1.5, 2.5), ((1, 2), None), ({"a": 1}, 2.0), ([1], 1.5)):
+            try:
+                changed(statement)(a, b)
+            except TypeError:
+                check(changed(statement), a, b)
+
+
+def test_powers_of_complex_numbers_near_overflow():
+    def power(z, n):
+        return z**n
+
+    for z in (1e200 + 1e200j, 1e300 + 0j, complex("inf+1j"), 1e308 + 1e308j, -1e200j, complex("nan"), 1e-200 + 0j, 0j, 3 - 2j):
+        for n in (0, 1, 2, 3, -2, 2.0, 100):
+            check(power, z, n)
+            known = eval(f"lambda z: z ** {n}")
+            known.__ingot_source__ = f"lambda z: z ** {n}"
+            check(known, z)
+
+
+def test_quotients_of_complex_numbers():
+    numbers = np.random.default_rng(2).standard_normal((40, 2))
+    numbers = [complex(a, b) for a, b in numbers] + [1e300 + 1e-300j, 0j, 2j, complex("inf"), complex("nan+1j"), complex("1+nanj"), -0.0 + 0j]
+    compiled = [jitted(lambda x, y: x / y, mode) for mode in MODES]
+    for x, y in itertools.product(numbers[::3], numbers):
+        expected, error, _ = outcome(lambda x, y: x / y, (x, y))
+        for call in compiled:
+            got, raised, _ = outcome(call, (x, y))
+            assert repr((got, raised)) == repr((expected, error)), (x, y)

@@ -316,8 +316,11 @@ def round_float(x: Any, n: Any) -> float:
         if rest + lost > 0.0 or (rest + lost == 0.0 and whole % 2 == 1):
             whole += 1
         return math.copysign(whole / _TENS[n], x)
+    power = 10.0**-n
+    if size >= power * 36028797018963968.0:  # its neighbours are farther away than what it is rounded to
+        return x
     if -n > 22:
-        if size < 1e22:
+        if size < power * 0.49:
             return 0.0 * x
         raise OverflowError("float to be rounded to more than 22 digits before the point")
     unit = _TENS[-n]
@@ -353,3 +356,24 @@ def round_int(i: Any, n: Any) -> int:
     if rest > unit - rest or (rest == unit - rest and quotient % 2 == 1):
         quotient += 1
     return quotient * unit
+
+
+def times_one(z: complex) -> complex:
+    """`(1 + 0j) * z`, which is z but for signs of zeros, infinities and NaN."""
+    size = abs(z.real) + abs(z.imag)
+    if size < math.inf and z.real * z.imag != 0.0:
+        return z
+    return complex(z.real - 0.0 * z.imag, z.imag + 0.0 * z.real)
+
+
+def power_of_complex(x: complex, size: int) -> complex:
+    """`x ** size` as CPython multiplies it, beginning with 1."""
+    result = complex(1.0, 0.0)
+    square = x
+    bit = 1
+    while bit <= size:
+        if size & bit:
+            result = times_one(square) if size & (bit - 1) == 0 else result * square
+        bit = bit << 1
+        square = square * square
+    return result
