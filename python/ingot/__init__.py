@@ -122,7 +122,11 @@ if not TYPE_CHECKING:  # a type checker takes any name for one of a module that 
         if name in _SUBMODULES:
             return import_module(f"{__name__}.{name}")
         if name not in _PLACES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+            if name.startswith("_"):
+                raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
+            from ._missing import error
+
+            raise error(__name__, name)
         found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
         return found
 

@@ -116,6 +116,8 @@ def of_call(function: Any) -> tuple[str, str]:
 
 def of_type(kind: type) -> str:
     """What to use instead of objects of a type; empty: that is not known."""
+    if kind.__module__ == "_cffi_backend":
+        return "give a function of C a name of its own outside, as in `cos = lib.cos`; other objects of cffi do not compile"
     return of_package(kind) or next((advice for classes, advice in _OF_OBJECTS if issubclass(kind, classes)), "")
 
 
@@ -128,6 +130,8 @@ def of_outside(name: str, value: Any) -> tuple[str, str]:
         known, advice = of_call(value)
         return f"`{known}`, a function that Ingot does not know,", advice
     advice = of_type(type(value)) or _ELSEWHERE
+    if isinstance(value, _CFuncPtr) and value.argtypes is not None:
+        advice = "functions of numbers, and of pointers to arrays, are called: call this one in a function of `ingot.host`"
     return f"`{name}`, a {type(value).__name__} from outside the function,", advice
 
 

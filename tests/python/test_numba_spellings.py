@@ -228,3 +228,19 @@ def test_dynamic_shared_memory_in_another_shape():
         swap[1, 8, 0, 64](x, out)
     assert x[0] == 100
     np.testing.assert_array_equal(out, [4, 5, 6, 7, 100, 1, 2, 3])
+
+
+def test_names_that_are_not_there():
+    for module, name, words in (
+        (ingot, "stencil", "write the loops over the inner elements"),
+        (ingot, "cfunc", r"use `ingot.jit\(f\).c_pointer"),
+        (ingot, "typed", "drop the type"),
+        (cuda, "as_cuda_array", "use `ingot.from_dlpack`"),
+        (cuda, "vectorize", "use `ingot.vectorize`"),
+    ):
+        with pytest.raises(AttributeError, match=words) as error:
+            getattr(module, name)
+        assert str(error.value).startswith(f"module '{module.__name__}' has no attribute '{name}'") and error.value.name == name
+    for module in (ingot, cuda):
+        with pytest.raises(AttributeError, match=f"^module '{module.__name__}' has no attribute 'nothing'$"):
+            module.nothing

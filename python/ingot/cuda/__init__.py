@@ -15,7 +15,7 @@ Values, dtypes, bounds checks and exceptions are Python's and NumPy's, as everyw
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._errors import LibraryError
 from . import atomic, blas, cg, const, fft, local, rand, shared, solver, sparse
@@ -312,3 +312,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        from .._missing import error
+
+        raise error(__name__, name)
