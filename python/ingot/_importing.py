@@ -58,8 +58,10 @@ def may_be_found(name: str) -> bool:
 
 class _Asked(type):
     def __getattr__(cls, name: str) -> bool:
+        if name.startswith("__"):
+            raise AttributeError(name)
         try:
-            return not name.startswith("__") and importlib.util.find_spec(name) is not None
+            return importlib.util.find_spec(name) is not None
         except ModuleNotFoundError:  # what is around it is no package
             return False
         except (ImportError, ValueError, AttributeError):
@@ -73,7 +75,7 @@ class Findable(metaclass=_Asked):
 def absent(name: str) -> ImportError | None:
     """What Python raises for a module that can be found nowhere; None: it may be there."""
     package = name.rpartition(".")[0]
-    if name in sys.modules or (package and package not in sys.modules) or getattr(Findable, name):
+    if name in sys.modules or (package and package not in sys.modules) or getattr(Findable, name, True):
         return None
     try:
         importlib.import_module(name)

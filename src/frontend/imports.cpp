@@ -23,6 +23,9 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
     if (const nb::object error = importing.attr("absent")(name); !error.is_none()) {
       guards_.push_back({modules, name, {}});
       guards_.push_back({importing.attr("Findable"), name, nb::bool_(false)});
+      // What is caught here is made of its text; the object itself, which has the name too, may leave.
+      const Error caught = make_error(nb::borrow(error.type()), {Static{nb::str(error)}});
+      if (may_be_caught(caught)) raise_error(caught);
       raise_object(error);
     }
     nb::list names;

@@ -501,6 +501,10 @@ class Finder:
     def _module(self, name: str) -> types.ModuleType:
         if name.partition(".")[0] in VERSIONED:
             importlib.import_module(name)
+        elif name not in sys.modules:
+            from .._importing import loaded
+
+            loaded(name)  # as it was for an `import` in the function
         return sys.modules[name]
 
     def _scipy(self, module: str, name: str) -> Any:
@@ -510,7 +514,7 @@ class Finder:
     def _path(self, module: str, name: str) -> Any:
         self._module(module)
         found = at_path(module, name)
-        if path_of(found) != (module, name):  # another object has been put there
+        if found is not sys.modules and path_of(found) != (module, name):  # another object has been put there
             raise Changed
         return found
 

@@ -13,6 +13,8 @@ from . import lists, primitives
 
 def hashed(key: Any) -> Any:
     """Equal keys have equal hashes, whatever their types."""
+    if isinstance(key, enum.Enum) and not isinstance(key, (int, float, complex)):
+        return np.int64(0)  # there are few
     if isinstance(key, tuple):
         mixed = np.int64(41)
         for part in key:
@@ -32,8 +34,6 @@ def hashed(key: Any) -> Any:
         return mixed ^ (mixed >> np.int64(29))
     if isinstance(key, str):
         return hashed(ord(key)) if len(key) == 1 else np.int64(len(key))
-    if isinstance(key, enum.Enum) and not isinstance(key, int):
-        return np.int64(0)  # there are few
     if not isinstance(key, (int, np.integer, np.bool)):
         primitives.refuse("a key that is no number, in a dict whose keys are not known when compiling,", "use numbers as keys")
     if isinstance(key, np.uint64):

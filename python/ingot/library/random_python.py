@@ -238,7 +238,7 @@ class Random(Stream):
         primitives.refuse("this attribute of a `random.Random`", "make it outside")
 
 
-for name in dir(pythons.Random):
+for name in (*dir(pythons.Random), "gauss_next"):
     if not name.startswith("_") and not hasattr(Random, name):
         setattr(Random, name, Random.other)
 
