@@ -17,7 +17,7 @@ _ARRAYS: dict[str, type] = {
 # An unsigned int of 64 bits need not fit an int of compiled code.
 _FORMATS: dict[str, type] = {**dict.fromkeys("bBhHiIlqn", buffers.MemoryView), **dict.fromkeys("efd", buffers.MemoryViewD), "?": buffers.MemoryViewBool}
 try:
-    memoryview(np.zeros(1, np.float16))[0]
+    memoryview(np.zeros(1, np.float16))[0]  # type: ignore[arg-type]
 except NotImplementedError:  # this Python's has no elements of the kind
     _FORMATS["e"] = buffers.MemoryViewHalf
 

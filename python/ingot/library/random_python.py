@@ -231,7 +231,7 @@ class Random(Stream):
     def shuffle(self, x: Any) -> None:
         if isinstance(x, list):
             primitives.open_list(x)
-        return Stream.shuffle(self, x)
+        return Stream.shuffle(self, x)  # type: ignore[arg-type]
 
     @property
     def other(self) -> Any:

@@ -32,7 +32,7 @@ def item(r: range, i: Any) -> int:
     return r.start + place * r.step
 
 
-def bound(given: Any, otherwise: int, size: int, low: int, high: int) -> int:
+def bound(given: Any, otherwise: int, size: int, low: Any, high: Any) -> int:
     """A bound of a slice of so many elements, between two places."""
     if given is None:
         return otherwise
