@@ -181,6 +181,7 @@ class Body {
   void emit_view(NodeId id);
   void emit_buffer(NodeId id);
   void emit_offset(NodeId id);
+  void emit_distance(NodeId id);
   virtual void emit_load(NodeId id);
   virtual void emit_store(NodeId id);
   virtual void emit_stream(NodeId id);

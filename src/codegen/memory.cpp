@@ -57,6 +57,13 @@ void Body::emit_offset(NodeId id) {
                         b_.CreatePtrToInt(buffer_data(view[1]), b_.getInt64Ty()))});
 }
 
+void Body::emit_distance(NodeId id) {
+  const auto place = [&](size_t operand) {
+    return b_.CreatePtrToInt(parts(source_.operand(id, operand))[0], b_.getInt64Ty());
+  };
+  set(id, {b_.CreateSub(place(1), place(0))});
+}
+
 Value* Body::element_address(NodeId view, std::span<const NodeId> indices) {
   const Parts& v = parts(view);
   const size_t rank = indices.size();

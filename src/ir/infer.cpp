@@ -397,6 +397,12 @@ Type infer_offset(const Query& q) {
   q.need(q.type(0).is_view(), "wants a view");
   return kInt64;
 }
+Type infer_distance(const Query& q) {
+  q.need_count(2);
+  q.need(q.type(0).is_view() && q.type(1).is_view() && q.type(0).space() == q.type(1).space(),
+         "wants two views of one space");
+  return kInt64;
+}
 Type infer_keep(const Query& q) {
   q.need_count(1);
   q.need(q.type(0) == Type::buffer(), "wants a buffer of the host");

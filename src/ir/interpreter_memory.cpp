@@ -100,6 +100,14 @@ void interp_view(Step& step) {
 void interp_buffer(Step& step) { step.give(step.view(0).block); }
 void interp_offset(Step& step) { step.give_number(step.view(0).offset); }
 
+void interp_distance(Step& step) {
+  const auto place = [&](size_t operand) {
+    const ViewValue& view = step.view(operand);
+    return static_cast<int64_t>(reinterpret_cast<uintptr_t>(view.block->data)) + view.offset;
+  };
+  step.give_number(place(1) - place(0));
+}
+
 void interp_keep(Step& step) {
   step.machine.kept.push_back(step.as<BlockRef>(0));
   step.give_number(static_cast<int64_t>(step.machine.kept.size()) - 1);

@@ -131,6 +131,25 @@ TEST(Memory, CopiesAsIfThroughATemporary) {
   EXPECT_EQ(other[7], 7);
 }
 
+TEST(Memory, DistancesAreBetweenFirstElements) {
+  Program p(R"(func @f(%x: view<i16, 1>, %y: view<f64, 1>) -> (i64, i64, i64) {
+  %there = distance %x, %y : i64
+  %back = distance %y, %x : i64
+  %none = distance %x, %x : i64
+  return %there, %back, %none
+})");
+  std::array<double, 8> data{};
+  ViewArgument x(reinterpret_cast<int16_t*>(data.data()) + 3, {2}, 2);
+  ViewArgument y(&data[5], {3}, 8);
+  int64_t there = 0;
+  int64_t back = 0;
+  int64_t none = 1;
+  ASSERT_EQ(p.call({&x.slot, &y.slot, &there, &back, &none}), 0);
+  EXPECT_EQ(there, 34);
+  EXPECT_EQ(back, -34);
+  EXPECT_EQ(none, 0);
+}
+
 TEST(Memory, SwappedBuffersKeepTheirIdentity) {
   Program p(R"(func @f(%x: view<f64, 1>, %y: view<f64, 1>, %n: i64) -> (bool, f64) {
   %a, %b = for %n, %x, %y {schedule=serial, width=0} : (view<f64, 1>, view<f64, 1>) {
