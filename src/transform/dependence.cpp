@@ -58,6 +58,8 @@ class RaceFinder {
 
   /// Numbers in tables are taken to differ; the tables are put there.
   void allow(std::vector<Table>& tables) { tables_ = &tables; }
+  /// Pairs whose order can be asked for before the loop are no conflict; they are put there.
+  void allow(std::vector<AccessPair>& open) { open_ = &open; }
   /// Values from outside are taken to be at least 0; those that are needed to be so are put there.
   void assume(std::set<NodeId>& assumed) { assumed_ = &assumed; }
 
@@ -94,11 +96,18 @@ class RaceFinder {
       for (size_t k = i; k < accesses_.size(); ++k) {
         const Access& a = accesses_[i];
         const Access& b = accesses_[k];
-        if ((a.writes || b.writes) && may_meet(a, b) && !store_alike(a, b) && !named_or_added(a, b))
+        if (!(a.writes || b.writes) || !may_meet(a, b) || store_alike(a, b) || named_or_added(a, b)) continue;
+        if (!stays_open({a.node, b.node}))
           return Conflict{a.node, b.node, "iterations may touch the same element", true};
       }
     }
     return std::nullopt;
+  }
+
+  bool stays_open(const AccessPair& pair) {
+    if (open_ == nullptr || !can_ask_for_order(f_, loop_, pair)) return false;
+    open_->push_back(pair);
+    return true;
   }
 
   bool is_asked() const {
@@ -364,6 +373,7 @@ class RaceFinder {
   std::vector<Accumulation>* meeting_ = nullptr;
   std::vector<Table>* tables_ = nullptr;
   std::set<NodeId>* assumed_ = nullptr;
+  std::vector<AccessPair>* open_ = nullptr;
 };
 
 }  // namespace
@@ -381,6 +391,13 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
   finder.allow(meeting, Stores::Apart);
   finder.allow(tables);
   if (assumed != nullptr) finder.assume(*assumed);
+  return finder.find();
+}
+
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<AccessPair>& open) {
+  RaceFinder finder(function, loop, {}, Carries::Checked);
+  finder.allow(open);
   return finder.find();
 }
 

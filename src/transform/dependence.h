@@ -6,6 +6,7 @@
 
 #include "ir/cursor.h"
 #include "transform/accumulations.h"
+#include "transform/distances.h"
 
 namespace ingot::transform {
 
@@ -67,6 +68,10 @@ struct Table {
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<Accumulation>& meeting, std::vector<Table>& tables,
                                   std::set<ir::NodeId>* assumed = nullptr);
+/// As `find_race`, but for pairs of accesses whose order can be asked for before the loop (`keeps_order`):
+/// they are put into `open`.
+std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
+                                  std::vector<AccessPair>& open);
 /// Whether a loop may store where a table names the place, whatever else it does.
 bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 

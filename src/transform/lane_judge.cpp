@@ -17,6 +17,8 @@ namespace {
 
 /// Loops of fewer turns are not worth a vector.
 constexpr int64_t kFewTurns = 8;
+/// More pairs of accesses are not asked for their order.
+constexpr size_t kMostPairs = 8;
 /// Where lanes end after different turns, fetching an element for each lane costs as much as so many
 /// operations.
 constexpr int64_t kGatherCost = 4;
@@ -52,11 +54,21 @@ class LaneJudge {
     if (operations_ < kGatherCost * gathers_)
       return no("iterations end after different times, and fetch more than they compute", loop_);
     if (!is_for) return true;
-    if (const std::optional<Conflict> race = find_race(f_, loop_, cursors_))
-      return no(race->reason.c_str(), race->first, race->second);
+    const std::optional<Conflict> race =
+        open_ == nullptr ? find_race(f_, loop_, cursors_) : find_race(f_, loop_, *open_);
+    if (race) return no(race->reason.c_str(), race->first, race->second);
     return writes_once() || no("what it writes may stand in two places of an array", loop_);
   }
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
+
+  std::optional<std::vector<AccessPair>> pairs_to_ask_for() {
+    std::vector<AccessPair> open;
+    if (f_.op(loop_) != Op::for_ || f_.result_count(loop_) > 0) return std::nullopt;
+    open_ = &open;
+    const bool fit = fits(false) && open.size() <= kMostPairs;
+    open_ = nullptr;
+    return fit ? std::optional(std::move(open)) : std::nullopt;
+  }
 
  private:
   /// Says what keeps the turns from lanes, unless something has been said.
@@ -155,14 +167,22 @@ class LaneJudge {
       if (f_[node].region_count == 0 && f_.op(node) != Op::result && touches_memory(node))
         accesses.push_back(node);
     });
-    return std::ranges::all_of(accesses, [&](NodeId node) {
-      if (!ir::info(f_.op(node)).effects.any(ir::effect::Write)) return true;
-      const NodeId view = f_.operand(node, 0);
-      return stands_once(f_, loop_, view) || std::ranges::all_of(accesses, [&](NodeId other) {
-               return other == node || is_same_step(node, other) ||
-                      !may_overlap(f_, root_of(f_, view), root_of(f_, f_.operand(other, 0)));
-             });
-    });
+    for (size_t i = 0; i < accesses.size(); ++i) {
+      if (!ir::info(f_.op(accesses[i])).effects.any(ir::effect::Write)) continue;
+      const NodeId view = f_.operand(accesses[i], 0);
+      if (stands_once(f_, loop_, view)) continue;
+      for (size_t k = 0; k < accesses.size(); ++k) {
+        if (k == i || is_same_step(accesses[i], accesses[k])) continue;
+        if (!may_overlap(f_, root_of(f_, view), root_of(f_, f_.operand(accesses[k], 0)))) continue;
+        if (!stays_open({accesses[std::min(i, k)], accesses[std::max(i, k)]})) return false;
+      }
+    }
+    return true;
+  }
+  bool stays_open(const AccessPair& pair) {
+    if (open_ == nullptr || !can_ask_for_order(f_, loop_, pair)) return false;
+    if (std::ranges::find(*open_, pair) == open_->end()) open_->push_back(pair);
+    return true;
   }
   bool touches_memory(NodeId node) const {
     const bool is_access = ir::info(f_.op(node)).effects.any(ir::effect::Read | ir::effect::Write);
@@ -218,7 +238,8 @@ class LaneJudge {
   std::vector<ir::Cursor> cursors_;
   std::vector<bool> varies_;
   std::optional<Obstacle> obstacle_;
-  bool divergent_ = false;  ///< in a loop that lanes leave after different turns
+  std::vector<AccessPair>* open_ = nullptr;  ///< pairs of accesses whose order is to be asked for
+  bool divergent_ = false;                   ///< in a loop that lanes leave after different turns
   int64_t operations_ = 0;
   int64_t gathers_ = 0;
 };
@@ -272,8 +293,13 @@ std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop) {
   const bool reduces = function.result_count(loop) > 0 && combiners_of(function, loop).has_value();
   const std::vector<bool> none(function.node_count());
   LaneJudge judge(function, loop, none);
-  judge.fits(reduces);
+  if (!judge.fits(reduces) && LaneJudge(function, loop, none).pairs_to_ask_for()) return std::nullopt;
   return judge.obstacle();
+}
+
+std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function, NodeId loop) {
+  const std::vector<bool> none(function.node_count());
+  return LaneJudge(function, loop, none).pairs_to_ask_for();
 }
 
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces) {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include "transform/distances.h"
 #include "transform/obstacles.h"
 #include "transform/rewriter.h"
 
@@ -14,6 +15,10 @@ namespace ingot::transform {
 /// or leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for` carries
 /// reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
+
+/// The pairs of accesses of a `for` that carries nothing whose order, where it is asked for before the loop
+/// (`keeps_order`), is all that its turns need to run in lanes; none: they cannot, or need more than a few.
+std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function, NodeId loop);
 
 /// Why the turns of a loop do not run in lanes, be it that they give numbers that it carries; none: they may.
 std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop);

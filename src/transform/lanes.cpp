@@ -18,7 +18,6 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-constexpr uint64_t kMostLanes = 64;
 /// So many floats of a turn for each that is carried leave room for what they are computed from.
 constexpr size_t kFewValues = 5;
 /// Registers over which a short sum does not wait for its last addition.
@@ -83,7 +82,7 @@ class LaneCounter {
     });
     const uint64_t one = static_cast<uint64_t>(machine_.vector_bits) / 8 / widest;
     const uint64_t registers = has_while(body) ? kRegistersOfWhile : registers_for_sums(body);
-    return std::min(registers * one, kMostLanes);
+    return std::min(registers * one, static_cast<uint64_t>(kMostLanes));
   }
 
   /// Whether there is a loop that goes on until its lanes say otherwise.

@@ -8,7 +8,9 @@
 // wait for each other. What they fetch from anywhere must be little beside what they compute. A `for` may
 // carry cursors (`ir/cursor.h`), places behind what has been stored so far: a selection `a[mask]`, a loop
 // that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
-// turn at a time. Where lanes step through memory by a stride, it is assumed to be of one element; a loop is
+// turn at a time. Where turns may meet only by how far apart two accesses are, which is known when the loop
+// is entered (`distances`), it is there twice, and the lanes run where they keep the order of these accesses:
+// arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is assumed to be of one element; a loop is
 // entered for other strides one turn at a time. Every second element - a part of complex numbers - is loaded
 // with what lies between. An op without a vector rule - a function without a kernel, a 64-bit `//` without
 // AVX-512 - is called lane by lane.
@@ -16,11 +18,13 @@
 #include "transform/schedule.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/cursor.h"
 #include "ir/evaluate.h"
 #include "ir/walk.h"
 #include "transform/lane_judge.h"
+#include "transform/loop_writer.h"
 #include "transform/parallel_writer.h"
 
 namespace ingot::transform {
@@ -59,19 +63,26 @@ class RowReductions {
 class Scheduler : public ParallelWriter {
  public:
   explicit Scheduler(const Function& source)
-      : ParallelWriter(source), none_(source.node_count()), chosen_(source.node_count()) {
+      : ParallelWriter(source), loops_(b_), none_(source.node_count()), chosen_(source.node_count()) {
     choose_in(source.body());
-    choose_reductions_in(source.body());
+    choose_innermost_in(source.body(), [&](NodeId loop) { return fits_lanes(source_, loop, none_, true); });
+    choose_innermost_in(source.body(), [&](NodeId loop) {
+      auto pairs = pairs_to_ask_for(source_, loop);
+      if (pairs) asked_[loop.index] = std::move(*pairs);
+      return asked_.contains(loop.index);
+    });
   }
 
  protected:
   void visit(NodeId id) override {
     if (chosen_[id.index] && source_.op(id) == Op::for_ && !ir::cursors_of(source_, id)) return reduce(id);
     if (is_contribution(id)) return;
+    if (asked_.contains(id.index)) return ask(id);
     clone(id);
   }
   void set_attributes(NodeId id, std::span<int64_t> attributes) override {
     if (!chosen_[id.index]) return;
+    if (id == in_order_) attributes[1] = 1;
     const bool threads = ir::has_threads(static_cast<ir::Schedule>(attributes[0]));
     attributes[0] = static_cast<int64_t>(ir::cpu_schedule(threads, true));
   }
@@ -106,19 +117,36 @@ class Scheduler : public ParallelWriter {
     return Found::All;
   }
 
-  /// Of the loops that neither are in a chosen one nor hold one, chooses the innermost that carry reductions;
-  /// gives whether there are chosen ones in the region.
-  bool choose_reductions_in(RegionId region) {
+  /// Of the loops that neither are in a chosen one nor hold one, chooses the innermost that fit; gives
+  /// whether there are chosen ones in the region.
+  template <class Fits>
+  bool choose_innermost_in(RegionId region, Fits&& fits) {
     bool any = false;
     for (NodeId node : source_.region_body(region)) {
       bool inside = chosen_[node.index];
       for (size_t i = 0; i < source_[node].region_count && !chosen_[node.index]; ++i)
-        inside |= choose_reductions_in(source_.region(node, i));
-      if (!inside && source_.op(node) == Op::for_ && fits_lanes(source_, node, none_, true))
-        inside = chosen_[node.index] = true;
+        inside |= choose_innermost_in(source_.region(node, i), fits);
+      if (!inside && source_.op(node) == Op::for_ && fits(node)) inside = chosen_[node.index] = true;
       any |= inside;
     }
     return any;
+  }
+
+  /// The loop in lanes where its accesses keep their order, else one turn after the other.
+  void ask(NodeId id) {
+    const auto pairs = asked_.extract(id.index);
+    const ir::SpanId place = b_.span();
+    set_place(id);
+    const NodeId keeps =
+        keeps_order(loops_, source_, id, pairs.mapped(), [this](NodeId old) { return use(old); });
+    const auto written = [&](NodeId in_order) {
+      in_order_ = in_order;
+      clone(id);
+      in_order_ = {};
+      return Nodes();
+    };
+    loops_.branch(keeps, {}, [&] { return written({}); }, [&] { return written(id); });
+    b_.set_span(place);
   }
 
   /// Makes a parallel loop of a `for` that carries reductions: a turn yields its contributions.
@@ -135,8 +163,11 @@ class Scheduler : public ParallelWriter {
     for (size_t i = 0; i < given.size(); ++i) bind(source_.result(id, i), given[i]);
   }
 
+  LoopWriter loops_;
   std::vector<bool> none_;  ///< no check is gone
   std::vector<bool> chosen_;
+  std::unordered_map<uint32_t, std::vector<AccessPair>> asked_;  ///< by chosen loop: what is asked before it
+  NodeId in_order_;                                              ///< a chosen loop that runs turn after turn
 };
 
 }  // namespace

@@ -155,3 +155,173 @@ def test_loops_over_arrays_that_overlap_themselves_have_pythons_order(function, 
             f(rows[::-1] if strides[0] < 0 else rows, y)
             results.append(memory)
         assert (results[0] == results[1]).all() and (results[0] == results[2]).all()
+
+
+def scaled(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] * 3 + 1
+
+
+def twice(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] + 1
+        x[i] = y[i] * 2
+
+
+def read_behind(x, y):
+    for i in range(len(x)):
+        if x[i] > 20:
+            y[i] = x[i] - 1
+        x[i] += y[i]
+
+
+def backwards(x, y):
+    n = len(x)
+    for i in range(n):
+        y[n - 1 - i] = x[n - 1 - i] * 2
+
+
+def against(x, y):
+    for i in range(len(x)):
+        y[i] = x[len(x) - 1 - i] * 2
+
+
+def every_third(x, y):
+    for i in range(len(x) // 3):
+        y[3 * i] = x[3 * i + 1] + x[3 * i + 2]
+
+
+def one_place(x, y):
+    for i in range(len(x)):
+        y[0] = y[0] + x[i]
+        x[i] = y[0]
+
+
+def of_three(x, y):
+    z = x[2:]
+    for i in range(len(z)):
+        y[i] = z[i] + x[i]
+        x[i] = 7
+
+
+OVERLAPPING = (scaled, twice, read_behind, backwards, against, every_third, one_place, of_three)
+
+
+@pytest.mark.parametrize("function", OVERLAPPING, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "c16"])
+def test_loops_over_overlapping_arguments_have_pythons_order(function, dtype):
+    """At each distance, by steps of one element and others: also less than an element, and so far that all lanes are apart."""
+    size = np.dtype(dtype).itemsize
+    if dtype == "c16" and function is read_behind:
+        return
+    compiled = ingot.jit(function)
+    for step in (1, 2, -1, 3):
+        for distance in (0, 1, 2, 7, 8, 9, 63, 64, 65, 100, 200, -1, -2, -9, -64, -150):
+            for bytes_more in (0, 1) if size > 1 and distance in (0, 1, -1) else (0,):
+                found = (np.arange(8 * 1000 * size // 8, dtype="u1") * 5 % 7).copy()
+                expected = found.copy()
+                for f, memory in ((function, expected), (compiled, found)):
+                    x = np.ndarray(100, dtype, memory, 310 * size, (step * size,))
+                    y = np.ndarray(100, dtype, memory, (310 + distance) * size + bytes_more, (step * size,))
+                    x[...] = np.arange(100)
+                    with np.errstate(all="ignore"):
+                        f(x, y)
+                assert (found == expected).all(), (step, distance, bytes_more)
+
+
+def parts_of_one(a, s, t, n):
+    for i in range(n):
+        a[t + i] = a[s + i] * 2
+
+
+def halves(a, s, t, n):
+    x, y = a[s : s + n], a[t : t + n]
+    for i in range(n):
+        y[i] = x[i] - 1
+        x[i] = i
+
+
+def two_stores(a, s, t, n):
+    for i in range(n):
+        a[s + i] = i
+        a[t + i] = -i
+
+
+def difference(a, s, t, n):
+    for i in range(n):
+        a[i] = a[i + 1] - a[i]
+
+
+def moved(a, s, t, n):
+    for i in range(n):
+        a[i + 1] = a[i] * 2
+
+
+def chosen(a, s, t, n):
+    b = a[s:] if n % 2 else a[t:].copy()
+    for i in range(n):
+        b[i] = a[t + i] + 1
+
+
+@pytest.mark.parametrize("function", [parts_of_one, halves, two_stores, difference, moved, chosen], ids=lambda f: f.__name__)
+def test_loops_over_parts_of_one_array_have_pythons_order(function):
+    compiled = ingot.jit(function)
+    for s in (0, 1, 5, 50, 64, 130):
+        for t in (0, 1, 3, 51, 66, 129):
+            for n in (0, 1, 9, 64, 101):
+                found, expected = np.arange(260.0), np.arange(260.0)
+                function(expected, s, t, n)
+                compiled(found, s, t, n)
+                assert (found == expected).all(), (s, t, n)
+
+
+def test_parts_of_records_and_complex_numbers_have_pythons_order():
+    def swapped(z):
+        re, im = z.real, z.imag
+        for i in range(len(z)):
+            t = re[i]
+            re[i] = im[i] * 2
+            im[i] = t
+
+    def fields(r):
+        a, b = r["a"], r["b"]
+        for i in range(len(r)):
+            a[i] = b[i] + 1
+            b[i] = a[i] * 2
+
+    def pair(a, b):
+        for i in range(1, len(a)):
+            a[i] = b[i - 1] * 2
+
+    def of_record(r):
+        pair(r["a"], r["b"])
+
+    def of_complex(z):
+        pair(z.real, z.imag)
+
+    z = np.arange(40) * (1 + 2j)
+    records = np.zeros(40, [("a", "f8"), ("c", "i2"), ("b", "f8")])
+    records["a"], records["b"] = np.arange(40.0), np.arange(40.0) / 4
+    for function, given in ((swapped, z), (fields, records), (of_record, records), (of_complex, z)):
+        found, expected = given.copy(), given.copy()
+        function(expected)
+        ingot.jit(function)(found)
+        assert (found == expected).all()
+    found, expected = records.copy(), records.copy()
+    pair(expected["a"], expected["b"])
+    ingot.jit(pair)(found["a"], found["b"])
+    assert (found == expected).all()
+
+
+@pytest.mark.parametrize(
+    "function, arguments",
+    [
+        (scaled, lambda a: (a[:50], a[:50])),
+        (scaled, lambda a: (a[1:51], a[:50])),
+        (parts_of_one, lambda a: (a, 0, 64, 50)),
+        (two_stores, lambda a: (a, 0, 64, 50)),
+        (difference, lambda a: (a, 0, 0, 50)),
+    ],
+)
+def test_loops_over_arrays_that_may_overlap_have_lanes(function, arguments):
+    assert "vectorised by" in str(ingot.jit(function).explain(*arguments(np.arange(200.0)))).split("=== source")[0]
