@@ -131,6 +131,7 @@ class Body {
   template <class Turn>
   std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
                                     Turn turn, uint64_t step = 1);
+  void sum_products(llvm::PHINode& counter, Block* before, uint64_t step);
   Poll poll_of(std::span<const RegionId> regions) const;
   Poll poll_of_loop(NodeId loop) const;
   /// A number that an i64 is known not to exceed, where that is small; none: not known.

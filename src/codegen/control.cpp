@@ -1,5 +1,9 @@
+#include <llvm/ADT/SmallPtrSet.h>
+
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include "codegen/body.h"
 #include "codegen/loops.h"
@@ -19,6 +23,51 @@ void Body::emit_poll_every(Value* counter, uint64_t mask) {
   emit_poll();
   b_.CreateBr(on);
   b_.SetInsertPoint(on);
+}
+
+/// Products of a loop's counter, or of a sum of it, and a value from outside grow by that value with each
+/// step of the loop, at whose end the builder stands: places along a stride. A core multiplies once a cycle.
+void Body::sum_products(llvm::PHINode& counter, Block* before, uint64_t step) {
+  constexpr size_t kMost = 6;
+  Block* const body = counter.getParent();
+  llvm::SmallPtrSet<const Block*, 16> inside;
+  for (auto at = body->getIterator(); at != body->getParent()->end(); ++at) inside.insert(&*at);
+  const auto is_outside = [&](const Value* value) {
+    const auto* const instruction = llvm::dyn_cast<llvm::Instruction>(value);
+    return instruction == nullptr || !inside.contains(instruction->getParent());
+  };
+  llvm::SmallVector<std::pair<llvm::Instruction*, Value*>, 8> products;  // with what they are of
+  const auto collect = [&](Value* factor) {
+    for (llvm::User* user : factor->users()) {
+      auto* const product = llvm::dyn_cast<llvm::BinaryOperator>(user);
+      if (product == nullptr || product->getOpcode() != llvm::Instruction::Mul) continue;
+      Value* const other = product->getOperand(product->getOperand(0) == factor ? 1 : 0);
+      if (!llvm::isa<llvm::Constant>(other) && is_outside(other)) products.emplace_back(product, factor);
+    }
+  };
+  collect(&counter);
+  for (llvm::User* user : counter.users()) {
+    auto* const sum = llvm::dyn_cast<llvm::BinaryOperator>(user);
+    if (sum == nullptr || sum->getOpcode() != llvm::Instruction::Add) continue;
+    if (is_outside(sum->getOperand(sum->getOperand(0) == &counter ? 1 : 0))) collect(sum);
+  }
+  llvm::IRBuilder<> first(before->getTerminator());
+  std::map<std::pair<Value*, Value*>, llvm::PHINode*> made;
+  for (const auto& [product, factor] : products) {
+    Value* const other = product->getOperand(product->getOperand(0) == factor ? 1 : 0);
+    llvm::PHINode*& grown = made[{factor, other}];
+    if (grown == nullptr && made.size() > kMost) break;
+    if (grown == nullptr) {
+      Value* start = counter.getIncomingValueForBlock(before);
+      if (auto* const sum = llvm::dyn_cast<llvm::BinaryOperator>(factor))
+        start = first.CreateAdd(start, sum->getOperand(sum->getOperand(0) == &counter ? 1 : 0));
+      grown = llvm::PHINode::Create(b_.getInt64Ty(), 2, "", body->begin());
+      grown->addIncoming(first.CreateMul(start, other), before);
+      Value* const more = step == 1 ? other : first.CreateMul(other, b_.getInt64(step));
+      grown->addIncoming(b_.CreateAdd(grown, more), here());
+    }
+    product->replaceAllUsesWith(grown);
+  }
 }
 
 /// How deep loops are nested in a region; a call counts as one.

@@ -31,6 +31,7 @@ std::optional<Parts> Body::emit_rotated(llvm::Value* begin, llvm::Value* end, co
   Parts incoming{k};
   incoming.append(*next);
   add_incoming(all, incoming);
+  if (poll == Poll::Never && polls()) sum_products(*llvm::cast<llvm::PHINode>(all[0]), before, step);
   Block* const after = new_block("after");
   b_.CreateCondBr(b_.CreateICmpSLT(k, end), body, after);
   b_.SetInsertPoint(after);

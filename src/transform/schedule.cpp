@@ -10,10 +10,10 @@
 // that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
 // turn at a time. Where turns may meet only by how far apart two accesses are, which is known when the loop
 // is entered (`distances`), it is there twice, and the lanes run where they keep the order of these accesses:
-// arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is assumed to be of one element; a loop is
-// entered for other strides one turn at a time. Every second element - a part of complex numbers - is loaded
-// with what lies between. An op without a vector rule - a function without a kernel, a 64-bit `//` without
-// AVX-512 - is called lane by lane.
+// arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is assumed to
+// be of one element; a loop is entered for other strides one turn at a time. Every second element - a part of
+// complex numbers - is loaded with what lies between. An op without a vector rule - a function without a
+// kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
 
 #include "transform/schedule.h"
 
