@@ -1,12 +1,13 @@
 """What compiled code calls in Python, with the GIL: host functions, and changes of the caller's containers.
 
-`call_host` makes such a call and shows it at its places in the user's code. `put`, `assign`, `append` and `change` are what
+`call_host` makes such a call and shows it at its places in the user's code; those of `quick_calls` are made by C++ alone. `put`, `assign`, `append` and `change` are what
 is called for a container or instance of the caller's; numbers that are put into one often wait in `Cells`.
 """
 
 from __future__ import annotations
 
 import operator
+import string
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -27,12 +28,8 @@ class Cells:
     def __init__(self, containers: list[Any], layouts: tuple) -> None:
         self.containers = containers
         self.put = [put if names is None else assign for names in layouts]
-        self.keys = [
-            names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)
-        ]
-        self.leaves = [
-            [np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)
-        ]
+        self.keys = [names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)]
+        self.leaves = [[np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)]
 
     def flush(self) -> None:
         for container, store, keys, (tags, *values) in zip(self.containers, self.put, self.keys, self.leaves):
@@ -70,7 +67,7 @@ class Held:
         """Refuses a call of a host function that has changed something."""
         guard = self.specialisation.changed()
         captured, contents, arrays = self.state()
-        changed = [] if guard is None else [f"`{guard[1]}`" if guard[1] else "a captured variable"]
+        changed = [] if guard is None else [named(guard)]
         for (_, name), old, new in zip(self.specialisation.captures, before[0], captured):
             if not _are_same(old, new):
                 changed.append("a captured variable" if not name else f"`{name}`")
@@ -80,12 +77,22 @@ class Held:
         if arrays != before[2]:
             changed.append("the shape or dtype of an array")
         if changed:
-            name = getattr(function, "__name__", "a host function")
-            raise _errors.unsupported(
-                sites,
-                f"a change of {changed[0]} by the host function `{name}`, while compiled code holds it,",
-                "let it return the new value, or keep what changes in an array",
-            )
+            raise of_change(changed[0], function, sites)
+
+
+def of_change(what: str, function: Callable, sites: tuple[_errors.Site, ...]) -> BaseException:
+    """The refusal of a call of a host function that has changed something."""
+    name = getattr(function, "__name__", "a host function")
+    return _errors.unsupported(
+        sites,
+        f"a change of {what} by the host function `{name}`, while compiled code holds it,",
+        "let it return the new value, or keep what changes in an array",
+    )
+
+
+def named(guard: tuple) -> str:
+    """What a guard is of, for `of_change`."""
+    return f"`{guard[1]}`" if guard[1] else "a captured variable"
 
 
 def _owners(array: np.ndarray) -> list[np.ndarray]:
@@ -154,24 +161,63 @@ def kept_after(function: Callable) -> int | None:
     return 0 if function in (put, append, assign, change) else None
 
 
-def quick_calls(hosts: tuple, watched: bool) -> dict[int, tuple]:
-    """What `_ingot.HostCalls` takes: of host functions that are given and give numbers, of those that are looked after if `watched`."""
+def quick_calls(hosts: tuple, watched: bool, direct: bool = False) -> dict[int, tuple]:
+    """What `_ingot.HostCalls` takes: of `print`, of what changes the caller's containers if `direct`, and of host functions that
+    give numbers, of those that are looked after if `watched`. They are given numbers and what is known; `print` texts, too.
+    """
     quick = {}
     for site, (function, (positional, keywords), sites) in enumerate(hosts):
+        if function is print or direct and function in (put, assign, append, change):
+            parts = [_quick_part(part, function is print, direct) for part in positional] + [(value,) for value in keywords.values()]
+            if None not in parts and len(parts) <= _MOST_PARTS:
+                quick[site] = (function, None, tuple(parts), None, False, sites, False, tuple(keywords), 0)
+            continue
         host = getattr(function, "__self__", None)
         if not isinstance(host, HostFunction) or function.__func__ is not HostFunction.fill or keywords or not (host.pure or watched):
             continue
-        parts = [(part[1],) if part[0] == "static" and len(part) == 2 else part[1] if part[0] == "scalar" else None for part in positional[1:]]
-        if None in parts or len(parts) > 8 or host.form[0] == "array":
+        parts = [_quick_part(part) for part in positional[1:]]
+        if None in parts or len(parts) > _MOST_PARTS or host.form[0] == "array":
             continue
         dtype = None if host.type is None else host.type.dtype
-        quick[site] = (host.function, host._converted, tuple(parts), dtype, host.python is not None, sites, not host.pure)
+        quick[site] = (host.function, host._converted, tuple(parts), dtype, host.python is not None, sites, not host.pure, (), 1)
     return quick
 
 
-def raise_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> None:
-    """Raises what a host function has raised, with the places that it came through."""
-    raise error.with_traceback(_frames.traceback(sites, error.__traceback__))
+_MOST_PARTS = 16  # `kMostOnStack` in host_calls.cpp
+
+
+def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> Any:
+    """How an argument is told to `_ingot.HostCalls`; None: that cannot make it."""
+    if part[0] == "argument" and containers:
+        return part[1]
+    if part[0] == "static" and len(part) == 2:
+        return (part[1],)
+    if part[0] == "scalar":
+        return part[1]
+    if part[0] != "text" or not texts:
+        return None
+    literals = [""]
+    fields = []
+    for literal, name, form, conversion in string.Formatter().parse(part[1]):
+        literals[-1] += literal
+        if name is None:
+            continue
+        if name not in ("", str(len(fields))) or "{" in (form or ""):
+            return None
+        fields.append((conversion or "", form or ""))
+        literals.append("")
+    parts = [_quick_part(inner, texts) for inner in part[2]]
+    if None in parts or len(parts) != len(fields):
+        return None
+    return (tuple(literals), tuple(fields), tuple(parts)) if fields else ("".join(literals),)
+
+
+def come_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> BaseException:
+    """What a host function has raised, with the places that it came through."""
+    inner = error.__traceback__
+    while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
+        inner = inner.tb_next
+    return error.with_traceback(_frames.traceback(sites, inner))
 
 
 def call_host(function: Callable, positional: tuple, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
@@ -179,7 +225,4 @@ def call_host(function: Callable, positional: tuple, keywords: dict, sites: tupl
     try:
         return function(*positional, **keywords)
     except BaseException as error:
-        inner = error.__traceback__.tb_next  # type: ignore[union-attr]
-        while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
-            inner = inner.tb_next
-        raise error.with_traceback(_frames.traceback(sites, inner))
+        raise come_through(error, sites)

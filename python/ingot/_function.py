@@ -324,7 +324,7 @@ class Function(Base[P, R_co]):
         stored, arguments = found
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
-        specialisation.captures = tuple(self._captures())
+        specialisation.take_captures(tuple(self._captures()))
         specialisation.wanted = self._wanted()
         specialisation.label = self._profile_label()
         if stored.tier == Tier.QUICK:
@@ -428,7 +428,7 @@ class Function(Base[P, R_co]):
                     raise _errors.unsupported((self._site(),), *error._told) from None
                 raise
             specialisation = Specialisation(program, key, why, self._loading)
-            specialisation.captures = tuple(self._captures())
+            specialisation.take_captures(tuple(self._captures()))
             specialisation.wanted = self._wanted()
             specialisation.label = self._profile_label()
             if self._is_storable:

@@ -1,7 +1,8 @@
 """A function compiled for arguments of one description, and how it is called where Python makes the call.
 
-The calls that need nothing of Python's are made by the base, which is C++'s (`bindings/specialisation`). All others, and
-those of the interpreter, are a `Call`, whose objects C++ makes as it does its own (`bindings/results`).
+The calls that need nothing of Python's, or nothing but what C++ knows how to do (`take_captures`), are made by the base, which
+is C++'s (`bindings/specialisation`). All others, and those of the interpreter, are a `Call`, whose objects C++ makes as it does
+its own (`bindings/results`).
 """
 
 from __future__ import annotations
@@ -90,6 +91,15 @@ class Specialisation(_ingot.Specialisation):
 
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
+
+    def take_captures(self, captures: tuple) -> None:
+        """Says what of outside it is given. What calls Python in ways that C++ knows is called by C++ from then on."""
+        self.captures = captures
+        if self.device is not None or not (self.hosts or self.writes):
+            return
+        quick = quick_calls(self.hosts, not captures and not self.layouts, direct=True)
+        if len(quick) == len(self.hosts):
+            self._call_directly(_ingot.HostCalls(quick) if quick else None, self.layouts if self.writes else None)
 
     @functools.cached_property
     def quick(self) -> Any:

@@ -110,14 +110,20 @@ const Code& Code::other() const {
   return *known;
 }
 
-Frame::Frame(const Code& code, std::span<PyObject* const> leaves) : code_(code), memory_(inside_) {
+Frame::Frame(const Code& code, std::span<PyObject* const> leaves, std::span<const Cells::Strip> cells)
+    : code_(code), memory_(inside_) {
   if (code.size_ > kInside) {
     outside_ = std::make_unique_for_overwrite<std::byte[]>(code.size_);
     memory_ = outside_.get();
   }
   buffers_ = reinterpret_cast<Buffer*>(slots() + code.places_.size());
   for (size_t i = 0; i < code.places_.size(); ++i) slots()[i] = memory_ + code.places_[i];
-  for (size_t i = 0; i < code.params().size(); ++i) fill(i, leaves[i]);
+  const size_t given = code.params().size() - cells.size();
+  for (size_t i = 0; i < given; ++i) fill(i, leaves[i]);
+  for (size_t i = 0; i < cells.size(); ++i) {
+    buffers_[given + i] = {};
+    fill_view(given + i, cells[i].data, &cells[i].length, &cells[i].stride);
+  }
 }
 
 void Frame::fill(size_t i, PyObject* leaf) {

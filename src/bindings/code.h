@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/float_state.h"
+#include "bindings/cells.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
 
@@ -70,8 +71,8 @@ class Code {
 /// kinds that the code was compiled for, then those of the results. Of a device's code, arrays are on it.
 class Frame {
  public:
-  /// Throws what an unfit scalar raises.
-  Frame(const Code& code, std::span<PyObject* const> leaves);
+  /// Further parameters are `cells`. Throws what an unfit scalar raises.
+  Frame(const Code& code, std::span<PyObject* const> leaves, std::span<const Cells::Strip> cells = {});
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 

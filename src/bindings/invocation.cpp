@@ -66,7 +66,8 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
       leaves_(leaves),
       stream_(place.device == nullptr ? nullptr : &place.device->stream()),
       moved_(moved(code, place, leaves)),
-      frame_(Execution::code(), moved_ ? moved_->leaves() : leaves) {
+      frame_(Execution::code(), moved_ ? moved_->leaves() : leaves,
+             outside.cells == nullptr ? std::span<const Cells::Strip>() : outside.cells->strips()) {
   if (place.device != nullptr) set_device(*place.device);
 }
 
@@ -278,8 +279,10 @@ void Invocation::with_homes(Fn&& fn) {
 }
 
 void Invocation::call_host(const char* layout, int64_t number, void** slots) {
+  if (outside_.cells != nullptr) outside_.cells->flush();
   const HostCalls* const quick = place_.device == nullptr ? outside_.quick : nullptr;
-  if (quick != nullptr && quick->has(number)) return quick->call(number, slots, outside_.check);
+  if (quick != nullptr && quick->has(number))
+    return quick->call(number, slots, outside_.watched, outside_.containers);
   const nb::object direct = outside_.keeps.attr("get")(number);
   const bool kept = !direct.is_none();
   std::vector<std::unique_ptr<Lent>> lent;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bindings/arrays.h"
+#include "bindings/cells.h"
 #include "bindings/code.h"
 #include "bindings/execution.h"
 #include "bindings/host_calls.h"
@@ -31,8 +32,10 @@ struct Outside {
   nb::handle
       keeps{};  ///< a dict of the sites whose callee keeps what it gets, but for so many arrays at first
   const HostCalls* quick = nullptr;  ///< calls that need nothing of `host`
-  nb::handle check{};                ///< after those of them that are watched
+  Watched watched{};                 ///< after those of them that are watched
   nb::handle errors{};               ///< a list of what exceptions are made of (`ErrorSite::made`)
+  Cells* cells = nullptr;            ///< are put into the caller's containers before each call of the host
+  std::span<PyObject* const> containers{};  ///< these
 };
 
 /// One call of compiled code, from its slots to its results. Wants the GIL, which a long call lets go of. A

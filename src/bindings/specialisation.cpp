@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,7 +34,8 @@ nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::ha
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
-  const Outside outside{host, library.is_none() ? nb::handle() : library, keeps, quick, check, errors};
+  const Outside outside{host,  library.is_none() ? nb::handle() : library, keeps, quick, {.check = check},
+                        errors};
   Invocation invocation(code, given, outside, place);
   return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
@@ -54,6 +56,12 @@ void Specialisation::improve(nb::object code) {
   ticks_left_ = 0;
 }
 
+void Specialisation::call_directly(nb::object calls, nb::object layouts) {
+  if (!calls.is_none()) calls_ = std::move(calls);
+  if (!layouts.is_none()) layouts_ = std::move(layouts);
+  is_direct_ = true;
+}
+
 void Specialisation::watch(double seconds) {
   ticks_left_ = std::max<int64_t>(1, static_cast<int64_t>(seconds * kTicksPerSecond));
 }
@@ -68,11 +76,22 @@ void Specialisation::tell_of(int64_t run) const {
 
 nb::object Specialisation::call(const Given& arguments) const {
   const nb::object held = loaded_;  // others may load better code meanwhile
-  const Outside nothing{{}, {}, {}, nullptr, {}, errors_};
+  const nb::object calls = calls_;
+  std::optional<Cells> cells;
+  if (layouts_.is_valid()) cells.emplace(nb::borrow<nb::tuple>(layouts_), arguments.containers);
+  const Outside outside{.host = {},
+                        .library = {},
+                        .keeps = {},
+                        .quick = calls.is_valid() ? nb::inst_ptr<HostCalls>(calls) : nullptr,
+                        .watched = {.guards = &guards_, .leaves = arguments.leaves},
+                        .errors = errors_,
+                        .cells = cells ? &*cells : nullptr,
+                        .containers = arguments.containers};
   const Locked locked(arguments.locks);
-  Invocation invocation(*code_, arguments.leaves, nothing, arguments.place);
+  Invocation invocation(*code_, arguments.leaves, outside, arguments.place);
   const int64_t start = ticks_left_ == 0 ? 0 : ticks();
   const bool has_returned = invocation.run();
+  if (cells) cells->flush();
   if (start != 0) tell_of(ticks() - start);
   if (has_returned) {
     FrameValues values(invocation, arguments);
@@ -90,6 +109,8 @@ int Specialisation::traverse(visitproc visit, void* arg) const {
   if (const int stop = result_.traverse(visit, arg); stop != 0) return stop;
   Py_VISIT(errors_.ptr());
   Py_VISIT(loaded_.ptr());
+  Py_VISIT(calls_.ptr());
+  Py_VISIT(layouts_.ptr());
   return 0;
 }
 
@@ -98,6 +119,8 @@ void Specialisation::clear() {
   guards_.clear();
   result_.clear();
   errors_.reset();
+  calls_.reset();
+  layouts_.reset();
 }
 
 void Specialisation::bind(nb::module_& m) {
@@ -131,6 +154,10 @@ void Specialisation::bind(nb::module_& m) {
            "Calls from now on are those of better code; those that are under way keep what they have.")
       .def("_watch", &Specialisation::watch, "seconds"_a,
            "Has `_has_run` called once, when calls have taken so long from now on.")
+      .def(
+          "_call_directly", &Specialisation::call_directly, "calls"_a.none(), "layouts"_a.none(),
+          "From now on `call` makes its calls of the host: HostCalls, with all of them, or None; and changes "
+          "the caller's containers, of these layouts, or none of them.")
       .def("_add_run", &Specialisation::add_run, "seconds"_a, "Calls have taken so long elsewhere.")
       .def(
           "changed",

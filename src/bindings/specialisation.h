@@ -4,10 +4,12 @@
 
 #include <span>
 
+#include "bindings/cells.h"
 #include "bindings/code.h"
 #include "bindings/guards.h"
 #include "bindings/results.h"
 #include "bindings/signature.h"
+#include "devices/recording.h"
 
 namespace ingot::bindings {
 
@@ -33,9 +35,16 @@ class Specialisation {
   /// Some have taken so long elsewhere.
   void add_run(double seconds);
 
+  /// From now on `call` makes its calls of the host, too: `HostCalls` with all of them, or None; and changes
+  /// the caller's containers, of these layouts (see Cells), or None of them.
+  void call_directly(nb::object calls, nb::object layouts);
+
   /// Whether `call` can make calls with such leaves.
   bool is_callable(std::span<PyObject* const> leaves) const {
-    return is_direct_ && code_ != nullptr && leaves.size() == code_->params().size();
+    if (!is_direct_ || code_ == nullptr) return false;
+    if (!layouts_.is_valid()) return leaves.size() == code_->params().size();
+    const size_t cells = Cells::kArrays * nb::len(layouts_);
+    return leaves.size() + cells == code_->params().size() && devices::Recording::of_thread() == nullptr;
   }
   /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
   nb::object call(const Given& arguments) const;
@@ -57,6 +66,8 @@ class Specialisation {
   const Code* code_ = nullptr;
   mutable int64_t ticks_left_ = 0;  ///< of the processor's clock; 0: nobody waits for it
   bool is_direct_;
+  nb::object calls_;    ///< of `call_directly`
+  nb::object layouts_;  ///< a tuple; invalid: no container is changed
 };
 
 }  // namespace ingot::bindings

@@ -1,5 +1,6 @@
 """Calls out of compiled code - ingot.host, ctypes - and into it as C pointers."""
 
+import contextlib
 import ctypes
 import ctypes.util
 import pickle
@@ -447,3 +448,252 @@ def test_host_functions_are_arguments_as_functions_are():
     for function in (lambda x, h: h(x=x), lambda x, h: h([x])):
         message = refused(function, 1.0, plus_one, words="host function")
         assert re.search(rf"{re.escape(__file__)}:\d+, in <lambda>", message.splitlines()[1]), message
+
+
+def prints(i, x, z, flag):
+    print("a", i, x, z, flag, None, (1, "b"))
+    print(f"{i:>5}|{x:.3f}|{x!r}|{flag}|{i:{'>'}4}|{{}}", i, sep=";")
+    print(i, end="")
+    print()
+    print("%d and %5.1f" % (i, x), flush=True)
+    print(np.float32(x), np.int8(i), f"{np.float32(x):.2f} {np.int16(i)!s:>4}")
+
+
+class Output:
+    """What a program may have as `sys.stdout`."""
+
+    def __init__(self, breaks_at=None):
+        self.texts, self.flushed, self.breaks_at = [], 0, breaks_at
+
+    def write(self, text):
+        if self.breaks_at is not None and len(self.texts) == self.breaks_at:
+            raise OSError("the disk is full")
+        self.texts.append(text)
+
+    def flush(self):
+        self.flushed += 1
+
+
+def printed_by(function, *arguments, out=None):
+    out = out or Output()
+    with contextlib.redirect_stdout(out):
+        function(*arguments)
+    return out
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_each_call_prints_what_pythons_does(mode):
+    """The first call is made by way of Python, the next ones by C++ alone."""
+    compiled = jitted(prints, mode)
+    for i in range(3):
+        arguments = (i, i / 3, complex(i, -1), i % 2 == 0)
+        found, expected = printed_by(compiled, *arguments), printed_by(prints, *arguments)
+        assert found.texts == expected.texts and found.flushed == expected.flushed == 1
+
+
+def test_prints_go_where_python_prints_now(capsys):
+    compiled = ingot.jit(lambda i: print(i, file=None))
+    for i in range(3):
+        compiled(i)
+        print("between")
+    assert capsys.readouterr().out == "0\nbetween\n1\nbetween\n2\nbetween\n"
+
+
+def printing_twice(i):
+    print("first", i)
+    print("second", i)
+
+
+def test_what_writing_raises_leaves_compiled_code():
+    compiled = ingot.jit(printing_twice)
+    for breaks_at in (0, 1, 5, 7):
+        lines = []
+        for function in (printing_twice, compiled, compiled):
+            out = Output(breaks_at)
+            with pytest.raises(OSError, match="the disk is full") as caught:
+                printed_by(function, 3, out=out)
+            names = [entry.name for entry in caught.traceback][-2:]
+            lines.append((out.texts, names, caught.traceback[-2].lineno))
+        assert lines[0] == lines[1] == lines[2] and lines[0][1] == ["printing_twice", "write"]
+
+
+def wrong_format(x):
+    print(f"{x:d}")
+
+
+def test_what_formats_raise_is_seen_at_its_place():
+    compiled = ingot.jit(wrong_format)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="Unknown format code 'd'") as caught:
+            compiled(1.5)
+        assert caught.traceback[-1].name == "wrong_format"
+
+
+class Account:
+    def __init__(self):
+        self.total, self.count, self.items = 0.0, 0, [0.0, 1, True]
+
+    def add(self, amount):
+        self.total += amount
+        print(self.total)
+        self.count += 1
+        self.items[1] = self.count
+        print("count", self.count)
+
+
+def test_what_is_printed_sees_what_was_put_before():
+    class Watching(Output):
+        def write(self, text):
+            super().write((text, account.total, account.count, list(account.items)))
+
+    seen = []
+    for function in (Account.add, ingot.jit(Account.add)):
+        account = Account()
+        for amount in (1.5, 2.5, 4.0):
+            seen.append(printed_by(function, account, amount, out=Watching()).texts)
+    assert seen[:3] == seen[3:]
+
+
+KINDS = [np.bool_, np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.float64,
+         np.complex64, np.complex128, bool, int, float, complex]  # fmt: skip
+
+
+class Held:
+    pass
+
+
+def put_everywhere(value, items, table, held):
+    items[1] = value
+    table["b"] = value
+    held.value = value
+    held.again = held.value
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_numbers_of_each_kind_are_put_into_containers(kind):
+    compiled = ingot.jit(put_everywhere)
+    for number in (1, 0, 1):
+        results = []
+        for function in (put_everywhere, compiled, compiled):
+            items, table, held = [0, 1, 2], {"a": 0, "b": 1}, Held()
+            held.value, held.again = 5.0, 2
+            function(kind(number), items, table, held)
+            results.append([(type(v), v) for v in (*items, *table.values(), held.value, held.again)])
+        assert results[0] == results[1] == results[2]
+
+
+def put_then_fail(items, x):
+    items[0] = x
+    if x > 1:
+        raise ValueError("large")
+    items[1] = x
+
+
+def test_numbers_that_were_put_stay_where_a_call_fails():
+    compiled = ingot.jit(put_then_fail)
+    for function in (put_then_fail, compiled, compiled):
+        items = [0.0, 0.0]
+        function(items, 1.0)
+        with pytest.raises(ValueError, match="large"):
+            function(items, 2.0)
+        assert items == [2.0, 1.0]
+
+
+def appended(items, x):
+    items.append(x)
+    items[0] += x
+    items.append(items[0])
+    return items.pop()
+
+
+def test_lists_of_the_caller_grow_in_each_call():
+    lists = []
+    compiled = ingot.jit(appended)
+    for function in (appended, compiled):
+        items = [1.0]
+        lists.append((items, [function(items, float(k)) for k in range(5)]))
+    assert lists[0] == lists[1]
+
+
+def through_a_host(x):
+    return as_float(x, 1) + as_float(x, 2)
+
+
+def test_host_functions_are_called_in_each_call():
+    compiled = ingot.jit(through_a_host)
+    results, seen = [], []
+    for function in (through_a_host, compiled, compiled):
+        SEEN.clear()
+        results.append((function(2.0), function(3.5)))
+        seen.append(list(SEEN))
+    assert results[0] == results[1] == results[2] and seen[0] == seen[1] == seen[2]
+
+
+def failing_later(x):
+    return fails(x) + 1
+
+
+def test_what_host_functions_raise_leaves_each_call():
+    compiled = ingot.jit(failing_later)
+    for _ in range(3):
+        assert compiled(1.0) == 2.0
+        with pytest.raises(LookupError, match="too large") as caught:
+            compiled(3.0)
+        assert [entry.name for entry in caught.traceback][-2:] == ["failing_later", "fails"]
+
+
+FACTOR = 2.0
+
+
+@ingot.host(result=float)
+def shifts_factor(x):
+    global FACTOR
+    if x > 5:
+        FACTOR = x
+    return x
+
+
+def with_a_factor(x):
+    return shifts_factor(x) * FACTOR
+
+
+def test_changes_by_host_functions_are_refused_in_later_calls():
+    global FACTOR
+    compiled = ingot.jit(with_a_factor)
+    assert [compiled(1.0), compiled(2.0)] == [2.0, 4.0]
+    with pytest.raises(ingot.UnsupportedError, match="a change of `FACTOR` by the host function `shifts_factor`"):
+        compiled(6.0)
+    FACTOR = 2.0
+
+
+def test_arrays_reshaped_by_host_functions_are_refused_in_later_calls():
+    @ingot.host(result=float)
+    def reshapes(x):
+        if x > 5:
+            array.shape = (2, 2)
+        return x
+
+    def use(x, y):
+        return reshapes(x) + y[0]
+
+    array = np.arange(4.0)
+    compiled = ingot.jit(use)
+    assert [compiled(1.0, array), compiled(2.0, array)] == [1.0, 2.0]
+    with pytest.raises(ingot.UnsupportedError, match="a change of the shape or dtype of an array by the host function `reshapes`"):
+        compiled(6.0, array)
+
+
+def calling_itself(n):
+    return again(n)
+
+
+@ingot.host(result=float)
+def again(n):
+    return 1.0 if n == 0 else 1.0 + compiled_itself(n - 1)
+
+
+compiled_itself = ingot.jit(calling_itself)
+
+
+def test_host_functions_may_call_the_function():
+    assert [compiled_itself(3), compiled_itself(4)] == [4.0, 5.0]
