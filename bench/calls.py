@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import math
 import os
 import statistics
 import subprocess
@@ -75,8 +77,7 @@ def quadratic_in_drjit(a, b, c):
 
 
 def sum_of_ten(d):
-    return (d["a"][0] + d["b"][0] + d["c"][0] + d["d"][0] + d["e"][0]
-            + d["f"][0] + d["g"][0] + d["h"][0] + d["i"][0] + d["j"][0])
+    return d["a"][0] + d["b"][0] + d["c"][0] + d["d"][0] + d["e"][0] + d["f"][0] + d["g"][0] + d["h"][0] + d["i"][0] + d["j"][0]
 
 
 class Springs:
@@ -89,6 +90,41 @@ class Springs:
         out[0] = (self.lengths[0] - self.rest[0]) * self.stiffness
 
     compiled = ingot.jit(pull_into)
+
+
+class Counter:
+    """What a method changes in its instance, what it calls, and what it prints."""
+
+    def __init__(self) -> None:
+        self.count, self.total, self.last = 0, 0.0, [0.0, 0.0]
+
+    def add(self, x):
+        self.count += 1
+        self.total += x
+        self.last[1] = x
+        return self.total
+
+    compiled = ingot.jit(add)
+
+
+@ingot.host(result=float)
+def next_up(x):
+    return math.nextafter(x, math.inf)
+
+
+def stepped(x):
+    return next_up(x) + 1.0
+
+
+def shown(k, x, out):
+    for i in range(100):
+        print("step", k + i, f"{x:.3f}")
+    out[0] = x
+
+
+def scale_into(x, out):
+    for i in range(len(x)):
+        out[i] = x[i] * 2.0
 
 
 def of_ten_variables():
@@ -241,7 +277,8 @@ def _overhead(calls: dict[str, tuple[Callable, tuple]], rounds: int, small: bool
 
 def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
     """Seconds of one call with arrays of one element: output given, output new, a dict of ten, a method, ten captured variables;
-    and of a generalised ufunc with 1000 rows of 8 elements."""
+    of calls that change an instance, call a function of Python's and print; of loops over 1000 elements that overlap those written, and
+    over every second one; and of a generalised ufunc with 1000 rows of 8 elements."""
     x, y, z = np.ones(1), np.ones(1), np.ones(1)
     ten = {name: np.ones(1) for name in "abcdefghij"}
     given: dict = {"numpy": (np.add, (x, y, z)), "ingot": (ingot.jit(add_into), (x, y, z))}
@@ -253,9 +290,18 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
     rows, doubled = np.ones((1000, 8)), np.empty((1000, 8))
     over_rows = "(float64[:], float64[:])", "(n)->(n)"
     gufunc: dict = {"numpy": (np.multiply, (rows, 2.0, doubled)), "ingot": (ingot.guvectorize(*over_rows)(double_into), (rows, doubled))}
+    counter = Counter()
+    changing: dict = {"python": (counter.add, (1.0,)), "ingot": (counter.compiled, (1.0,))}
+    outward: dict = {"python": (stepped, (1.0,)), "ingot": (ingot.jit(stepped), (1.0,))}
+    printing: dict = {"python": (_unseen(shown), (1, 0.5, z)), "ingot": (_unseen(ingot.jit(shown)), (1, 0.5, z))}
+    memory = np.ones(2000)
+    places = {"one array": (memory[:1000], memory[:1000]), "a part behind": (memory[1:1001], memory[:1000]), "strided": (memory[::2], memory[1::2])}
+    loops: dict = {name: {"numpy": (np.multiply, (a, 2.0, b)), "ingot": (ingot.jit(scale_into), (a, b))} for name, (a, b) in places.items()}
     if "numba" in machine.peers:
         import numba
 
+        for name, (a, b) in places.items():
+            loops[name]["numba"] = numba.njit(scale_into), (a, b)
         gufunc["numba"] = numba.guvectorize([over_rows[0]], over_rows[1])(double_into), (rows, doubled)
         given["numba"] = numba.njit(add_into), (x, y, z)
         new["numba"] = numba.njit(add_three), (x, y, z)
@@ -273,9 +319,23 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
         "call, dict of 10 arrays": tree,
         "call, method": method,
         "call, 10 captured variables": captured,
+        "call, method that changes its instance": changing,
+        "call, host function": outward,
+        "call, 100 prints": printing,
         "call, guvectorize of 1000 rows": gufunc,
-    }
+    } | {f"call, loop over 1000 elements, {name}": loop for name, loop in loops.items()}
     return {name: _overhead(c, rounds, small) for name, c in calls.items()}
+
+
+def _unseen(function: Callable) -> Callable:
+    """The function, whose prints are thrown away."""
+    nowhere = open(os.devnull, "w")  # noqa: SIM115
+
+    def call(*arguments: Any) -> None:
+        with contextlib.redirect_stdout(nowhere):
+            function(*arguments)
+
+    return call
 
 
 def profiles(rounds: int, small: bool) -> dict[str, dict]:

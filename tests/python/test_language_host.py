@@ -697,3 +697,56 @@ compiled_itself = ingot.jit(calling_itself)
 
 def test_host_functions_may_call_the_function():
     assert [compiled_itself(3), compiled_itself(4)] == [4.0, 5.0]
+
+
+@ingot.host(result=float)
+def halved(x):
+    if x[0] > 5:
+        raise LookupError("too large")
+    x[0] /= 2
+    return float(x[0])
+
+
+class Bag:
+    def __init__(self):
+        self.items, self.array, self.total = [3.0, 1.0], np.ones(2), 0.0
+
+    def take(self, x):
+        self.total += halved(x)
+        self.array = x * 2
+        print((self.total, x[0]), None if x[0] > 1 else x[0], x)
+        self.items.extend([2.0, float(x[0])])
+        self.items.sort()
+        self.items.pop()
+
+
+def test_arrays_leave_and_are_kept_in_each_call():
+    """What C++ does not know how to give is given by Python, amid a call that C++ makes."""
+    seen = []
+    for function in (Bag.take, ingot.jit(Bag.take)):
+        bag, texts, kept = Bag(), [], []
+        for x in (np.array([4.0, 1.0]), np.array([1.0, 2.0]), np.array([2.0, 7.0])):
+            texts.append(printed_by(function, bag, x).texts)
+            kept.append(bag.array)
+            with pytest.raises(LookupError, match="too large") as caught:
+                function(bag, np.array([6.0, 1.0]))
+            texts.append([entry.name for entry in caught.traceback][-2:])
+        seen.append((texts, [array.tolist() for array in kept], bag.items, bag.total))
+    assert seen[0] == seen[1]
+
+
+def test_containers_changed_by_host_functions_are_refused_in_later_calls():
+    @ingot.host(result=float)
+    def changes(x):
+        if x > 5:
+            items.append(x)
+        return x
+
+    def use(x, y):
+        return changes(x) + y[0]
+
+    items = [1.0]
+    compiled = ingot.jit(use)
+    assert [compiled(1.0, items), compiled(2.0, items)] == [2.0, 3.0]
+    with pytest.raises(ingot.UnsupportedError, match="a change of a list of the caller by the host function `changes`"):
+        compiled(6.0, items)
