@@ -11,9 +11,9 @@ import functools
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import _devices, _errors, _exceptions, _ingot, _tiers
+from . import _callbacks, _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
 from ._callbacks import Cells, Held, call_host, kept_after, quick_calls, watches
 from ._loading import Loading
@@ -98,8 +98,27 @@ class Specialisation(_ingot.Specialisation):
         if self.device is not None or not (self.hosts or self.writes):
             return
         quick = quick_calls(self.hosts, not captures and not self.layouts, direct=True)
-        if len(quick) == len(self.hosts):
-            self._call_directly(_ingot.HostCalls(quick) if quick else None, self.layouts if self.writes else None)
+        is_slow = len(quick) < len(self.hosts)
+        if is_slow and not _has_no_arrays(self.result):
+            return
+        calls = _ingot.HostCalls(quick) if quick else None
+        self._call_directly(calls, self.layouts if self.writes else None, self.keeps if is_slow else None)
+
+    def _host_of(self, leaves: list, containers: list) -> Callable:
+        """What makes the calls of one call of the code that C++ does not; it returns what they raise."""
+        call = Call(self, _Given(leaves, containers), writes=False)
+
+        def host(site: int, values: list) -> BaseException | None:
+            try:
+                call.host(site, values)
+            except BaseException as error:
+                inner = error.__traceback__
+                while inner is not None and inner.tb_frame.f_code.co_filename in _OWN:
+                    inner = inner.tb_next
+                return error.with_traceback(inner)
+            return None
+
+        return host
 
     @functools.cached_property
     def quick(self) -> Any:
@@ -241,14 +260,33 @@ class Specialisation(_ingot.Specialisation):
         return _ingot.with_room(compile, texts, threads, *code)
 
 
-class Call:
-    """One call that Python makes, of a specialisation's code or of the interpreter."""
+_OWN = (__file__, _callbacks.__file__)
 
-    def __init__(self, specialisation: Specialisation, arguments: Any) -> None:
+
+class _Given(NamedTuple):
+    """What a call gets of its arguments."""
+
+    leaves: list
+    containers: list
+    locks: tuple = ()
+    place: Any = None
+
+
+def _has_no_arrays(result: tuple) -> bool:
+    """Whether no part of what a function returns may be what a host function has kept."""
+    if result[0] in ("tuple", "text"):
+        return all(map(_has_no_arrays, result[-1]))
+    return result[0] in ("static", "scalar", "argument") or (result[0] == "maybe" and _has_no_arrays(result[1]))
+
+
+class Call:
+    """One call that Python makes, of a specialisation's code or of the interpreter; or C++ does (not `writes`)."""
+
+    def __init__(self, specialisation: Specialisation, arguments: Any, writes: bool = True) -> None:
         self.specialisation = specialisation
         self.leaves, self.containers, self.locks = arguments.leaves, arguments.containers, arguments.locks
         self.place = arguments.place
-        self.cells = Cells(self.containers, specialisation.layouts) if specialisation.writes else Cells([], ())
+        self.cells = Cells(self.containers, specialisation.layouts) if writes and specialisation.writes else Cells([], ())
         self.objects = _ingot.Objects(self.leaves, self.containers)
         self.held = Held(specialisation, self.leaves, self.containers) if specialisation.watched else None
 

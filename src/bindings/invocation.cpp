@@ -278,6 +278,24 @@ void Invocation::with_homes(Fn&& fn) {
   }
 }
 
+/// What `host_from` gives returns what it raises.
+void Invocation::call_host_in_python(int64_t number, const nb::list& values) {
+  if (outside_.host.is_valid()) {
+    outside_.host(number, values);
+    return;
+  }
+  const auto list_of = [](std::span<PyObject* const> objects) {
+    nb::list all;
+    for (PyObject* object : objects) all.append(nb::handle(object));
+    return all;
+  };
+  if (!host_.is_valid()) host_ = outside_.host_from(list_of(leaves_), list_of(outside_.containers));
+  const nb::object raised = host_(number, values);
+  if (raised.is_none()) return;
+  set_error(raised);
+  throw nb::python_error();
+}
+
 void Invocation::call_host(const char* layout, int64_t number, void** slots) {
   if (outside_.cells != nullptr) outside_.cells->flush();
   const HostCalls* const quick = place_.device == nullptr ? outside_.quick : nullptr;
@@ -289,7 +307,7 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
   const auto call = [&] {
     renew_homes();
     const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
-    with_homes([&] { outside_.host(number, values); });
+    with_homes([&] { call_host_in_python(number, values); });
     if (place_.device != nullptr) compute_all();  // what the code may write into next
     if (place_.device != nullptr) take_stream();
   };

@@ -34,6 +34,7 @@ struct Outside {
   const HostCalls* quick = nullptr;  ///< calls that need nothing of `host`
   Watched watched{};                 ///< after those of them that are watched
   nb::handle errors{};               ///< a list of what exceptions are made of (`ErrorSite::made`)
+  nb::handle host_from{};            ///< where `host` is not valid: gives it, of the leaves and containers
   Cells* cells = nullptr;            ///< are put into the caller's containers before each call of the host
   std::span<PyObject* const> containers{};  ///< these
 };
@@ -93,6 +94,7 @@ class Invocation : public Execution {
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
                        std::vector<std::unique_ptr<Lent>>& lent);
   void call_host(const char* layout, int64_t number, void** slots);
+  void call_host_in_python(int64_t number, const nb::list& values);
   nb::object copied(const SlotType& type, void* slot);
   nb::object outward(runtime::ViewSlot& view, const SlotType& type);
   bool run_on_device();
@@ -116,6 +118,7 @@ class Invocation : public Execution {
     const Gufunc* gufunc;
   };
   std::vector<KnownGufunc> gufuncs_;
+  nb::object host_;  ///< of `host_from`
 };
 
 }  // namespace ingot::bindings

@@ -56,7 +56,8 @@ void Specialisation::improve(nb::object code) {
   ticks_left_ = 0;
 }
 
-void Specialisation::call_directly(nb::object calls, nb::object layouts) {
+void Specialisation::call_directly(nb::object calls, nb::object layouts, nb::object keeps) {
+  if (!keeps.is_none()) keeps_ = std::move(keeps);
   if (!calls.is_none()) calls_ = std::move(calls);
   if (!layouts.is_none()) layouts_ = std::move(layouts);
   is_direct_ = true;
@@ -77,14 +78,18 @@ void Specialisation::tell_of(int64_t run) const {
 nb::object Specialisation::call(const Given& arguments) const {
   const nb::object held = loaded_;  // others may load better code meanwhile
   const nb::object calls = calls_;
+  const nb::object keeps = keeps_;
+  nb::object host_from;
+  if (keeps.is_valid()) host_from = nb::find(*this).attr("_host_of");
   std::optional<Cells> cells;
   if (layouts_.is_valid()) cells.emplace(nb::borrow<nb::tuple>(layouts_), arguments.containers);
   const Outside outside{.host = {},
                         .library = {},
-                        .keeps = {},
+                        .keeps = keeps,
                         .quick = calls.is_valid() ? nb::inst_ptr<HostCalls>(calls) : nullptr,
                         .watched = {.guards = &guards_, .leaves = arguments.leaves},
                         .errors = errors_,
+                        .host_from = host_from,
                         .cells = cells ? &*cells : nullptr,
                         .containers = arguments.containers};
   const Locked locked(arguments.locks);
@@ -111,6 +116,7 @@ int Specialisation::traverse(visitproc visit, void* arg) const {
   Py_VISIT(loaded_.ptr());
   Py_VISIT(calls_.ptr());
   Py_VISIT(layouts_.ptr());
+  Py_VISIT(keeps_.ptr());
   return 0;
 }
 
@@ -121,6 +127,7 @@ void Specialisation::clear() {
   errors_.reset();
   calls_.reset();
   layouts_.reset();
+  keeps_.reset();
 }
 
 void Specialisation::bind(nb::module_& m) {
@@ -154,10 +161,8 @@ void Specialisation::bind(nb::module_& m) {
            "Calls from now on are those of better code; those that are under way keep what they have.")
       .def("_watch", &Specialisation::watch, "seconds"_a,
            "Has `_has_run` called once, when calls have taken so long from now on.")
-      .def(
-          "_call_directly", &Specialisation::call_directly, "calls"_a.none(), "layouts"_a.none(),
-          "From now on `call` makes its calls of the host: HostCalls, with all of them, or None; and changes "
-          "the caller's containers, of these layouts, or none of them.")
+      .def("_call_directly", &Specialisation::call_directly, "calls"_a.none(), "layouts"_a.none(),
+           "keeps"_a.none(), "From now on `call` makes its calls of the host: see specialisation.h.")
       .def("_add_run", &Specialisation::add_run, "seconds"_a, "Calls have taken so long elsewhere.")
       .def(
           "changed",

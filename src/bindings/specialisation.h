@@ -35,9 +35,11 @@ class Specialisation {
   /// Some have taken so long elsewhere.
   void add_run(double seconds);
 
-  /// From now on `call` makes its calls of the host, too: `HostCalls` with all of them, or None; and changes
-  /// the caller's containers, of these layouts (see Cells), or None of them.
-  void call_directly(nb::object calls, nb::object layouts);
+  /// From now on `call` makes its calls of the host, too, by `HostCalls`, or None; and changes the caller's
+  /// containers, of these layouts (see Cells), or None of them. Where there are other calls, they are made by
+  /// what the method `_host_of` gives, which returns what they raise, and `keeps` is as `Outside` has it;
+  /// None: there are none.
+  void call_directly(nb::object calls, nb::object layouts, nb::object keeps);
 
   /// Whether `call` can make calls with such leaves.
   bool is_callable(std::span<PyObject* const> leaves) const {
@@ -66,7 +68,8 @@ class Specialisation {
   const Code* code_ = nullptr;
   mutable int64_t ticks_left_ = 0;  ///< of the processor's clock; 0: nobody waits for it
   bool is_direct_;
-  nb::object calls_;    ///< of `call_directly`
+  nb::object calls_;    ///< of `call_directly`; so is
+  nb::object keeps_;    ///< ...
   nb::object layouts_;  ///< a tuple; invalid: no container is changed
 };
 
