@@ -157,13 +157,29 @@ def _in(function: str) -> str:
     return f", in {function}" if function else ""
 
 
-def _quotation(sites: tuple[Site, ...]) -> str:
+class _Quotation(str):
+    """What a user has written, and where."""
+
+    place = "", 0
+
+    @property
+    def carried(self) -> str:
+        """Of a loop: the names that its iterations hand on, behind a colon; where they are not known, nothing."""
+        from ._carried import carried_names
+
+        names = ", ".join(f"`{name}`" for name in carried_names(*self.place))
+        return f": {names}" if names else ""
+
+
+def _quotation(sites: tuple[Site, ...]) -> _Quotation:
     """What a user has written at the first of some places that is not Ingot's; without source, the line."""
     file, line, column, end_column, _ = next((site for site in sites if not _is_own(site[0])), sites[0])
     linecache.checkcache(file)
     raw = linecache.getline(file, line).rstrip("\n").encode()
     text = " ".join(raw[column : end_column if end_column > column else len(raw)].decode(errors="replace").split())
-    return f"`{text}`" if text else f"line {line}"
+    quotation = _Quotation(f"`{text}`" if text else f"line {line}")
+    quotation.place = file, line
+    return quotation
 
 
 def _excerpt(file: str, line: int, column: int, end_column: int) -> list[str]:

@@ -1,7 +1,7 @@
 #include "driver/program.h"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <string>
 
 #include "ir/verifier.h"
@@ -20,21 +20,37 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
   return f.op(node) == ir::Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(node, 0)));
 }
 
-[[noreturn]] void refuse(const ir::Module& module, const ir::Function& function,
+[[noreturn]] void refuse(const ir::Module& module, const ir::Function& function, ir::NodeId loop,
                          const transform::Conflict& conflict) {
+  using Kind = transform::Conflict::Kind;
+  const bool leaves = conflict.kind == Kind::Leaving;
+  if (leaves || conflict.kind == Kind::Drawing) {
+    const ir::SpanId span = function[leaves ? loop : conflict.first].span;
+    base::Unsupported refusal =
+        leaves ? base::Unsupported(module.place(span), "a prange loop that an iteration leaves",
+                                   "use range; or let all iterations run, and keep the first one that finds "
+                                   "something, as by `first = min(first, i)`")
+               : base::Unsupported(module.place(span), "a prange loop whose iterations draw random numbers",
+                                   "use range; or draw them before the loop, as an array: "
+                                   "`noise = rng.random(n)`, and `noise[i]` in the loop");
+    refusal.sites = module.sites(span);
+    throw refusal;
+  }
   const auto places = [&](ir::NodeId node) { return module.sites(function[node].span); };
   const base::Place first = module.place(function[conflict.first].span);
   const base::Place second = module.place(function[conflict.second].span);
   const bool is_one = first == second;
+  const bool are_elements = conflict.kind == Kind::Elements;
+  const bool is_carried = conflict.kind == Kind::Carried;
   std::string reason = conflict.reason;
-  if (conflict.is_of_elements)
-    reason = is_one ? "{} may be one element in two of them" : "{} and {} may be one element";
+  if (is_carried) reason += "{0.carried}";
+  if (are_elements) reason = is_one ? "{} may be one element in two of them" : "{} and {} may be one element";
   else if (first.line == second.line) reason += "; line " + std::to_string(first.line);
   else reason += "; lines " + std::to_string(first.line) + " and " + std::to_string(second.line);
   base::Unsupported refusal(first, "a prange loop whose iterations may depend on each other (" + reason + ")",
                             "use range, or let each iteration write to places of its own");
-  if (conflict.is_of_elements) refusal.quoted.push_back(places(conflict.first));
-  if (conflict.is_of_elements && !is_one) refusal.quoted.push_back(places(conflict.second));
+  if (are_elements || is_carried) refusal.quoted.push_back(places(conflict.first));
+  if (are_elements && !is_one) refusal.quoted.push_back(places(conflict.second));
   refusal.sites = module.sites(function[conflict.first].span);
   throw refusal;
 }
@@ -53,9 +69,9 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
     if (!is_over_prange(*simple, ir::NodeId(i))) continue;
     std::vector<transform::Accumulation> meeting;
     std::vector<transform::Table> tables;
-    std::set<ir::NodeId> assumed;
+    std::map<ir::NodeId, int64_t> assumed;
     if (const auto conflict = transform::find_race(*simple, ir::NodeId(i), meeting, tables, &assumed))
-      refuse(module, *simple, *conflict);
+      refuse(module, *simple, ir::NodeId(i), *conflict);
   }
   module.define(id, transform::parallel(*simple));
 }

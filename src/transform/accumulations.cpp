@@ -25,6 +25,15 @@ class Finder {
   }
 
   std::vector<Accumulation> find() const {
+    return find([&](NodeId node) { return at(node); });
+  }
+  std::vector<Accumulation> find_extremes() const {
+    return find([&](NodeId node) { return extreme_at(node); });
+  }
+
+ private:
+  template <class At>
+  std::vector<Accumulation> find(At&& at) const {
     std::vector<Accumulation> found;
     ir::walk(f_, body_, [&](NodeId node) {
       if (f_.op(node) != Op::store && f_.op(node) != Op::write) return;
@@ -33,13 +42,12 @@ class Finder {
     });
     return found;
   }
-
- private:
   /// Of what stands in the loop.
-  bool is_used_once(NodeId value) const {
+  size_t uses_of(NodeId value) const {
     const auto uses = uses_.find(value.index);
-    return uses != uses_.end() && uses->second == 1;
+    return uses == uses_.end() ? 0 : uses->second;
   }
+  bool is_used_once(NodeId value) const { return uses_of(value) == 1; }
   /// To another dtype, or another shape.
   bool is_converted(NodeId value) const {
     return (f_.op(value) == Op::cast || f_.op(value) == Op::broadcast) && is_used_once(value);
@@ -73,14 +81,76 @@ class Finder {
       const bool is_exact =
           (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) && op != Op::lcm;
       const bool is_element = f_.op(store) == Op::store && !is_part;
-      return Accumulation{*load, store, view, op, as_it_stands && is_exact && is_element};
+      Accumulation made{*load, store, view, op, as_it_stands && is_exact && is_element};
+      const bool is_extreme = base::is_int(dtype) && (op == Op::minimum || op == Op::maximum);
+      if (is_extreme && as_it_stands && is_element) made.extreme = extreme_of(op, dtype);
+      return made;
     }
     return std::nullopt;
   }
-  /// Whether nothing is written between the load and the store.
+
+  /// A value that is one of two, and what it does if that is said by a branch around a store alone.
+  struct Choice {
+    NodeId node;
+    NodeId condition;
+    NodeId taken;
+    NodeId other;
+  };
+  bool is_empty(RegionId region) const {
+    return f_.region_body(region).size() == 1 && f_.op(f_.terminator(region)) == Op::yield;
+  }
+  std::optional<Choice> choice_at(NodeId store) const {
+    const NodeId value = f_.operands(store).back();
+    if (f_.op(value) == Op::select && is_used_once(value))
+      return Choice{value, f_.operand(value, 0), f_.operand(value, 1), f_.operand(value, 2)};
+    const bool is_branch = f_.op(value) == Op::if_ && f_.result_count(value) == 1 && is_used_once(value);
+    if (is_branch && is_empty(f_.region(value, 0)) && is_empty(f_.region(value, 1))) {
+      const auto given = [&](size_t arm) { return f_.operand(f_.terminator(f_.region(value, arm)), 0); };
+      return Choice{value, f_.operand(value, 0), given(0), given(1)};
+    }
+    const RegionId region = f_[store].parent;
+    const NodeId branch = f_[region].owner;
+    if (f_.op(branch) != Op::if_ || f_.result_count(branch) > 0 || region == body_) return std::nullopt;
+    const bool is_first = f_.region(branch, 0) == region;
+    const auto goes_on = f_.op(f_.terminator(region)) == Op::yield && f_.region_body(region).size() == 2;
+    if (!goes_on || !is_empty(f_.region(branch, is_first ? 1 : 0))) return std::nullopt;
+    return Choice{branch, f_.operand(branch, 0), is_first ? value : NodeId(), is_first ? NodeId() : value};
+  }
+  std::optional<Accumulation> extreme_at(NodeId store) const {
+    const NodeId view = f_.operand(store, 0);
+    const auto choice = f_.op(store) == Op::store ? choice_at(store) : std::nullopt;
+    if (!choice || f_.encloses(body_, f_[view].parent) || !compares_numbers(f_.op(choice->condition)) ||
+        !is_used_once(choice->condition))
+      return std::nullopt;
+    const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
+    const bool is_value = choice->taken && choice->other;
+    const base::DType dtype = f_.type(view).dtype();
+    if (!base::is_int(dtype) && !base::is_float(dtype)) return std::nullopt;
+    for (const size_t i : {0, 1}) {
+      const NodeId load = f_.operand(choice->condition, i);
+      const NodeId candidate = f_.operand(choice->condition, 1 - i);
+      const NodeId anchor = is_value ? store : choice->node;
+      const bool is_load = f_.op(load) == Op::load && std::ranges::equal(f_.operands(load), places) &&
+                           uses_of(load) == (is_value ? 2 : 1) && f_[load].parent == f_[anchor].parent;
+      const bool swapped = choice->other == candidate;
+      const bool fits = is_value ? (swapped ? choice->taken : choice->other) == load &&
+                                       (swapped ? choice->other : choice->taken) == candidate
+                                 : swapped || choice->taken == candidate;
+      if (!is_load || !fits) continue;
+      const Carried extreme = extreme_of(f_.op(choice->condition), i == 1, swapped, dtype);
+      if (extreme.nan_stands) return std::nullopt;
+      return Accumulation{load, store, view, extreme.combiner, true, extreme};
+    }
+    return std::nullopt;
+  }
+
+  /// Whether nothing is written between the load and the store, or the branch that it stands in.
   bool stands_alone(const Accumulation& accumulation) const {
-    const auto body = f_.region_body(f_[accumulation.store].parent);
-    const auto store = std::ranges::find(body, accumulation.store);
+    const RegionId region = f_[accumulation.load].parent;
+    const auto body = f_.region_body(region);
+    NodeId last = accumulation.store;
+    while (f_[last].parent != region) last = f_[f_[last].parent].owner;
+    const auto store = std::ranges::find(body, last);
     return std::all_of(std::find(body.begin(), store, accumulation.load), store, [&](NodeId node) {
       return !ir::effects_of(f_, node).any(ir::effect::Write | ir::effect::Host | ir::effect::Sync);
     });
@@ -124,6 +194,10 @@ Accumulating steps_of(const ir::Function& f, const Accumulation& accumulation) {
 
 std::vector<Accumulation> accumulations_in(const ir::Function& function, NodeId loop) {
   return Finder(function, loop).find();
+}
+
+std::vector<Accumulation> extremes_in(const ir::Function& function, NodeId loop) {
+  return Finder(function, loop).find_extremes();
 }
 
 }  // namespace ingot::transform

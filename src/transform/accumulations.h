@@ -1,8 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "ir/function.h"
+#include "transform/reductions.h"
 
 namespace ingot::transform {
 
@@ -17,11 +19,18 @@ struct Accumulation {
   ir::Op combiner;  ///< `add` of differences too
   /// Of integers or bools as they stand, by element of a view from outside: every order gives the same value.
   bool exact = false;
+  /// What the element is an extreme by, instead of the combiner alone: pieces of the range that go in order
+  /// give what the turns give.
+  std::optional<Carried> extreme = {};
 };
 
 /// The accumulations in a loop, into views from outside and parts of these, that are the only uses of what
 /// they load and do not stand in each other. After `simplify`.
 std::vector<Accumulation> accumulations_in(const ir::Function& function, ir::NodeId loop);
+
+/// Elements in a loop that become x where a comparison with x says so, by a store of one of the two or by one
+/// in a branch; with an `extreme`. After `simplify`.
+std::vector<Accumulation> extremes_in(const ir::Function& function, ir::NodeId loop);
 
 /// What leads from the element that is loaded to the one that is stored, in order; and what is added on the
 /// way; of an element that becomes it, no steps.

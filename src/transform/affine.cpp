@@ -188,16 +188,36 @@ bool Inequalities::differs(const Polynomial& sum, int depth) {
   if (sum.is_constant()) return sum.constant() != 0;
   const Polynomial one(1);
   if (search(sum - one, steps_) || search(Polynomial() - sum - one, steps_)) return true;
+  if (leaves_rest(sum)) return true;
   // The sign may hang on what is chosen.
   for (const Atom atom : sum.atoms()) {
     const auto choice = cases_.find(atom);
     const auto parts = choice == cases_.end() || depth == 0 ? std::nullopt : sum.split(atom);
     if (!parts) continue;
-    return in_each_case(choice->second, [&](const Polynomial& value) {
-      return differs(parts->first * value + parts->second, depth - 1);
+    return in_each_case(choice->second, [&](const Case& chosen) {
+      return differs(parts->first * chosen.value + parts->second, depth - 1) || is_ruled_out(chosen);
     });
   }
   return false;
+}
+
+/// Whether a sum is a multiple of an atom and a rest that lies between 0 and that atom.
+bool Inequalities::leaves_rest(const Polynomial& sum) {
+  const Polynomial one(1);
+  for (const Atom atom : sum.atoms()) {
+    const auto parts = sum.split(atom);
+    if (!parts || parts->second.degree() == 0 || parts->first.is_constant()) continue;
+    for (const Polynomial& rest : {parts->second, Polynomial() - parts->second})
+      if (is_natural(rest - one) && is_natural(Polynomial::of(atom) - one - rest)) return true;
+  }
+  return false;
+}
+
+/// Whether what holds in a case is wrong.
+bool Inequalities::is_ruled_out(const Case& chosen) {
+  return std::ranges::any_of(chosen.natural, [&](const Polynomial& natural) {
+    return natural.is_known() && is_natural(Polynomial() - natural - Polynomial(1));
+  });
 }
 
 template <class Holds>
@@ -209,7 +229,7 @@ bool Inequalities::in_each_case(const std::vector<Case>& cases, Holds&& holds) {
   for (size_t i = 0; i < cases.size() && all; ++i) {
     for (const Polynomial& natural : cases[i].natural) hold(natural);
     seen_.clear();
-    all = holds(cases[i].value);
+    all = holds(cases[i]);
     held_.erase(held_.begin() + static_cast<ptrdiff_t>(before), held_.end());
     ranges_ = ranges;
   }
@@ -255,6 +275,8 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
   std::vector<Polynomial> next;
   for (const Atom atom : sum.atoms())
     if (const auto parts = sum.split(atom)) add_without(atom, parts->first, sum, depth, next);
+  for (const auto& [product, factor] : sum.terms())
+    if (product.size() > 1) add_without(product, factor, sum, next);
   std::ranges::stable_sort(
       next, {}, [](const Polynomial& each) { return std::pair(each.degree(), each.terms().size()); });
   for (const Polynomial& each : next)
@@ -262,12 +284,28 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
   for (const Atom atom : sum.atoms()) {
     const auto choice = cases_.find(atom);
     const auto parts = choice == cases_.end() ? std::nullopt : sum.split(atom);
-    if (parts && in_each_case(choice->second, [&](const Polynomial& value) {
-          return prove(parts->first * value + parts->second, depth - 1);
+    if (parts && in_each_case(choice->second, [&](const Case& chosen) {
+          if (prove(parts->first * chosen.value + parts->second, depth - 1)) return true;
+          return std::ranges::any_of(chosen.natural, [&](const Polynomial& natural) {
+            return prove(Polynomial() - natural - Polynomial(1), depth - 1);  // there is no such case
+          });
         }))
       return true;
   }
   return false;
+}
+
+/// Adds the sum less what is held of a product, times what makes the product vanish.
+void Inequalities::add_without(const Polynomial::Monomial& product, Wide factor, const Polynomial& sum,
+                               std::vector<Polynomial>& found) {
+  effort_ -= static_cast<int64_t>(held_.size()) + 1;
+  for (size_t i = held_.size(); i-- > 0;) {
+    const auto& terms = held_[i].terms();
+    const auto other = std::ranges::find(terms, product, &std::pair<Polynomial::Monomial, Wide>::first);
+    if (other == terms.end() || (other->second < 0) != (factor < 0) || factor % other->second != 0) continue;
+    Polynomial less = sum - Polynomial(factor / other->second) * held_[i];
+    if (less.is_known()) found.push_back(std::move(less));
+  }
 }
 
 /// Adds the sum less what is held of an atom, times what makes the atom vanish.

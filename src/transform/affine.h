@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -67,7 +68,8 @@ class Inequalities {
 
   /// `steps`: that a search for one proof may take; all of them take some times that. `effort`: what is left
   /// of it for this and others, by polynomials that are looked at.
-  Inequalities(int steps, int64_t& effort) : steps_(steps), all_(kSearches * steps), effort_(effort) {}
+  Inequalities(int steps, int64_t& effort)
+      : steps_(steps), all_(steps * std::max(kSearches, steps / 10)), effort_(effort) {}
 
   /// An atom lies between two numbers; without: those of 64 bits.
   void bound(Atom atom, Wide low, Wide high);
@@ -95,7 +97,11 @@ class Inequalities {
   bool prove(const Polynomial& sum, int depth);
   void add_without(Atom atom, const Polynomial& factor, const Polynomial& sum, int depth,
                    std::vector<Polynomial>& found);
+  void add_without(const Polynomial::Monomial& product, Wide factor, const Polynomial& sum,
+                   std::vector<Polynomial>& found);
   bool differs(const Polynomial& sum, int depth);
+  bool leaves_rest(const Polynomial& sum);
+  bool is_ruled_out(const Case& chosen);
   template <class Holds>
   bool in_each_case(const std::vector<Case>& cases, Holds&& holds);
 

@@ -1,7 +1,6 @@
 #include "transform/dependence.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "ir/builder.h"
@@ -9,6 +8,7 @@
 #include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/reductions.h"
+#include "transform/selections.h"
 #include "transform/two_iterations.h"
 
 namespace ingot::transform {
@@ -57,15 +57,20 @@ class RaceFinder {
   }
 
   /// Numbers in tables are taken to differ; the tables are put there.
-  void allow(std::vector<Table>& tables) { tables_ = &tables; }
+  void allow(std::vector<Table>& tables) {
+    tables_ = &tables;
+    for (Accumulation& each : accumulations_) each.exact = each.exact || each.extreme;
+    const std::vector<Accumulation> extremes = extremes_in(f_, loop_);
+    accumulations_.insert(accumulations_.end(), extremes.begin(), extremes.end());
+  }
   /// Pairs whose order can be asked for before the loop are no conflict; they are put there.
   void allow(std::vector<AccessPair>& open) { open_ = &open; }
-  /// Values from outside are taken to be at least 0; those that are needed to be so are put there.
-  void assume(std::set<NodeId>& assumed) { assumed_ = &assumed; }
+  /// Values from outside are taken to be at least 0, or 1; those that are needed to be so are put there.
+  void assume(std::map<NodeId, int64_t>& assumed) { assumed_ = &assumed; }
 
   std::optional<Conflict> find() {
-    if (auto conflict = carried_values()) return conflict;
     if (auto conflict = collect(f_.region(loop_))) return conflict;
+    if (auto conflict = carried_values()) return conflict;
     const auto schedule = static_cast<ir::Schedule>(f_.attribute(loop_, 0));
     if (ir::is_shown_independent(schedule)) return std::nullopt;
     const bool is_asked = ir::has_threads(schedule);
@@ -98,7 +103,7 @@ class RaceFinder {
         const Access& b = accesses_[k];
         if (!(a.writes || b.writes) || !may_meet(a, b) || store_alike(a, b) || named_or_added(a, b)) continue;
         if (!stays_open({a.node, b.node}))
-          return Conflict{a.node, b.node, "iterations may touch the same element", true};
+          return Conflict{a.node, b.node, "iterations may touch the same element", Conflict::Kind::Elements};
       }
     }
     return std::nullopt;
@@ -115,7 +120,7 @@ class RaceFinder {
   }
   /// Rows that a table names are apart if it names each of them once; else what is added to them may meet.
   bool named_or_added(const Access& a, const Access& b) {
-    const bool are_rows = a.indices.size() > 1;
+    const bool are_rows = a.indices.size() != 1;
     return (are_rows && are_named(a, b)) || accumulate(a.node, b.node) || (!are_rows && are_named(a, b));
   }
 
@@ -125,13 +130,38 @@ class RaceFinder {
     const auto parameters = f_.region_parameters(f_.region(loop_));
     const NodeId last = f_.terminator(f_.region(loop_));
     if (f_.op(last) == Op::raise || f_.op(last) == Op::unreachable) return std::nullopt;
-    if (f_.op(last) != Op::yield) return Conflict{last, last, "an iteration leaves the loop"};
-    for (size_t i = 1; carries_ == Carries::Checked && i < parameters.size(); ++i) {
-      if (std::ranges::count(cursors_, i - 1, &ir::Cursor::slot) > 0) continue;
-      if (!carried_of(f_, loop_, i - 1))
-        return Conflict{parameters[i], f_.operand(last, i - 1), "an iteration uses what the one before gave"};
+    if (f_.op(last) != Op::yield) return leaving(last);
+    if (carries_ == Carries::Ignored) return std::nullopt;
+    std::vector<size_t> unknown;
+    for (size_t i = 0; i + 1 < parameters.size(); ++i)
+      if (std::ranges::count(cursors_, i, &ir::Cursor::slot) == 0 && !carried_of(f_, loop_, i))
+        unknown.push_back(i);
+    if (unknown.empty() || (is_asked() && selections_of(f_, loop_))) return std::nullopt;
+    const NodeId carried = parameters[unknown[0] + 1];
+    return Conflict{carried, made_of(f_.operand(last, unknown[0]), carried),
+                    "an iteration uses what the one before gave", Conflict::Kind::Carried};
+  }
+  static Conflict leaving(NodeId node) {
+    return {node, node, "an iteration leaves the loop", Conflict::Kind::Leaving};
+  }
+  /// What a carried value becomes, where branches and loops inside give it.
+  NodeId made_of(NodeId value, NodeId carried, int steps = 8) const {
+    if (f_.op(value) == Op::param || !is_inside(value) || steps == 0) return value;
+    const bool is_result = f_.op(value) == Op::result;
+    const NodeId giver = is_result ? f_.operand(value, 0) : value;
+    const auto slot = is_result ? static_cast<size_t>(f_.attribute(value, 0)) : 0;
+    std::vector<NodeId> given;
+    if (f_.op(giver) == Op::select) given = {f_.operand(giver, 1), f_.operand(giver, 2)};
+    for (size_t i = 0; i < f_[giver].region_count; ++i) {
+      const NodeId last = f_.terminator(f_.region(giver, i));
+      if (f_.op(last) == Op::yield && slot < f_.operands(last).size())
+        given.push_back(f_.operand(last, slot));
     }
-    return std::nullopt;
+    for (const NodeId each : given) {
+      const NodeId made = made_of(each, carried, steps - 1);
+      if (f_.op(made) != Op::param && is_inside(made) && !f_.is_constant(made)) return made;
+    }
+    return value;
   }
 
   std::optional<Conflict> collect(RegionId region) {
@@ -154,9 +184,9 @@ class RaceFinder {
     // given.
     const bool may_call = f_.op(node) == Op::c_call && is_asked();
     if (!may_call && effects.any(ir::effect::Host | ir::effect::Random | ir::effect::Sync))
-      return Conflict{node, node, "its effects are seen outside in the order of the iterations"};
-    if (effects.any(ir::effect::Exit) && leaves(node))
-      return Conflict{node, node, "an iteration leaves the loop"};
+      return Conflict{node, node, "its effects are seen outside in the order of the iterations",
+                      effects.any(ir::effect::Random) ? Conflict::Kind::Drawing : Conflict::Kind::Other};
+    if (effects.any(ir::effect::Exit) && leaves(node)) return leaving(node);
     if (effects.any(ir::effect::Read | ir::effect::Write)) add_accesses(node, effects.any(ir::effect::Write));
     return std::nullopt;
   }
@@ -223,9 +253,12 @@ class RaceFinder {
     const auto second = of(b);
     const bool both = first != accumulations_.end() && second != accumulations_.end() &&
                       whole_of(f_, first->view) == whole_of(f_, second->view) &&
-                      first->combiner == second->combiner;
+                      first->combiner == second->combiner &&
+                      first->extreme.has_value() == second->extreme.has_value();
     if (!both) return false;
-    if (first->view != second->view) first->exact = second->exact = false;
+    const bool are_alike =
+        !first->extreme || comparison_of(*first->extreme) == comparison_of(*second->extreme);
+    if (first->view != second->view || !are_alike) first->exact = second->exact = false;
     for (const auto& each : {first, second}) {
       const auto known = std::ranges::find(*meeting_, each->store, &Accumulation::store);
       if (known == meeting_->end()) meeting_->push_back(*each);
@@ -250,17 +283,23 @@ class RaceFinder {
     if (--pairs_ < 0) return false;
     using enum TwoIterations::Order;
     const auto in = [&](TwoIterations::Order order) {
-      const auto hold = [&](std::set<NodeId>* assumed) {
+      const auto hold = [&](std::map<NodeId, int64_t>* assumed, bool factors) {
         TwoIterations both(f_, iterations_, order, TwoIterations::Facts::All, steps_, effort_);
-        if (assumed != nullptr) both.assume(*assumed);
+        if (assumed != nullptr) both.assume(*assumed, factors);
         both.stand_at(a, b);
         return holds(both);
       };
-      if (hold(nullptr)) return true;
-      std::set<NodeId> assumed;
-      if (assumed_ == nullptr || !hold(&assumed)) return false;
-      assumed_->merge(assumed);
-      return true;
+      if (hold(nullptr, false)) return true;
+      for (const bool factors : {false, true}) {
+        std::map<NodeId, int64_t> assumed;
+        if (assumed_ == nullptr || !hold(&assumed, factors)) continue;
+        for (const auto& [value, least] : assumed) {
+          int64_t& known = assumed_->try_emplace(value, least).first->second;
+          known = std::max(known, least);
+        }
+        return true;
+      }
+      return false;
     };
     if (!iterations_.encloses_in_iteration(f_, a.node) || !iterations_.encloses_in_iteration(f_, b.node))
       return in(Free);
@@ -280,15 +319,53 @@ class RaceFinder {
   }
   /// Whether a table names the places of two accesses along an axis.
   bool are_named(const Access& a, const Access& b) {
-    if (tables_ == nullptr || !a.view || a.view != b.view || a.whole || b.whole || is_inside(a.view))
-      return false;
-    for (size_t axis = 0; axis < a.indices.size(); ++axis) {
-      const auto table = table_of(a.indices[axis]);
-      if (!table || table != table_of(b.indices[axis])) continue;
+    if (tables_ == nullptr || !a.view || !b.view) return false;
+    const auto first = place_of(a);
+    const auto second = place_of(b);
+    if (!first || !second || first->base != second->base) return false;
+    for (size_t axis = 0; axis < first->indices.size(); ++axis) {
+      if (!first->indices[axis] || !second->indices[axis]) continue;
+      const auto table = table_of(first->indices[axis]);
+      if (!table || table != table_of(second->indices[axis])) continue;
       if (std::ranges::find(*tables_, *table) == tables_->end()) tables_->push_back(*table);
       return true;
     }
     return false;
+  }
+  /// The view from outside that an access touches a part of, and its index there along each axis along which
+  /// it touches one element, as far as that is known.
+  struct Place {
+    NodeId base;
+    std::vector<NodeId> indices;
+  };
+  std::optional<Place> place_of(const Access& access) const {
+    Place place{access.view, {access.indices.begin(), access.indices.end()}};
+    place.indices.resize(static_cast<size_t>(f_.type(access.view).rank()));
+    for (; is_inside(place.base); place.base = f_.operand(place.base, 0)) {
+      const NodeId view = place.base;
+      auto& indices = place.indices;
+      const auto at = [&](int64_t axis) { return indices.begin() + static_cast<ptrdiff_t>(axis); };
+      if (f_.op(view) == Op::slice) {
+        for (size_t axis = 0; axis < indices.size(); ++axis) {
+          const auto part = f_.operands(view).subspan(1 + 3 * axis, 3);
+          if (is_number(part[1], 1)) indices[axis] = part[0];
+          else if (!is_number(part[0], 0) || !is_number(part[2], 1)) indices[axis] = {};
+        }
+      } else if (f_.op(view) == Op::squeeze) {
+        for (const int64_t axis : f_.ints(view)) indices.insert(at(axis), NodeId());
+      } else if (f_.op(view) == Op::transpose) {
+        std::vector<NodeId> before(indices.size());
+        for (size_t axis = 0; axis < indices.size(); ++axis)
+          before[static_cast<size_t>(f_.ints(view)[axis])] = indices[axis];
+        indices = std::move(before);
+      } else {
+        return std::nullopt;
+      }
+    }
+    return place;
+  }
+  bool is_number(NodeId node, int64_t number) const {
+    return f_.is_constant(node) && f_.constant(node).as<int64_t>() == number;
   }
   /// The table that gives an index, counted from the end where it is negative.
   std::optional<Table> table_of(NodeId index) const {
@@ -372,7 +449,7 @@ class RaceFinder {
   std::vector<Accumulation> accumulations_;
   std::vector<Accumulation>* meeting_ = nullptr;
   std::vector<Table>* tables_ = nullptr;
-  std::set<NodeId>* assumed_ = nullptr;
+  std::map<NodeId, int64_t>* assumed_ = nullptr;
   std::vector<AccessPair>* open_ = nullptr;
 };
 
@@ -386,7 +463,7 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<Accumulation>& meeting, std::vector<Table>& tables,
-                                  std::set<ir::NodeId>* assumed) {
+                                  std::map<ir::NodeId, int64_t>* assumed) {
   RaceFinder finder(function, loop, {}, Carries::Checked);
   finder.allow(meeting, Stores::Apart);
   finder.allow(tables);

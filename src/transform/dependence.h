@@ -1,7 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "ir/cursor.h"
@@ -15,7 +16,14 @@ struct Conflict {
   ir::NodeId first;
   ir::NodeId second;  ///< may be `first`: with itself in another iteration
   std::string reason;
-  bool is_of_elements = false;  ///< both touch memory
+  enum class Kind : uint8_t {
+    Other,
+    Elements,  ///< both touch memory
+    Carried,   ///< what the loop carries, and what it becomes
+    Leaving,
+    Drawing,
+  };
+  Kind kind = Kind::Other;
 };
 
 /// Whether the iterations of a `for` may run in any order, at the same time: none when that is proved, else
@@ -64,10 +72,10 @@ struct Table {
 
 /// As `find_race`, where the numbers in `tables`, which it fills, are taken to be natural and different, and
 /// the values in `assumed`, if it is given, which come from outside the loop and which it fills, to be at
-/// least 0.
+/// least those numbers, 0 or 1.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<Accumulation>& meeting, std::vector<Table>& tables,
-                                  std::set<ir::NodeId>* assumed = nullptr);
+                                  std::map<ir::NodeId, int64_t>* assumed = nullptr);
 /// As `find_race`, but for pairs of accesses whose order can be asked for before the loop (`keeps_order`):
 /// they are put into `open`.
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,

@@ -5,16 +5,19 @@
 // for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros stands is the
 // smallest of 2 * turn + sign over the turns that have a zero. Counts are taken from 0 and added to what was
 // there with one check. All this goes through loops inside a turn. Python ints that are summed in other ways
-// keep their loop serial. Accumulations into elements that turns may share (`transform/accumulations`) are no
-// race. Where every order gives the same value, up to 16 pieces of the range have copies of the array, of at
-// least four turns for an element, and are combined with it at the end; those of floats keep the loop serial,
-// as their values would hang on the cut.
+// keep their loop serial. For `m = max(x, m)`, by which NaN stands until the next turn, the loop runs once
+// more, in order, where a NaN comes out of it. Accumulations into elements that turns may share
+// (`transform/accumulations`) are no race. Where every order gives the same value, up to 16 pieces of the
+// range have copies of the array, of at least four turns for an element, and are combined with it at the end;
+// those of floats keep the loop serial, as their values would hang on the cut. What is selected by a
+// comparison (`transform/selections`) goes through such pieces, too: each begins with what the loop begins
+// with, and the pieces' extremes are selected in order.
 
 #include "transform/parallel.h"
 
 #include <algorithm>
 #include <limits>
-#include <set>
+#include <map>
 
 #include "ir/evaluate.h"
 #include "ir/walk.h"
@@ -23,6 +26,7 @@
 #include "transform/loop_writer.h"
 #include "transform/parallel_writer.h"
 #include "transform/reductions.h"
+#include "transform/selections.h"
 
 namespace ingot::transform {
 
@@ -43,7 +47,7 @@ class Parallelizer : public ParallelWriter {
     if (!is_over_prange(source_, id)) return clone(id);
     in_order_ = {};
     Found found;
-    std::set<NodeId> assumed;
+    std::map<NodeId, int64_t> assumed;
     const bool races = find_race(source_, id, found.meeting, found.tables, &assumed).has_value();
     found.carried = carried_by(id);
     found.is_independent = !races && found.tables.empty() && found.meeting.empty();
@@ -53,8 +57,8 @@ class Parallelizer : public ParallelWriter {
     if (assumed.empty()) return write(id, found);
     // What the turns were shown to be independent by is looked at when the loop is entered.
     NodeId natural = loops_.truth(true);
-    for (const NodeId value : assumed)
-      natural = loops_.both(natural, loops_.less_equal(b_.index(0), use(value)));
+    for (const auto& [value, least] : assumed)
+      natural = loops_.both(natural, loops_.less_equal(b_.index(least), use(value)));
     const Nodes results = source_.results_of(id);
     std::vector<Type> types;
     for (const NodeId result : results) types.push_back(source_.type(result));
@@ -88,22 +92,43 @@ class Parallelizer : public ParallelWriter {
     if (is_independent && !only_sums_) independent_.push_back(id);
     const bool exact = std::ranges::all_of(meeting, &Accumulation::exact);
     const bool hangs_on_tables = !tables.empty() && (!all.empty() || !meeting.empty());
-    const bool keeps_order = std::ranges::count(all, Carried::Way::InOrder, &Carried::way) > 0;
-    if (keeps_order || hangs_on_tables || !exact) return in_order(id);
-    if (meeting.empty()) return all.empty() ? clone(id) : write(id, all);
+    const auto has = [&](Carried::Way way) { return std::ranges::count(all, way, &Carried::way) > 0; };
+    if (has(Carried::Way::InOrder) || hangs_on_tables || !exact) return in_order(id);
+    const bool may_be_lost = std::ranges::any_of(all, &Carried::nan_stands);
+    if (meeting.empty() && !has(Carried::Way::Selected)) {
+      if (may_be_lost) return write_unless_lost(id, all);
+      return all.empty() ? clone(id) : write(id, all);
+    }
     const bool goes_on = source_.op(source_.terminator(source_.region(id))) == Op::yield;
-    if (all.empty() && goes_on && redirected_.empty()) accumulate(id, meeting);
+    if (goes_on && !may_be_lost && redirected_.empty() && go_in_pieces(id, all)) write_pieces(id, found);
     else in_order(id);
   }
   std::vector<Carried> carried_by(NodeId loop) const {
     std::vector<Carried> all;
     for (size_t i = 0; i < source_.result_count(loop); ++i)
       all.push_back(carried_of(source_, loop, i).value_or(Carried{.way = Carried::Way::InOrder}));
+    for (const Selection& each : selections_of(source_, loop).value_or(Selections()).all) {
+      all[each.extreme] = {.way = Carried::Way::Selected};
+      for (const size_t follower : each.followers) all[follower] = {.way = Carried::Way::Selected};
+    }
     return all;
+  }
+  /// Whether pieces of the range give each value that is carried so that they can be combined in order.
+  bool go_in_pieces(NodeId loop, const std::vector<Carried>& all) const {
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Type type = source_.type(source_.result(loop, i));
+      if (all[i].way == Carried::Way::Passed) continue;
+      if (!type.is_scalar()) return false;
+      if (all[i].way != Carried::Way::Combined) continue;
+      const bool is_exact = base::is_int(type.dtype()) || base::is_bool(type.dtype());
+      if (!is_exact || !all[i].neutral) return false;
+    }
+    return true;
   }
   bool are_sums(NodeId loop, const std::vector<Carried>& all) const {
     for (size_t i = 0; i < all.size(); ++i) {
       if (all[i].way == Carried::Way::InOrder) return false;
+      if (all[i].way == Carried::Way::Selected || all[i].nan_stands) return false;
       const bool is_passed = all[i].way == Carried::Way::Passed;
       const bool is_sum = all[i].way == Carried::Way::Combined && all[i].combiner == Op::add;
       if (!is_passed && !is_sum && has_tangents(source_.type(source_.result(loop, i)))) return false;
@@ -129,8 +154,13 @@ class Parallelizer : public ParallelWriter {
       if (carried.way == Carried::Way::Passed) continue;
       const bool starts_anew = carried.way == Carried::Way::Counted;
       const NodeId init = starts_anew ? b_.constant(ir::kInt64, base::Scalar{}) : inits[i];
-      slots.push_back({i, carried.combiner, carried.neutral, init});
+      // 0.0 would make 0.0 of -0.0.
+      auto neutral = carried.neutral;
+      if (may_be_negative_zero(loop, i, carried)) neutral = negative_zero(dtype_of(loop, i));
+      slots.push_back({i, carried.combiner, neutral, init});
       if (has_zeros(loop, i, carried)) signs.push_back(slot_of_zeros(carried.last_stands));
+      if (may_be_negative_zero(loop, i, carried))
+        signs.push_back({{}, Op::bitwise_and, {}, is_negative_zero(init)});
     }
     std::vector<Slot> both = slots;
     both.insert(both.end(), signs.begin(), signs.end());
@@ -140,6 +170,8 @@ class Parallelizer : public ParallelWriter {
         const Carried& carried = all[*slots[k].carried];
         if (has_zeros(loop, *slots[k].carried, carried))
           places.push_back(zero_at(index, contributions[k], carried.last_stands));
+        if (may_be_negative_zero(loop, *slots[k].carried, carried))
+          places.push_back(is_negative_zero(contributions[k]));
       }
       return places;
     });
@@ -151,6 +183,8 @@ class Parallelizer : public ParallelWriter {
       NodeId value = given[k];
       if (all[i].way == Carried::Way::Counted) value = counted(all[i].check, inits[i], value);
       if (has_zeros(loop, i, all[i])) value = with_sign(inits[i], value, given[next++], all[i].last_stands);
+      if (may_be_negative_zero(loop, i, all[i]))
+        value = loops_.select(given[next++], b_.make(Op::negative, {loops_.zero(dtype_of(loop, i))}), value);
       bind(source_.result(loop, i), value);
     }
   }
@@ -159,78 +193,157 @@ class Parallelizer : public ParallelWriter {
     in_order_ = loop;
     clone(loop);
   }
+  /// Extremes that NaN takes the place of: where that comes out, the turns run in order, which therefore must
+  /// not be seen.
+  void write_unless_lost(NodeId loop, const std::vector<Carried>& all) {
+    const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
+    if ((ir::effects_of(source_, loop).bits & ~allowed.bits) != 0) return in_order(loop);
+    write(loop, all);
+    const Nodes results = source_.results_of(loop);
+    const Nodes given = use_all(results);
+    std::vector<Type> types;
+    NodeId is_lost = loops_.truth(false);
+    for (size_t i = 0; i < all.size(); ++i) {
+      types.push_back(source_.type(results[i]));
+      if (all[i].nan_stands) is_lost = loops_.either(is_lost, b_.make(Op::not_equal, {given[i], given[i]}));
+    }
+    const auto once_more = [&] {
+      in_order(loop);
+      return use_all(results);
+    };
+    const Nodes chosen = loops_.branch(is_lost, types, once_more, [&] { return given; });
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], chosen[i]);
+  }
 
-  /// @name Accumulations of different turns into one array
-  /// Pieces of the range have copies of the array, which are combined with it at the end: so many, at most,
-  /// and each of so many turns, at least, for an element of its copy. A shorter loop runs in order.
+  /// @name Pieces of the range
+  /// Each has copies of the arrays that turns accumulate into, and values of its own for what the loop
+  /// carries, which are combined in the order of the pieces: so many, at most, and each of so many turns, at
+  /// least - for an element of its copies. A shorter loop with copies runs in order.
   static constexpr int64_t kMostCopies = 16;
+  static constexpr int64_t kMostPieces = 64;
   static constexpr int64_t kLeastTurns = 4;
+  static constexpr int64_t kLeastTurnsAlone = 64;
   struct Copies {
     NodeId view;  ///< of the source
     Op combiner;
+    std::optional<Carried> extreme;
     NodeId copies;  ///< a view with one axis more
+
+    bool is_of(const Accumulation& other) const {
+      const auto comparison = [](const auto& of) { return of ? comparison_of(*of) : Op::add; };
+      return view == other.view && combiner == other.combiner &&
+             extreme.has_value() == other.extreme.has_value() &&
+             comparison(extreme) == comparison(other.extreme);
+    }
+  };
+  struct Pieces {
+    std::vector<Copies> copies;
+    Nodes inits;   ///< of what is carried
+    Nodes starts;  ///< ... in each piece
+    Nodes ends;    ///< views: what is carried behind each piece
+    NodeId turns;
+    NodeId count;
   };
 
-  void accumulate(NodeId loop, const std::vector<Accumulation>& meeting) {
-    std::vector<Copies> all;
-    NodeId elements = b_.index(1);
-    for (const Accumulation& each : meeting) {
-      if (std::ranges::count(all, each.view, &Copies::view) > 0) continue;
-      all.push_back({each.view, each.combiner, {}});
+  void write_pieces(NodeId loop, const Found& found) {
+    Pieces pieces;
+    NodeId elements = b_.index(found.meeting.empty() ? kLeastTurnsAlone / kLeastTurns : 1);
+    for (const Accumulation& each : found.meeting) {
+      if (std::ranges::any_of(pieces.copies, [&](const Copies& known) { return known.is_of(each); }))
+        continue;
+      pieces.copies.push_back({each.view, each.combiner, each.extreme, {}});
       elements = loops_.add(elements, loops_.product(lengths_of(each.view)));
     }
-    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    pieces.turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId least = loops_.multiply(elements, b_.index(kLeastTurns));
-    const NodeId pieces = loops_.minimum(b_.make(Op::floor_divide, {turns, least}), b_.index(kMostCopies));
+    const int64_t most = found.meeting.empty() ? kMostPieces : kMostCopies;
+    pieces.count = loops_.minimum(b_.make(Op::floor_divide, {pieces.turns, least}), b_.index(most));
+    pieces.inits = use_all(source_.operands(loop).subspan(1));
+    if (found.meeting.empty()) {
+      pieces.count = b_.make(Op::maximum, {pieces.count, b_.index(1)});
+      for (const auto& [low, high] : base::known(selections_of(source_, loop)).pairs)
+        pieces.count = loops_.select(b_.make(Op::greater, {pieces.inits[low], pieces.inits[high]}),
+                                     b_.index(1), pieces.count);
+      return write_pieces(loop, found, pieces);
+    }
+    const Nodes results = source_.results_of(loop);
+    std::vector<Type> types;
+    for (const NodeId result : results) types.push_back(source_.type(result));
     const auto apart = [&] {
-      for (Copies& copies : all) {
-        Nodes lengths = lengths_of(copies.view);
-        lengths.insert(lengths.begin(), pieces);
-        const Type type = source_.type(copies.view);
-        copies.copies = loops_.new_view(lengths, type.dtype(), type.space());
-      }
-      write_pieces(loop, meeting, all, turns, pieces);
-      for (const Copies& copies : all) combine(copies, pieces);
-      return Nodes();
+      write_pieces(loop, found, pieces);
+      return use_all(results);
     };
     const auto one_by_one = [&] {
       in_order(loop);
-      return Nodes();
+      return use_all(results);
     };
-    loops_.branch(loops_.less(b_.index(1), pieces), {}, apart, one_by_one);
+    NodeId are_worth_it = loops_.less(b_.index(1), pieces.count);
+    for (const auto& [low, high] : base::known(selections_of(source_, loop)).pairs)
+      are_worth_it = loops_.both(
+          are_worth_it, loops_.negate(b_.make(Op::greater, {pieces.inits[low], pieces.inits[high]})));
+    const Nodes given = loops_.branch(are_worth_it, types, apart, one_by_one);
+    for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+  }
+  void write_pieces(NodeId loop, const Found& found, Pieces& pieces) {
+    for (Copies& copies : pieces.copies) {
+      Nodes lengths = lengths_of(copies.view);
+      lengths.insert(lengths.begin(), pieces.count);
+      const Type type = source_.type(copies.view);
+      copies.copies = loops_.new_view(lengths, type.dtype(), type.space());
+    }
+    const auto& all = found.carried;
+    for (size_t i = 0; i < all.size(); ++i) {
+      const Type type = b_.function().type(pieces.inits[i]);
+      const bool is_passed = all[i].way == Carried::Way::Passed;
+      const bool begins_anew = !is_passed && all[i].way != Carried::Way::Selected;
+      pieces.starts.push_back(begins_anew ? b_.constant(type, *all[i].neutral) : pieces.inits[i]);
+      pieces.ends.push_back(is_passed ? NodeId() : loops_.new_view({&pieces.count, 1}, type.dtype()));
+    }
+    write_loop_over(loop, found, pieces);
+    for (const Copies& copies : pieces.copies) combine(copies, pieces.count);
+    combine_carried(loop, found, pieces);
   }
   Nodes lengths_of(NodeId view) {
     Nodes lengths;
     for (int i = 0; i < source_.type(view).rank(); ++i) lengths.push_back(b_.length(use(view), i));
     return lengths;
   }
-  void write_pieces(NodeId loop, const std::vector<Accumulation>& meeting, const std::vector<Copies>& all,
-                    NodeId turns, NodeId pieces) {
-    const NodeId most =
-        b_.make(Op::floor_divide, {loops_.add(turns, loops_.subtract(pieces, b_.index(1))), pieces});
+  void write_loop_over(NodeId loop, const Found& found, const Pieces& pieces) {
+    const NodeId before = loops_.subtract(pieces.count, b_.index(1));
+    const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.turns, before), pieces.count});
     // The index of one piece at a time says where it writes.
     const int64_t attributes[] = {source_.attribute(loop, 0), 1};
     const ir::SpanId place = b_.span();
-    const NodeId made = b_.begin(Op::parallel_for, {&pieces, 1}, attributes);
+    const NodeId made = b_.begin(Op::parallel_for, {&pieces.count, 1}, attributes);
     const NodeId piece = b_.enter(made, 0, {{ir::kInt64}})[0];
-    for (const Copies& copies : all) {
+    for (const Copies& copies : pieces.copies) {
       const DType dtype = source_.type(copies.view).dtype();
-      const NodeId none = b_.constant(Type::scalar(dtype), *ir::identity_of(copies.combiner, dtype));
+      const base::Scalar nothing =
+          copies.extreme ? *copies.extreme->neutral : *ir::identity_of(copies.combiner, dtype);
+      const NodeId none = b_.constant(Type::scalar(dtype), nothing);
       loops_.nest(lengths_of(copies.view),
                   [&](std::span<const NodeId> at) { loops_.store(copies.copies, behind(piece, at), none); });
     }
     const NodeId first = loops_.multiply(piece, most);
-    const NodeId count = loops_.minimum(most, loops_.subtract(turns, first));
-    for (const Accumulation& each : meeting) {
-      const auto copies = std::ranges::find(all, each.view, &Copies::view);
+    const NodeId count = loops_.minimum(most, loops_.subtract(pieces.turns, first));
+    for (const Accumulation& each : found.meeting) {
+      const auto copies =
+          std::ranges::find_if(pieces.copies, [&](const Copies& known) { return known.is_of(each); });
       for (NodeId access : {each.load, each.store}) redirected_[access.index] = {copies->copies, piece};
     }
     const RegionId body = source_.region(loop);
-    loops_.nest({&count, 1}, [&](std::span<const NodeId> k) {
-      bind(source_.region_parameters(body)[0], loops_.add(first, k[0]));
+    const Nodes ends = loops_.loop(count, pieces.starts, [&](auto k, auto carried) {
+      const auto parameters = source_.region_parameters(body);
+      bind(parameters[0], loops_.add(first, k[0]));
+      for (size_t i = 0; i < carried.size(); ++i) bind(parameters[i + 1], carried[i]);
+      enter_region(body);
       visit_body(body);
+      leave_region(body);
+      return use_all(source_.operands(source_.terminator(body)));
     });
     redirected_.clear();
+    for (size_t i = 0; i < ends.size(); ++i)
+      if (pieces.ends[i]) loops_.store(pieces.ends[i], {&piece, 1}, ends[i]);
     b_.yield({});
     b_.set_span(place);
     b_.end(made);
@@ -239,10 +352,43 @@ class Parallelizer : public ParallelWriter {
     loops_.nest(lengths_of(copies.view), [&](std::span<const NodeId> at) {
       const NodeId before = loops_.load(use(copies.view), at);
       const auto next = [&](std::span<const NodeId> piece, std::span<const NodeId> value) {
-        return Nodes{b_.make(copies.combiner, {value[0], loops_.load(copies.copies, behind(piece[0], at))})};
+        const NodeId other = loops_.load(copies.copies, behind(piece[0], at));
+        return Nodes{copies.extreme ? select(*copies.extreme, value[0], other)
+                                    : b_.make(copies.combiner, {value[0], other})};
       };
       loops_.store(use(copies.view), at, loops_.loop(pieces, {&before, 1}, next)[0]);
     });
+  }
+  NodeId select(const Carried& extreme, NodeId before, NodeId other) {
+    return loops_.select(b_.make(comparison_of(extreme), {other, before}), other, before);
+  }
+  /// What the loop carries, behind the pieces.
+  void combine_carried(NodeId loop, const Found& found, const Pieces& pieces) {
+    const auto& all = found.carried;
+    const Selections selections = base::known(selections_of(source_, loop));
+    Nodes befores = pieces.inits;
+    for (size_t i = 0; i < all.size(); ++i)
+      if (all[i].way == Carried::Way::Counted) befores[i] = pieces.starts[i];
+    const Nodes given = loops_.loop(pieces.count, befores, [&](auto piece, auto values) {
+      Nodes next(values.begin(), values.end());
+      const auto end_of = [&](size_t i) { return loops_.load(pieces.ends[i], piece); };
+      for (size_t i = 0; i < all.size(); ++i) {
+        if (all[i].way == Carried::Way::Extreme) next[i] = select(all[i], values[i], end_of(i));
+        if (all[i].way == Carried::Way::Combined) next[i] = b_.make(all[i].combiner, {values[i], end_of(i)});
+        if (all[i].way == Carried::Way::Counted) next[i] = loops_.add(values[i], end_of(i));
+      }
+      for (const Selection& each : selections.all) {
+        const NodeId other = end_of(each.extreme);
+        const NodeId is_taken = b_.make(each.comparison, {other, values[each.extreme]});
+        next[each.extreme] = loops_.select(is_taken, other, values[each.extreme]);
+        for (const size_t i : each.followers) next[i] = loops_.select(is_taken, end_of(i), values[i]);
+      }
+      return next;
+    });
+    for (size_t i = 0; i < all.size(); ++i) {
+      const bool is_counted = all[i].way == Carried::Way::Counted;
+      bind(source_.result(loop, i), is_counted ? counted(all[i].check, pieces.inits[i], given[i]) : given[i]);
+    }
   }
   static Nodes behind(NodeId piece, std::span<const NodeId> at) {
     Nodes indices{piece};
@@ -291,6 +437,22 @@ class Parallelizer : public ParallelWriter {
     const NodeId own = b_.make(Op::select, {begins, init, found});
     return b_.make(Op::select, {is_zero(value), own, value});
   }
+
+  /// A sum is -0.0 where all that is added is, and what it begins with, which may be.
+  bool may_be_negative_zero(NodeId loop, size_t i, const Carried& carried) const {
+    const bool is_sum = carried.way == Carried::Way::Combined && carried.combiner == Op::add;
+    if (!is_sum || only_sums_ || !base::is_float(dtype_of(loop, i))) return false;
+    const NodeId init = source_.operand(loop, i + 1);
+    return !source_.is_constant(init) || source_.constant(init).bits == negative_zero(dtype_of(loop, i)).bits;
+  }
+  DType dtype_of(NodeId loop, size_t i) const { return source_.type(source_.result(loop, i)).dtype(); }
+  static base::Scalar negative_zero(DType dtype) {
+    base::Scalar made;
+    const double value = -0.0;
+    ir::cast_loop(DType::Float64, dtype)(&value, 0, nullptr, 0, made.bits.data(), 1);
+    return made;
+  }
+  NodeId is_negative_zero(NodeId value) { return loops_.both(is_zero(value), b_.make(Op::signbit, {value})); }
 
   /// A Python int and what was counted.
   NodeId counted(NodeId check, NodeId init, NodeId count) {

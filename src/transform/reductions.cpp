@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -24,12 +26,41 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-/// The loop in a turn whose result this is, and which of its values; none of others.
-std::optional<std::pair<NodeId, size_t>> loop_of(const ir::Function& f, NodeId value) {
-  const bool is_result = f.op(value) == Op::result;
-  const NodeId loop = is_result ? f.operand(value, 0) : value;
-  if (f.op(loop) != Op::for_) return std::nullopt;
-  return std::pair(loop, is_result ? static_cast<size_t>(f.attribute(value, 0)) : 0);
+using Given = std::pair<NodeId, size_t>;  ///< a node with regions, and which of its values
+
+/// The node in a turn whose result this is.
+Given given_of(const ir::Function& f, NodeId value) {
+  if (f.op(value) != Op::result) return {value, 0};
+  return {f.operand(value, 0), static_cast<size_t>(f.attribute(value, 0))};
+}
+/// The loop in a turn that carries this value, or gives it; none of others.
+std::optional<Given> loop_of(const ir::Function& f, NodeId value) {
+  const bool is_param = f.op(value) == Op::param;
+  if (is_param && f.attribute(value, 0) == 0) return std::nullopt;
+  const Given given = is_param
+                          ? Given{f[f[value].parent].owner, static_cast<size_t>(f.attribute(value, 0)) - 1}
+                          : given_of(f, value);
+  if (!given.first || f.op(given.first) != Op::for_) return std::nullopt;
+  return given;
+}
+
+/// Whether something holds of all values that leave a block as one of its results.
+template <class Holds>
+bool all_leaving(const ir::Function& f, Given given, Holds&& holds) {
+  const auto [block, slot] = given;
+  const ir::RegionId region = f.region(block);
+  const NodeId label = f.region_parameters(region)[0];
+  const NodeId last = f.terminator(region);
+  if (f.op(last) == Op::yield && !holds(f.operand(last, slot))) return false;
+  return ir::walk(f, region, [&](NodeId node) {
+    const bool leaves = f.op(node) == Op::exit_ && f.operand(node, 0) == label;
+    return leaves && !holds(f.operand(node, slot + 1)) ? ir::Walk::Stop : ir::Walk::Into;
+  });
+}
+/// Whether a region ends, but not in values.
+bool gives_nothing(const ir::Function& f, ir::RegionId region) {
+  const Op op = f.op(f.terminator(region));
+  return op == Op::exit_ || op == Op::raise || op == Op::unreachable;
 }
 
 /// Follows one carried value through a turn.
@@ -99,8 +130,9 @@ class Chain {
     if (!is_inside(value)) return false;
     if (++arrivals_[value.index] > 1) return true;
     if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
-    if (f_.op(value) == Op::result) return leads_through_branches(value);
-    if (f_.op(value) == Op::if_) return leads_through_arms(value, 0);
+    const Given given = given_of(f_, value);
+    if (f_.op(given.first) == Op::if_) return leads_through_arms(given);
+    if (f_.op(given.first) == Op::block) return leads_through_block(given);
     if (f_.op(value) == Op::select) return leads_through_select(value);
     return leads_through_op(value);
   }
@@ -112,33 +144,30 @@ class Chain {
     op_ = op;
     return fits;
   }
-  bool leads_through_branches(NodeId result) {
-    const NodeId branch = f_.operand(result, 0);
-    return f_.op(branch) == Op::if_ &&
-           leads_through_arms(branch, static_cast<size_t>(f_.attribute(result, 0)));
-  }
   /// Each turn of a loop inside leads to what it carries, which begins as what leads on.
-  bool leads_through_loop(std::pair<NodeId, size_t> inner) {
+  bool leads_through_loop(Given inner) {
     const auto [loop, slot] = inner;
-    const ir::RegionId region = f_.region(loop);
-    const NodeId last = f_.terminator(region);
-    if (f_.op(last) != Op::yield) return false;
     branches_ = true;
-    const NodeId carried = f_.region_parameters(region)[slot + 1];
-    const NodeId outer = std::exchange(parameter_, carried);
-    const size_t ends = std::exchange(ends_, 0);
-    const bool leads = leads_to(f_.operand(last, slot)) && uses_of(carried) == ends_;
-    parameter_ = outer;
-    ends_ = ends;
-    return leads && leads_to(f_.operand(loop, slot + 1));
+    if (!is_inside(loop)) return false;
+    if (!loops_.insert(inner).second) return true;
+    const ir::RegionId region = f_.region(loop);
+    arrivals_.try_emplace(f_.region_parameters(region)[slot + 1].index);
+    return (gives_nothing(f_, region) || leads_to(f_.operand(f_.terminator(region), slot))) &&
+           leads_to(f_.operand(loop, slot + 1));
   }
-  bool leads_through_arms(NodeId branch, size_t slot) {
+  bool leads_through_arms(Given given) {
     branches_ = true;
     for (size_t arm = 0; arm < 2; ++arm) {
-      const NodeId last = f_.terminator(f_.region(branch, arm));
-      if (f_.op(last) != Op::yield || !leads_to(f_.operand(last, slot))) return false;
+      const ir::RegionId region = f_.region(given.first, arm);
+      if (!gives_nothing(f_, region) && !leads_to(f_.operand(f_.terminator(region), given.second)))
+        return false;
     }
     return true;
+  }
+  /// What a turn gives that ends early: `continue`, or `break` of a loop inside.
+  bool leads_through_block(Given given) {
+    branches_ = true;
+    return all_leaving(f_, given, [&](NodeId value) { return leads_to(value); });
   }
   /// As through the arms of an `if`; a use in the condition is one too many.
   bool leads_through_select(NodeId value) {
@@ -192,6 +221,8 @@ class Chain {
       return depends(f_.region_parameters(f_.region(owner))[slot + 1]);
     if (is_result && f_.op(owner) == Op::if_)
       return depends(f_.operand(owner, 0)) || is_yielded(0) || is_yielded(1);
+    if (is_result && f_.op(owner) == Op::block)
+      return !all_leaving(f_, {owner, slot}, [&](NodeId value) { return !depends(value); });
     if (is_param && f_.op(owner) == Op::for_) {
       const NodeId last = f_.terminator(f_.region(owner));
       return slot > 0 && (depends(f_.operand(owner, slot)) ||
@@ -215,6 +246,7 @@ class Chain {
   size_t links_ = 0;
   size_t ends_ = 0;
   std::unordered_map<uint32_t, size_t> arrivals_;  ///< by value on the way
+  std::set<Given> loops_;                          ///< on the way
   bool branches_ = false;
 };
 
@@ -253,29 +285,27 @@ class Comparison {
     NodeId taken;
     NodeId other;
   };
-  bool is_comparison(NodeId node) const {
-    const Op op = f_.op(node);
-    return op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
-  }
   /// A use of a value that is the carried one, or what that has become.
   bool leads_to(NodeId value) {
     if (++uses_[value.index] > 1 || value == parameter_) return true;
     if (!f_.encloses(body_, f_[value].parent)) return false;
     if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
+    if (const Given given = given_of(f_, value); f_.op(given.first) == Op::block)
+      return all_leaving(f_, given, [&](NodeId each) { return leads_to(each); });
     if (f_.op(value) == Op::minimum || f_.op(value) == Op::maximum) return leads_through_extreme(value);
     const auto choice = choice_of(value);
     if (!choice) return false;
     if (!chain_.depends(choice->condition)) return leads_to(choice->taken) && leads_to(choice->other);
     return compares(*choice) && (f_.op(value) == Op::select || is_silent(value));
   }
-  bool leads_through_loop(std::pair<NodeId, size_t> inner) {
+  bool leads_through_loop(Given inner) {
     const auto [loop, slot] = inner;
-    const NodeId last = f_.terminator(f_.region(loop));
-    if (f_.op(last) != Op::yield) return false;
-    const NodeId outer = std::exchange(parameter_, f_.region_parameters(f_.region(loop))[slot + 1]);
-    const bool leads = leads_to(f_.operand(last, slot));
-    parameter_ = outer;
-    return leads && leads_to(f_.operand(loop, slot + 1));
+    if (!f_.encloses(body_, f_[loop].parent)) return false;
+    if (!loops_.insert(inner).second) return true;
+    const ir::RegionId region = f_.region(loop);
+    uses_.try_emplace(f_.region_parameters(region)[slot + 1].index);
+    return (gives_nothing(f_, region) || leads_to(f_.operand(f_.terminator(region), slot))) &&
+           leads_to(f_.operand(loop, slot + 1));
   }
   /// Of integers, of which equal ones are one.
   bool leads_through_extreme(NodeId value) {
@@ -284,13 +314,12 @@ class Comparison {
     const bool first = chain_.depends(f_.operand(value, 0));
     if (!base::is_int(dtype) || first == chain_.depends(f_.operand(value, 1))) return false;
     if (found_ && found_->combiner != op) return false;
-    found_ =
-        Carried{.way = Carried::Way::Extreme, .combiner = op, .neutral = limit_of(dtype, op == Op::minimum)};
+    found_ = extreme_of(op, dtype);
     return leads_to(f_.operand(value, first ? 0 : 1));
   }
   bool compares(const Choice& choice) {
     const auto [condition, taken, other] = choice;
-    if (!is_comparison(condition)) return false;
+    if (!compares_numbers(f_.op(condition))) return false;
     const bool swapped = chain_.depends(taken);
     const NodeId candidate = swapped ? other : taken;
     const NodeId current = swapped ? taken : other;
@@ -298,10 +327,11 @@ class Comparison {
     if (chain_.depends(candidate) || f_.operand(condition, first ? 0 : 1) != candidate ||
         f_.operand(condition, first ? 1 : 0) != current || chain_.uses_of(condition) != 1)
       return false;
-    const auto own = of_comparison(f_.op(condition), first, swapped, f_.type(parameter_).dtype());
-    const bool fits =
-        own && (!found_ || (found_->combiner == own->combiner && found_->last_stands == own->last_stands));
-    if (!fits) return false;
+    const Carried own = extreme_of(f_.op(condition), first, swapped, f_.type(parameter_).dtype());
+    const auto words = [](const Carried& c) { return std::tuple(c.combiner, c.last_stands, c.nan_stands); };
+    const bool fits = !found_ || words(*found_) == words(own);
+    // What NaN takes the place of would not be seen of several in a turn.
+    if (!fits || (own.nan_stands && current != parameter_)) return false;
     found_ = own;
     const bool leads = leads_to(current);
     ++uses_[current.index];  // by the comparison
@@ -328,18 +358,6 @@ class Comparison {
     }
     return Choice{f_.operand(branch, 0), arms[0], arms[1]};
   }
-  /// `first`: the candidate is the first operand; `swapped`: it is taken where the comparison fails.
-  static std::optional<Carried> of_comparison(Op op, bool first, bool swapped, base::DType dtype) {
-    const bool greater = op == Op::greater || op == Op::greater_equal;
-    const bool equal = op == Op::less_equal || op == Op::greater_equal;
-    // Where it is taken because a comparison fails, NaN wins.
-    if (swapped && base::is_float(dtype)) return std::nullopt;
-    const bool largest = (greater == first) != swapped;
-    return Carried{.way = Carried::Way::Extreme,
-                   .combiner = largest ? Op::maximum : Op::minimum,
-                   .neutral = limit_of(dtype, !largest),
-                   .last_stands = base::is_float(dtype) && equal != swapped};
-  }
 
   const ir::Function& f_;
   ir::RegionId body_;
@@ -347,6 +365,7 @@ class Comparison {
   Chain& chain_;
   std::optional<Carried> found_;
   std::unordered_map<uint32_t, size_t> uses_;  ///< that have led to a value
+  std::set<Given> loops_;                      ///< on the way
 };
 
 /// Of sums of Python ints whose checks were left out of account: small constants of one sign are counted.
@@ -418,6 +437,32 @@ bool combines_arrays(const ir::Function& f, NodeId loop, NodeId parameter, NodeI
 }
 
 }  // namespace
+
+bool compares_numbers(Op op) {
+  return op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
+}
+
+Carried extreme_of(Op combiner, base::DType dtype) {
+  return {.way = Carried::Way::Extreme,
+          .combiner = combiner,
+          .neutral = limit_of(dtype, combiner == Op::minimum)};
+}
+
+Carried extreme_of(Op comparison, bool first, bool swapped, base::DType dtype) {
+  const bool greater = comparison == Op::greater || comparison == Op::greater_equal;
+  const bool equal = comparison == Op::less_equal || comparison == Op::greater_equal;
+  const bool largest = (greater == first) != swapped;
+  Carried made = extreme_of(largest ? Op::maximum : Op::minimum, dtype);
+  made.last_stands = base::is_float(dtype) && equal != swapped;
+  // ... is taken because a comparison fails.
+  made.nan_stands = base::is_float(dtype) && swapped;
+  return made;
+}
+
+Op comparison_of(const Carried& extreme) {
+  if (extreme.combiner == Op::minimum) return extreme.last_stands ? Op::less_equal : Op::less;
+  return extreme.last_stands ? Op::greater_equal : Op::greater;
+}
 
 std::optional<Op> reduction_of(const ir::Function& function, NodeId loop, size_t i, bool checked) {
   const ir::RegionId body = function.region(loop);

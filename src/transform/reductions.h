@@ -24,6 +24,7 @@ struct Carried {
     Combined,  ///< as `reduction_of` says
     Counted,   ///< a Python int that grows by small constants, whose sum is checked once
     Extreme,   ///< the largest or smallest by comparison: NaN never wins, of equal ones one stands
+    Selected,  ///< as `selections_of` says
     InOrder,   ///< Python ints whose sums are checked: the turns run one after the other
   };
   Way way = Way::Passed;
@@ -32,7 +33,17 @@ struct Carried {
   std::optional<base::Scalar> neutral = {};
   ir::NodeId check = {};     ///< one of a `Counted` number
   bool last_stands = false;  ///< of equal extremes, not the first
+  bool nan_stands = false;   ///< until the next turn, whatever was there: `m = max(x, m)`
 };
+
+bool compares_numbers(ir::Op op);
+/// What a value is that becomes a candidate where a comparison of the two says so: `first`: the candidate is
+/// its first operand; `swapped`: it is taken where the comparison fails.
+Carried extreme_of(ir::Op comparison, bool first, bool swapped, base::DType dtype);
+/// Of an `Extreme`: the comparison of what is new with what is there.
+ir::Op comparison_of(const Carried& extreme);
+/// An integer that becomes what is smaller or larger, by `minimum` or `maximum`.
+Carried extreme_of(ir::Op combiner, base::DType dtype);
 
 /// None: the turns depend on each other. After `simplify`.
 std::optional<Carried> carried_of(const ir::Function& function, ir::NodeId loop, size_t i);

@@ -30,8 +30,8 @@ bool Reverse::takes_any_order(NodeId loop) const {
   for (size_t i = 0; i < carried.size(); ++i) {
     if (!varies(carried[i])) continue;
     const auto way = carried_of(source_, loop, i);
-    const bool adds =
-        way->way == Carried::Way::Passed || (way->way == Carried::Way::Combined && way->combiner == Op::add);
+    const bool adds = way && (way->way == Carried::Way::Passed ||
+                              (way->way == Carried::Way::Combined && way->combiner == Op::add));
     if (!adds) return false;
   }
   return true;

@@ -112,8 +112,8 @@ Polynomial TwoIterations::exact(NodeId node, Iteration iteration) {
 
 TwoIterations::Form TwoIterations::find_form(NodeId node, Iteration iteration) {
   const Form itself{Polynomial::of(atom(node, iteration))};
-  const bool is_opaque =
-      facts_ == Facts::None && (f_.op(node) == Op::select || f_.op(node) == Op::floor_divide);
+  const bool is_opaque = facts_ == Facts::None && (f_.op(node) == Op::select ||
+                                                   f_.op(node) == Op::floor_divide || f_.op(node) == Op::if_);
   if (!is_integer(f_, node) || is_opaque) return itself;
   if (f_.is_constant(node)) return {Polynomial(f_.constant(node).as<int64_t>())};
   switch (f_.op(node)) {
@@ -135,7 +135,10 @@ TwoIterations::Form TwoIterations::find_form(NodeId node, Iteration iteration) {
     case Op::subtract:
     case Op::multiply:
     case Op::negative: return of_arithmetic(node, iteration);
-    case Op::select: return of_select(node, iteration);
+    case Op::select:
+      return of_choice(node, f_.operand(node, 0), f_.operand(node, 1), f_.operand(node, 2), iteration);
+    case Op::if_:
+    case Op::result: return of_branch(node, iteration);
     case Op::minimum:
     case Op::maximum: return of_extreme(node, iteration);
     case Op::remainder:
@@ -146,12 +149,20 @@ TwoIterations::Form TwoIterations::find_form(NodeId node, Iteration iteration) {
 }
 
 TwoIterations::Form TwoIterations::of_opaque(NodeId node, Iteration iteration) {
-  const Atom own = atom(node, iteration);
-  if (assumed_ != nullptr && !iterations_.encloses(f_, node)) {
-    inequalities_.bound(own, 0, INT64_MAX);
-    assumed_->insert(node);
-  }
-  return {Polynomial::of(own)};
+  assume(node, 0);
+  return {Polynomial::of(atom(node, iteration))};
+}
+
+/// Takes a value from outside to be no less.
+void TwoIterations::assume(NodeId node, int64_t least) {
+  if (assumed_ == nullptr || iterations_.encloses(f_, node)) return;
+  inequalities_.bound(atom(node, 0), least, INT64_MAX);
+  int64_t& known = assumed_->try_emplace(node, least).first->second;
+  known = std::max(known, least);
+}
+void TwoIterations::assume_factor(NodeId node) {
+  if (!assumes_factors_ || iterations_.encloses(f_, node)) return;
+  if (form(node, 0).sum == Polynomial::of(atom(node, 0))) assume(node, 1);
 }
 
 TwoIterations::Form TwoIterations::index_of_loop(NodeId parameter, NodeId loop, Iteration iteration) {
@@ -201,7 +212,41 @@ void TwoIterations::keep_below(const Polynomial& index, NodeId count, Iteration 
       inequalities_.hold(natural);
     return keep_below(index, f_.operand(count, holds ? 1 : 2), iteration);
   }
+  if (op == Op::cast) keep_in_range(index, count, iteration);
   inequalities_.hold(exact(count, iteration) - index - Polynomial(1));
+}
+
+/// The count of a range with a step is (length - 1) // step + 1, of unsigned numbers.
+void TwoIterations::keep_in_range(const Polynomial& index, NodeId count, Iteration iteration) {
+  const auto is_one = [&](NodeId node) {
+    return f_.is_constant(node) && f_.constant(node).as<int64_t>() == 1;
+  };
+  const auto less_one = [&](NodeId node, Op op) {
+    const bool fits =
+        f_.op(node) == op && f_.type(node).dtype() == base::DType::UInt64 && is_one(f_.operand(node, 1));
+    return fits ? f_.operand(node, 0) : NodeId();
+  };
+  const auto of_cast = [&](NodeId node) {
+    const bool fits = node && f_.op(node) == Op::cast && is_integer(f_, f_.operand(node, 0));
+    return fits ? f_.operand(node, 0) : NodeId();
+  };
+  const NodeId quotient = less_one(f_.operand(count, 0), Op::add);
+  if (!quotient || f_.op(quotient) != Op::floor_divide) return;
+  const NodeId length = of_cast(less_one(f_.operand(quotient, 0), Op::subtract));
+  NodeId step = of_cast(f_.operand(quotient, 1));
+  if (!length || !step) return;
+  const bool is_difference = f_.op(length) == Op::subtract;
+  // Of what is known to be a number at least 1, taken modulo 2**64.
+  const Polynomial all =
+      is_difference ? exact(f_.operand(length, 0), iteration) - exact(f_.operand(length, 1), iteration)
+                    : exact(length, iteration);
+  const bool is_absolute = f_.op(step) == Op::absolute;
+  if (is_absolute) step = f_.operand(step, 0);
+  Polynomial by = exact(step, iteration);
+  const Polynomial one(1);
+  if (is_absolute && !inequalities_.is_natural(by - one)) by = Polynomial() - by;
+  if (!inequalities_.is_natural(by - one) || !inequalities_.is_natural(all - one)) return;
+  inequalities_.hold(all - one - index * by);
 }
 
 std::vector<uint32_t> TwoIterations::key_of(Op op, std::span<const NodeId> operands,
@@ -217,6 +262,8 @@ bool TwoIterations::is_checked(NodeId node, Iteration iteration) const {
 
 TwoIterations::Form TwoIterations::of_arithmetic(NodeId node, Iteration iteration) {
   const Op op = f_.op(node);
+  if (op == Op::multiply)
+    for (const NodeId factor : f_.operands(node)) assume_factor(factor);
   const Form a = op == Op::negative ? Form{} : form(f_.operand(node, 0), iteration);
   const Form b = form(f_.operand(node, op == Op::negative ? 0 : 1), iteration);
   const Polynomial sum = op == Op::add ? a.sum + b.sum : op == Op::multiply ? a.sum * b.sum : a.sum - b.sum;
@@ -224,19 +271,33 @@ TwoIterations::Form TwoIterations::of_arithmetic(NodeId node, Iteration iteratio
   return {sum, is_exact};
 }
 
-TwoIterations::Form TwoIterations::of_select(NodeId node, Iteration iteration) {
-  const NodeId condition = f_.operand(node, 0);
-  if (const auto holds = known(condition, iteration))
-    return form(f_.operand(node, *holds ? 1 : 2), iteration);
+/// One of two values, by a condition.
+TwoIterations::Form TwoIterations::of_choice(NodeId node, NodeId condition, NodeId taken, NodeId other,
+                                             Iteration iteration) {
+  if (const auto holds = known(condition, iteration)) return form(*holds ? taken : other, iteration);
   const Atom own = atom(node, iteration);
   std::vector<Inequalities::Case> cases;
-  for (const size_t arm : {1, 2}) {
+  for (const NodeId value : {taken, other}) {
     const auto checked = checked_;  // what the condition says holds in the arm alone
-    cases.push_back({exact(f_.operand(node, arm), iteration), naturals_of(condition, arm == 1, iteration)});
+    cases.push_back({exact(value, iteration), naturals_of(condition, value == taken, iteration)});
     checked_ = checked;
   }
   inequalities_.choose(own, std::move(cases));
   return {Polynomial::of(own)};
+}
+
+TwoIterations::Form TwoIterations::of_branch(NodeId node, Iteration iteration) {
+  const bool is_result = f_.op(node) == Op::result;
+  const NodeId branch = is_result ? f_.operand(node, 0) : node;
+  if (f_.op(branch) != Op::if_ || facts_ == Facts::None) return of_opaque(node, iteration);
+  NodeId values[2];
+  for (size_t arm = 0; arm < 2; ++arm) {
+    const NodeId last = f_.terminator(f_.region(branch, arm));
+    if (f_.op(last) != Op::yield) return of_opaque(node, iteration);
+    values[arm] = f_.operand(last, is_result ? static_cast<size_t>(f_.attribute(node, 0)) : 0);
+  }
+  if (values[0] == values[1]) return form(values[0], iteration);
+  return of_choice(node, f_.operand(branch, 0), values[0], values[1], iteration);
 }
 
 TwoIterations::Form TwoIterations::of_extreme(NodeId node, Iteration iteration) {
@@ -264,13 +325,16 @@ TwoIterations::Form TwoIterations::of_division(NodeId node, Iteration iteration)
   const NodeId by = f_.operand(node, 1);
   const Polynomial n = exact(number, iteration);
   const Polynomial m = exact(by, iteration);
-  if (!inequalities_.is_natural(m - Polynomial(1))) return {own};
+  if (!inequalities_.is_natural(m - Polynomial(1))) return of_opaque(node, iteration);
   if (f_.op(node) == Op::remainder) {
     inequalities_.bound(atom(node, iteration), 0, INT64_MAX);
     inequalities_.hold(m - Polynomial(1) - own);
     return {own};
   }
-  if (inequalities_.is_natural(n)) inequalities_.bound(atom(node, iteration), 0, INT64_MAX);
+  const Wide most = m.is_constant() ? INT64_MAX / m.constant() : INT64_MAX;
+  if (inequalities_.is_natural(n)) inequalities_.bound(atom(node, iteration), 0, most);
+  else assume(node, 0);
+  compare_quotients(n, m, own);
   inequalities_.hold(n - m * own);
   inequalities_.hold(m * own + m - Polynomial(1) - n);
   for (uint32_t i = 0; i < f_.node_count(); ++i) {
@@ -282,6 +346,18 @@ TwoIterations::Form TwoIterations::of_division(NodeId node, Iteration iteration)
     inequalities_.hold(m * own + rest - n);
   }
   return {own};
+}
+
+/// Of two numbers, the larger one has the larger quotient.
+void TwoIterations::compare_quotients(const Polynomial& number, const Polynomial& by,
+                                      const Polynomial& quotient) {
+  constexpr size_t kMostQuotients = 6;
+  for (const Quotient& other : quotients_) {
+    if (other.by != by) continue;
+    if (inequalities_.is_natural(number - other.number)) inequalities_.hold(quotient - other.quotient);
+    else if (inequalities_.is_natural(other.number - number)) inequalities_.hold(other.quotient - quotient);
+  }
+  if (quotients_.size() < kMostQuotients) quotients_.push_back({number, by, quotient});
 }
 
 TwoIterations::Form TwoIterations::of_cast(NodeId node, Iteration iteration) {

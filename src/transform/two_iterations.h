@@ -50,8 +50,12 @@ class TwoIterations {
   TwoIterations(const ir::Function& function, const Iterations& iterations, Order order, Facts facts,
                 int steps, int64_t& effort);
 
-  /// Values from outside of which nothing is known are taken to be at least 0, and put there.
-  void assume(std::set<ir::NodeId>& assumed) { assumed_ = &assumed; }
+  /// Values from outside of which nothing is known are taken to be at least 0, and put there with what they
+  /// are taken to be at least. `factors`: those that the iterations' numbers are multiplied by, at least 1.
+  void assume(std::map<ir::NodeId, int64_t>& assumed, bool factors) {
+    assumed_ = &assumed;
+    assumes_factors_ = factors;
+  }
 
   /// What is known where these are, the one in the first iteration, the other in the second, holds from here
   /// on.
@@ -85,11 +89,17 @@ class TwoIterations {
   Polynomial exact(ir::NodeId node, Iteration iteration);
   Form index_of_loop(ir::NodeId parameter, ir::NodeId loop, Iteration iteration);
   Form of_arithmetic(ir::NodeId node, Iteration iteration);
-  Form of_select(ir::NodeId node, Iteration iteration);
+  Form of_choice(ir::NodeId node, ir::NodeId condition, ir::NodeId taken, ir::NodeId other,
+                 Iteration iteration);
+  Form of_branch(ir::NodeId node, Iteration iteration);
   Form of_extreme(ir::NodeId node, Iteration iteration);
   Form of_division(ir::NodeId node, Iteration iteration);
   Form of_cast(ir::NodeId node, Iteration iteration);
   Form of_opaque(ir::NodeId node, Iteration iteration);
+  void assume(ir::NodeId node, int64_t least);
+  void assume_factor(ir::NodeId node);
+  void compare_quotients(const Polynomial& number, const Polynomial& by, const Polynomial& quotient);
+  void keep_in_range(const Polynomial& index, ir::NodeId count, Iteration iteration);
   bool is_checked(ir::NodeId node, Iteration iteration) const;
   std::vector<uint32_t> key_of(ir::Op op, std::span<const ir::NodeId> operands, Iteration iteration) const;
   Polynomial::Wide most_below(ir::NodeId count) const;
@@ -113,7 +123,14 @@ class TwoIterations {
   std::set<std::vector<uint32_t>>
       checked_;  ///< ops with operands, of which a check says that they do not wrap
   mutable std::map<ir::NodeId, bool> same_;  ///< by node that stands in a iteration
-  std::set<ir::NodeId>* assumed_ = nullptr;
+  std::map<ir::NodeId, int64_t>* assumed_ = nullptr;
+  bool assumes_factors_ = false;
+  struct Quotient {
+    Polynomial number;
+    Polynomial by;
+    Polynomial quotient;
+  };
+  std::vector<Quotient> quotients_;
   int nesting_ = 0;
 };
 

@@ -292,6 +292,17 @@ def races(x):
         x[i] = x[i - 1] + 1
 
 
+def leaves_prange(x):
+    for i in ingot.prange(len(x)):
+        if x[i] > 0:
+            break
+
+
+def draws_in_prange(x):
+    for i in ingot.prange(len(x)):
+        x[i] = np.random.random()
+
+
 def lost_after(items):
     new = [1.0]
     items.append(new)

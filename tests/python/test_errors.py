@@ -169,7 +169,7 @@ def changes(x):
         (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
         (shrinks, ([1, 2], 1), "a list of the caller that grows or shrinks on one path only"),
         (races, (X,), "(`x[i - 1]` and `x[i]` may be one element)"),
-        (leaves, (X,), "an iteration leaves the loop"),
+        (leaves, (X,), "a prange loop that an iteration leaves"),
         (changes, (X,), "`y`, which is an array float64[:] on one path and a numpy.float64 on another,"),
     ],
 )

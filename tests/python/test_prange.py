@@ -339,15 +339,6 @@ def previous(x):
     return s
 
 
-def place_of_largest(x):
-    m, k = -1.0, 0
-    for i in prange(len(x)):
-        if x[i] > m:
-            m = x[i]
-            k = i
-    return m, k
-
-
 def running(x, y):
     m = 0.0
     for i in prange(len(x)):
@@ -363,10 +354,11 @@ def raises_only_while_false(x):
     return found
 
 
-@pytest.mark.parametrize("function", [previous, place_of_largest, running, raises_only_while_false])
+@pytest.mark.parametrize("function", [previous, running, raises_only_while_false])
 def test_what_hangs_on_turns_before_is_refused(function):
     arguments = (np.ones(4), np.zeros(4))[: function.__code__.co_argcount]
-    with pytest.raises(ingot.UnsupportedError, match="an iteration uses what the one before gave; lines"):
+    name = {"previous": "last", "running": "m", "raises_only_while_false": "found"}[function.__name__]
+    with pytest.raises(ingot.UnsupportedError, match=f"an iteration uses what the one before gave: `{name}`; line"):
         ingot.jit(function)(*arguments)
 
 
@@ -711,13 +703,11 @@ def negative_index(t, m):
 @pytest.mark.parametrize(
     "function",
     [
-        rows_that_may_be_empty,
         rows_that_wrap,
         rows_too_long,
         mirrored_with_the_diagonal_below,
         stencil_in_place,
         every_other_meets,
-        factor_may_be_zero,
         both_ends,
         windows_overlap,
         lengths_too_long,
@@ -752,6 +742,9 @@ def places_of_flat(t, width):
 @pytest.mark.parametrize("mode", ["compiled", "interpreted"])
 def test_what_numbers_from_outside_decide_is_decided_at_each_call(mode):
     f, g = jitted(lengths_from_outside, mode), jitted(places_of_flat, mode)
+    for function in (rows_that_may_be_empty, factor_may_be_zero):
+        for m in (0, 1, 3, 4, -1, -3):
+            check(function, np.zeros(16), m, modes=[mode])
     for m in (0, 1, 3, 5, 20, -1, -3):
         for start, stop in ((0, 16), (3, 9), (-5, 14), (-16, 16), (-3, -1)):
             t, expected = np.zeros(16), np.zeros(16)
@@ -797,3 +790,14 @@ def sums_and_last(x):
         s += x[i] + last
         last = x[i]
     return s + last, last
+
+
+def different_ops_apart(x, h):
+    for i in prange(len(x)):
+        h[0] += 1
+        h[1] ^= i
+        h[2] *= 3
+
+
+def test_different_ops_at_different_elements():
+    check(different_ops_apart, np.zeros(3000), np.arange(5))

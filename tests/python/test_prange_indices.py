@@ -140,20 +140,68 @@ class Program:
         return self.function(text)
 
 
-def run(seed, modes):
+class Chunks(Program):
+    """Loops over chunks of a range, some of which are one too long."""
+
+    def __init__(self, seed):
+        self.r = r = random.Random(seed)
+        self.rank = 1
+        size = r.choice(["n // m", "(n + m - 1) // m", "m", "n // 4", "m + 1", "n - m", "max(1, n // m)", "m - 1"])
+        lines = [f"c = {size}"]
+        kind = r.choice(["chunks", "chunks", "steps", "cyclic", "factor"])
+        if kind == "chunks":
+            lines.append(f"for t in prange({r.choice(['m', 'm', '4', '(n + c - 1) // max(c, 1)', 'n // max(m, 1)'])}):")
+            low = r.choice(["t * c", "t * c", "c * t", "t * c + 1", "(t + 1) * c", "t * n // max(m, 1)"])
+            high = r.choice(["(t + 1) * c", "lo + c", "min(lo + c, n)", "min((t + 1) * c, n)", "n if t == m - 1 else lo + c", "lo + c + 1"])
+            if "//" in low:
+                high = r.choice(["(t + 1) * n // max(m, 1)", "(t + 1) * n // max(m, 1)", "(t + 2) * n // max(m, 1)", high])
+            lines += [f"    lo = {low}", f"    hi = {high}"]
+        elif kind == "steps":
+            lines.append(f"for t in prange({r.choice(['0, n, c', '0, n, c', '1, n, c', '0, n - c + 1, c', '0, n, 3', 'm, n, c'])}):")
+            lines += ["    lo = t", f"    hi = {r.choice(['min(t + c, n)', 't + c', 'min(n, c + t)', 't + c + 1', 't + 3', 't + m'])}"]
+        elif kind == "cyclic":
+            lines += [f"for t in prange({r.choice(['c', 'c', 'm', 'c + 1'])}):", "    lo = t", "    hi = n"]
+        else:
+            lines += ["for t in prange(m):", f"    lo = {r.choice(['c * t', 't * c', 'c * t + 1', 'c * (t + 1)', 'n - c * t', 'c * t - t'])}", "    hi = lo + c"]
+        for _ in range(r.choice([1, 1, 2])):
+            lines += ["    " + line for line in self.body(kind)]
+        body = "\n    ".join(lines)
+        self.text = f"def f(x, n, m):\n    {body}\n    return c\n"
+
+    def body(self, kind):
+        if kind == "factor":
+            return [self.r.choice(["x[lo] = t", "x[lo] = t", "x[lo] = x[lo] + 1", "x[lo] = x[lo + 1]", "x[lo : hi] = t"])]
+        if kind == "cyclic":
+            return self.r.choice([["for i in range(t, n, c):", "    x[i] = t"], ["x[t::c] = t"], ["x[t:n:c] = t"], ["for i in range(t, n, m):", "    x[i] = x[i] + 1"]])
+        return self.r.choice(
+            [
+                ["for i in range(lo, hi):", "    x[i] = i + t"],
+                ["for i in range(lo, hi):", "    x[i] = i + t"],
+                ["for i in range(lo + 1, hi):", "    x[i] = x[i - 1] + t"],
+                ["for i in range(lo, hi - 1):", "    x[i] = x[i + 1] + t"],
+                ["x[lo : hi] = t"],
+                ["x[lo : hi] = x[lo : hi] + 1"],
+                ["s = 0.0", "for i in range(lo, hi):", "    s += x[i]", "for i in range(lo, hi):", "    x[i] = s"],
+                ["x[lo] = t"],
+                ["for i in range(c):", "    x[lo + i] = t"],
+            ]
+        )
+
+
+def run(seed, modes, kind=Program):
     """Whether it compiles; raises AssertionError where what compiles is not independent."""
-    program = Program(seed)
+    program = kind(seed)
     function, in_python = program.function(program.text), program.recorded()
     shape = (700,) if program.rank == 1 else (60, 60)
     accepted = False
     for mode in modes:
         f = jitted(function, mode)
-        for n, m in ((5, 3), (7, 2), (4, 4), (3, 5), (4, -2)):
+        for n, m in ((5, 3), (7, 2), (4, 4), (3, 5), (4, -2), (17, 4)):
             given, expected = np.zeros(shape), Recorded(np.zeros(shape))
             in_python.__globals__["prange"] = lambda *bounds, expected=expected: turns(expected, *bounds)
             try:
-                in_python(expected, n, m)
-            except (IndexError, ValueError):
+                size = in_python(expected, n, m)
+            except (IndexError, ValueError, ZeroDivisionError):
                 continue
             try:
                 f(given, n, m)
@@ -162,8 +210,9 @@ def run(seed, modes):
                 return False
             accepted = True
             assert difference(given, expected.x) is None, (seed, n, m, mode, program.text)
-            # What depends on negative numbers may run in order.
-            assert m < 0 or not expected.meets(), (seed, n, m, program.text)
+            # What depends on numbers from outside, which may be negative or 0, may run in order.
+            may_meet = m < 0 or (size is not None and size < 1)
+            assert may_meet or not expected.meets(), (seed, n, m, program.text)
     return accepted
 
 
@@ -181,9 +230,18 @@ def test_random_indices(first):
     run(first, ["compiled"])
 
 
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("first", range(0, 80, 10))
+def test_random_chunks(first):
+    accepted = sum(run(seed, ["interpreted"], Chunks) for seed in range(first, first + 10))
+    assert accepted > 0
+    run(first, ["compiled"], Chunks)
+
+
 if __name__ == "__main__":
     before = ingot.get_num_threads()
     ingot.set_num_threads(4)
     first = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     count = int(sys.argv[1])
-    print(sum(run(seed, sys.argv[3:] or ["interpreted"]) for seed in range(first, first + count)), "of", count, "compile")
+    for kind in (Program, Chunks):
+        print(sum(run(seed, sys.argv[3:] or ["interpreted"], kind) for seed in range(first, first + count)), "of", count, "compile")

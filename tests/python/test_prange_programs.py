@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ingot import prange
-from support import check
+from support import check, jitted
 
 G = np.random.default_rng(1)
 
@@ -405,6 +405,140 @@ def moves(x, table):
     for i in prange(len(x)):
         y[table[i]] = np.sin(x[i]) + np.cos(x[i]) * np.exp(-x[i] * x[i])
     return y
+
+
+def chunks(y, k):
+    n = len(y)
+    c = n // k
+    for t in prange(k):
+        for i in range(t * c, (t + 1) * c):
+            y[i] = 2 * i
+
+
+def chunks_of_all(y, k):
+    n = len(y)
+    c = (n + k - 1) // k
+    for t in prange(k):
+        low = t * c
+        high = min(low + c, n)
+        s = 0.0
+        for i in range(low, high):
+            s += y[i]
+        for i in range(low, high):
+            y[i] = s + i
+
+
+def eighths(y, k):
+    n = len(y)
+    c = n // 8
+    for t in prange(8):
+        for i in range(t * c, min((t + 1) * c, n)):
+            y[i] = k * i
+
+
+def last_chunk_is_longer(y, k):
+    n = len(y)
+    c = n // 8
+    for t in prange(8):
+        low = t * c
+        high = n if t == 7 else low + c
+        for i in range(low, high):
+            y[i] = k * i
+
+
+def even_chunks(y, k):
+    n = len(y)
+    for t in prange(k):
+        for i in range(t * n // k, (t + 1) * n // k):
+            y[i] = t
+
+
+def every_kth(y, k):
+    n = len(y)
+    for t in prange(k):
+        for i in range(t, n, k):
+            y[i] = y[i] + t
+
+
+def running_sums_of_chunks(y, k):
+    n = len(y)
+    c = (n + k - 1) // k
+    for t in prange(k):
+        low = t * c
+        high = min(low + c, n)
+        for i in range(low + 1, high):
+            y[i] += y[i - 1]
+
+
+def slices_by_steps(y, k):
+    n = len(y)
+    for i in prange(0, n, k):
+        y[i : i + k] = i
+
+
+def ranges_by_steps(y, k):
+    n = len(y)
+    for i in prange(0, n, k):
+        for j in range(i, min(i + k, n)):
+            y[j] = i + j
+
+
+def whole_blocks_by_steps(y, k):
+    n = len(y)
+    for i in prange(0, n - k + 1, k):
+        for j in range(k):
+            y[i + j] = j
+
+
+def starts_of_blocks(y, k):
+    for i in prange(len(y) // k):
+        y[k * i] = i
+
+
+def rows_by_table(out, table, x):
+    for i in prange(len(table)):
+        out[table[i], :] = x[i, :]
+
+
+def parts_of_rows_by_table(out, table, x):
+    for i in prange(len(table)):
+        r = table[i]
+        out[r, 1:] = x[i, 1:] * 2
+        out[r, 0] = i
+
+
+def columns_by_table(out, table, x):
+    for i in prange(len(table)):
+        out.T[:, table[i]] = x[i]
+
+
+CHUNKS = [
+    chunks,
+    chunks_of_all,
+    eighths,
+    last_chunk_is_longer,
+    even_chunks,
+    every_kth,
+    running_sums_of_chunks,
+    slices_by_steps,
+    ranges_by_steps,
+    whole_blocks_by_steps,
+    starts_of_blocks,
+]
+
+
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize("k", [1, 3, 7, 100, -2])
+@pytest.mark.parametrize("function", CHUNKS)
+def test_chunks(function, k):
+    check(function, np.arange(100.0), k)
+
+
+@pytest.mark.parametrize("function", [rows_by_table, parts_of_rows_by_table, columns_by_table])
+def test_rows_that_a_table_names(function):
+    for table in (G.permutation(40), G.integers(0, 40, 40), np.arange(-40, 0), np.full(40, 3)):
+        check(function, np.zeros((40, 7)), table, M)
+    assert "shared among threads" in str(jitted(function).explain(np.zeros((40, 7)), np.arange(40), M))
 
 
 X = G.random(500)
