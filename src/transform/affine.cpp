@@ -275,10 +275,10 @@ bool Inequalities::prove(const Polynomial& sum, int depth) {
   std::vector<Polynomial> next;
   for (const Atom atom : sum.atoms())
     if (const auto parts = sum.split(atom)) add_without(atom, parts->first, sum, depth, next);
-  for (const auto& [product, factor] : sum.terms())
-    if (product.size() > 1) add_without(product, factor, sum, next);
   std::ranges::stable_sort(
       next, {}, [](const Polynomial& each) { return std::pair(each.degree(), each.terms().size()); });
+  for (const auto& [product, factor] : sum.terms())
+    if (product.size() > 1) add_without(product, factor, sum, next);
   for (const Polynomial& each : next)
     if (prove(each, depth - 1)) return true;
   for (const Atom atom : sum.atoms()) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -68,8 +67,9 @@ class Inequalities {
 
   /// `steps`: that a search for one proof may take; all of them take some times that. `effort`: what is left
   /// of it for this and others, by polynomials that are looked at.
-  Inequalities(int steps, int64_t& effort)
-      : steps_(steps), all_(steps * std::max(kSearches, steps / 10)), effort_(effort) {}
+  Inequalities(int steps, int64_t& effort) : steps_(steps), all_(kSearches * steps), effort_(effort) {}
+  /// All proofs may take more steps.
+  void go_on() { all_ = kManySearches * steps_; }
 
   /// An atom lies between two numbers; without: those of 64 bits.
   void bound(Atom atom, Wide low, Wide high);
@@ -86,6 +86,7 @@ class Inequalities {
 
  private:
   static constexpr int kSearches = 6;
+  static constexpr int kManySearches = 15;
   struct Range {
     Wide low;
     Wide high;

@@ -283,16 +283,22 @@ class RaceFinder {
     if (--pairs_ < 0) return false;
     using enum TwoIterations::Order;
     const auto in = [&](TwoIterations::Order order) {
+      bool may_assume = false;
+      bool may_assume_factors = false;
       const auto hold = [&](std::map<NodeId, int64_t>* assumed, bool factors) {
         TwoIterations both(f_, iterations_, order, TwoIterations::Facts::All, steps_, effort_);
         if (assumed != nullptr) both.assume(*assumed, factors);
         both.stand_at(a, b);
-        return holds(both);
+        const bool found = holds(both);
+        may_assume = both.may_assume();
+        may_assume_factors = both.may_assume_factors();
+        return found;
       };
       if (hold(nullptr, false)) return true;
       for (const bool factors : {false, true}) {
         std::map<NodeId, int64_t> assumed;
-        if (assumed_ == nullptr || !hold(&assumed, factors)) continue;
+        if (assumed_ == nullptr || !(factors ? may_assume_factors : may_assume)) break;
+        if (!hold(&assumed, factors)) continue;
         for (const auto& [value, least] : assumed) {
           int64_t& known = assumed_->try_emplace(value, least).first->second;
           known = std::max(known, least);

@@ -193,25 +193,29 @@ class Parallelizer : public ParallelWriter {
     in_order_ = loop;
     clone(loop);
   }
-  /// Extremes that NaN takes the place of: where that comes out, the turns run in order, which therefore must
-  /// not be seen.
+  /// Extremes that NaN takes the place of: where that comes out, the turns run once more for them, in order,
+  /// which therefore must not be seen.
   void write_unless_lost(NodeId loop, const std::vector<Carried>& all) {
     const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
     if ((ir::effects_of(source_, loop).bits & ~allowed.bits) != 0) return in_order(loop);
     write(loop, all);
-    const Nodes results = source_.results_of(loop);
-    const Nodes given = use_all(results);
+    Nodes results;
     std::vector<Type> types;
-    NodeId is_lost = loops_.truth(false);
     for (size_t i = 0; i < all.size(); ++i) {
-      types.push_back(source_.type(results[i]));
-      if (all[i].nan_stands) is_lost = loops_.either(is_lost, b_.make(Op::not_equal, {given[i], given[i]}));
+      if (!all[i].nan_stands) continue;
+      results.push_back(source_.result(loop, i));
+      types.push_back(source_.type(results.back()));
     }
+    const Nodes others = use_all(source_.results_of(loop));
+    const Nodes given = use_all(results);
+    NodeId is_lost = loops_.truth(false);
+    for (const NodeId value : given) is_lost = loops_.either(is_lost, b_.make(Op::not_equal, {value, value}));
     const auto once_more = [&] {
       in_order(loop);
       return use_all(results);
     };
     const Nodes chosen = loops_.branch(is_lost, types, once_more, [&] { return given; });
+    for (size_t i = 0; i < others.size(); ++i) bind(source_.result(loop, i), others[i]);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], chosen[i]);
   }
 

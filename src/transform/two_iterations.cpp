@@ -155,13 +155,17 @@ TwoIterations::Form TwoIterations::of_opaque(NodeId node, Iteration iteration) {
 
 /// Takes a value from outside to be no less.
 void TwoIterations::assume(NodeId node, int64_t least) {
-  if (assumed_ == nullptr || iterations_.encloses(f_, node)) return;
+  if (iterations_.encloses(f_, node)) return;
+  may_assume_ = true;
+  if (assumed_ == nullptr) return;
   inequalities_.bound(atom(node, 0), least, INT64_MAX);
   int64_t& known = assumed_->try_emplace(node, least).first->second;
   known = std::max(known, least);
 }
 void TwoIterations::assume_factor(NodeId node) {
-  if (!assumes_factors_ || iterations_.encloses(f_, node)) return;
+  if (f_.is_constant(node) || iterations_.encloses(f_, node)) return;
+  may_assume_factors_ = true;
+  if (!assumes_factors_) return;
   if (form(node, 0).sum == Polynomial::of(atom(node, 0))) assume(node, 1);
 }
 

@@ -55,7 +55,11 @@ class TwoIterations {
   void assume(std::map<ir::NodeId, int64_t>& assumed, bool factors) {
     assumed_ = &assumed;
     assumes_factors_ = factors;
+    inequalities_.go_on();
   }
+  /// Whether there was a value to be taken so, and a factor.
+  bool may_assume() const { return may_assume_; }
+  bool may_assume_factors() const { return may_assume_factors_; }
 
   /// What is known where these are, the one in the first iteration, the other in the second, holds from here
   /// on.
@@ -125,6 +129,8 @@ class TwoIterations {
   mutable std::map<ir::NodeId, bool> same_;  ///< by node that stands in a iteration
   std::map<ir::NodeId, int64_t>* assumed_ = nullptr;
   bool assumes_factors_ = false;
+  bool may_assume_ = false;
+  bool may_assume_factors_ = false;
   struct Quotient {
     Polynomial number;
     Polynomial by;

@@ -577,7 +577,7 @@ def test_turns_of_a_parallel_loop_do_not_draw():
         return x
 
     for mode in MODES:
-        with pytest.raises(ingot.UnsupportedError, match="depend on each other"):
+        with pytest.raises(ingot.UnsupportedError, match="a prange loop whose iterations draw random numbers"):
             jitted(f, mode)(generator(), 10)
 
 
