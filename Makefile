@@ -26,12 +26,12 @@ examples:
 	  echo "$$example"; .venv/bin/python examples/$$example.py docs/images/$$example.png || exit 1; \
 	done
 
-# Ingot beside NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
+# Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
 bench:
 	@tools/setup test
 	@.venv/bin/python -m bench $(ARGUMENTS)
 
-# Derivatives beside JAX's and C++'s, with one thread and two, into docs/derivative-speed.md: five minutes.
+# Derivatives of Ingot, JAX and C++, with one thread and two, into docs/derivative-speed.md: five minutes.
 derivatives:
 	@tools/setup test
 	@.venv/bin/python -m bench.derivatives --threads 1

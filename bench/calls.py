@@ -190,7 +190,7 @@ def fresh(script: str, variables: dict[str, str] | None = None) -> float | str:
 
 
 def _rounds(scripts: dict[str, str], rounds: int) -> dict[str, Any]:
-    """Runs the scripts by turns; the seconds of each, or why it failed."""
+    """Runs the scripts alternately; the seconds of each, or why it failed."""
     seconds: dict[str, list[float]] = {name: [] for name in scripts}
     failed: dict[str, str] = {}
     for _ in range(rounds):
@@ -339,7 +339,7 @@ def _unseen(function: Callable) -> Callable:
 
 
 def profiles(rounds: int, small: bool) -> dict[str, dict]:
-    """Seconds of one call, or of an empty `with`, while `ingot.profile` is off and on, by turns; `plain` is what has no profile."""
+    """Seconds of one call, or of an empty `with`, while `ingot.profile` is off and on, alternately; `plain` is what has no profile."""
 
     def nothing() -> None:
         pass

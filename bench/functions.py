@@ -25,7 +25,7 @@ WRONG = "wrong"
 # One call is timed as often as takes so many seconds; the least of so many rounds counts.
 SECONDS, ROUNDS = 0.02, 5
 
-# The names of the parameters say what the arguments are: see `argument`.
+# The names of the parameters determine what the arguments are: see `argument`.
 FUNCTIONS: dict[str, Callable] = {
     "add": lambda x, y: np.add(x, y),
     "multiply_scalar": lambda x: x * 3.0,
@@ -270,7 +270,7 @@ def argument(name: str, n: int) -> np.ndarray:
 
 
 def _least(calls: Iterable[Callable], arguments: list) -> list[float]:
-    """Seconds of one call of each, by turns."""
+    """Seconds of one call of each, alternately."""
     timers = [timeit.Timer(lambda call=call: call(*arguments)) for call in calls]
     once = max(timer.timeit(1) for timer in timers)
     count = max(1, int(SECONDS / once))
@@ -325,8 +325,10 @@ def main() -> int:
         if not ratios:
             continue
         first = statistics.median(f["first"] for f in good)
-        print(f"{n}: median {statistics.median(ratios):.2f}x, {sum(r < 0.95 for r in ratios)} of {len(ratios)} slower than NumPy,"
-              f" first call {first * 1e3:.0f} ms in the median")
+        print(
+            f"{n}: median {statistics.median(ratios):.2f}x, {sum(r < 0.95 for r in ratios)} of {len(ratios)} slower than NumPy,"
+            f" first call {first * 1e3:.0f} ms in the median"
+        )
     wrong = [name for name, found in table.items() if any(WRONG in f for f in found)]
     print(f"{len(names)} functions, {len(wrong)} refused or wrong", *wrong)
     if options.json:

@@ -1,5 +1,5 @@
-"""The host's time of a launch, and of memory that is allocated and freed: Ingot's devices beside the driver itself; and of
-operations on arrays that wait, beside those that do not.
+"""The host's time of a launch, and of memory that is allocated and freed: Ingot's devices and the driver itself; and of
+operations on arrays that wait, and of those that do not.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def launches(rounds: int) -> dict[str, dict[str, Any]]:
     for kind in ("emulated", "gpu"):
         title = f"launch, {kind}"
         if not program.exists():
-            tables[title] = {"ingot": f"{program.name} is not built beside this package"}
+            tables[title] = {"ingot": f"{program.name} is not built next to this package"}
             continue
         seconds: dict[str, list[float]] = {}
         for _ in range(rounds):

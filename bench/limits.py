@@ -6,7 +6,7 @@ import os
 
 
 def limit_threads(threads: int) -> None:
-    """Tells all libraries how many threads to take; they read it when they are loaded."""
+    """Sets how many threads all libraries take; they read it when they are loaded."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS", "INGOT_NUM_THREADS", "NPROC"):
         os.environ[name] = str(threads)
     flags = f"--xla_cpu_multi_thread_eigen={str(threads > 1).lower()} intra_op_parallelism_threads={threads}"

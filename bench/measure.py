@@ -77,7 +77,7 @@ def peak_memory(run: Run) -> int | None:
 
 
 def _prepare(row: Row, make: Callable[[], Run], expected: Any, bound: float) -> Run | None:
-    """Makes a contestant ready and checks its result; where that fails, the row says why."""
+    """Makes a contestant ready and checks its result; where that fails, the row has the reason."""
     try:
         run = make()
         result = run()
@@ -97,7 +97,7 @@ CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 def measure(workload: Workload, machine: Machine, rounds: int, small: bool, clock: str = "wall") -> Outcome:
-    """Runs all contestants once to check them, once for memory, then `rounds` times each, by turns."""
+    """Runs all contestants once to check them, once for memory, then `rounds` times each, alternately."""
     now = CLOCKS[clock]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Calls out of compiled code: nanoseconds a call of a C function, a host function and SciPy's, inside a loop, beside Python, SciPy and Numba.
+"""Calls out of compiled code: nanoseconds a call of a C function, a host function and SciPy's, inside a loop, in Ingot, Python, SciPy and Numba.
 
     .venv/bin/python -m bench.outside
 """

@@ -17,9 +17,9 @@ def peaks(library: Library, small: bool, now: Callable[[], float]) -> dict[str, 
     n = 100_000 if small else 20_000_000
     a, b, c = np.zeros(n), np.ones(n), np.ones(n)
     triads = [library.bind(CppCall(name, (a, b, c, 3.0, n), None)) for name in ("stream_triad", "triad_past_caches")]
-    turns = 10_000 if small else 5_000_000
+    iterations = 10_000 if small else 5_000_000
     sums = np.zeros(1)
-    flops = library.bind(CppCall("peak_flops", (sums, turns), None))
+    flops = library.bind(CppCall("peak_flops", (sums, iterations), None))
 
     def best(function: Callable[[], Any]) -> float:
         times = []
@@ -29,4 +29,4 @@ def peaks(library: Library, small: bool, now: Callable[[], float]) -> dict[str, 
             times.append(now() - start)
         return min(times)
 
-    return {"bytes_per_s": 24 * n / min(best(t) for t in triads), "flops_per_s": turns * 256 / best(flops)}
+    return {"bytes_per_s": 24 * n / min(best(t) for t in triads), "flops_per_s": iterations * 256 / best(flops)}

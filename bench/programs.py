@@ -166,7 +166,7 @@ def difference(got: Any, expected: Any, bound: float) -> str | None:
 
 
 def _least(calls: list[Callable], program: Program, small: bool) -> list[float]:
-    """Seconds of one call of each, by turns, on arguments of its own."""
+    """Seconds of one call of each, alternately, on arguments of its own."""
     least = [math.inf] * len(calls)
     spent = 0.0
     done = 0
@@ -226,8 +226,10 @@ def main() -> int:
     if good:
         ratios = [f["numpy"] / f["ingot"] for f in good]
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
-        print(f"{len(good)} programs: {mean:.2f}x in the geometric mean, {sum(r < 0.95 for r in ratios)} slower than NumPy,"
-              f" first call {statistics.median(f['first'] for f in good) * 1e3:.0f} ms in the median")
+        print(
+            f"{len(good)} programs: {mean:.2f}x in the geometric mean, {sum(r < 0.95 for r in ratios)} slower than NumPy,"
+            f" first call {statistics.median(f['first'] for f in good) * 1e3:.0f} ms in the median"
+        )
     if options.json:
         Path(options.json).write_text(json.dumps(table, indent=1) + "\n")
     return len(table) != len(good)

@@ -33,7 +33,7 @@ def _variables(folder: Path) -> dict[str, str]:
 
 
 def damage(folder: Path) -> int:
-    """Changes a bit amid each file below a folder; the number of files."""
+    """Changes a bit in the middle of each file below a folder; the number of files."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.stat().st_size]
     for file in files:
         content = bytearray(file.read_bytes())

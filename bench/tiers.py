@@ -1,4 +1,4 @@
-"""Quick code beside full code, and first calls: `python -m bench.tiers [--only NAME ...] [--small] [--json FILE]`.
+"""Quick code and full code, and first calls: `python -m bench.tiers [--only NAME ...] [--small] [--json FILE]`.
 
 The programs over arrays (`bench.programs`), and models of loops around small arrays with their gradients.
 """
@@ -78,7 +78,7 @@ def _cell(weights, bias, hidden, cell, x):
 
 
 def lstm(weights, extra, state, sequence):
-    """The loss of a network of memory cells that guesses the next letter."""
+    """The loss of a network of memory cells that guesses the next character."""
     total = 0.0
     s = state.copy()
     for t in range(len(sequence) - 1):

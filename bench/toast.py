@@ -1,6 +1,6 @@
-"""The ten kernels of `examples/toast` beside compiled TOAST, where that is installed: nanoseconds a detector-sample, and lines.
+"""The ten kernels of `examples/toast` and compiled TOAST, where that is installed: nanoseconds a detector-sample, and lines.
 
-A scan as a satellite's: detectors beside each other, irregular intervals. Calls of both are interleaved; TOAST has the threads
+A scan as a satellite's: detectors side by side, irregular intervals. Calls of both are interleaved; TOAST has the threads
 that the command gives it, Ingot one and two.
 """
 
@@ -15,15 +15,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ingot
 import numpy as np
+
+import ingot
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "toast"
 NO_PLATE = np.zeros(1)
 STEP = 100
 
 
-def _turn(axis: int, angle: Any) -> np.ndarray:
+def _rotation(axis: int, angle: Any) -> np.ndarray:
     half = 0.5 * np.asarray(angle, float)[..., None]
     return np.concatenate([np.sin(half) * np.eye(3)[axis], np.cos(half)], -1)
 
@@ -42,9 +43,11 @@ def problem(n_det: int, n_samp: int, n_view: int, nside: int) -> dict[str, Any]:
     spans["first"], spans["last"] = np.append(0, cuts), np.append(cuts, n_samp)
     spans["last"] = np.maximum(spans["first"] + 1, spans["last"] - np.minimum(60, (spans["last"] - spans["first"]) // 5))
     t = np.arange(n_samp) / 100.0
-    boresight = _product(_product(_turn(2, t / 480.0), _turn(0, np.full(n_samp, 1.1))), _product(_turn(2, t / 95.0), _turn(0, np.full(n_samp, 0.5))))
+    boresight = _product(
+        _product(_rotation(2, t / 480.0), _rotation(0, np.full(n_samp, 1.1))), _product(_rotation(2, t / 95.0), _rotation(0, np.full(n_samp, 0.5)))
+    )
     angles = rng.random((3, n_det))
-    focalplane = _product(_product(_turn(2, 6.3 * angles[0]), _turn(1, 0.09 * np.sqrt(angles[1]))), _turn(2, 3.1 * angles[2]))
+    focalplane = _product(_product(_rotation(2, 6.3 * angles[0]), _rotation(1, 0.09 * np.sqrt(angles[1]))), _rotation(2, 3.1 * angles[2]))
     counts = -(-(spans["last"] - spans["first"]) // STEP)
     n_amp = int(counts.sum()) * n_det
     n_pix = 12 * min(16, nside) ** 2

@@ -12,7 +12,7 @@ __all__ = ["ELEMENTARY", "CppCall", "Workload"]
 
 @dataclass(frozen=True)
 class Workload(Task):
-    """`forms` are the Python functions that Ingot compiles as they stand, by name (`array`, `loop`, ...).
+    """`forms` are the Python functions that Ingot compiles as they are, by name (`array`, `loop`, ...).
 
     NumPy's function is by default the array form, Numba's the loop form.
     """
@@ -21,7 +21,7 @@ class Workload(Task):
     arguments: Callable[[bool], tuple]
     forms: dict[str, Callable]
     other_cpp: dict[str, Callable[..., CppCall]] = field(default_factory=dict)
-    """Other ways of C++ to do it, by name, with the flags of the strict ones."""
+    """Other versions in C++, by name, with the flags of the strict ones."""
     bound: float = 1e-12
     """The largest difference from NumPy's result, relative to that result's largest element."""
     skipped: dict[str, str] = field(default_factory=dict)

@@ -32,7 +32,7 @@ elseif(INGOT_LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
-# The flags of Ingot's own sources; what is included from elsewhere is SYSTEM.
+# The flags of Ingot's own sources; headers from elsewhere are SYSTEM.
 add_library(ingot_options INTERFACE)
 # No contraction and no fast-math anywhere: the interpreter and the runtime define values.
 target_compile_options(ingot_options INTERFACE

@@ -1,4 +1,4 @@
-# The Python package of this build. Its binaries lie in <build>/python/ingot next to links to the sources in
+# The Python package of this build. Its binaries are in <build>/python/ingot next to links to the sources in
 # python/ingot, so that PYTHONPATH=<build>/python imports this build; the install component `python` is the wheel's.
 find_package(Python 3.11 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
 execute_process(
@@ -52,7 +52,7 @@ add_custom_target(ingot_library_trees ALL DEPENDS ${kept})
 add_dependencies(ingot_python ingot_library_trees)
 install(FILES ${kept} DESTINATION ingot/library/_trees COMPONENT python)
 
-# What tells this build from others, for the cache of compiled code. The folder of the sources may be edited without a build.
+# What distinguishes this build from others, for the cache of compiled code. The folder of sources may be edited without a build.
 set(identity ${INGOT_PYTHON_DIR}/ingot/_cache/build)
 list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/python/ OUTPUT_VARIABLE identified)
 add_custom_command(OUTPUT ${identity} ${identity}.files
@@ -62,7 +62,7 @@ add_custom_target(ingot_build_identity ALL DEPENDS ${identity})
 install(FILES ${identity} DESTINATION ingot/_cache COMPONENT python)
 
 # ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
-# static libraries (LLVM's, the rooms') too, are hidden, but for the module's own and those given.
+# static libraries (LLVM's, the components') too, are hidden, but for the module's own and those given.
 function(ingot_python_module target)
   cmake_parse_arguments(MODULE "" "" "EXPORTS" ${ARGN})
   set(exports "")

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cmake/ccache.sh CCACHE COMPILER ARGUMENT...: compiles by way of ccache. A precompiled header is removed before it is made
-# anew: the compiler would else include it, as it was, in place of the headers, and ccache look for what the old one became.
+# cmake/ccache.sh CCACHE COMPILER ARGUMENT...: compiles through ccache. A precompiled header is removed before it is made
+# anew: the compiler would else include it, as it was, instead of the headers, and ccache look for what the old one became.
 export CCACHE_SLOPPINESS=pch_defines,time_macros
 case " $* " in
   *" -x c++-header "*)

@@ -1,6 +1,6 @@
 """A plate that sorts sound by pitch, found by the derivative of a wave solver that writes in place.
 
-A loudspeaker sends a low and a high tone into a room of 1.5 m by 1 m. A plate stands in the middle; in each of its 4200 cells
+A loudspeaker sends a low and a high tone into a room of 1.5 m by 1 m. A plate is in the middle; in each of its 4200 cells
 sound may be as fast as in air or half as fast. Where must it be slow, for a microphone in one corner to hear the low tone
 alone, and one in the other corner the high tone? The solver is a loop over slices that are written in place, as one would
 write it for NumPy; `ingot.value_and_grad` goes back through all of its steps. It takes some ten seconds.

@@ -18,7 +18,7 @@ STEP = 0.5  # s
 
 
 def motion(parameters):
-    """How place and speed along one axis go on in a step, and the covariance of what gusts add."""
+    """How position and speed along one axis go on in a step, and the covariance of what gusts add."""
     gusts, brake = np.exp(parameters[0]), np.exp(parameters[1])
     kept = np.exp(-brake * STEP)
     moves = np.array([[1.0, (1 - kept) / brake], [0.0, kept]])
@@ -26,7 +26,7 @@ def motion(parameters):
 
 
 def fly(parameters, steps, random):
-    """A track, as rows of place and speed with columns for x and y, and what the radar sees of it: NaN behind the hill."""
+    """A track, as rows of position and speed with columns for x and y, and what the radar sees of it: NaN behind the hill."""
     moves, noise = motion(parameters)
     states = np.zeros((steps, 2, 2))
     for t in range(1, steps):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what tells this build of Ingot from others: the digest of all files of the package that decide what is compiled.
+"""Writes what distinguishes this build of Ingot from others: the digest of all files of the package that decide what is compiled.
 
     tools/build_identity.py FOLDER
 

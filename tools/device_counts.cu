@@ -152,8 +152,8 @@ __device__ void product(const T* __restrict__ a, const T* __restrict__ b, T* __r
 #pragma unroll
     for (int j = 0; j < kColumns; ++j) {
       const int at = row + i / kGroup * kGroup * kSide + y * kGroup + i % kGroup;
-      const int beside = column + j / kGroup * kGroup * kSide + x * kGroup + j % kGroup;
-      if (at < m && beside < n) c[int64_t(at) * n + beside] = sums[i][j];
+      const int other = column + j / kGroup * kGroup * kSide + x * kGroup + j % kGroup;
+      if (at < m && other < n) c[int64_t(at) * n + other] = sums[i][j];
     }
 }
 

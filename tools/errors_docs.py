@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes docs/errors.md: what Ingot refuses, found in its sources, each with an example of tests/python/refusals.py.
 
-    tools/errors_docs.py          rewrite it; needs ingot on the path
-    tools/errors_docs.py --check  exit status 1 if it is not current, or a refusal has no example
+tools/errors_docs.py          rewrite it; needs ingot on the path
+tools/errors_docs.py --check  exit status 1 if it is not current, or a refusal has no example
 """
 
 import ast
@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT / "tests" / "python"))
 DOCUMENT = ROOT / "docs" / "errors.md"
 HOLE = "…"
 
-# The sections, and the sources whose refusals stand in each.
+# The sections, and the sources whose refusals are in each.
 SECTIONS = {
     "Statements": "statements exceptions imports patterns loops core",
     "Variables and values": "lower expressions scalars joins foreign signature _function _source",
@@ -66,7 +66,7 @@ _GROWS = "put numbers of one kind there, tuples of them, or instances of one cla
 
 # Headlines that functions of the sources compute.
 COMPUTED = [
-    Refusal("expressions", f"`{HOLE}`, {HOLE} from outside the function,", "use what compiled code has in its place, or `ingot.host`"),
+    Refusal("expressions", f"`{HOLE}`, {HOLE} from outside the function,", "use what compiled code has instead, or `ingot.host`"),
     Refusal("expressions", f"`{HOLE}`, a function that Ingot does not know,", "use NumPy, math, a function written in Python, or ingot.host"),
     Refusal("foreign", f"`{HOLE}`, {HOLE},", "pass numbers, NumPy arrays of their dtypes, or containers of at most 16 elements"),
     Refusal("expressions", f"a call of `{HOLE}`", "use NumPy, math, a function written in Python, or ingot.host"),
@@ -77,25 +77,24 @@ COMPUTED = [
     Refusal(
         "kernels",
         "a barrier that not all threads of a block may come to",
-        "let all of them come to it: put it outside of what hangs on the thread, or let all threads decide alike, by "
-        "`cuda.syncthreads_or(condition)`",
+        "let all of them come to it: put it outside of what depends on the thread, or let all threads decide alike, by `cuda.syncthreads_or(condition)`",
     ),
     Refusal(
         "kernels",
         "a barrier of the grid that not all threads may come to",
-        "let all of them come to it: put it outside of what hangs on the thread or its block",
+        "let all of them come to it: put it outside of what depends on the thread or its block",
     ),
     Refusal("kernels", f"{HOLE} in a kernel", "do it outside of the kernel"),
     Refusal("kernels", "a kernel that changes a list, dict or instance that it is given", "write into arrays"),
     Refusal("_kernel", f"interpreting `{HOLE}`, which calls `{HOLE}`, a function that is linked,", "compile it"),
-    Refusal("c_functions", f"more arguments of the C function `{HOLE}` than its `argtypes` say", "pass what it declares"),
+    Refusal("c_functions", f"more arguments of the C function `{HOLE}` than its `argtypes` have", "pass what it declares"),
     Refusal("expressions", f"`{HOLE}`, a function of SciPy's,", "call it in a function of `ingot.host`"),
     Refusal("scalars", f"{HOLE}, which is {HOLE} on one path and {HOLE} on another,", "use two names, or make both of one type"),
 ]
 
 
 def outside(text: str, start: int = 0) -> Iterator[tuple[int, str]]:
-    """The places and characters of C++ from `start` on that stand in no literal and no parentheses opened there."""
+    """The positions and characters of C++ from `start` on that are in no literal and no parentheses opened there."""
     depth, quoted = 0, False
     for at in range(start, len(text)):
         c = text[at]
@@ -134,7 +133,7 @@ def split_sum(text: str) -> list[str]:
 
 
 def words_in_cpp(text: str) -> str:
-    """The literals of a C++ expression that makes a text, with holes."""
+    """The literals of a C++ expression that makes a message, with holes."""
     words = ""
     for part in split_sum(text):
         literal = re.fullmatch(r'\s*(?:std::string\()?((?:"(?:[^"\\]|\\.)*"\s*)+)\)?\s*', part)
@@ -182,7 +181,7 @@ def in_sources() -> dict[str, Refusal]:
 
 
 def alike(text: str) -> str:
-    """A text without the difference between `a` and `an`, which hangs on what stands in holes."""
+    """A message without the difference between `a` and `an`, which depends on what is in holes."""
     return re.sub(r"\ban\b", "a", text)
 
 
@@ -212,7 +211,7 @@ def message_of(function: object, arguments: tuple) -> str | None:
 
 
 def example_in(message: str) -> str:
-    """What stands over the carets of a message."""
+    """What is above the carets of a message."""
     lines = message.splitlines()
     if len(lines) < 4 or set(lines[3].strip()) != {"^"}:
         return ""

@@ -4,7 +4,7 @@
     tools/ir_docs.py          rewrite docs/ir.md
     tools/ir_docs.py --check  exit status 1 if it is not current
 
-A generated part stands between `<!-- generated: NAME -->` and `<!-- end -->`; the prose around it is written by
+A generated part is between `<!-- generated: NAME -->` and `<!-- end -->`; the prose around it is written by
 hand, in docs/ir.md itself.
 """
 

@@ -52,13 +52,13 @@ def entries() -> list[tuple[str, str, str]]:
                 if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "implements":
                     for argument in decorator.args:
                         key = named(argument, modules)
-                        assert key not in found, f"{key} stands in {found[key]} and in {file.stem}"
+                        assert key not in found, f"{key} is in {found[key]} and in {file.stem}"
                         found[key] = file.stem
     return [(module, name, subject) for (module, name), subject in sorted(found.items())]
 
 
 def core() -> list[str]:
-    """The functions that stand on cards of elementwise ops, and those that the evaluator handles itself."""
+    """The functions of the cards of elementwise ops, and those that the evaluator handles itself."""
     cards = re.findall(r"^OP\(.*NUMPY\(([^)]*)\)", (ROOT / "src/ir/ops.def").read_text(), flags=re.M)
     handled = re.findall(r'"numpy\.(\w+)"', (ROOT / "src/frontend/builtins.def").read_text())
     return sorted({name for card in cards for name in re.findall(r'"(\w+)"', card)} | set(handled))

@@ -3,9 +3,9 @@
 
     tools/library_trees.py FOLDER
 
-A file is a marshalled tuple: version, names of the classes of nodes, texts, constants, where the AST of a function begins
+A file is a marshalled tuple: version, names of the classes of nodes, strings, constants, where the AST of a function begins
 by the digest of its code, and the nodes. Those are numbers of seven bits a byte, the lowest first: 0 is None, 1 a list, its
-length follows, 2 a text and 3 a constant, whose numbers follow, and what is greater a node. Of one that has a place follow its
+length follows, 2 a string and 3 a constant, whose numbers follow, and what is greater a node. Of one that has a location follow its
 line less that of the node before (twice, or -1 less twice it where it is negative), its column, the lines to its end, and the
 column there; then its fields.
 """

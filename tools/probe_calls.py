@@ -1,6 +1,6 @@
-"""Random calls of NumPy's functions: texts, and arguments of all dtypes, shapes and layouts, for tools/probe_numpy.py.
+"""Random calls of NumPy's functions: sources, and arguments of all dtypes, shapes and layouts, for tools/probe_numpy.py.
 
-A call is chosen parameter by parameter. Of each the tables below hold texts, with `|` between them, in which `@kind`
+A call is chosen parameter by parameter. Of each the tables below hold sources, with `|` between them, in which `@kind`
 is a new argument of a kind that `Chooser` makes.
 """
 
@@ -209,7 +209,7 @@ OPEN_VALUES = {"empty", "empty_like", "argpartition", "partition", "unique_value
 
 @dataclass
 class Call:
-    """A call of a function: what stands in the brackets, and its arguments by name."""
+    """A call of a function: what is in the brackets, and its arguments by name."""
 
     name: str
     text: str
@@ -231,7 +231,7 @@ class Chooser:
         self.arguments: dict[str, Any] = {}
 
     def filled(self, text: str) -> str:
-        """A text with arguments in place of `@kind`."""
+        """A source with arguments instead of `@kind`."""
 
         def one(found: re.Match[str]) -> str:
             name = f"x{len(self.arguments)}"
@@ -345,7 +345,7 @@ def is_matrices(name: str) -> bool:
 
 
 def texts_of(name: str, parameter: inspect.Parameter) -> str | None:
-    """What a parameter is given, with `|` between the texts; None: it is left out."""
+    """What a parameter is given, with `|` between the sources; None: it is left out."""
     own = BY_FUNCTION.get(f"{name}.{parameter.name}")
     if own is not None or parameter.name in LEFT_OUT:
         return own
@@ -359,7 +359,7 @@ def texts_of(name: str, parameter: inspect.Parameter) -> str | None:
 
 
 def whole(chooser: Chooser, texts: str) -> str:
-    """An argument list that a table holds as a whole; keywords without a text have that of their names."""
+    """An argument list that a table holds as a whole; keywords without a source have that of their names."""
     parts = []
     for part in re.split(r",\s(?![^(\[]*[)\]])", chooser.stream.choice(texts.split(";;"))):
         name, equals, values = part.rpartition("=") if re.match(r"\w+=", part) else ("", "", part)

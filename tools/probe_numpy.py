@@ -8,7 +8,7 @@
 
 Arguments have every dtype, and any shape and layout; values are compared with the sign of zero, types, dtypes, shapes,
 which argument the result is or shares memory with, the arguments afterwards, and exceptions. A refusal
-(`ingot.UnsupportedError`) and a `TypeChangeError` are counted apart. Exit status 1 if a call differs. Needs ingot on the path.
+(`ingot.UnsupportedError`) and a `TypeChangeError` are counted separately. Exit status 1 if a call differs. Needs ingot on the path.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import ingot
-import ingot.numpy
 import numpy as np
-from ingot._function import Function
-from ingot.numpy._namespace import Subscripted
 from probe_calls import OPEN_VALUES, Call, chosen
 
+import ingot
+import ingot.numpy
+from ingot._function import Function
+from ingot.numpy._namespace import Subscripted
+
 PARTS = {"": np, "linalg": np.linalg, "fft": np.fft}
-# Which zero of two equal ones these give hangs on the position of an element, or on a library.
+# Which zero of two equal ones these give depends on the position of an element, or on a library.
 OPEN_ZEROS = re.compile(
     r"(a|nan)?(max|min)\b|maximum|minimum|fmax|fmin|ptp|clip|sort|.*partition|unique|union1d|intersect1d|set|.*median"
     r"|.*percentile|.*quantile|linalg|fft|einsum|dot|inner|matmul|vecdot|matvec|vecmat|vdot|tensordot|kron"
@@ -45,7 +46,7 @@ OPEN_ZEROS = re.compile(
 WRITES = re.compile(r"dtype|out=|astype|copyto|put|place|fill|full|insert|\bat\b|pad|append|clip|choose|select|round|around")
 BOUNDS = {"e": 4e-3, "f": 4e-6, "d": 1e-11}
 SECONDS_A_CALL = 30.0
-# Of verdicts: the same, a refusal, a TypeChangeError, an exception of another text or class, and all else that differs.
+# Of verdicts: the same, a refusal, a TypeChangeError, an exception of another message or class, and all else that differs.
 KINDS = ("same", "refused", "changed", "message", "exception", "wrong")
 
 
@@ -210,9 +211,7 @@ def leaves_casts_open(call: Call) -> bool:
     """Whether floats that the integer dtype of a cast may not hold are among the arguments."""
     values = [np.asarray(value) for value in call.arguments.values()]
     floats = [value for value in values if value.dtype.kind in "fc"]
-    return bool(WRITES.search(f"{call.name} {call.text}")) and any(
-        not np.all(np.isfinite(v)) or np.any(v.real < 0) or np.any(v.real > 127) for v in floats
-    )
+    return bool(WRITES.search(f"{call.name} {call.text}")) and any(not np.all(np.isfinite(v)) or np.any(v.real < 0) or np.any(v.real > 127) for v in floats)
 
 
 @dataclass
@@ -232,9 +231,7 @@ def judged(call: Call, done: Outcome, right: Outcome) -> Verdict:
         return Verdict("exception" if both else "wrong", f"{got[:300]} for {expected[:300]}")
     if right.error is not None and str(done.error) != str(right.error):
         return Verdict("message", f"{done.error!r} for {right.error!r}"[:600])
-    judge = Judge(
-        call.name in OPEN_VALUES, leaves_casts_open(call), bool(OPEN_ZEROS.match(call.name)), scale_of(call), bound_of(call)
-    )
+    judge = Judge(call.name in OPEN_VALUES, leaves_casts_open(call), bool(OPEN_ZEROS.match(call.name)), scale_of(call), bound_of(call))
     found = judge.difference(done.result, right.result)
     if found:
         return Verdict("wrong", f"{found}: {done.result!r} for {right.result!r}"[:900])
@@ -280,7 +277,7 @@ def examine(name: str, number: int, seed: int) -> tuple[Call, Verdict]:
 
 
 def work(name: str, first: int, count: int, seed: int, until: float) -> None:
-    """Examines calls and says so, line by line, before and after each one."""
+    """Examines calls and prints a line before and after each one."""
     for number in range(first, first + count):
         if time.time() > until:
             return
@@ -318,7 +315,7 @@ def records(name: str, numbers: range, seed: int, until: float) -> Iterator[Reco
 
 
 def report(name: str, found: list[Record], kinds: set[str], most: int) -> None:
-    """Says what was found in the calls of one function, if there is something to show."""
+    """Prints what was found in the calls of one function, if there is something to show."""
     own = [record for record in found if record[2] in kinds]
     if own:
         counts = Counter(record[2] for record in found)

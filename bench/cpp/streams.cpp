@@ -74,14 +74,14 @@ void add_transposed(const Real* __restrict a, const Real* __restrict b, Real* __
   }
 }
 
-// 16 chains of 8 multiply-adds a turn, 256 flops: what the arithmetic units give at most.
-void peak_flops(Real* out, int64_t turns) {
+// 16 chains of 8 multiply-adds an iteration, 256 flops: what the arithmetic units give at most.
+void peak_flops(Real* out, int64_t iterations) {
   using Vector [[gnu::vector_size(64)]] = Real;
   Vector sums[16];
   Real start = 0;
   for (Vector& sum : sums) sum = Vector{} + start++;
   const Vector factor = Vector{} + 0.999, term = Vector{} + 3e-4;
-  for (int64_t turn = 0; turn < turns; ++turn) {
+  for (int64_t iteration = 0; iteration < iterations; ++iteration) {
     for (Vector& sum : sums) sum = sum * factor + term;
   }
   Vector all{};

@@ -1,1 +1,1 @@
-"""Derivatives beside those of JAX, HIPS/autograd and C++: `python -m bench.derivatives`."""
+"""Derivatives compared with those of JAX, HIPS/autograd and C++: `python -m bench.derivatives`."""

@@ -20,7 +20,7 @@ PEERS = ("jax", "cpp", "autograd")
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.derivatives", description=__doc__)
     parser.add_argument("--only", nargs="*", metavar="NAME", help="only the programs whose names begin so")
-    parser.add_argument("--peers", nargs="*", metavar="PEER", choices=PEERS, help="only these beside Ingot")
+    parser.add_argument("--peers", nargs="*", metavar="PEER", choices=PEERS, help="only these besides Ingot")
     parser.add_argument("--rounds", type=int, default=15, metavar="N", help="rounds in which each contestant runs (15)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads of each contestant that has them (1)")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="`cpu` where other work goes on (wall)")

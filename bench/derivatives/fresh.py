@@ -1,6 +1,6 @@
 """In a process of its own: the time of a derivative's first call, and the memory of a later one.
 
-`python -m bench.derivatives.fresh PROGRAM CONTESTANT THREADS SMALL`; the environment says the threads, too.
+`python -m bench.derivatives.fresh PROGRAM CONTESTANT THREADS SMALL`; the environment sets the threads, too.
 """
 
 from __future__ import annotations

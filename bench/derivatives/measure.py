@@ -95,7 +95,7 @@ def by_differences(program: Program, arguments: tuple, derivative: Any) -> str |
 
 
 def _prepare(row: Row, make: Callable[[], Binder], arguments: tuple, check: Callable[[Any], str | None]) -> Pair | None:
-    """Makes a contestant ready and checks its derivative; where that fails, the row says why."""
+    """Makes a contestant ready and checks its derivative; where that fails, the row has the reason."""
     try:
         value, derivative = make()(arguments)
         value()
@@ -126,10 +126,8 @@ def fresh(program: Program, row: Row, threads: int, small: bool) -> None:
     row.first, row.peak = found["first"], found["peak"]
 
 
-def measure(
-    program: Program, machine: Machine, rounds: int, small: bool, now: Callable[[], float] = time.perf_counter, alone: bool = True
-) -> Outcome:
-    """Runs all contestants once to check them, then `rounds` times each, value and derivative, by turns.
+def measure(program: Program, machine: Machine, rounds: int, small: bool, now: Callable[[], float] = time.perf_counter, alone: bool = True) -> Outcome:
+    """Runs all contestants once to check them, then `rounds` times each, value and derivative, alternately.
 
     With `alone`, each has a process of its own, too, for first calls and memory.
     """

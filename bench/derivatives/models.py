@@ -235,7 +235,7 @@ def _cpp_lanes(x):
 MODELS = [
     Program(
         name="nbody",
-        about="the energy of 1000 bodies, by their places",
+        about="the energy of 1000 bodies, by their positions",
         arguments=_stars,
         forms={"loop": energy_loop, "prange": energy_prange, "array": energy_array},
         jax={"jax": lambda jax: _energy(jax.numpy)},

@@ -11,7 +11,7 @@ from ingot.tour.tasks import CppCall
 __all__ = ["CppCall", "Derivative", "Program", "gradient"]
 
 Derivative = Callable[[Any, Callable], Callable]
-"""A derivative as a user asks for it: of a module that has `grad` and its kin, and of a function."""
+"""A derivative as a user asks for it: of a module that has `grad` and the like, and of a function."""
 
 
 def gradient(*numbers: int) -> Derivative:
@@ -21,7 +21,7 @@ def gradient(*numbers: int) -> Derivative:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """A function, its derivative, and arguments: first those of the function, then what the derivative takes beside them."""
+    """A function, its derivative, and arguments: first those of the function, then what the derivative takes besides them."""
 
     name: str
     about: str

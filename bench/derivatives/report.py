@@ -17,7 +17,7 @@ Written by `make derivatives`; do not edit. Each program is a function and its d
 C++ with a derivative written by hand (`-O3 -march=native`, IEEE arithmetic in the written order but for sums), and in
 HIPS/autograd. `bench/derivatives` has them. Each derivative was compared with JAX's, and that with differences, before any was timed.
 
-All contestants of a program run by turns, {rounds} rounds; times are least ones, in ms, of calls of compiled functions. `/ value` is
+All contestants of a program run alternately, {rounds} rounds; times are least ones, in ms, of calls of compiled functions. `/ value` is
 how many times the value's time the derivative takes. `JAX` and `C++` are how many times Ingot's time theirs is, more than 1 where
 Ingot is faster: the ratios of minima, and of medians. `first` is the first call of the derivative in a fresh process with small
 arguments, in ms; `peak` is the memory in MB that a process holds at most during a call beyond what it held before. `!` marks
@@ -69,7 +69,7 @@ TITLES = ["", "value", "derivative", "/ value", "JAX", "C++", "first", "peak"]
 def program_text(outcome: Outcome, program: Program) -> str:
     """A table of one program for a terminal."""
     lines = [f"\n{outcome.name}"]
-    for line in ([TITLES] + [cells(outcome, row, program) for row in outcome.rows]):
+    for line in [TITLES] + [cells(outcome, row, program) for row in outcome.rows]:
         lines.append(("  " + f"{line[0]:16}" + " ".join(f"{c:>12}" for c in line[1:])).rstrip())
     return "\n".join(lines)
 
@@ -95,9 +95,7 @@ def means(outcomes: list[Outcome], programs: dict[str, Program]) -> list[list[st
         line = [title]
         for peers in ("jax", "cpp"):
             for which in (0, 1):
-                line.append(_mean(
-                    _ratio(row, o.row(next(iter(getattr(programs[o.name], peers)))), False, which) for o in outcomes for row in rows(o)
-                ))
+                line.append(_mean(_ratio(row, o.row(next(iter(getattr(programs[o.name], peers)))), False, which) for o in outcomes for row in rows(o)))
         line.append(_mean(row.least()[1] / row.least()[0] for o in outcomes for row in rows(o)))
         lines.append(line)
     return lines

@@ -12,7 +12,7 @@ from .measure import GROUPS
 
 
 def device(name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the device says of itself."""
+    """The properties that the device reports."""
     import ingot
 
     found = ingot.device(name)

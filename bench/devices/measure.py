@@ -140,7 +140,7 @@ def launches(clock: Clock) -> Rows:
 
 
 def _built(path: str) -> Path | None:
-    """A program beside the build that this package is of."""
+    """A program next to the build that this package is of."""
     found = Path(ingot.__file__).absolute().parents[2] / path
     return found if found.exists() else None
 

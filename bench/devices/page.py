@@ -40,7 +40,7 @@ def text(found: dict[str, Any]) -> str:
         lines += [f"{device['processors']} processors, {memory:.1f} GiB, code `{device['code']}`; Ingot {device['ingot']}, {told.get('commit', '')}.", ""]
         lines += [f"{told.get('driver', '')} {told['cpu']}, {told['cores']} cores; {told['system']}; {told['date']}.".strip(), ""]
     if found["quick"]:
-        lines += ["A quick run: small arrays and few samples, whose times say little.", ""]
+        lines += ["A quick run: small arrays and few samples, whose times mean little.", ""]
     if found["device"].startswith("emulated"):
         lines += ["The software device counts its time in instructions of threads.", ""]
     lines += _summary(phases)

@@ -8,7 +8,7 @@ from ingot import prange
 
 from ..workload import CppCall, Workload
 
-SLICES = "has no slices whose lengths change from turn to turn"
+SLICES = "has no slices whose lengths change from iteration to iteration"
 
 
 def _plane(small, rows=2048, columns=1024):
@@ -428,5 +428,4 @@ EQUALISE = Workload(
     bound=0,
 )
 
-WORKLOADS = [LAYER_NORM, STANDARDISE, NINE_POINTS, HEAT, UPWIND, LIFE, CONVOLVE, BLUR, K_MEANS, LU, CHOLESKY, GRAM_SCHMIDT,
-             MASKED, EQUALISE]
+WORKLOADS = [LAYER_NORM, STANDARDISE, NINE_POINTS, HEAT, UPWIND, LIFE, CONVOLVE, BLUR, K_MEANS, LU, CHOLESKY, GRAM_SCHMIDT, MASKED, EQUALISE]

@@ -95,10 +95,10 @@ def _mandelbrot_jax(jax, real, imaginary, limit):
     cx, cy = jnp.broadcast_to(real, shape), jnp.broadcast_to(imaginary[:, None], shape)
 
     def step(state):
-        turn, x, y, out, inside = state
+        iteration, x, y, out, inside = state
         out = out + inside
         x, y = jnp.where(inside, x * x - y * y + cx, x), jnp.where(inside, 2.0 * x * y + cy, y)
-        return turn + 1, x, y, out, inside & (x * x + y * y < 4.0)
+        return iteration + 1, x, y, out, inside & (x * x + y * y < 4.0)
 
     zero = jnp.zeros(shape)
     start = (0, zero, zero, jnp.zeros(shape, jnp.int64), jnp.ones(shape, bool))
@@ -146,9 +146,7 @@ def matmul_naive(a, b):
     return out
 
 
-MATMUL_NAIVE = Workload(
-    "matmul_naive", lambda small: _squares(small, 512), {"loop": matmul_naive}, **vars(tasks.MATMUL)
-)
+MATMUL_NAIVE = Workload("matmul_naive", lambda small: _squares(small, 512), {"loop": matmul_naive}, **vars(tasks.MATMUL))
 MATMUL_LOOPS = Workload(
     "matmul_loops_float32",
     lambda small: (*_squares(small, 256, np.float32), np.zeros((17, 17) if small else (256, 256), np.float32)),

@@ -1,5 +1,5 @@
-// Programs of the tour without Python: compiles the texts in a folder, which Python's `f.record` has written
-// as `1-frontend.ir`, runs them, and checks what they give.
+// Programs of the tour without Python: compiles the IR files in a folder, which Python's `f.record` has
+// written as `1-frontend.ir`, runs them, and checks what they give.
 #include <cmath>
 #include <fstream>
 #include <iostream>
@@ -107,7 +107,7 @@ void square_matrix_mult(Tour& tour) {
   tour.check("square_matrix_mult", holds);
 }
 
-/// A loop whose turns threads share.
+/// A loop whose iterations threads share.
 void triad_prange(Tour& tour) {
   Numbers left(300'000);
   Numbers first = counted(left.size(), 0.5);

@@ -2,7 +2,7 @@
 
     PYTHONPATH=examples/toast python examples/toast/measure.py --device emulated --detectors 16 --samples 100000
 
-The forms run by turns; the least of the rounds counts. Seconds are those of a whole `apply`, with what comes back. With `--out`
+The forms run interleaved; the least of the rounds counts. Seconds are those of a whole `apply`, with what comes back. With `--out`
 each form has a profile of one more round in that folder, for `python -m ingot profile merge`.
 """
 

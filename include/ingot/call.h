@@ -14,7 +14,7 @@
 #include <vector>
 
 /// Calling compiled functions. A program that only calls saved objects needs this header and the runtime
-/// room: no compiler, no Python.
+/// alone: no compiler, no Python.
 namespace ingot {
 
 /// The element types, numbered as everywhere in Ingot.
@@ -85,7 +85,7 @@ struct View {
   std::vector<int64_t> lengths;
   std::vector<int64_t> strides;  ///< bytes
 
-  /// Elements that lie one after the other, in C order.
+  /// Contiguous elements, in C order.
   template <class T>
   static View of(T* data, std::vector<int64_t> lengths) {
     View view{element_type<T>(), data, std::move(lengths), {}};
@@ -114,7 +114,7 @@ class Raised : public std::runtime_error {
         file(std::move(source)),
         line(source_line) {}
   std::string kind;  ///< "ZeroDivisionError"
-  std::string file;  ///< empty: no place is known
+  std::string file;  ///< empty: no location is known
   uint32_t line;
 };
 

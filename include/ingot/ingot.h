@@ -16,7 +16,7 @@ class Compiler {
   Compiler(Compiler&&) noexcept;
   Compiler& operator=(Compiler&&) noexcept;
 
-  /// The function `@name` of a text. Throws std::runtime_error, with the place, for a text that cannot be
+  /// The function `@name` of a text. Throws std::runtime_error, with the location, for a text that cannot be
   /// read or has no such function.
   Function compile(std::string_view text, std::string_view name);
 

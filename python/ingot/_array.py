@@ -1,6 +1,6 @@
 """Arrays on devices: `ingot.Array`, and how arrays come to a device and back.
 
-What is an array's metadata - shape, strides, views - is NumPy's own: it is asked of an array that lies as the device's
+What is an array's metadata - shape, strides, views - is NumPy's own: it is asked of an array with the layout of the device's
 does (`_ingot.stand_in`), whose elements nobody touches. What computes is a compiled function (`_eager`).
 """
 
@@ -62,7 +62,7 @@ class Array(Base):
     """An array on a device.
 
     It is what `ingot.device_put` and functions that run on the device give, and behaves as NumPy's arrays do: operators,
-    methods, views and writes in place. Whoever looks at its elements waits until they are computed.
+    methods, views and writes in place. A caller that looks at its elements waits until they are computed.
     """
 
     __slots__ = ()
@@ -192,7 +192,7 @@ class Array(Base):
         return Flags(self)
 
     def setflags(self, write: bool | None = None) -> None:
-        """Says whether it may be written into."""
+        """Sets whether it may be written into."""
         if write is not None:
             self._writable = bool(write)
 
@@ -332,7 +332,7 @@ class Array(Base):
         return self.to_host().tobytes(order)
 
     def _one(self) -> np.ndarray:
-        """Its elements, if there is one; else an array of as many, of which NumPy says what is wrong."""
+        """Its elements, if there is one; else an array of as many, for which NumPy raises its error."""
         return self.to_host() if self.size == 1 else np.broadcast_to(np.zeros((), self.dtype), self.shape)
 
     def __bool__(self) -> bool:

@@ -1,4 +1,4 @@
-"""What kernels need of a GPU, as the vendor's assembler says it: `ptxas`, or nvJitLink where only that is found."""
+"""What kernels need of a GPU, as the vendor's assembler reports it: `ptxas`, or nvJitLink where only that is found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 @dataclass(frozen=True)
 class Needs:
-    """What a thread of a kernel needs, and a block: registers, and bytes. `by`: who says it. None: is not known."""
+    """What a thread of a kernel needs, and a block: registers, and bytes. `by`: what reports it. None: is not known."""
 
     registers: int
     spill_stores: int | None
@@ -59,7 +59,7 @@ def read(report: str, by: str) -> dict[str, Needs]:
 
 
 def read_metadata(text: str) -> dict[str, Needs]:
-    """The needs by kernel, from what LLVM writes behind the text of kernels for AMD's GPUs."""
+    """The needs by kernel, from what LLVM writes after the text of kernels for AMD's GPUs."""
     found: dict[str, Needs] = {}
     metadata = text.partition("amdhsa.kernels:")[2].partition("amdhsa.target:")[0]
     for part in re.split(r"^  - ", metadata, flags=re.MULTILINE)[1:]:
@@ -135,7 +135,7 @@ def needs_of(text: str, code: str) -> tuple[dict[str, Needs], str]:
     if code.startswith("gfx"):
         return read_metadata(text), ""
     if not code.startswith("sm_"):
-        return {}, f"drivers do not say it of code of the kind {code}"
+        return {}, f"drivers do not report it for code of the kind {code}"
     try:
         if (program := find_ptxas()) is not None:
             return read(_by_ptxas(program, text, code), "ptxas"), ""
@@ -143,4 +143,4 @@ def needs_of(text: str, code: str) -> tuple[dict[str, Needs], str]:
             return read(_by_linker(library, text, code), "nvJitLink"), ""
     except (RuntimeError, OSError, subprocess.TimeoutExpired) as error:
         return {}, str(error)
-    return {}, "there is neither ptxas (PATH, CUDA_HOME) nor nvJitLink, which say what kernels need"
+    return {}, "there is neither ptxas (PATH, CUDA_HOME) nor nvJitLink, which report what kernels need"

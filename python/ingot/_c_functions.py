@@ -1,6 +1,6 @@
 """C functions that compiled code calls by their addresses: those of `ctypes` and cffi, and loops of SciPy's ufuncs.
 
-A function is told by what Python calls it through (`CFunction.of`). Where compiled code names it is a *form*, a tuple of
+A function is known by what Python calls it through (`CFunction.of`). Where compiled code names it is a *form*, a tuple of
 how its address is found: the code asks for the address when it is loaded (`addresses`), in each process anew.
 What an argument becomes, or raises, is decided by what converts it in Python, on a stand-in of its type.
 """
@@ -33,7 +33,7 @@ _GUARDED = ("argtypes", "restype", "errcheck")
 class Argument(NamedTuple):
     """What C is given for an argument: a number of a dtype, or the address of an array, dtype "*".
 
-    `form`: "number"; of cffi's, which raise for what does not fit, "exact"; "pointer", where the array is what stands behind
+    `form`: "number"; of cffi's, which raise for what does not fit, "exact"; "pointer", where the array is what follows
     the argument, or an array with `flags` that are looked at when the code runs.
     """
 
@@ -63,7 +63,7 @@ class CFunction:
         """The dtype of what it returns; None: nothing."""
         self.form = form
         self.guards = guards
-        """Attributes of the function that say the same."""
+        """Attributes of the function that mean the same."""
 
     def misfit(self, count: int) -> Any:
         """What Python raises for so many arguments, or what is refused, in words; None: they fit."""
@@ -71,7 +71,7 @@ class CFunction:
             return None
         if self.form[0] == "ctypes":
             if count > len(self.arguments):
-                return f"more arguments of the C function `{self.name}` than its `argtypes` say"
+                return f"more arguments of the C function `{self.name}` than its `argtypes` have"
             plural = "" if len(self.arguments) == 1 else "s"
             return TypeError(f"this function takes at least {len(self.arguments)} argument{plural} ({count} given)")
         return TypeError(f"'{_cffi().typeof(self.function).cname}' expects {len(self.arguments)} arguments, got {count}")
@@ -156,7 +156,7 @@ def _by_ctypes(kind: Any, place: int, given: Any) -> Any:
 
 
 def _complaint(kind: Any, array: np.ndarray) -> str:
-    """What `ndpointer` says of an array that lies otherwise than its flags want."""
+    """What `ndpointer` raises for an array whose layout its flags exclude."""
     odd = np.zeros((4, *(4,) * (array.ndim - 1)), array.dtype)[::2] if array.ndim else array
     odd.flags.writeable = False
     try:

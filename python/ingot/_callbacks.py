@@ -1,6 +1,6 @@
 """What compiled code calls in Python, with the GIL: host functions, and changes of the caller's containers.
 
-`call_host` makes such a call and shows it at its places in the user's code; those of `quick_calls` are made by C++ alone. `put`, `assign`, `append` and `change` are what
+`call_host` makes such a call and shows it at its locations in the user's code; those of `quick_calls` are made by C++ alone. `put`, `assign`, `append` and `change` are what
 is called for a container or instance of the caller's; numbers that are put into one often wait in `Cells`.
 """
 
@@ -56,7 +56,7 @@ class Held:
         self.references = [weakref.ref(owner) for array in self.arrays for owner in _owners(array)]
 
     def state(self) -> tuple[list, list, list]:
-        """What captures hold, what stands in containers, and how arrays lie."""
+        """What captures hold, what is in containers, and the layouts of arrays."""
         return (
             [_ingot.held(owner, name) for owner, name in self.specialisation.captures],
             [_contents(container, names) for container, names in self.containers],
@@ -150,12 +150,12 @@ def change(container: Any, method: str, *arguments: Any) -> None:
 
 
 def sorting(items: list, reverse: bool) -> list[int]:
-    """The places of items in the order in which `sorted` puts them."""
+    """The indices of items in the order in which `sorted` puts them."""
     return sorted(range(len(items)), key=items.__getitem__, reverse=reverse)
 
 
 def kept_after(function: Callable) -> int | None:
-    """After how many arguments of a callee those stand that it may keep; None: it keeps none."""
+    """After how many arguments of a callee those come that it may keep; None: it keeps none."""
     if isinstance(getattr(function, "__self__", None), HostFunction):
         return 1
     return 0 if function in (put, append, assign, change) else None
@@ -187,7 +187,7 @@ _MOST_PARTS = 16  # `kMostOnStack` in host_calls.cpp
 
 
 def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> Any:
-    """How an argument is told to `_ingot.HostCalls`; None: that cannot make it."""
+    """How an argument is described to `_ingot.HostCalls`; None: that cannot make it."""
     if part[0] == "argument" and containers:
         return part[1]
     if part[0] == "static" and len(part) == 2:
@@ -213,7 +213,7 @@ def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> A
 
 
 def come_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> BaseException:
-    """What a host function has raised, with the places that it came through."""
+    """What a host function has raised, with the locations that it came through."""
     inner = error.__traceback__
     while inner is not None and inner.tb_frame.f_code.co_filename == __file__:
         inner = inner.tb_next
@@ -221,7 +221,7 @@ def come_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> BaseE
 
 
 def call_host(function: Callable, positional: tuple, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
-    """A call out of compiled code that stands at these places: they are where what it raises came through."""
+    """A call out of compiled code at these locations: they are where what it raises came through."""
     try:
         return function(*positional, **keywords)
     except BaseException as error:

@@ -2,9 +2,9 @@
 
 The file is imported, as `import` would; none of its functions is called. Where the types of all parameters are known -
 from signatures, annotations or defaults - the function is compiled for them. Of all others only what is refused
-whatever the types are is looked for: statements, and calls of functions that Ingot does not know.
+for any types is looked for: statements, and calls of functions that Ingot does not know.
 `--args "f: np.ones(3), 2.0"` gives example arguments of a function, which it is then compiled for.
-`--run SCRIPT ARGUMENTS` runs a program instead, and says of each function of `ingot.jit` that it calls for which arguments
+`--run SCRIPT ARGUMENTS` runs a program instead, and reports for each function of `ingot.jit` that it calls for which arguments
 it was compiled, and for which it was refused and why.
 """
 
@@ -52,15 +52,11 @@ class Verdict(NamedTuple):
 
 
 def add_command(subparsers: Any) -> None:
-    parser = subparsers.add_parser("check", help="say which functions of a file compile, without calling them")
+    parser = subparsers.add_parser("check", help="list which functions of a file compile, without calling them")
     parser.add_argument("file", type=Path, nargs="?", help="a Python file; it is imported")
-    parser.add_argument(
-        "--args", action="append", default=[], metavar="'NAME: VALUES'", help="arguments to compile a function for: 'f: np.ones(3), 2.0'"
-    )
+    parser.add_argument("--args", action="append", default=[], metavar="'NAME: VALUES'", help="arguments to compile a function for: 'f: np.ones(3), 2.0'")
     parser.add_argument("--json", action="store_true", help="print a list of objects")
-    parser.add_argument(
-        "--run", dest="script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a program to run, with its arguments, instead of a file"
-    )
+    parser.add_argument("--run", dest="script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="a program to run, with its arguments, instead of a file")
     parser.set_defaults(run=run)
 
 
@@ -147,7 +143,7 @@ def _imported(file: Path) -> types.ModuleType:
 
 
 def _functions(module: types.ModuleType, file: Path) -> Iterator[tuple[str, Any]]:
-    """The functions that stand in the file: plain ones and those of `jit`."""
+    """The functions of the file: plain ones and those of `jit`."""
     found = []
     for name, value in vars(module).items():
         owners = [(f"{name}.", vars(value))] if isinstance(value, type) and value.__module__ == module.__name__ else []
@@ -190,7 +186,7 @@ def _verdict(name: str, member: Any, call: tuple[tuple, dict[str, Any]] | None =
     if refusals:
         return Verdict(name, line, "refused", None, "\n".join(map(str, refusals)))
     if _scope.yields(node):
-        return Verdict(name, line, "unknown", None, "a generator is compiled into the functions that walk it")
+        return Verdict(name, line, "unknown", None, "a generator is compiled into the functions that iterate over it")
     if call is not None:
         try:
             bound = bind(function, *call)
@@ -249,7 +245,7 @@ _NUMBERS = {bool: True, int: 2, float: 1.5, complex: 1.5j}
 
 
 def _evaluated(annotation: Any, function: types.FunctionType) -> Any:
-    """An annotation that is written as a text, as an object."""
+    """An annotation that is written as a string, as an object."""
     if not isinstance(annotation, str):
         return annotation
     try:
@@ -284,7 +280,7 @@ def _type_name(value: Any) -> str:
 
 
 def _refusals(node: Any, file: str, function: types.FunctionType) -> Iterator[UnsupportedError]:
-    """What is refused in a function whatever its arguments are, where it is reached."""
+    """What is refused in a function for any arguments, where it is reached."""
     for part in ast.walk(node):
         refusal = _REFUSED.get(type(part))
         if isinstance(part, ast.Call):

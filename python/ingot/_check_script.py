@@ -15,7 +15,7 @@ from ._function import Function, type_text
 
 
 class Outcome(NamedTuple):
-    """What became of one list of arguments of a function: `message` says why it was refused, or compiled anew."""
+    """What became of one list of arguments of a function: `message` is why it was refused, or recompiled."""
 
     function: Function
     values: tuple[Any, ...]

@@ -1,4 +1,4 @@
-"""When two code objects are one program: what Python runs is the same, whatever file, line or unit of compiling it comes from."""
+"""When two code objects are one program: what Python runs is the same, from any file, line or unit of compiling."""
 
 import __future__
 
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import Any
 
 FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names))
-"""The flags of code that say what its text has imported from `__future__`."""
-# What those change stands in the code, and where functions are nested their names and cells say it.
+"""The flags of code for what its source has imported from `__future__`."""
+# What those change is in the code, and where functions are nested in their names and cells.
 _SAID_ELSEWHERE = FUTURE | inspect.CO_NESTED
 
 _parts = operator.attrgetter(
@@ -49,7 +49,7 @@ def _name_in(inner: types.CodeType, outer: types.CodeType) -> str:
 
 
 def constant_key(constant: Any) -> Any:
-    """What tells constants of code apart. The order of sets does not: it depends on who made them, from a source or a pyc file."""
+    """What distinguishes constants of code. The order of sets does not: it depends on who made them, from a source or a pyc file."""
     kind = type(constant)
     if kind is tuple:
         return kind, *map(constant_key, constant)

@@ -1,4 +1,4 @@
-"""Derivatives of functions: what users call. Compiled code has `library.derivatives` in their place."""
+"""Derivatives of functions: what users call. Compiled code has `library.derivatives` instead."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
 
 
 def _positional(f: Callable) -> tuple[str, ...]:
-    """The names by which arguments are given whose place is known; empty for those that have none."""
+    """The names by which arguments are given whose position is known; empty for those that have none."""
     parameters = parameters_of_call(f)
     return () if parameters is None else ("",) * parameters.positional_only + parameters.by_position[parameters.positional_only :]
 
@@ -122,7 +122,7 @@ def _regions(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
 
 
 def _kept(tree: Any) -> tuple[Any, bool]:
-    """A structure with copies of its arrays, which lie in memory and overlap as they do, and whether any overlap."""
+    """A structure with copies of its arrays, which have their layouts and overlaps, and whether any overlap."""
     arrays = list({id(x): x for x in leaves(tree) if isinstance(x, np.ndarray)}.values())
     copies = {id(x): np.array(x) for x in arrays}
     count = sum(isinstance(x, np.ndarray) for x in leaves(tree))
@@ -160,12 +160,12 @@ def _may_repeat(x: np.ndarray) -> bool:
 
 @checked_keywords
 def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: bool = False) -> tuple:
-    """The value of `f(*primals)`, and its derivative in the direction of the tangents.
+    """Returns `f(*primals)`, and its derivative in the direction of the tangents.
 
-    Primals and tangents are of the same structure: numbers and arrays of floats or complex numbers, in tuples, lists,
-    dicts, namedtuples and instances of dataclasses. So are what `f` gives and its tangents; ints and bools have the tangent 0.
-    With `has_aux` the function gives a pair, what is differentiated and something else, which comes third. Tangents are computed
-    beside values, in the same loops and branches; nothing is kept. `f` does to its arguments what it does when called.
+    Primals and tangents have the same structure: numbers and arrays of floats or complex numbers, in tuples, lists,
+    dicts, namedtuples and instances of dataclasses. So have the value and its tangents; ints and bools have the tangent 0.
+    With `has_aux`, `f` returns a pair: what is differentiated, and something else, which is the third result. Tangents are computed
+    together with values, in the same loops and branches; nothing is stored. `f` does to its arguments what it does when called.
 
     Raises TypeError where a primal is no float or complex number, or a tangent is complex and its primal is not, ValueError
     where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative, or nothing is
@@ -176,10 +176,10 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: boo
 
 @checked_keywords
 def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """The value of `f(*primals)`, and the function of tangents that `jvp` is there, which calls `f` again.
+    """Returns `f(*primals)`, and the function of tangents that `jvp` is at the primals, which calls `f` again.
 
-    It does so on copies of the primals as they were, which lie in memory as they do. With `has_aux` the function gives a pair,
-    what is differentiated and something else, which comes third.
+    It does so on copies of the primals as they were, with their layouts. With `has_aux`, `f` returns a pair:
+    what is differentiated, and something else, which is the third result.
     """
     copies, overlap = _kept(primals)
     linear = _linear_of(f, has_aux)
@@ -191,7 +191,7 @@ def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
-    """A value beside a function; of a pair its second part comes third."""
+    """The value, and a function; of a pair its second part comes third."""
     from .library.derivatives import of_pair
 
     return (of_pair(value, has_aux), function, value[1]) if has_aux else (value, function)
@@ -199,12 +199,12 @@ def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
 
 @checked_keywords
 def jacfwd(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """A jitted function of the arguments of `f` that gives all derivatives of what it gives, in forward mode.
+    """Returns a compiled function that computes all derivatives of the result of `f`, in forward mode.
 
-    For each array of shape `s` that `f` gives, and an argument of shape `a`, an array of shape `s + a`; for numbers, numbers.
-    The derivatives have the structure of what `f` gives, with that of the argument in the place of each leaf; where `argnums`
-    is a tuple or list, with a tuple of those of the arguments. `argnums` and `has_aux` are those of `grad`, arguments and value
-    are complex with `holomorphic`. `f` is called once, and for each element of the arguments, on copies of all arguments.
+    A result of shape `s` and an argument of shape `a` have an array of derivatives of shape `s + a`; numbers have numbers.
+    The derivatives have the structure of the result, with that of the argument at each leaf; where `argnums`
+    is a tuple or list, with a tuple of those of the arguments. `argnums` and `has_aux` are those of `grad`; with `holomorphic`,
+    arguments and results are complex. `f` is called once, and once for each element of the arguments, on copies of all arguments.
     """
     from .library import derivatives
 
@@ -218,9 +218,9 @@ def jacfwd(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomor
 
 @checked_keywords
 def hessian(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """`jacfwd` of `jacrev`: a jitted function that gives all second derivatives, of shape `s + a + a`.
+    """Returns a compiled function that computes all second derivatives, of shape `s + a + a`: `jacfwd` of `jacrev`.
 
-    They have the structure of what `f` gives, with that of the argument in the place of each leaf, and in it again.
+    They have the structure of the result of `f`, with that of the argument at each leaf, twice.
     """
     from .library import derivatives
 
@@ -234,13 +234,13 @@ def hessian(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomo
 
 @checked_keywords
 def grad(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Function[P, Any]:
-    """A jitted function of the arguments of `f` that gives the gradient of its value, a real number, in reverse mode.
+    """Returns a compiled function that computes the gradient of `f`, whose value is a real number, in reverse mode.
 
-    The gradient has the structure, shapes and dtypes of the argument. `argnums` says which one: its number, which counts from
-    the end if it is negative, or its name; of several, in a tuple or list, there is a tuple of gradients. Numbers are those of
-    arguments given by position, names those of arguments however they are given. With `has_aux` the function gives a pair, its
-    value and something else, and the jitted function gives the gradient and that. With `holomorphic` value and arguments are
-    complex. With `allow_int` the gradient of ints and bools is 0.0, and of arrays of them zeros of float64. `f` does to its
+    The gradient has the structure, shapes and dtypes of the argument. `argnums` is the argument: its number, which counts from
+    the end if it is negative, or its name; for several, in a tuple or list, the result is a tuple of gradients. Numbers are those
+    of arguments given by position; names also find arguments given by position. With `has_aux`, `f` returns a pair, its
+    value and something else, and the compiled function returns the gradient and that. With `holomorphic`, value and arguments are
+    complex. With `allow_int`, the gradient of ints and bools is 0.0, and of arrays of them zeros of float64. `f` does to its
     arguments what it does when called.
 
     Raises TypeError where an argument has ints, bools or other objects among its leaves, or the value is no real number, and
@@ -260,7 +260,7 @@ def grad(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorph
 def value_and_grad(
     f: Callable[P, R], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
 ) -> Function[P, tuple[R, Any]]:
-    """As `grad`, for a pair: what `f` gives, and the gradient."""
+    """As `grad`, but the compiled function returns a pair: the value of `f`, and the gradient."""
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
@@ -273,11 +273,11 @@ def value_and_grad(
 
 @checked_keywords
 def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """The value of `f(*primals)`, and the function of cotangents of that value that gives those of the primals, in a tuple.
+    """Returns `f(*primals)`, and a function that takes cotangents of that value and returns those of the primals, in a tuple.
 
     Numbers are paired by `Re(c * t)`, without conjugation, as in JAX. The function calls `f` again, on copies of the primals as
-    they were, which lie in memory as they do. With `has_aux` the function gives a pair, what is differentiated and something
-    else, which comes third.
+    they were, with their layouts. With `has_aux`, `f` returns a pair: what is differentiated, and something
+    else, which is the third result.
     """
     copies, overlap = _kept(primals)
     if overlap:
@@ -289,7 +289,7 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 @checked_keywords
 def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """As `jacfwd`, in reverse mode: `f` is called for each element of what it gives."""
+    """As `jacfwd`, in reverse mode: `f` is called once for each element of its result."""
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
@@ -302,16 +302,16 @@ def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomor
 
 @checked_keywords
 def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
-    """The products of the Hessian of `f` at the primals with the tangents: the derivative of its gradient in their direction."""
+    """Returns the products of the Hessian of `f` at the primals with the tangents: the derivative of its gradient in their direction."""
     return _hvp_of(f)(primals, tangents)
 
 
 @checked_keywords
 def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
-    """A function that does what `f` does, and whose derivative is that of a rule: `@f.defjvp` before it is first differentiated.
+    """Returns `f` with a derivative by a rule, which `@f.defjvp` sets before `f` is first differentiated.
 
-    `rule(primals, tangents)` gives what `f(*primals)` gives, and its tangent, which is linear in the tangents; ints and bools
-    have the tangent None. Reverse mode goes backwards through the rule. Arguments at `nondiff_argnums` come first:
+    `rule(primals, tangents)` returns `f(*primals)` and its tangent, which is linear in the tangents; ints and bools
+    have the tangent None. Reverse mode transposes the rule. Arguments at `nondiff_argnums` come first:
     `rule(*nondiff, primals, tangents)`. The rule may be differentiated like any function.
     """
     rule = None
@@ -333,10 +333,10 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
 
 @checked_keywords
 def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
-    """A function that does what `f` does, and whose derivative in reverse mode is that of rules: `f.defvjp(forth, back)`.
+    """Returns `f` with a derivative in reverse mode by rules, which `f.defvjp(forth, back)` sets.
 
-    `forth(*args)` gives what `f(*args)` gives, and anything, `kept`, that `back(kept, cotangents)` wants to give a tuple of the
-    cotangents of the arguments; None stands for zeros. It has no derivative in forward mode (TypeError). Arguments at
+    `forth(*args)` returns `f(*args)` and any value `kept`; `back(kept, cotangents)` returns a tuple of the
+    cotangents of the arguments, where None stands for zeros. It has no derivative in forward mode (TypeError). Arguments at
     `nondiff_argnums` come first: `back(*nondiff, kept, cotangents)`.
     """
     forth = None
@@ -358,9 +358,9 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
 
 @checked_keywords
 def checkpoint(f: F) -> F:
-    """A function that does what `f` does; reverse mode keeps its arguments alone, and calls it again when it comes back to it.
+    """Returns `f`, of whose calls reverse mode stores the arguments alone: the sweep calls `f` again.
 
-    `f` gives the same for the same arguments, and changes none of them.
+    `f` has to return the same for the same arguments, and to change none of them.
     """
 
     names = _positional(f)
@@ -380,7 +380,7 @@ def _named_as(f: Callable, wrapped: Callable, **attributes: Any) -> Callable:
 
 
 def stop_gradient(x: T) -> T:
-    """x, which derivatives take for a constant."""
+    """Returns x, which derivatives treat as a constant."""
     return x
 
 
@@ -388,8 +388,8 @@ def stop_gradient(x: T) -> T:
 def check_grads(f: Callable, args: tuple | list, order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
     """Raises AssertionError where derivatives of `f` at `args` differ from central differences of its values.
 
-    `args` are numbers and arrays of floats or complex numbers. Of derivatives up to `order`, each in a direction that is
-    drawn from a fixed seed; the tolerances, if not given, are those of the differences in the precision of the arguments.
+    `args` are numbers and arrays of floats or complex numbers. Derivatives up to `order` are checked, each in a direction that is
+    drawn from a fixed seed; the default tolerances are those of the differences in the precision of the arguments.
     """
     rng = np.random.default_rng(0)
 

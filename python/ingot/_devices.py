@@ -1,4 +1,4 @@
-"""Devices: which there are, which one is meant where none is named, and their memory."""
+"""Devices: which there are, the default one, and their memory."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def device(kind: str | Device, index: int | None = None) -> Device:
     if isinstance(kind, Device):
         return kind
     if not isinstance(kind, str):
-        raise TypeError(f"a device is a Device, or a text such as 'gpu' or 'gpu:0', not {type(kind).__name__}")
+        raise TypeError(f"a device is a Device, or a string such as 'gpu' or 'gpu:0', not {type(kind).__name__}")
     name, _, number = kind.partition(":")
     if number and (index is not None or not number.isdigit()):
         raise ValueError(f"a device is named such as 'gpu' or 'gpu:0', not {kind!r}")
@@ -137,14 +137,14 @@ def device(kind: str | Device, index: int | None = None) -> Device:
 
 
 def default_device() -> Device:
-    """The device that `device_put` takes where none is named: that of `with device(...)`, or of `set_default_device`;
-    the first GPU, or the CPU where there is none.
+    """The device that `device_put` uses by default: that of `with device(...)`, else of `set_default_device`, else
+    the first GPU, else the CPU.
     """
     return _default.get() or _chosen[0] or devices()[0]
 
 
 def set_default_device(device: str | Device | None) -> None:
-    """Says which device is meant where none is named; None: the first GPU, or the CPU where there is none."""
+    """Sets the default device; None: the first GPU, or the CPU where there is none."""
     _chosen[0] = None if device is None else _named(device)
 
 
@@ -158,7 +158,7 @@ def checked(given: str | Device | None) -> str | Device | None:
         return None
     kind = given.kind if isinstance(given, Device) else given.partition(":")[0] if isinstance(given, str) else None
     if kind is None:
-        raise TypeError(f"a device is a Device, or a text such as 'gpu' or 'gpu:0', not {type(given).__name__}")
+        raise TypeError(f"a device is a Device, or a string such as 'gpu' or 'gpu:0', not {type(given).__name__}")
     if kind not in KINDS:
         raise ValueError(f"the kinds of devices are {', '.join(KINDS)}, not {kind!r}")
     if kind == "cpu":
@@ -192,7 +192,7 @@ def memory_of(device: Device) -> dict[str, int]:
 
 
 def set_memory_limit(device: str | Device, bytes: int) -> None:
-    """From now on arrays, and memory kept for arrays, take at most `bytes` of a device's memory; 0: there is no limit."""
+    """Limits the bytes of a device's memory that arrays take, with memory kept for later arrays; 0: no limit."""
     if bytes < 0:
         raise ValueError(f"the limit is a number of bytes, not {bytes}")
     handle = handle_of(device)
@@ -202,13 +202,13 @@ def set_memory_limit(device: str | Device, bytes: int) -> None:
 
 
 def reset_memory_peak(device: str | Device) -> None:
-    """From now on `peak` is the most that is in use since now."""
+    """Begins `peak` again, at what is in use now."""
     if (handle := handle_of(device)) is not None:
         handle.reset_memory_peak()
 
 
 def release_memory(device: str | Device) -> int:
-    """Gives back to the device the memory that is kept for arrays: how many bytes."""
+    """Frees the memory of a device that is kept for later arrays, and returns how many bytes it was."""
     handle = handle_of(device)
     return 0 if handle is None else handle.release_memory()
 
@@ -217,7 +217,7 @@ _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 
 
 def no_memory(shape: tuple[int, ...], dtype: str, device: str, why: str) -> MemoryError:
-    """What an array is refused with that a device has no memory for."""
+    """The exception for an array that a device has no memory for."""
     import numpy as np
 
     size = float(math.prod(shape) * np.dtype(dtype).itemsize)
@@ -228,7 +228,7 @@ def no_memory(shape: tuple[int, ...], dtype: str, device: str, why: str) -> Memo
 
 @functools.cache
 def find_toolkit() -> None:
-    """Tells where Python's packages have the vendor's compilers, before they are needed."""
+    """Sets where Python's packages have the vendor's compilers, before they are needed."""
     import importlib.util
 
     found = importlib.util.find_spec("nvidia")

@@ -1,7 +1,7 @@
 """Draws what was fused as SVG: memory as boxes, loop nests as frames around their ops, bytes at the edges.
 
-The layout is in layers, as Sugiyama's: each node stands below those that it takes from, edges over several layers run
-through empty places, nodes of a layer are ordered and placed by the mean of their neighbours.
+The layout is in layers, as Sugiyama's: each node is below those that it takes from, edges over several layers run
+through empty positions, nodes of a layer are ordered and placed by the mean of their neighbours.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Box:
 
 @dataclass
 class Layout:
-    """Boxes in layers, and the ways of the edges between them."""
+    """Boxes in layers, and the paths of the edges between them."""
 
     boxes: list[Box] = field(default_factory=list)
     edges: list[tuple[Box, Box]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Layout:
         for box in _topological(self.boxes, before):
             box.layer = 1 + max((a.layer for a in before[box]), default=-1)
         for box in reversed(_topological(self.boxes, before)):
-            if not before[box] and after[box]:  # what is only read stands close above
+            if not before[box] and after[box]:  # what is only read is close above
                 box.layer = min(b.layer for b in after[box]) - 1
         layers: list[list[Box]] = [[] for _ in range(1 + max((b.layer for b in self.boxes), default=-1))]
         for box in self.boxes:
@@ -147,7 +147,7 @@ def _topological(boxes: list[Box], before: dict[Box, list[Box]]) -> list[Box]:
 
 
 def _spread(row: list[Box], wanted: list[float], gap: float) -> None:
-    """Gives the boxes of a row the places nearest to those wanted at which none overlap (pools of neighbours)."""
+    """Gives the boxes of a row the positions nearest to those wanted at which none overlap (pools of neighbours)."""
     offsets, at = [], 0.0
     for i, box in enumerate(row):
         at += (row[i - 1].width + box.width) / 2 + gap if i else 0.0
@@ -201,11 +201,9 @@ def _op_box(op: Op) -> Box:
 
 
 def _nest_text(number: int, nest: Nest) -> str:
-    lines = sorted({op.place[1] for op in nest.ops if op.place and op.name != "store"}) or [
-        op.place[1] for op in nest.ops if op.place
-    ]
+    lines = sorted({op.place[1] for op in nest.ops if op.place and op.name != "store"}) or [op.place[1] for op in nest.ops if op.place]
     where = "" if not lines else f", line {lines[0]}" if lines[0] == lines[-1] else f", lines {lines[0]}-{lines[-1]}"
-    times = "" if nest.turns == 1 else f", run {'?' if nest.turns is None else nest.turns} times"
+    times = "" if nest.iterations == 1 else f", run {'?' if nest.iterations is None else nest.iterations} times"
     what = f"routine {number}" if not nest.loops else f"nest {number}: {nest.loops} loop{'s' * (nest.loops > 1)}"
     return what + where + times
 
@@ -281,23 +279,27 @@ class _Drawing:
         for box in self.layout.boxes:
             self._nest(box) if box.inside else self._buffer(box)
         labels = [self._label(*flow) for flow in self.flows]
-        return "\n".join([
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
-            f"<title>{escape(heading)}: {escape(summary)}</title>",
-            f"<style>{STYLE}</style>",
-            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
-            'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0 8 4 0 8z" fill="context-stroke"/></marker></defs>',
-            f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
-            f'<text class="title" x="{margin}" y="32">{escape(heading)}</text>',
-            f'<text class="soft" x="{margin}" y="52">{escape(summary)}</text>',
-            f'<g transform="translate({left:.1f} {top})">',
-            *edges,
-            *self.parts,
-            *labels,
-            "</g>",
-            "</svg>",
-        ]) + "\n"
+        return (
+            "\n".join(
+                [
+                    f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" role="img">',
+                    f"<title>{escape(heading)}: {escape(summary)}</title>",
+                    f"<style>{STYLE}</style>",
+                    '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+                    'orient="auto" markerUnits="userSpaceOnUse"><path d="M0 0 8 4 0 8z" fill="context-stroke"/></marker></defs>',
+                    f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" rx="8"/>',
+                    f'<text class="title" x="{margin}" y="32">{escape(heading)}</text>',
+                    f'<text class="soft" x="{margin}" y="52">{escape(summary)}</text>',
+                    f'<g transform="translate({left:.1f} {top})">',
+                    *edges,
+                    *self.parts,
+                    *labels,
+                    "</g>",
+                    "</svg>",
+                ]
+            )
+            + "\n"
+        )
 
     def _summary(self) -> str:
         nests = self.fusion.nests
@@ -313,7 +315,7 @@ class _Drawing:
         return [(self._port(a, b, 0), a.y + a.height / 2), *between, (self._port(b, a, -1), b.y - b.height / 2)]
 
     def _port(self, box: Box, other: Box, end: int) -> float:
-        """Where along its lower (`end` 0) or upper side an edge meets a box: beside the others, in their order."""
+        """Where along its lower (`end` 0) or upper side an edge ends at a box: next to the others, in their order."""
         ways = [way for edge, way in self.layout.ways.items() if edge[end] is box]
         ways.sort(key=lambda way: way[1 if end == 0 else -2].x)
         place = next(i for i, way in enumerate(ways) if way[-1 if end == 0 else 0] is other)
@@ -358,7 +360,7 @@ class _Drawing:
             self.parts.append(f'<path class="edge" d="{_curve(points)}" marker-end="url(#tip)"/>')
         for op in box.inside.boxes:
             self.parts += [
-                f'<g><title>{escape(_source(op.thing.place))} {escape(op.thing.dtype)}</title>',
+                f"<g><title>{escape(_source(op.thing.place))} {escape(op.thing.dtype)}</title>",
                 f'<rect class="{_op_class(op.thing, nest)}" x="{op.x - op.width / 2:.1f}" y="{op.y - HEIGHT / 2:.1f}" '
                 f'width="{op.width:.1f}" height="{HEIGHT}" rx="12"/>',
                 f'<text text-anchor="middle" x="{op.x:.1f}" y="{op.y + 4:.1f}">{escape(op.title)}</text></g>',
@@ -378,5 +380,5 @@ def _curve(points: list[tuple[float, float]]) -> str:
 
 
 def svg(fusion: Fusion) -> str:
-    """The drawing as the text of an SVG file, which needs nothing else."""
+    """The drawing as the contents of an SVG file, which needs nothing else."""
     return _Drawing(fusion).text()

@@ -129,7 +129,7 @@ def questions() -> list[str]:
 
 
 def answer(name: str) -> str:
-    """A short text that tells the numbers that a method gives from others."""
+    """A short string that distinguishes the numbers that a method gives from others."""
     owner, _, method = name.rpartition(".")
     if not owner:
         given = [np.random.default_rng(seed).integers(0, 2**63, 5) for seed in (0, 12345, [7, 2**40], np.random.SeedSequence(3))]
@@ -251,4 +251,4 @@ ANSWERS = {
     "RandomState.choice": "892dc4fbe1e8f0a2",
     "RandomState.multivariate_normal": "8979cd54f31c66a5",
 }
-"""Of the NumPy that Ingot is built with: `test_known_answers_of_random_numbers` tells what they are."""
+"""Of the NumPy that Ingot is built with: `test_known_answers_of_random_numbers` shows what they are."""

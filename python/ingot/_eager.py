@@ -73,12 +73,12 @@ def _is_operand(value: Any) -> bool:
 
 
 def _compared(array: Any, differs: bool) -> Any:
-    """An array beside what no number equals."""
+    """An array compared with what no number equals."""
     return _ingot.to_device(np.full(array.shape, differs), array._handle)
 
 
 class _Deferred:
-    """A method that is made when it is first asked for, in its own place."""
+    """A method that is made when it is first asked for, and then replaces itself."""
 
     def __init__(self, owner: type, name: str, make: Callable[[], Any]) -> None:
         self.owner, self.name, self.make = owner, name, make
@@ -195,7 +195,7 @@ def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
     return known[len(inputs)]
 
 
-# Functions that tell types and shapes, which look at no element.
+# Functions that return types and shapes, which look at no element.
 _TOLD: dict[Callable, Callable] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,

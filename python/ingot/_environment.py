@@ -1,6 +1,6 @@
-"""The words of the environment: every variable `INGOT_...`, what it may say, and what holds where it says nothing.
+"""The words of the environment: every variable `INGOT_...`, its values, and its default.
 
-An empty variable is one that is not set. A word that is none of those allowed is told once in a warning, and the default
+An empty variable is one that is not set. A word that is none of those allowed is reported once in a warning, and the default
 holds; so it is for what C++ reads, too, which takes the default without a word. docs/environment.md is for users.
 """
 
@@ -18,7 +18,7 @@ class Variable(NamedTuple):
     """One variable of the environment."""
 
     allowed: str
-    """What it may say, for messages."""
+    """Its values, for messages."""
     read: Callable[[str], Any]
     """The value of a word; None: there is no such word."""
     default: Any = None
@@ -72,7 +72,7 @@ _told: set[tuple[str, str]] = set()
 
 
 def _tell(name: str, text: str, message: str, kind: type[Warning] = RuntimeWarning) -> None:
-    """Warns once of what a variable says; filters that make an error of it make none of the import."""
+    """Warns once of a variable's value; filters that make an error of it make none of the import."""
     if (name, text) in _told:
         return
     _told.add((name, text))
@@ -85,7 +85,7 @@ def _tell(name: str, text: str, message: str, kind: type[Warning] = RuntimeWarni
 
 
 def value_of(name: str) -> Any:
-    """What a variable says, or its default."""
+    """A variable's value, or its default."""
     variable, text = VARIABLES[name], os.environ.get(name, "")
     if not text:
         return variable.default

@@ -8,14 +8,14 @@ from typing import Any
 
 
 class UnsupportedError(Exception):
-    """Python code that Ingot does not compile. The message shows where it stands and what to write instead."""
+    """Python code that Ingot does not compile. The message shows where it is and what to write instead."""
 
     _told: tuple[str, str] | None = None
-    """Reason and advice of one that stands at no place of the user's."""
+    """Reason and advice of one that is at no location of the user's."""
 
 
 class TypeChangeError(TypeError):
-    """A value whose Python type hangs on a number: the case that was not compiled has come up."""
+    """A value whose Python type depends on a number: the case that was not compiled has come up."""
 
 
 class InternalError(RuntimeError):
@@ -38,13 +38,13 @@ class LibraryError(DeviceError):
 
 
 Site = tuple[str, int, int, int, str]
-"""A place of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
+"""A location of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
 
 
 class Demanded(Exception):
     """Compiling needs something of the argument of this number; never leaves the package.
 
-    What that is: its "value", the "lengths" of its arrays, or the "letters" of its texts; of no argument: texts that are known.
+    What that is: its "value", the "lengths" of its arrays, or the "characters" of its strings; of no argument: strings that are known.
     `sites` are where.
     """
 
@@ -79,9 +79,9 @@ _MOST_CALLERS = 3
 def unsupported(
     sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = (), quoted: tuple[tuple[Site, ...], ...] = ()
 ) -> UnsupportedError:
-    """The refusal of what stands at the first of some places; the others are those of the calls that led there.
+    """The refusal of what is at the first of some locations; the others are those of the calls that led there.
 
-    What is written at `quoted`, likewise, is put where `{}` stands in the reason."""
+    What is written at `quoted`, likewise, is put where `{}` is in the reason."""
     if quoted:
         reason = reason.format(*map(_quotation, quoted))
     reason, operands = with_articles(shown_names(reason)), [shown_names(operand) for operand in operands]
@@ -113,21 +113,21 @@ _SUFFIX = re.compile(r"`(\w+)(?:@[gw]?\d[\d:]*)+`")
 _ARTICLE = re.compile(r"(?<![`\w'])([Aa]) (?=[aeioAEIO])(?!one\b|once\b)")
 _OWN_FILES = os.path.dirname(__file__) + os.sep
 _TOUR = os.path.join(_OWN_FILES, "tour", "")
-_OWN_NAMES = {"it": "what is walked", "items": "what is walked", "item": "an element", "result": "the result", "value": "an element"}
+_OWN_NAMES = {"it": "what is iterated over", "items": "what is iterated over", "item": "an element", "result": "the result", "value": "an element"}
 
 
 def shown_names(text: str) -> str:
-    """A text in which the evaluator's own names are said in words, and names of inner scopes are as they were written."""
+    """A message in which the evaluator's own names are put into words, and names of inner scopes are as they were written."""
     return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
 
 
 def _is_own(file: str) -> bool:
-    """Whether a place in a file is none of the user's; programs of the tour are users' programs."""
+    """Whether a location in a file is none of the user's; programs of the tour are users' programs."""
     return file.startswith(_OWN_FILES) and not file.startswith(_TOUR)
 
 
 def with_articles(text: str) -> str:
-    """A text in which names that others have put behind `a` have `an` before vowels."""
+    """A message in which names that others have put after `a` have `an` before vowels."""
     return _ARTICLE.sub(r"\1n ", text)
 
 
@@ -147,7 +147,7 @@ def dtype_text(dtype: Any) -> str:
 
 
 def place_text(file: str, line: int) -> str:
-    """A line of a file for messages; of a notebook's cell as IPython's tracebacks say it: `Cell In[3], line 2`."""
+    """A line of a file for messages; of a notebook's cell as IPython's tracebacks have it: `Cell In[3], line 2`."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name = shell.compile.format_code_name(file) if hasattr(shell, "compile") else None
     return f"{file}:{line}" if name is None else f"{' '.join(name)}, line {line}"
@@ -164,7 +164,7 @@ class _Quotation(str):
 
     @property
     def carried(self) -> str:
-        """Of a loop: the names that its iterations hand on, behind a colon; where they are not known, nothing."""
+        """Of a loop: the names that an iteration passes to the next, after a colon; where they are not known, nothing."""
         from ._carried import carried_names
 
         names = ", ".join(f"`{name}`" for name in carried_names(*self.place))
@@ -172,7 +172,7 @@ class _Quotation(str):
 
 
 def _quotation(sites: tuple[Site, ...]) -> _Quotation:
-    """What a user has written at the first of some places that is not Ingot's; without source, the line."""
+    """What a user has written at the first of some locations that is not Ingot's; without source, the line."""
     file, line, column, end_column, _ = next((site for site in sites if not _is_own(site[0])), sites[0])
     linecache.checkcache(file)
     raw = linecache.getline(file, line).rstrip("\n").encode()

@@ -44,7 +44,7 @@ def _of_kind(kind: Any, given: tuple, sites: tuple[_errors.Site, ...]) -> BaseEx
 def _copied(known: BaseException) -> BaseException:
     error = type(known).__new__(type(known), *known.args)
     if not isinstance(type(known).__init__, types.FunctionType):
-        error.__init__(*known.args)  # Python's own keep some arguments beside `args`
+        error.__init__(*known.args)  # Python's own keep some arguments besides `args`
     error.__dict__.update(known.__dict__)
     for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
         if hasattr(known, name):
@@ -71,9 +71,9 @@ _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and da
 def exception(
     kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, made: tuple[int, list] | None, errors: list
 ) -> BaseException:
-    """What a call raises, which has failed at these places; pending: what has been raised in Python already.
+    """What a call raises, which has failed at these locations; pending: what has been raised in Python already.
 
-    `made` has the number of what it is made of, among `errors`, and the numbers in that; None: its kind and message say all.
+    `made` has the number of what it is made of, among `errors`, and the numbers in that; None: its kind and message are all.
     """
     if pending is not None:
         return pending

@@ -1,4 +1,4 @@
-"""What `explain` gives: a text that notebooks and prompts show as it is, and the launches of calls on devices as data."""
+"""What `explain` gives: a string that notebooks and prompts show as it is, and the launches of calls on devices as data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Explanation(str):
-    """A text whose `repr` is the text itself."""
+    """A string whose `repr` is the string itself."""
 
     __slots__ = ("launches",)
 

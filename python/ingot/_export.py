@@ -25,10 +25,10 @@ class Export(NamedTuple):
 
 @checked_keywords
 def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
-    """Says that `python -m ingot build` compiles the function for arguments of these types, under this name.
+    """Has `python -m ingot build` compile the function for arguments of these types, under this name.
 
     `signature` is a string such as "float64(float64[:], int64)", with or without the result's type, or a type:
-    `ingot.float64(ingot.float64[:])`. `name` is the function's own without it. The decorator may stand several times, once
+    `ingot.float64(ingot.float64[:])`. `name` is the function's own without it. The decorator may be used several times, once
     for each signature, each with a name; it changes nothing of the function, which may be one of `ingot.jit`, whose options
     then hold.
 
@@ -36,7 +36,7 @@ def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
     """
     parsed = parse_signatures(signature)
     if len(parsed) != 1:
-        raise TypeError(f"export() takes one signature, not {len(parsed)}: each has a name of its own, so the decorator stands once for each")
+        raise TypeError(f"export() takes one signature, not {len(parsed)}: each has a name of its own, so use the decorator once for each")
     if name is not None:
         checked_name(name)
 
@@ -54,7 +54,7 @@ def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
 
 
 def exports_of(function: types.FunctionType) -> list[Export]:
-    """The exports of a function, in the order in which the decorators stand. Those of what it wraps are not its own."""
+    """The exports of a function, in the order of the decorators. Those of what it wraps are not its own."""
     return [each for each in getattr(function, "__ingot_exports__", ()) if each.function is function]
 
 

@@ -2,7 +2,7 @@
 
 Such an argument is described by its type alone. An operation on it is refused, unless the types decide that Python
 raises there. NumPy decides about arrays and scalars of its own, on stand-ins of the same dtype and rank; about any
-other object its type says which operations it has. No code of the object runs.
+other object its type determines which operations it has. No code of the object runs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def words(description: tuple) -> str:
     if kind is list:
         return "a list of more than 16 elements"
     if kind is dict:
-        return "a dict of more than 16 elements, or with keys that are neither numbers nor texts"
+        return "a dict of more than 16 elements, or with keys that are neither numbers nor strings"
     if kind in (tuple, slice) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:
@@ -89,8 +89,8 @@ def hint(description: tuple) -> str:
     return "" if kind is np.ndarray else of_type(kind)
 
 
-# A text that is made when the call runs; an error that shows it is one of its value.
-TEXT = "a text made when the call runs"
+# A string that is made when the call runs; an error that shows it is one of its value.
+TEXT = "a string made when the call runs"
 
 
 def stand_in(description: tuple) -> Any:
@@ -217,7 +217,7 @@ def _is_object(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.hasobject
 
 
-# Of these an empty one shows what all of them do beside numbers.
+# Of these an empty one shows what all of them do with numbers.
 _EMPTY = {kind: kind() for kind in (set, frozenset, bytearray, dict, list)} | {range: range(0)}
 
 

@@ -1,7 +1,7 @@
 """Frames that tracebacks show of compiled functions, as if Python had run them.
 
-The code of a frame is made from the text of its function: it has the function's lines, parameters and instructions, and
-what has failed is the instruction at that place. None of these run: in front of them the frame waits at the line that has
+The code of a frame is made from the source of its function: it has the function's lines, parameters and instructions, and
+what has failed is the instruction at that location. None of these run: before them the frame waits at the line that has
 failed until it is taken, and returns.
 """
 
@@ -35,7 +35,7 @@ _NOT_KEPT = _NotKept()
 
 
 class _Code(NamedTuple):
-    """What a frame at one place is made of."""
+    """What a frame at one location is made of."""
 
     code: types.CodeType
     instruction: int | None
@@ -48,7 +48,7 @@ _NO_LINES: list[str] = []
 
 
 def traceback(sites: tuple[Site, ...], inner: types.TracebackType | None = None) -> types.TracebackType | None:
-    """A traceback through places of the user's, the last of which is the first one given; then what is `inner`."""
+    """A traceback through locations of the user's, the last of which is the first one given; then what is `inner`."""
     for site in sites:
         if site[1] > 0:
             inner = _entry(site, inner)
@@ -128,7 +128,7 @@ def _code(site: Site, lines: list[str]) -> _Code:
     if node is not None:
         try:
             code = _compiled(node, site, (0, 0), _body(node))
-        except (SyntaxError, ValueError):  # what stands there now is no such function
+        except (SyntaxError, ValueError):  # what is there now is no such function
             node = None
         else:
             instruction = _instruction(code, site)
@@ -185,7 +185,7 @@ def _parameters(node: Any) -> ast.arguments:
 
 
 def _instruction(code: types.CodeType, site: Site) -> int | None:
-    """Which instruction stands at a place: of several in a row the last one, which works on what the others have loaded."""
+    """Which instruction is at a location: of several in a row the last one, which works on what the others have loaded."""
     _, line, column, end_column, _ = site
 
     def is_there(place: tuple) -> bool:

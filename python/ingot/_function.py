@@ -30,7 +30,6 @@ from ._signature import DTYPES, Signature
 from ._static import Constants, Static
 from ._tiers import Tier, asked_for, worker
 
-
 _compiling = threading.RLock()
 _is_held = False
 
@@ -54,7 +53,7 @@ def _hold() -> None:
 
 def _go_on() -> None:
     global _is_held
-    if _is_held:  # not where this module was loaded amid the fork
+    if _is_held:  # not where this module was loaded within the fork
         _is_held = False
         _ingot.let_calls_with_room_go_on()
         worker.go_on()
@@ -142,14 +141,14 @@ class Function(Base[P, R_co]):
     _WHY: ClassVar = {
         "value": "the value of an argument must be known",
         "lengths": "the length of a short axis of an argument must be known",
-        "letters": "a text is walked",
+        "characters": "a string is iterated over",
     }
     _most_values: int | None = 16  # of one argument whose value decides what is compiled
-    _most_kept = 64  # specialisations of one description, which differ in what stood outside
+    _most_kept = 64  # specialisations of one description, which differ in what is outside
     _is_stored = True  # whether code is stored on disk, and taken from there
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
-    _shown = ""  # what its repr says of it, where it is no function of the user's
+    _shown = ""  # what its repr shows of it, where it is no function of the user's
     _made_by: tuple[str, Any, tuple] | None = None  # the transform that made it, of what, and its other arguments
 
     def __init__(
@@ -199,7 +198,7 @@ class Function(Base[P, R_co]):
         self._parameters = parameters_of(self.__ingot_function__)
         self._names = self._parameters.names
         self._seen: dict[int, set[str]] = {}
-        self._opened: set[int] = set()  # the arguments whose texts are described by their letters
+        self._opened: set[int] = set()  # the arguments whose strings are described by their characters
         self._opens_texts = True
         self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
         self._bind_by(self._code, *self._parameters)
@@ -236,7 +235,7 @@ class Function(Base[P, R_co]):
         return self._run(*self._prepare(args, kwargs))
 
     def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
-        """The specialisation that arguments take, made if need be, and the arguments taken apart."""
+        """The specialisation that arguments take, made if need be, and the flattened arguments."""
         if not self._is_settled:
             self._settle_on(handle_of(self._device))
             self._is_settled = True
@@ -251,7 +250,7 @@ class Function(Base[P, R_co]):
         return specialisation, arguments
 
     def _become(self, new: Function) -> None:
-        """Does from now on what another function does, which has taken its place in a module that was loaded again. Guards
+        """Does from now on what another function does, which has replaced it in a module that was loaded again. Guards
         see that the code is another one."""
         sys.modules["IPython.extensions.autoreload"].update_function(self.__ingot_function__, new.__ingot_function__)
         self._signatures, self._relaxed, self._in_order = new._signatures, new._relaxed, new._in_order
@@ -334,7 +333,7 @@ class Function(Base[P, R_co]):
         return specialisation, arguments
 
     def _wanted(self) -> str:
-        """Which code calls run. What `fastmath` allows hangs on how hard the compiler works: such functions have one kind."""
+        """Which code calls run. What `fastmath` allows depends on how hard the compiler works: such functions have one kind."""
         tier = asked_for(self._tier)
         return "full" if tier == "auto" and self._relaxed else tier
 
@@ -350,9 +349,7 @@ class Function(Base[P, R_co]):
         def lower() -> Any:
             compiler, registry = core()
             with np.errstate(all="ignore"):  # what is known is computed by NumPy
-                return compiler.lower(
-                    registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device, in_order
-                )
+                return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device, in_order)
 
         return lower
 
@@ -442,7 +439,7 @@ class Function(Base[P, R_co]):
             return set(wanted.names) <= set(self._attributes().get(wanted.type, ()))
         if isinstance(wanted, Captured):
             return any(owner is wanted.owner and name == wanted.name for owner, name in self._captures())
-        if wanted.what == "letters":
+        if wanted.what == "characters":
             return not self._opens_texts or wanted.argument in self._opened
         return wanted.argument in (self._measured if wanted.what == "lengths" else self._demanded())
 
@@ -456,12 +453,12 @@ class Function(Base[P, R_co]):
             self._settle(wanted)
 
     def _asked_again(self, wanted: Demanded | Used | Captured) -> Exception:
-        """What is raised where compiling asks for what it has been told."""
+        """What is raised where compiling asks for what it has been given."""
         if isinstance(wanted, Demanded):
             name = self._name_of(wanted.argument) if wanted.argument >= 0 else "a string"
             what = f"`{name}`, of which the {wanted.what} must be known here when compiling,"
             return _errors.unsupported(wanted.sites, what, "use a constant, or a number that is an argument")
-        asked = f"attributes of {wanted.type.__name__}" if isinstance(wanted, Used) else f"`{wanted.name}`, which stands outside,"
+        asked = f"attributes of {wanted.type.__name__}" if isinstance(wanted, Used) else f"`{wanted.name}`, which is outside,"
         return _errors.InternalError(f"`{self.__name__}`: {asked} are asked for again")
 
     def _name_of(self, argument: int) -> str:
@@ -469,8 +466,8 @@ class Function(Base[P, R_co]):
         return [*self._names, *(n if n.isidentifier() else "a captured variable" for _, n in self._captures())][argument]
 
     def _settle(self, demand: Demanded) -> None:
-        if demand.what == "letters":
-            self._opens_texts = demand.argument >= 0 and demand.argument not in self._fixed  # else texts are used in ways that need them known
+        if demand.what == "characters":
+            self._opens_texts = demand.argument >= 0 and demand.argument not in self._fixed  # else strings are used where they have to be known
             self._opened = self._opened | {demand.argument} if self._opens_texts else set()
             self._open_texts(tuple(self._opened))
         elif demand.what == "lengths":
@@ -495,12 +492,12 @@ class Function(Base[P, R_co]):
         return call.result(outcome)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Makes the full code of a call with these arguments, without running it. Raises what the call would when compiling."""
+        """Compiles the full code of a call with these arguments, without running it. Raises what compiling the call would raise."""
         self._prepare(args, kwargs)[0].complete()
 
     def compile_async(self, *args: Any, **kwargs: Any) -> Future[None]:
-        """The same, by a thread beside what the program does: the future is done when calls run full code, and raises what
-        `compile` does. Arrays may be written to meanwhile; containers may not.
+        """As `compile`, in a thread while the program runs. The future is done when calls run full code, and raises what
+        `compile` raises. Arrays may be written to meanwhile; containers may not.
         """
         from concurrent.futures import Future
 
@@ -523,8 +520,8 @@ class Function(Base[P, R_co]):
 
         The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
         arguments' memory afterwards, or the exception - and the IR after each pass, `1-frontend.ir`
-        and on. `ingot-opt --replay path` makes the call from each of the texts, interpreted and compiled, and compares
-        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no record.
+        and on. `ingot-opt --replay path` makes the call from each stage's IR, interpreted and compiled, and compares
+        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no replay file.
         """
         from ._record import record
 
@@ -552,7 +549,7 @@ class Function(Base[P, R_co]):
         """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
 
         C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
-        takes the GIL, and costs about what one in Python does. What it raises is shown on stderr, and gives 0.
+        takes the GIL, and costs about as much as one from Python. An exception is printed on stderr, and the call returns 0.
 
         Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
         the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
@@ -563,20 +560,18 @@ class Function(Base[P, R_co]):
 
         return c_pointer(self, signature)
 
-    def explain(
-        self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any
-    ) -> Explanation:
-        """What becomes of the function for these arguments, as text: a line for each loop, which says whether it is vectorised (and
+    def explain(self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
+        """Returns a string that shows how the function is compiled for these arguments: for each loop whether it is vectorised (and
         by how many iterations), shared among threads and fused with other lines, or why not; then source, array IR, loop IR,
-        LLVM IR, assembly, of calls on devices the kernels and the launches, and the milliseconds of CPU time that each step
-        took. The function is compiled but not run.
+        LLVM IR, assembly, for calls on devices the kernels and the launches, and the milliseconds of CPU time of each
+        step. The function is compiled but not run.
 
         `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
-        move for these arguments beside those that must be moved at least.
+        move for these arguments compared with the least that must be moved.
 
-        `device` says what it is compiled for: a device, whatever the arguments are, or what GPUs take, such as "sm_90", of
-        which none has to be there. Launches are told with grids, bytes, and what their kernels need; as data they are
-        the text's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
+        `device` is what it is compiled for: a device, or an architecture such as "sm_90", of
+        which no GPU has to be there. Launches are listed with grids, bytes, and what their kernels need; as data they are
+        the string's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
         is not there.
         """
         from ._explanation import explanation
@@ -737,9 +732,7 @@ def shown_to_profilers(function: Function) -> Callable:
         return _ingot.call_behind_profile(function, arguments, keywords)
 
     own = function.__ingot_function__.__code__
-    call.__code__ = call.__code__.replace(
-        co_name=own.co_name, co_qualname=own.co_qualname, co_filename=own.co_filename, co_firstlineno=own.co_firstlineno
-    )
+    call.__code__ = call.__code__.replace(co_name=own.co_name, co_qualname=own.co_qualname, co_filename=own.co_filename, co_firstlineno=own.co_firstlineno)
     return call
 
 
@@ -755,7 +748,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _hashable(key: tuple) -> tuple:
-    """The key with each value told from equal ones of other types, and floats by their bits."""
+    """The key with each value distinguished from equal ones of other types, and floats by their bits."""
     return tuple([_told_apart(part) for part in key])
 
 
@@ -765,7 +758,7 @@ def _told_apart(part: Any) -> Any:
         return part
     if kind is tuple or kind is frozenset:
         return kind([_told_apart(each) for each in part])
-    if isinstance(part, (type, enum.Enum)):  # whatever its class calls equal; specialisations keep it alive
+    if isinstance(part, (type, enum.Enum)):  # not what its class calls equal; specialisations keep it alive
         return (type, id(part))
     if isinstance(part, np.dtype) and part.names is not None:
         return (kind, _form_of(part))
@@ -773,7 +766,7 @@ def _told_apart(part: Any) -> Any:
 
 
 def _form_of(dtype: np.dtype) -> Any:
-    """What tells dtypes with fields apart, equal ones too: classes of elements, codes of numbers, padding, titles."""
+    """What distinguishes dtypes with fields, equal ones too: classes of elements, codes of numbers, padding, titles."""
     if dtype.subdtype is not None:
         return dtype.shape, _form_of(dtype.base)
     if dtype.names is None:

@@ -1,6 +1,6 @@
 """What was fused: the loop nests of a function after `to_loops`, the ops in each, and the bytes that they move.
 
-The text form of the IR is read (docs/ir.md), and what stands outside of loops is evaluated for given arguments: lengths,
+The text form of the IR is read (docs/ir.md), and what is outside of loops is evaluated for given arguments: lengths,
 and the conditions that choose between versions of loops. What depends on the contents of arrays stays unknown; a loop
 that runs an unknown number of times counts as one over all elements of the arrays that it touches.
 """
@@ -94,11 +94,11 @@ class Op:
 
 @dataclass(eq=False)
 class Nest:
-    """One loop nest, or one call of a routine (`loops` 0); it runs `turns` times."""
+    """One loop nest, or one call of a routine (`loops` 0); it runs `iterations` times."""
 
     ops: list[Op]
     loops: int
-    turns: int | None
+    iterations: int | None
     read: dict[Buffer, int | None]
     written: dict[Buffer, int | None]
     hidden: bool = False
@@ -231,7 +231,7 @@ SCALARS: dict[str, Callable] = {
 
 
 class _Reader:
-    """Walks a function, evaluating what it can; loops that touch memory become nests."""
+    """Iterates a function, evaluating what it can; loops that touch memory become nests."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -248,8 +248,8 @@ class _Reader:
     def known(self, name: str) -> Any:
         return self.values.get(name)
 
-    def walk(self, region: Region, turns: int | None) -> list[str]:
-        """Reads a region that runs `turns` times; the names that it yields."""
+    def read(self, region: Region, iterations: int | None) -> list[str]:
+        """Reads a region that runs `iterations` times; the names that it yields."""
         for node in region.nodes:
             if node.op == "exit":
                 self.left = node.operands
@@ -258,21 +258,21 @@ class _Reader:
             elif node.op == "yield":
                 return node.operands
             else:
-                self.visit(node, turns)
+                self.visit(node, iterations)
             if self.left:
                 break
         return []
 
-    def visit(self, node: Node, turns: int | None) -> None:
+    def visit(self, node: Node, iterations: int | None) -> None:
         makers = [op for name in node.operands for op in self.makers.get(name, ())]
         for name in node.results:
             self.makers[name] = makers
         if node.op == "if":
-            self._if(node, turns)
+            self._if(node, iterations)
         elif node.is_loop or node.op in ("library", "call", "copy", "host"):
-            self._loop(node, turns)
+            self._loop(node, iterations)
         elif node.op == "block":
-            given = self.walk(node.regions[0], turns)
+            given = self.read(node.regions[0], iterations)
             if self.left and self.left[0] == node.regions[0].parameters[0]:
                 given, self.left = self.left[1:], []
             if node.regions[0].parameters[0] not in self.unsure:
@@ -285,12 +285,12 @@ class _Reader:
             self.values[result] = self.known(name)
             self.makers[result] = self.makers.get(name, [])
 
-    def _if(self, node: Node, turns: int | None) -> None:
+    def _if(self, node: Node, iterations: int | None) -> None:
         condition = self.known(node.operands[0])
         if condition is None:
             arms = []
             for region in node.regions:
-                arms.append(self.walk(region, turns))
+                arms.append(self.read(region, iterations))
                 self.unsure.update(self.left[:1])
                 self.left = []
             self._bind(node.results, arms[1])
@@ -298,7 +298,7 @@ class _Reader:
                 if self.known(given[0]) != self.known(given[1]):
                     self.values[result] = None
         else:
-            self._bind(node.results, self.walk(node.regions[0 if condition else 1], turns))
+            self._bind(node.results, self.read(node.regions[0 if condition else 1], iterations))
 
     def _value(self, node: Node) -> Any:
         op, given = node.op, [self.known(n) for n in node.operands]
@@ -339,23 +339,23 @@ class _Reader:
                 given[0].bytes = _product(view.elements, view.itemsize)
         return view
 
-    def _loop(self, node: Node, turns: int | None) -> None:
+    def _loop(self, node: Node, iterations: int | None) -> None:
         if self._holds_nests(node):
             count = self.known(node.operands[0]) if node.op != "while" else None
             for region in node.regions:
                 for parameter, given in zip(region.parameters[node.op != "while" :], node.operands[node.op != "while" :]):
                     self._bind([parameter], [given])
-                given = self.walk(region, _product(turns, count))
+                given = self.read(region, _product(iterations, count))
                 self.left = []
             self._bind(node.results, given)
             return
-        nest = _NestReader(self, node, turns).nest()
+        nest = _NestReader(self, node, iterations).nest()
         if nest is not None:
             self.nests.append(nest)
 
     @staticmethod
     def _holds_nests(node: Node) -> bool:
-        """Whether a loop stands around nests rather than being one: it allocates, calls, or holds several loops."""
+        """Whether a loop is around nests rather than being one: it allocates, calls, or holds several loops."""
         inside = list(node.inside())
         if any(n.op in ("alloc", "library") for n in inside):
             return True
@@ -388,8 +388,8 @@ def _literal(text: str) -> Any:
 class _NestReader:
     """Reads one nest: which memory it touches how often, and the ops on the way from loads to stores."""
 
-    def __init__(self, outside: _Reader, node: Node, turns: int | None) -> None:
-        self.outside, self.node, self.turns = outside, node, turns
+    def __init__(self, outside: _Reader, node: Node, iterations: int | None) -> None:
+        self.outside, self.node, self.iterations = outside, node, iterations
         self.made: dict[str, Node] = {}
         self.ops: dict[Any, Op | None] = {}
         self.order: list[Op] = []
@@ -409,8 +409,8 @@ class _NestReader:
             self.outside.makers[name] = [op for op in self._op(name) if isinstance(op, Op)]
         if not (self.order or self.touched[False] or self.touched[True] or self.hidden):
             return None
-        repeated = {w: {b: _product(n, self.turns) for b, n in t.items()} for w, t in self.touched.items()}
-        return Nest(self.order, self.depth, self.turns, repeated[False], repeated[True], self.hidden)
+        repeated = {w: {b: _product(n, self.iterations) for b, n in t.items()} for w, t in self.touched.items()}
+        return Nest(self.order, self.depth, self.iterations, repeated[False], repeated[True], self.hidden)
 
     def _routine(self) -> Nest | None:
         """A library routine, a copy, or a call, which takes whole arrays."""
@@ -425,9 +425,9 @@ class _NestReader:
         op = Op(name, "", node.place, uses, last.buffer if last else None)
         for result in node.results:
             self.outside.makers[result] = [op]
-        sizes = {v.buffer: _product(_product(v.elements, v.itemsize), self.turns) for v in views}
+        sizes = {v.buffer: _product(_product(v.elements, v.itemsize), self.iterations) for v in views}
         written = {last.buffer: sizes.pop(last.buffer)} if last else {}
-        return Nest([op], 0, self.turns, sizes, written)
+        return Nest([op], 0, self.iterations, sizes, written)
 
     def _enter(self, loop: Node, times: int | None, depth: int) -> None:
         self.depth = max(self.depth, depth)
@@ -462,7 +462,7 @@ class _NestReader:
         if not isinstance(view, View):
             self.hidden = True
             return
-        # A view that is made in the nest is another one at each turn; a count that is not known means all elements.
+        # A view that is made in the nest is another one at each iteration; a count that is not known means all elements.
         elements = times if node.operands[0] in self.made else view.elements
         size = _product(elements if times is None else _bounded(times, elements), view.itemsize)
         known = self.touched[node.op == "store"]
@@ -475,7 +475,7 @@ class _NestReader:
             self.order.append(Op("store", view.buffer.dtype, node.place, uses, view.buffer))
 
     def _op(self, name: str) -> list[Op | Buffer]:
-        """What a value comes from: an op, or those that it hands on."""
+        """What a value comes from: an op, or those that it passes on."""
         if name in self.outside.makers and name not in self.made and name not in self.carried:
             return list(self.outside.makers[name])
         if name in self.carried:
@@ -511,7 +511,7 @@ class _NestReader:
         return list(dict.fromkeys(op for n in names for op in self._op(n)))
 
     def _from_carried(self, name: str) -> list[Op | Buffer]:
-        """What a loop or an `if` yields at that place, and what a loop starts with."""
+        """What a loop or an `if` yields at that position, and what a loop starts with."""
         node, place = self.carried.pop(name)
         found: list[Op | Buffer] = []
         for region in node.regions:
@@ -541,7 +541,7 @@ def read(text: str, name: str, leaves: list[Any]) -> Fusion:
             reader.values[parameter] = View(buffer, list(leaf.shape), leaf.itemsize)
         elif type(leaf) in (bool, int, float):
             reader.values[parameter] = leaf
-    reader.walk(body, 1)
+    reader.read(body, 1)
     for result in reader.results:
         view = reader.known(result)
         if isinstance(view, View) and view.buffer.kind == "temporary":

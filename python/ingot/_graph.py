@@ -1,4 +1,4 @@
-"""Graphs: what a function gives a device to do, recorded once, and done again with one call of the driver."""
+"""Graphs: what a function gives a device to do, captured once, and done again with one call of the driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _refuse(what: str, advice: str) -> UnsupportedError:
 
 
 def _flatten(value: Any, leaf: Callable[[Any], Any], containers: list[Any]) -> Any:
-    """What a structure is made of, as `_unflatten` takes it, with `leaf(x)` in the places of what is no container."""
+    """What a structure is made of, as `_unflatten` takes it, with `leaf(x)` for what is no container."""
     kind = type(value)
     if kind in (tuple, list) or isinstance(value, tuple) and hasattr(value, "_fields"):
         containers.append(value)
@@ -74,7 +74,7 @@ class _Leaves:
             self.values.append(value)
             return ("leaf", len(self.values) - 1)
         if type(value) not in (type(None), str, bytes):
-            advice = "pass arrays, numbers, texts and containers of them, or make the graph of a compiled function"
+            advice = "pass arrays, numbers, strings and containers of them, or make the graph of a compiled function"
             raise _refuse(f"an argument of type {type(value).__name__}", advice)
         return ("value", value)
 
@@ -120,8 +120,8 @@ class _Capture:
 class Graph:
     """What a function gives a device to do, to be done again; made by `ingot.graph`.
 
-    `captures`: how many times the function has been recorded. `launches` and `waits`: how many launches the last used
-    recording has, and how many times a replay of it waits for the device, to see whether a launch has raised.
+    `captures`: how many times the function has been captured. `launches` and `waits`: how many launches the last used
+    capture has, and how many times a replay of it waits for the device, to see whether a launch has raised.
     """
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict) -> None:
@@ -161,7 +161,7 @@ class Graph:
             return result[0]
 
     def _described(self, args: tuple, kwargs: dict) -> tuple[Any, list[Any], _Leaves | None]:
-        """What decides, beside arrays and numbers, what is recorded; arrays and numbers; of plain functions, both."""
+        """What decides, besides arrays and numbers, what is captured; arrays and numbers; of plain functions, both."""
         function = self._function
         if not isinstance(function, Function):
             described = _Leaves(args, kwargs)
@@ -181,7 +181,7 @@ class Graph:
         device = devices.pop() if devices else getattr(key, "device", None) or default_device()
         if device._handle is None:
             raise _refuse("the CPU", "name a device: with ingot.device('gpu'):")
-        graph, shape = self._recorded(device, args, kwargs, leaves, described)
+        graph, shape = self._captured(device, args, kwargs, leaves, described)
         if graph.is_shared:
             gc.collect()
         if graph.is_shared:
@@ -193,7 +193,7 @@ class Graph:
         del self._known[_MOST_CAPTURES:]
         return capture
 
-    def _recorded(self, device: Any, args: tuple, kwargs: dict, leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
+    def _captured(self, device: Any, args: tuple, kwargs: dict, leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
         containers: list[Any] = []
         recorder = _ingot.GraphRecorder(device._handle)
         try:
@@ -208,12 +208,12 @@ class Graph:
 
 
 def graph(function: Callable, /, *args: Any, **kwargs: Any) -> Graph:
-    """Records what `function(*args, **kwargs)` gives a device to do, and does nothing of it. The graph is called as the
+    """Captures what `function(*args, **kwargs)` gives a device to do, and does nothing of it. The graph is called as the
     function is: `g(*args)` does it, with one call of the driver where nothing in it may raise, and gives what the function
     would give.
 
     The function is a compiled one, or a Python function that calls such. Arguments of other shapes, dtypes or strides, and other
-    numbers, are recorded anew. What the host does in the function between launches is done once, when it is recorded; what
+    numbers, are captured again. What the host does in the function between launches is done once, when it is captured; what
     depends on values of the device there raises UnsupportedError, with its line.
     """
     return Graph(function, args, kwargs)

@@ -2,7 +2,7 @@
 
 A layout with outputs makes a ufunc: NumPy broadcasts the leading axes, converts inputs, copies those that share memory with
 outputs, and has `out=`, `axis=` and the like. A layout without `->` makes nothing: the function writes into its arguments,
-which are walked over their leading axes in compiled code.
+which are iterated over their leading axes in compiled code.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _text_of(inputs: list[Core], outputs: list[Core]) -> str:
 
 
 class Lowered:
-    """A core for operands of some dtypes, and what tells that it is out of date."""
+    """A core for operands of some dtypes, and what shows that it is out of date."""
 
     def __init__(self, function: Function, operands: list[Any]) -> None:
         self.specialisation, arguments = function._specialise(function._describe(operands), operands)
@@ -91,7 +91,7 @@ class CoreLoop(_ingot.GufuncLoop):
         return CoreLoop(self.made, self.types, lowered)
 
     def compile(self, layouts: str, ones: int) -> Specialisation | None:
-        """Code for operands that lie so, where these lengths of core axes are 1; None: Python makes such calls."""
+        """Code for operands of this layout, where these lengths of core axes are 1; None: Python makes such calls."""
         kernel = self._kernel(layouts)
         if not isinstance(kernel, Function) or kernel._mode != "compiled" or self.lowered is None or not self.lowered.closed:
             return None
@@ -122,7 +122,7 @@ class CoreLoop(_ingot.GufuncLoop):
         return self._kernels[same]
 
     def _stand_in(self, i: int, kind: str, ones: int) -> Any:
-        """An operand that lies so; `N`: as it is in one turn."""
+        """An operand of this layout; `N`: as it is in one iteration."""
         dtype, core = np.dtype(self.types[i].dtype), self.made.cores[i]
         if self.types[i].ndim is None:
             shape: tuple[int, ...] = ()
@@ -177,7 +177,7 @@ class GUFunction:
         if not is_disabled():
             self._core = self._compiled(function)
         self._loops: dict[tuple[Type, ...], CoreLoop] = {}
-        self._walkers: dict[int, Any] = {}
+        self._iterators: dict[int, Any] = {}
         if self.outputs:
             self._make_ufunc()
 
@@ -235,7 +235,7 @@ class GUFunction:
 
     @property
     def types(self) -> list[str]:
-        """The loops by the letters of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes: `dd->d`."""
         if self.outputs:
             return self.ufunc.types
         return ["".join(np.dtype(t.dtype).char for t in each.parameters) for each in self.signatures]
@@ -271,7 +271,7 @@ class GUFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.outputs:
-            return self._walk(*args, **kwargs)
+            return self._iterate(*args, **kwargs)
         if not self.signatures:
             return self._call_by_dtypes(args, kwargs)
         return self.ufunc(*args, **kwargs)
@@ -293,8 +293,8 @@ class GUFunction:
             kwargs.setdefault("signature", tuple(dtypes))
         return self.ufunc(*args, **kwargs)
 
-    def _walk(self, *args: Any) -> None:
-        """Calls the core for each place of the leading axes of arguments that it may write into."""
+    def _iterate(self, *args: Any) -> None:
+        """Calls the core for each index of the leading axes of arguments that it may write into."""
         if len(args) != len(self.cores):
             raise TypeError(f"{self.__name__}() takes {len(self.inputs)} arguments, {len(args)} given")
         signature = self._signature_of(args)
@@ -317,12 +317,12 @@ class GUFunction:
         core = self._core
         if axes == 0:
             return core
-        if axes not in self._walkers:
+        if axes not in self._iterators:
             made = core.__ingot_function__ if isinstance(core, Function) else core
             for _ in range(axes):
                 made = over_rows_of(made)
-            self._walkers[axes] = self._compiled(made) if isinstance(core, Function) else made
-        return self._walkers[axes]
+            self._iterators[axes] = self._compiled(made) if isinstance(core, Function) else made
+        return self._iterators[axes]
 
     @staticmethod
     def _leading(array: np.ndarray, core: Core, lengths: dict[str, int]) -> tuple[int, ...]:
@@ -361,10 +361,10 @@ def guvectorize(
     `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation, where a number
     is a length. The result is called as NumPy's generalised ufuncs are: leading axes are broadcast, inputs converted to the
     first signature that they cast to safely, and there are `out=`, `axis=`, `axes=`, `keepdims=`, `dtype=`, `casting=`. The
-    function may read inputs and write into outputs, of which one without axes is an array of one element.
+    function may read inputs and write into outputs; an output without axes is an array of one element.
 
-    A layout without `->` makes nothing: the function writes into its arguments, whose dtypes are those of a signature. With a
-    layout alone (`@guvectorize("(n)->(n)")`) it is compiled for the dtypes of each call, which gives arrays for the outputs.
+    With a layout without `->` there is no result: the function writes into its arguments, whose dtypes are those of a signature.
+    With a layout alone (`@guvectorize("(n)->(n)")`) it is compiled for the dtypes of each call, which has arrays for the outputs.
 
     `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` and `cache` are those of `jit`; `nopython`
     is there for programs written for Numba, and changes nothing. Raises TypeError for dtypes that no signature has, ValueError
@@ -374,7 +374,7 @@ def guvectorize(
         raise ValueError(f"guvectorize() has no target {target!r}")
     if layout is None:
         if not isinstance(signatures, str):
-            raise TypeError("guvectorize() takes a layout, such as '(n)->(n)', behind the signatures")
+            raise TypeError("guvectorize() takes a layout, such as '(n)->(n)', after the signatures")
         signatures, layout = (), signatures
         if "->" not in layout or TARGETS[target] == "cuda":
             raise TypeError("guvectorize() without signatures takes a layout with outputs, such as '(n)->(n)', and no device")

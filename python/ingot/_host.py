@@ -120,14 +120,14 @@ def _type(result: Any) -> Type:
 def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
     """Lets compiled code call `function` in Python: `ingot.host(f, result="float64")`, or as a decorator.
 
-    `result` says what it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; "float64" and
-    the like NumPy's; "float64[:, :]" arrays; None nothing. The arguments may be numbers, arrays, texts, None and tuples
-    of these. What it raises leaves compiled code. It cannot be called in loops over `prange`.
+    `result` is the type that it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; "float64" and
+    the like NumPy's; "float64[:, :]" arrays; None nothing. The arguments may be numbers, arrays, strings, None and tuples
+    of these. An exception of the function leaves compiled code. It cannot be called in loops over `prange`.
 
-    It may write into arrays. What else of the caller's compiled code holds - globals and attributes that it has read, lists,
-    dicts, instances, the shapes of arrays - is looked at after each call: a change of it raises UnsupportedError, since
-    compiled code would go on with what was there before. `pure=True` says that the function changes nothing of the kind;
-    then nothing is looked at.
+    It may write into arrays. What else compiled code holds - globals and attributes that it has read, lists,
+    dicts, instances, the shapes of arrays - is compared after each call: a change raises UnsupportedError, since
+    compiled code would use stale values. `pure=True` promises that the function changes nothing of the kind;
+    then nothing is compared.
     """
     if function is None:
         return functools.partial(host, result=result, pure=pure)

@@ -117,35 +117,35 @@ def jit(
 ) -> Any:
     """Compiles a Python function for the arguments it is called with.
 
-    Used bare (`@jit`), with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type,
-    or a list of them), which compile for just those argument types. The function keeps its behaviour: values,
-    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. What cannot be compiled
-    raises `ingot.UnsupportedError` when it is called with such arguments.
+    Use it as `@jit`, with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type, or a list
+    of them): then only these argument types are compiled. The function keeps its behaviour: values,
+    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. A call whose code cannot be
+    compiled raises `ingot.UnsupportedError`.
 
-    `fastmath` names what float arithmetic, in the function and in what it calls, need not keep (docs/semantics.md):
+    `fastmath` names what float arithmetic, in the function and in its callees, need not keep (docs/semantics.md):
     `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
     arithmetic is NumPy's, bit for bit.
 
-    `static_argnums` and `static_argnames` say of which arguments, by number and name, the values are constants: of what
-    is compiled one is made for each of them. They have to be hashable (ValueError). docs/semantics.md has the rules.
+    `static_argnums` and `static_argnames` are the arguments, by number and name, whose values are constants: each value
+    has a specialisation of its own. Values have to be hashable (ValueError). docs/semantics.md has the rules.
 
-    `device` is where its calls run, "gpu" or the like, whatever their arguments are: arrays of NumPy's are moved there for
-    the call, and results are NumPy's then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
+    `device` is where calls run, for example "gpu": NumPy arrays are copied there for the call, and results are
+    NumPy arrays then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
 
-    `cache=False` keeps the function out of the cache on disk, which otherwise holds what has been compiled for the next
-    process (docs/cache.md).
+    `cache=False` keeps the function out of the cache on disk, from which the next process loads compiled code
+    (docs/cache.md).
 
-    `tier` says which code calls run: quick code, which takes little time to make; full code; or quick code at first and full
-    code later, made beside what the program does ("auto", docs/tiers.md). All have the same values. ValueError: it is none of these.
+    `tier` is the code that calls run: "quick", which is compiled in little time; "full"; or "auto": quick code at first, and full
+    code once it has been compiled while the program runs (docs/tiers.md). All have the same values. Other words raise ValueError.
 
-    `parallel=False` runs `prange` as `range`, in the function and in what it calls: its iterations may depend on each other. Other
-    loops that are long enough are shared by threads as ever.
+    `parallel=False` runs `prange` as `range`, in the function and in its callees: iterations may depend on each other. Threads
+    still share other loops that are long enough.
 
     `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs written for Numba,
-    and change nothing: all code is compiled, long calls let go of the GIL, indices are always checked, and divisions by zero and the
+    and change nothing: all code is compiled, long calls release the GIL, indices are always checked, and divisions by zero and the
     types of variables are Python's and NumPy's. `njit` is `jit`.
 
-    Where INGOT_DISABLE=1 stands in the environment, for debugging, it gives the function back as it is.
+    With INGOT_DISABLE=1 in the environment, for debugging, it returns the function itself.
     """
     relaxed = relaxations(fastmath)
     where = checked(device)
@@ -158,7 +158,7 @@ def jit(
         signatures = function
     parsed = parse_signatures(signatures, nested=True) if signatures is not None else None
     if parsed is not None and (static_argnums is not None or static_argnames is not None):
-        raise TypeError("static arguments of a function with signatures: the types of these say nothing of values")
+        raise TypeError("static arguments of a function with signatures: the types of these give no values")
 
     def decorate(given: Any) -> Any:
         f = uncounted(given)
@@ -186,7 +186,7 @@ def jit(
 
 
 class Engine:
-    """What pandas calls for `engine=ingot.jit`, as its `BaseExecutionEngine` says."""
+    """What pandas calls for `engine=ingot.jit`, as its `BaseExecutionEngine` requires."""
 
     @staticmethod
     def map(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
@@ -204,7 +204,7 @@ class Engine:
         import numpy as np
 
         if not isinstance(data, np.ndarray):
-            raise ValueError("compiled functions take arrays: pass raw=True beside engine=ingot.jit")
+            raise ValueError("compiled functions take arrays: pass raw=True with engine=ingot.jit")
         compiled = _compiled(func, decorator)
         by_column = axis in (0, "index")
         made = [np.asarray(compiled(x, *args, **kwargs)) for x in (data.T if by_column else data)]

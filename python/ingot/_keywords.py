@@ -1,4 +1,4 @@
-"""What is said of a keyword that a function of Ingot's does not take: what it may have meant, or what Ingot has in its place."""
+"""The message about a keyword that a function of Ingot's does not take: what it may have meant, or what Ingot has instead."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ _ELSEWHERE = {
     "out_shardings": "arrays are on one device each: `ingot.device_put` puts them there",
     "keep_unused": _ALWAYS.format("arguments that are not used cost nothing"),
     "abstracted_axes": _ALWAYS.format("arrays of other lengths run the same code"),
-    "compiler_options": "`fastmath`, `tier` and docs/environment.md say what can be chosen",
-    "static_broadcasted_argnums": "give `in_axes` with None for arguments that all lanes are given",
-    "devices": "lanes run on the device of the arrays; leave it out",
+    "compiler_options": "`fastmath`, `tier` and docs/environment.md have what can be chosen",
+    "static_broadcasted_argnums": "give `in_axes` with None for arguments that all batch elements are given",
+    "devices": "batch elements run on the device of the arrays; leave it out",
     "spmd_axis_name": "arrays are on one device each; leave it out",
     "reduce_axes": "sum by `ingot.psum` in the function; leave it out",
     "prevent_cse": _ALWAYS.format("what is to be computed again is"),
     "policy": "nothing is kept but the arguments; leave it out",
     "nondiff_argnames": "give `nondiff_argnums`",
 }
-"""Keywords of Numba's and JAX's, and what Ingot has in their place."""
+"""Keywords of Numba's and JAX's, and what Ingot has instead."""
 _KEYWORDS_OF_JIT = ("cache", "device", "fastmath", "parallel", "static_argnums", "static_argnames", "tier")
 
 

@@ -33,9 +33,9 @@ _NUMBERS: dict[str, Callable[..., Any]] = {
     "bitwise_count": lambda a: abs(a).bit_count(),
     "exponent": lambda a: math.frexp(a)[1],
 }
-"""Of numbers of the host, beside those of `_fusion.SCALARS`."""
+"""Of numbers of the host, besides those of `_fusion.SCALARS`."""
 _BUDGET = 300_000
-"""Nodes that are read at most, where the turns of the host's loops are read one by one."""
+"""Nodes that are read at most, where the iterations of the host's loops are read one by one."""
 _HEADER = ["kernel", "times", "grid", "block", "read", "written", "registers", "spilled", "stack", "shared", "occupancy", "line"]
 
 
@@ -65,7 +65,7 @@ class Launch:
 
 @dataclass
 class OnHost:
-    """What the host does amid the launches, with copies of arrays there and back, each `bytes` once."""
+    """What the host does between the launches, with copies of arrays there and back, each `bytes` once."""
 
     what: str
     place: tuple[str, int] | None
@@ -84,7 +84,7 @@ class Launches:
     numbers: int | None
     """How many numbers, or small arrays, the host reads from the device's memory, each of which it waits for."""
     why: str = ""
-    """Why what kernels need is not known, where that is so."""
+    """Why what kernels need is not known; empty where it is."""
 
     @property
     def times(self) -> int | None:
@@ -107,7 +107,7 @@ class Launches:
         return _sum([self.numbers, *(launch.times for launch in self.launches if launch.waits), *(h.times for h in self.on_host)])
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, texts and numbers, as JSON has them."""
+        """All of it as dicts, lists, strings and numbers, as JSON has them."""
         rows = [{**asdict(launch), "grid": list(launch.grid), "block": list(launch.block)} for launch in self.launches]
         on_host = [asdict(part) for part in self.on_host]
         for row in [*rows, *on_host]:
@@ -171,7 +171,7 @@ def _part(part: OnHost) -> str:
 
 
 class _Reader(_fusion._Reader):
-    """Walks what the host does; launches become `Launch`es, in the order of the text."""
+    """Iterates what the host does; launches become `Launch`es, in the order of the text."""
 
     def __init__(self, function: str, body: Region) -> None:
         super().__init__()
@@ -186,49 +186,49 @@ class _Reader(_fusion._Reader):
         """Of arguments that may share memory."""
         self.budget = _BUDGET
 
-    def visit(self, node: Node, turns: int | None) -> None:
+    def visit(self, node: Node, iterations: int | None) -> None:
         if node.op == "launch":
-            self._launch(node, turns)
+            self._launch(node, iterations)
         elif node.op in _ON_HOST:
-            self._host(node, turns)
+            self._host(node, iterations)
         elif (node.op == "load" and not self._is_of_host(node)) or (node.op == "copy" and self._is_of_host(node)):
-            self.numbers = _sum((self.numbers, turns))
+            self.numbers = _sum((self.numbers, iterations))
         elif node.is_loop:
-            self._turns(node, turns)
+            self._iterations(node, iterations)
         elif node.op not in ("load", "copy", "call"):
-            super().visit(node, turns)
+            super().visit(node, iterations)
 
     def _is_of_host(self, node: Node) -> bool:
         """Whether a node loads from memory of the host's own, or copies there."""
         view = self.known(node.operands[0])
         return isinstance(view, View) and view.buffer.kind == "host"
 
-    def _if(self, node: Node, turns: int | None) -> None:
+    def _if(self, node: Node, iterations: int | None) -> None:
         is_known = self.known(node.operands[0]) is not None
-        super()._if(node, turns if is_known else None)
+        super()._if(node, iterations if is_known else None)
 
-    def _turns(self, node: Node, turns: int | None) -> None:
-        """A loop of the host's: turn by turn, or, where its numbers are not known or there are very many, all at once."""
+    def _iterations(self, node: Node, iterations: int | None) -> None:
+        """A loop of the host's: iteration by iteration, or, where its numbers are not known or there are very many, all at once."""
         kept = self.launches, self.touched, self.on_host, self.numbers
         self.launches, self.touched, self.on_host = list(self.launches), list(self.touched), list(self.on_host)
-        if not self._each_turn(node, turns):
+        if not self._each_iteration(node, iterations):
             self.launches, self.touched, self.on_host, self.numbers = kept
-            self._all_turns(node, turns)
+            self._all_iterations(node, iterations)
 
-    def _each_turn(self, node: Node, turns: int | None) -> bool:
+    def _each_iteration(self, node: Node, iterations: int | None) -> bool:
         """False: a number is not known, or it takes too long."""
         counted = node.op != "while"
         count = self.known(node.operands[0]) if counted else None
         cost = 1 + sum(1 for _ in node.inside())
         if counted and (type(count) is not int or count * cost > self.budget):
             return False
-        carried, turn = [self.known(name) for name in node.operands[counted:]], 0
-        while count is None or turn < count:
+        carried, iteration = [self.known(name) for name in node.operands[counted:]], 0
+        while count is None or iteration < count:
             self.budget -= cost
             if self.budget < 0:
                 return False
-            self.values.update(zip(node.regions[0].parameters, [turn, *carried] if counted else carried))
-            given = self.walk(node.regions[0], turns)
+            self.values.update(zip(node.regions[0].parameters, [iteration, *carried] if counted else carried))
+            given = self.read(node.regions[0], iterations)
             if not counted and not self.left:
                 goes_on, *carried = map(self.known, given)
                 if type(goes_on) is not bool:
@@ -236,23 +236,23 @@ class _Reader(_fusion._Reader):
                 if not goes_on:
                     break
                 self.values.update(zip(node.regions[1].parameters, carried))
-                given = self.walk(node.regions[1], turns)
+                given = self.read(node.regions[1], iterations)
             if self.left:
                 return True
-            carried, turn = [self.known(name) for name in given], turn + 1
+            carried, iteration = [self.known(name) for name in given], iteration + 1
         self.values.update(zip(node.results, carried))
         return True
 
-    def _all_turns(self, node: Node, turns: int | None) -> None:
-        """What the loop carries is known if it is an array; the number of the turn is not."""
+    def _all_iterations(self, node: Node, iterations: int | None) -> None:
+        """What the loop carries is known if it is an array; the number of the iteration is not."""
         counted = node.op != "while"
         count = self.known(node.operands[0]) if counted else None
-        times = _product(turns, count if type(count) is int else None)
+        times = _product(iterations, count if type(count) is int else None)
         given: list[str] = []
         for region in node.regions:
             self.values.update(dict.fromkeys(region.parameters[:counted]))
             self._carry(region.parameters[counted:], node.operands[counted:])
-            given = self.walk(region, times)
+            given = self.read(region, times)
             self.left = []
         self._carry(node.results, given[len(given) - len(node.results) :])
 
@@ -273,13 +273,13 @@ class _Reader(_fusion._Reader):
             return True if given[0] is given[1] else None if self.shared.issuperset(given) else False
         return super()._value(node)
 
-    def _host(self, node: Node, turns: int | None) -> None:
+    def _host(self, node: Node, iterations: int | None) -> None:
         views = [v for name in node.operands if isinstance(v := self.known(name), View)]
         size = _sum(_product(v.elements, v.itemsize) for v in views)
         what = _attribute_text(node, "routine") or _attribute_text(node, "what") or node.op
-        self.on_host.append(OnHost(what, _line_of(node), turns, size))
+        self.on_host.append(OnHost(what, _line_of(node), iterations, size))
 
-    def _launch(self, node: Node, turns: int | None) -> None:
+    def _launch(self, node: Node, iterations: int | None) -> None:
         extents = [known if type(known := self.known(name)) is int else None for name in node.operands[:7]]
         reader = _KernelReader(self, node, extents)
         place = next((line for n in (node, *node.inside()) if (line := _line_of(n)) is not None), None)
@@ -288,7 +288,7 @@ class _Reader(_fusion._Reader):
         waits = any(n.op in ("check", "raise") for n in node.inside())
         grid, block = tuple(extents[:3]), tuple(extents[3:6])
         number = self.numbers_of[id(node)]
-        self.launches.append(Launch("", self.function, number, place, turns, grid, block, read, written, dynamic, waits))
+        self.launches.append(Launch("", self.function, number, place, iterations, grid, block, read, written, dynamic, waits))
         self.touched.append((reader.read, reader.written))
 
     def least(self) -> int | None:
@@ -321,9 +321,9 @@ class _KernelReader:
     def __init__(self, host: _Reader, launch: Node, extents: list[int | None]) -> None:
         self.host = host
         self.sizes: tuple[dict[tuple, tuple[Buffer, int | None]], ...] = ({}, {})
-        """Of what is read, and of what is written: by view and the places in it that all turns share."""
+        """Of what is read, and of what is written: by view and the elements of it that all iterations share."""
         self.own: set[str] = set(launch.regions[0].parameters)
-        """The values that differ between threads or turns."""
+        """The values that differ between threads or iterations."""
         self._region(launch.regions[0], _product_of(extents[:6]))
         self.read, self.written = map(self._by_buffer, self.sizes)
 
@@ -358,7 +358,7 @@ class _KernelReader:
         indices = ["" if name in self.own else name for name in node.operands[1 : 1 + len(view.lengths)]]
         elements = _product_of(1 if index else length for index, length in zip(indices, view.lengths))
         if elements is None or node.operands[0] in self.own:
-            elements = times  # each turn has a view of its own
+            elements = times  # each iteration has a view of its own
         size = _product(_bounded(elements, times), view.itemsize)
         key = (node.operands[0], *indices)
         before = self.sizes[writes].get(key, (view.buffer, 0))[1]
@@ -387,7 +387,7 @@ def read_launches(text: str, name: str, leaves: list[Any], code: str, kernels: s
         is_entry = function == name
         if is_entry:
             _give(reader, body, leaves, text)
-        reader.walk(body, 1 if is_entry else None)
+        reader.read(body, 1 if is_entry else None)
         _name(reader, kernels)
         found.launches += _together(reader.launches)
         found.on_host += reader.on_host
@@ -438,7 +438,7 @@ def _name(reader: _Reader, kernels: str) -> None:
 
 
 def add_needs(found: Launches, kernels: str, ask: Callable[[str, int, int], tuple[int, int, int, int]] | None) -> None:
-    """Says what the kernels need, as the assembler says it; or as their device does, if that is there: `ask` gives the
+    """Adds what the kernels need, as the assembler reports it; or as their device does, if that is there: `ask` gives the
     registers, bytes of local and of shared memory, and resident blocks of a kernel with so many threads a block and
     bytes of dynamic shared memory.
     """

@@ -1,8 +1,8 @@
-"""Operations on arrays of devices that wait: what they give is computed when somebody wants its elements.
+"""Lazy operations on arrays of devices: their results are computed when the elements are first read.
 
-Which operations wait, what they are made of, and which of them somebody still holds, is C++'s business
-(`bindings/pending`). Here are their texts, of which the functions are made that compute them: one for all that an array
-waits for, compiled as any other.
+C++ keeps which operations wait, their operands, and which results are still referred to
+(`bindings/pending`). This module has their sources, and makes functions of them: one for all operations that an array
+depends on, compiled as any other.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _REDUCTIONS = frozenset("sum prod mean std var max min amax amin all any argmax 
 
 
 class lazy:
-    """`with ingot.lazy(False):` operations on arrays of devices run at once in the calling thread, with
-    `ingot.lazy(True)` they wait. Values are the same. Where nothing is said the environment variable INGOT_LAZY says
-    so: 0 is False.
+    """With `with ingot.lazy(False):` operations on arrays of devices run at once in the calling thread, with
+    `ingot.lazy(True)` they are computed when needed. Values are the same. The default is that of the environment variable
+    INGOT_LAZY; 0 is False.
     """
 
     def __init__(self, on: bool = True) -> None:
@@ -39,11 +39,11 @@ class lazy:
         self._before: list[bool] = []
 
     def __enter__(self) -> lazy:
-        self._before.append(_ingot.turn_waiting(self._on))
+        self._before.append(_ingot.set_waiting(self._on))
         return self
 
     def __exit__(self, *error: Any) -> None:
-        _ingot.turn_waiting(self._before.pop())
+        _ingot.set_waiting(self._before.pop())
 
 
 class Expression(Function):
@@ -72,7 +72,7 @@ def _operation(text: str, operands: int, in_place: bool) -> Any:
 
 
 def wait(function: Function, text: str, operands: int, in_place: bool = False) -> None:
-    """From now on calls of a compiled function with so many arguments may wait; `text` is what it gives of them.
+    """From now on calls of a compiled function with so many arguments may wait; `text` is the source of what it gives of them.
     `in_place`: the result becomes the first argument."""
     function._wait_as(_operation(text, operands, in_place))
 
@@ -89,7 +89,7 @@ def wait_as_numpys(function: Any, path: str, original: Any) -> None:
 
 
 def _compiled(steps: list[tuple[int, list[int]]], leaves: int, given: str, statement: str = "") -> Function:
-    """`statement` stands behind the steps."""
+    """`statement` follows the steps."""
     from .numpy._namespace import function_of
 
     def name(place: int) -> str:
@@ -104,7 +104,7 @@ def _compiled(steps: list[tuple[int, list[int]]], leaves: int, given: str, state
 
 
 def function_of(steps: list[tuple[int, list[int]]], leaves: int, outputs: list[int]) -> Function:
-    """The function of so many leaves that does the steps - each an operation and the places of its operands: of an
+    """The function of so many leaves that does the steps - each an operation and the indices of its operands: of an
     earlier step, or `~i`: of leaf `i` - and gives what those of `outputs` give."""
     return _compiled(steps, leaves, ", ".join(f"t{place}" for place in outputs))
 
@@ -174,7 +174,7 @@ def _expression(array: Any, is_dropped: bool) -> Any:
 
 
 def _text_of(value: Any) -> str | None:
-    """What stands for a value in a program; None: it has no text of its own."""
+    """What stands for a value in a program; None: it has no source of its own."""
     if value is None or type(value) in (bool, int) or type(value) is tuple and all(type(v) is int for v in value):
         return repr(value)
     if isinstance(value, type) and (issubclass(value, np.generic) or value in (float, int, bool, complex)):
@@ -211,5 +211,5 @@ def written_by(operation: int | None, target: Any, value: Any, is_dropped: bool)
 
 
 _ingot.wait_at_first(_environment.value_of("INGOT_LAZY"))
-os.register_at_fork(after_in_child=_ingot.renew_turn)
+os.register_at_fork(after_in_child=_ingot.renew_access)
 atexit.register(_ingot.forget_expressions)

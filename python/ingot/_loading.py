@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Loading(NamedTuple):
-    """How a function's kernels are compiled and loaded; 0 says nothing."""
+    """How a function's kernels are compiled and loaded; 0 is the default."""
 
     linked: tuple = ()
     """What is linked with them: objects of `cuda.LinkableCode`."""

@@ -1,7 +1,7 @@
 """What becomes of each loop, in the user's lines: how many lanes it has, whether threads share it, what is fused in it, or why not.
 
 The text form of the IR that codegen is given is read (docs/ir.md). A loop of the source may have become several: strips, versions
-with and without checks. They are told as one, which is as quick as the quickest of them.
+with and without checks. They are reported as one, which is as quick as the quickest of them.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _tree(text: str) -> ast.Module | None:
 
 
 def _statement(line: Line) -> ast.stmt | None:
-    """The innermost statement that a line stands in."""
+    """The innermost statement that a line is in."""
     tree = _tree("".join(linecache.getlines(line[0])))
     found: ast.stmt | None = None
     nodes: list[ast.AST] = [] if tree is None else [tree]
@@ -127,7 +127,7 @@ def _listed(lines: list[int]) -> str:
 
 
 def _fused(loop: Loop) -> str:
-    """The lines whose operations the loop does beside those of its own statement."""
+    """The lines whose operations the loop does besides those of its own statement."""
     own = _statement(loop.line)
     span = range(loop.line[1], loop.line[1] + 1) if own is None else range(own.lineno, (own.end_lineno or own.lineno) + 1)
     others = sorted(number for number in loop.lines if number not in span)

@@ -1,7 +1,7 @@
 """The parameters of Python functions, by which calls are bound: those of the function's own code.
 
-`inspect.signature` shows others where an attribute says so (`__wrapped__`, `__signature__`, `__text_signature__`). That is how
-a function is documented; what its calls take is what its code object, `__defaults__` and `__kwdefaults__` say.
+`inspect.signature` shows others where an attribute has them (`__wrapped__`, `__signature__`, `__text_signature__`). That is how
+a function is documented; what its calls take is what its code object, `__defaults__` and `__kwdefaults__` have.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ class Parameters(NamedTuple):
     names: tuple[str, ...]
     positional: int  # how many take arguments by position
     positional_only: int  # ... of these, by position alone
-    has_rest: bool  # `*args` stands behind them
-    has_others: bool  # `**kwargs` stands last
+    has_rest: bool  # `*args` follows them
+    has_others: bool  # `**kwargs` is last
 
     @property
     def rest(self) -> int:
-        """Where `*args` stands, if there is one."""
+        """Where `*args` is, if there is one."""
         return self.positional
 
     @property
@@ -88,7 +88,7 @@ def defaults_of(function: types.FunctionType) -> dict[str, Any]:
 
 
 def checked_keywords(function: F) -> F:
-    """The function, which says of a keyword that it does not have what was meant, or what to write instead. TypeError."""
+    """The function, which reports for a keyword that it does not have what was meant, or what to write instead. TypeError."""
     known = parameters_of(function).by_name  # type: ignore[arg-type]
 
     @functools.wraps(function)

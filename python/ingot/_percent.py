@@ -1,4 +1,4 @@
-"""What `format % values` says of each value, in the words of `str.format`."""
+"""What `format % values` specifies for each value, in the words of `str.format`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _FIELD = re.compile(r"%(?:\((?P<key>[^()]*)\))?(?P<flags>[-+ #0]*)(?P<width>\d*)
 
 
 def pieces(form: str) -> list | None:
-    """Texts, and for each value its key (None: the next value), its field alone, the same for `format`, and as what it is taken.
+    """The strings between the values, and for each value its key (None: the next value), its field alone, the same for `format`, and as what it is taken.
 
     None: it has what `format` has not.
     """

@@ -1,4 +1,4 @@
-"""`f.record(...)`: a call and the IR of each stage, as texts that `ingot-opt --replay` reads. Format: docs/replay.md."""
+"""`f.record(...)`: a call and the IR of each stage, as the files that `ingot-opt --replay` reads. Format: docs/replay.md."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _bounds(array: np.ndarray) -> tuple[int, int]:
 
 @dataclass
 class Memory:
-    """Bytes that arguments lie in: all that overlap lie in one."""
+    """Bytes that arguments are in: all that overlap are in one."""
 
     low: int
     high: int
@@ -144,7 +144,7 @@ class Recorder:
         return _array(_ingot.Objects(self.leaves, []).make(VIEW, [value]))
 
     def write(self, folder: Path, outcome: Any, result: tuple) -> None:
-        """Writes the texts, and how the call ended: the outcome that the code gave, described by `result`."""
+        """Writes the files, and how the call ended: the outcome that the code gave, described by `result`."""
         folder.mkdir(parents=True, exist_ok=True)
         texts = [("frontend", self.program.text(spans=True)), *self.specialisation.compile(texts=True)["passes"]]
         parts = ["; A recorded call; `ingot-opt --replay` makes it again.\nrecord 1", f"function @{_quoted(self.name)}"]
@@ -190,7 +190,7 @@ class Recorder:
 
 
 def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
-    """For each value that code gives for a description whether it means something: what stands beside a None does not."""
+    """For each value that code gives for a description whether it means something: what comes with a None does not."""
     tag = description[0]
     if tag in ("scalar", "member"):
         next(values)
@@ -211,7 +211,7 @@ def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
 
 
 def record(mode: str, specialisation: Specialisation, arguments: Any, path: str | os.PathLike) -> Any:
-    """Makes a call and writes its record; what `Function.record` does."""
+    """Makes a call and writes its replay files; what `Function.record` does."""
     call = Call(specialisation, arguments)
     recorder = Recorder(specialisation, call.leaves)
     is_interpreted = mode == "interpreted"

@@ -1,7 +1,7 @@
 """NumPy's routines that compiled code calls by their names: matrix products, linear algebra, Fourier transforms, and the rest.
 
 `library` gives a routine's result, as the interpreter takes it; `library_into` puts it into the last operand, as compiled
-code takes it. A name with a point is that of a gufunc, whose outputs are operands, and which tells whether it failed.
+code takes it. A name with a point is that of a gufunc, whose outputs are operands, and which returns whether it failed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def inputs(routine: str) -> int:
 
 
 def gufunc(routine: str, operands: list) -> None:
-    """Calls one of NumPy's gufuncs on inputs, outputs, and what tells whether it failed."""
+    """Calls one of NumPy's gufuncs on inputs, outputs, and whether it failed."""
     function = _gufunc_of(routine)
     *given, failed = operands
     failed[...] = 0

@@ -1,5 +1,5 @@
 """Sets that are known when compiling. A set is described by what was done to make it, so that making it once more gives a
-set that is walked in the same order."""
+set that is iterated over in the same order."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def then(history: History, method: str, arguments: tuple, changes: bool) -> Hist
 
 
 def display(node: Any, function: Any = None) -> History | None:
-    """The history of a display of constants, which stands in a function; None: it is another."""
+    """The history of a display of constants, which is in a function; None: it is another."""
     plain = (ast.Set, ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
     if not all(isinstance(part, plain) for part in ast.walk(node)):
         return None

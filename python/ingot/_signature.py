@@ -60,7 +60,7 @@ class Type(NamedTuple):
             elif steps[0] == 1 and not any(steps[1:]):
                 layout = "F"
             elif any(steps):
-                raise TypeError(f"bad layout of {self.dtype}: the step 1 stands at the first or last axis")
+                raise TypeError(f"bad layout of {self.dtype}: the step 1 is at the first or last axis")
             return Type(self.dtype, len(parts), layout)
         raise TypeError(f"an array type is written {self.dtype}[:, :]")
 

@@ -1,6 +1,6 @@
 """The AST of a function: found in its file, and accepted only if compiling it gives the function's own code.
 
-A text is compiled in more than one way: a file as a whole, what is typed or stands in a notebook's cell statement by
+A source is compiled in more than one way: a file as a whole, what is typed or is in a notebook's cell statement by
 statement. CPython makes other code of `np.sin(x)` where the unit that it compiles imports `np`, so each way is tried.
 """
 
@@ -25,19 +25,19 @@ from ._errors import UnsupportedError, place_text
 from ._trees import find as _kept
 
 _NO_PYTHON = (SyntaxError, ValueError)
-"""What is raised for a text that does not parse, and for one with zeros in it."""
+"""What is raised for a source that does not parse, and for one with zeros in it."""
 _Key = tuple[str, int]
 """The name of a function and the first line of it."""
 
 
 class _Definition(NamedTuple):
-    """A function of a text."""
+    """A function of a source."""
 
     node: Any
     owner: str
-    """The name of the class around it, by which private names are told apart; empty: there is none."""
+    """The name of the class around it, by which private names are distinguished; empty: there is none."""
     unit: int
-    """The statement of the text that it stands in."""
+    """The statement of the source that it is in."""
 
 
 def first_line(node: Any) -> int:
@@ -46,7 +46,7 @@ def first_line(node: Any) -> int:
 
 
 def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
-    """The functions of a text; one with decorators starts at the first of these, or at its `def`."""
+    """The functions of a source; one with decorators starts at the first of these, or at its `def`."""
     found: dict[_Key, list[_Definition]] = {}
     waiting = [(node, "", unit) for unit, node in enumerate(tree.body)]
     while waiting:
@@ -72,13 +72,13 @@ def _by_place(codes: Iterable[types.CodeType]) -> dict[_Key, list[types.CodeType
 
 
 class _Settled(ast.NodeTransformer):
-    """The AST as Python's compiler takes it, which knows how asserts are compiled and where private names stand."""
+    """The AST as Python's compiler takes it, which knows how asserts are compiled and where private names are."""
 
     def __init__(self, owner: str, optimize: int, has_asserts: bool) -> None:
         self.owner, self.optimize, self.has_asserts = owner.lstrip("_"), optimize, has_asserts
 
     def changes(self, node: ast.AST) -> bool:
-        """Whether a node, without what is in it, means something else than it says."""
+        """Whether a node, without what is in it, means something else than is written."""
         if isinstance(node, ast.Assert):
             return not self.has_asserts
         if isinstance(node, (ast.Constant, ast.keyword)):
@@ -140,11 +140,11 @@ def _settled(definition: _Definition, optimize: int, has_asserts: bool) -> Any:
 
 
 _LEVELS = (0, 1, 2)
-"""What code may be optimized by: Python's options -O and -OO leave asserts out, and texts that say what functions do."""
+"""What code may be optimized by: Python's options -O and -OO leave asserts out, and docstrings."""
 
 
 class _Text:
-    """A text that functions are defined in, or a part of one that is one function."""
+    """A source that functions are defined in, or a part of one that is one function."""
 
     def __init__(self, text: str, file: str, flags: int) -> None:
         self.text, self._file = text, file
@@ -154,7 +154,7 @@ class _Text:
         self._compiled: dict[tuple, dict[_Key, list[types.CodeType]]] = {}
 
     def found(self, function: types.FunctionType, is_part: bool = False) -> Any:
-        """The AST of a function, wherever it stands in the text; None: the text has no function of this code."""
+        """The AST of a function, wherever it is in the source; None: the source has no function of this code."""
         code = function.__code__
         own = (code.co_name, code.co_firstlineno)
         others = [] if is_part else [key for key in self._definitions if key[0] == own[0] and key != own]
@@ -166,7 +166,7 @@ class _Text:
         return None
 
     def at(self, line: int, column: int, name: str) -> Any:
-        """The innermost function of a name that a place is in; None: there is none."""
+        """The innermost function of a name that a location is in; None: there is none."""
         found = None
         for (its_name, _), definitions in self._definitions.items():
             for node, *_ in definitions if its_name == name else ():
@@ -187,7 +187,7 @@ class _Text:
                 yield from ((d, is_rewritten or level == 0) for d, code in pairs if same_code(code, function.__code__))
 
     def _ways(self, definitions: list[_Definition], function: types.FunctionType, is_part: bool) -> Iterator[tuple]:
-        """How the text may have been compiled: with which imports in front, which statement of it, and whether by pytest."""
+        """How the source may have been compiled: after which imports, which statement of it, and whether by pytest."""
         if is_part:
             modules = tuple(n for n in function.__code__.co_names if isinstance(function.__globals__.get(n), types.ModuleType))
             if modules:
@@ -211,9 +211,9 @@ class _Text:
                 body = [ast.fix_missing_locations(ast.Import(names, lineno=1, col_offset=0)), *body]
             tree = _rewritten(self.text, self._file) if is_rewritten else ast.Module(body, [])
             try:
-                with warnings.catch_warnings(action="ignore"):  # Python has told of them
+                with warnings.catch_warnings(action="ignore"):  # Python has reported them
                     code = compile(tree, self._file, "exec", self._flags, dont_inherit=True, optimize=level)
-            except SyntaxError:  # `return` outside of a function, say, in another statement
+            except SyntaxError:  # `return` outside of a function, for example, in another statement
                 self._compiled[way] = {}
             else:
                 self._compiled[way] = _by_place(inner_codes(code))
@@ -221,7 +221,7 @@ class _Text:
 
 
 def _rewritten(text: str, file: str) -> ast.Module:
-    """The AST of a file as pytest compiles it, with asserts that say more."""
+    """The AST of a file as pytest compiles it, with asserts whose messages say more."""
     from _pytest.assertion.rewrite import rewrite_asserts
 
     tree = _tree(text, file)
@@ -230,7 +230,7 @@ def _rewritten(text: str, file: str) -> ast.Module:
 
 
 def _start(code: types.CodeType) -> tuple[int, int]:
-    # What begins and ends a function stands in column 0, up to column 0.
+    # What begins and ends a function is in column 0, up to column 0.
     return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))  # type: ignore[type-var]
 
 
@@ -238,7 +238,7 @@ def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
     """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for
     no reason of its own."""
     parse = functools.partial(compile, text, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
-    with warnings.catch_warnings(action="ignore"):  # Python has told of them
+    with warnings.catch_warnings(action="ignore"):  # Python has reported them
         for _ in range(4):
             with contextlib.suppress(SystemError):
                 return parse()
@@ -252,7 +252,7 @@ _GOES_ON = " \t\f\r\n#)]}"  # begins lines that end no function
 
 def _block(file: str, source: str, key: _Key) -> str:
     """The part of a file that is a function of the module, as its indentation shows it, found once in each source of
-    the file; what stands in the first column of a text in it ends it too early, which its code then shows."""
+    the file; what is in the first column of a string in it ends it too early, which its code then shows."""
     if file not in _lines or _lines[file][0] != source:
         _lines[file] = (source, {})
     parts = _lines[file][1]
@@ -265,7 +265,7 @@ def _block(file: str, source: str, key: _Key) -> str:
 
 
 def _parsed(place: tuple, text: str, file: str, flags: int) -> _Text:
-    """A text, parsed once as long as it stays what it is."""
+    """A source, parsed once as long as it stays what it is."""
     known = _texts.get((place, flags))
     if known is None or known.text != text:
         known = _texts[place, flags] = _Text(text, file, flags)
@@ -273,8 +273,8 @@ def _parsed(place: tuple, text: str, file: str, flags: int) -> _Text:
 
 
 def _found(function: types.FunctionType, file: str, source: str) -> Any:
-    """The AST of a function in a text; None: the text has no function of this code. First, what seems to be its part of
-    the text is looked at alone: this takes no time in long files."""
+    """The AST of a function in a source; None: the source has no function of this code. First, what seems to be its part of
+    the source is looked at alone: this takes no time in long files."""
     code = function.__code__
     flags = code.co_flags & FUTURE
     key = (code.co_name, code.co_firstlineno)
@@ -288,7 +288,7 @@ def _found(function: types.FunctionType, file: str, source: str) -> Any:
 
 
 def function_at(file: str, text: str, line: int, column: int, name: str) -> Any:
-    """The AST of the function of a name that a place in a text is in; None: it is in none."""
+    """The AST of the function of a name that a location in a source is in; None: it is in none."""
     try:
         return _parsed((file,), text, file, 0).at(line, column, name)
     except _NO_PYTHON:
@@ -302,7 +302,7 @@ def text_of(function: types.FunctionType) -> str:
 
 
 def _command(arguments: list[str]) -> str | None:
-    """The text that Python was given with `-c`."""
+    """The source that Python was given with `-c`."""
     k = 1
     while k < len(arguments) and arguments[k].startswith("-"):
         option = arguments[k]
@@ -319,7 +319,7 @@ def _command(arguments: list[str]) -> str | None:
 
 
 def _standard_input() -> str | None:
-    """The whole of a standard input that is a file; where it stands does not change."""
+    """The whole of a standard input that is a file; its position does not change."""
     try:
         descriptor = sys.__stdin__.fileno()  # type: ignore[union-attr]
         status = os.fstat(descriptor)
@@ -331,7 +331,7 @@ def _standard_input() -> str | None:
 
 
 def _program(file: str) -> str | None:
-    """The text of a program that stands in no file."""
+    """The source of a program that is in no file."""
     if file == "<string>":
         text = _command(sys.orig_argv)
     else:
@@ -343,7 +343,7 @@ _rebuilt: dict[types.CodeType, Any] = {}
 
 
 def _without_text(function: types.FunctionType, file: str) -> Any:
-    """The AST of a function whose text is in no file: from the program's own text, or else from its bytecode."""
+    """The AST of a function whose source is in no file: from the program's own source, or else from its bytecode."""
     code = function.__code__
     if code not in _rebuilt:
         text = _program(file)
@@ -379,7 +379,7 @@ def _of_library(function: types.FunctionType) -> Any:
 
 
 def find(function: types.FunctionType) -> tuple[Any, str, int]:
-    """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it stands in, and its first line.
+    """The `ast.FunctionDef` or `ast.Lambda` of a Python function, the file it is in, and its first line.
 
     Raises UnsupportedError where the source is not what the function was compiled from, or where it is missing and none
     that gives the function's bytecode is found.
@@ -412,7 +412,7 @@ def find(function: types.FunctionType) -> tuple[Any, str, int]:
 
 
 def shown(function: types.FunctionType) -> str:
-    """The source of a function to read; where its text is nowhere, that of its AST."""
+    """The source of a function to read; where that is nowhere, that of its AST."""
     try:
         return inspect.getsource(function)
     except OSError:

@@ -32,7 +32,7 @@ def core() -> tuple[Any, Any]:
 
 
 class Loaded:
-    """What `_core` says of a function that another process has lowered. Whatever else is asked of it, it is lowered for."""
+    """What `_core` gives of a function that another process has lowered. For all else that is asked of it, it is lowered."""
 
     def __init__(self, restored: Restored, lower: Callable[[], Any]) -> None:
         self.result, self.hosts, self.writes, self.layouts, self.errors, self.multiplies, self.functions = restored.stored
@@ -47,7 +47,7 @@ class Loaded:
         return getattr(self._program, name)
 
     def is_as_lowered(self) -> bool:
-        """Whether it becomes the same now: code of what it is now takes the place of the code that was loaded."""
+        """Whether it becomes the same now: code of what it is now replaces the code that was loaded."""
         it = self._program
         mine = (self.result, self.hosts, self.writes, self.layouts, self.errors, self.functions)
         return (it.result, it.hosts, it.writes, it.layouts, it.errors, it.functions) == mine
@@ -176,7 +176,7 @@ class Specialisation(_ingot.Specialisation):
         self._store(code, tier)
 
     def _give_other(self, loaded: Any) -> None:
-        """Has code find the C functions that it calls, and what takes its place in another floating-point state than the default one."""
+        """Has code find the C functions that it calls, and what replaces it in another floating-point state than the default one."""
         self._give_functions(loaded)
         its = weakref.ref(self)
         loaded._other_from(lambda: its()._code_in_any_state())  # type: ignore[union-attr]  # it is being called
@@ -199,7 +199,7 @@ class Specialisation(_ingot.Specialisation):
         return self.in_any_state
 
     def _has_run(self) -> None:
-        """Calls of quick code have taken as long as it took to make it: full code is made beside what the program does."""
+        """Calls of quick code have taken as long as it took to make it: full code is made while the program runs."""
         its = weakref.ref(self)
 
         def job() -> None:
@@ -230,14 +230,14 @@ class Specialisation(_ingot.Specialisation):
 
     @property
     def load_options(self) -> Any:
-        """How a device loads its kernels; None where there is nothing to say."""
+        """How a device loads its kernels; None: the default."""
         linked = (*self._loading.linked, *(each for declared in self.program.linked for each in declared.link))
         words = [each.words for each in dict.fromkeys(linked)]
         limit = self._loading.max_registers
         return _ingot.load_options(words, limit) if words or limit else None
 
     def needs_of(self, kernels: str, kernel: str, threads: int, dynamic: int) -> tuple[int, int, int, int]:
-        """What the device's driver says of a kernel in the text `kernels`, launched with blocks of so many threads and so many
+        """What the device's driver reports of a kernel in the text `kernels`, launched with blocks of so many threads and so many
         bytes of memory of their own: registers, local and shared bytes, blocks that a processor holds."""
         options = self.load_options or _ingot.load_options([], 0)
         return _ingot.kernel_needs(self.device._handle, kernels, kernel, threads, dynamic, options)
@@ -312,7 +312,7 @@ class Call:
     def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
         """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.
 
-        `host` and `routines` take the place of `host` and of `_routines`' functions.
+        `host` and `routines` replace `host` and of `_routines`' functions.
         """
         it = self.specialisation
         quick = it.quick if it.hosts and host is None else None

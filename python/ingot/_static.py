@@ -65,7 +65,7 @@ class Constants:
         self.which = which
         self._rest = parameters.rest if which.places else -1
         last = (len(parameters.names) - 1,) if which.names else ()
-        self.parameters = (*which.parameters, self._rest, *last)  # all that static values stand in
+        self.parameters = (*which.parameters, self._rest, *last)  # all that static values are in
         self._known: dict[Hashable, Any] = {}
 
     def settle(self, values: list[Any]) -> list[Any]:

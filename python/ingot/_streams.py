@@ -11,7 +11,7 @@ import numpy as np
 def default_stream(seed: np.ndarray, kind: np.int64, length: np.int64) -> np.ndarray:
     """The words of the stream of `np.random.default_rng`, as the routine `settle_pcg64` takes them.
 
-    `kind` says what the seed is: nothing, a number, or numbers.
+    `kind` is what the seed is: nothing, a number, or numbers.
     """
     bits = np.random.default_rng((None, int(seed[0]) if len(seed) else None, seed)[int(kind)]).bit_generator
     state = bits.state["state"]

@@ -35,13 +35,13 @@ MUCH = 1 << 23
 
 def is_long(leaves: Iterable[Any]) -> bool:
     """Whether arguments promise so much work that full code at once is quicker: elements times the largest int."""
-    elements, turns = 1, 1
+    elements, iterations = 1, 1
     for leaf in leaves:
         if type(leaf) is int:
-            turns = max(turns, leaf)
+            iterations = max(iterations, leaf)
         elif isinstance(leaf, np.ndarray):
             elements += leaf.size
-    return elements * turns >= MUCH
+    return elements * iterations >= MUCH
 
 
 class Worker:

@@ -1,6 +1,6 @@
 """The ASTs of the library's functions as the build has kept them (`tools/library_trees.py`), so that no process parses them.
 
-A function's AST is taken only if the function's code is that which the AST was compiled to, places included: a source
+A function's AST is taken only if the function's code is that which the AST was compiled to, locations included: a source
 that has changed since the build is parsed, as those of users are.
 """
 
@@ -21,7 +21,7 @@ KEPT = os.path.join(LIBRARY, "_trees")
 
 
 def _words(code: types.CodeType) -> tuple:
-    """What tells code from other code of the same name and line; the order of sets, and files, do not."""
+    """What distinguishes code from other code of the same name and line; the order of sets, and files, do not."""
     constants = tuple(_words(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
     names = (code.co_name, code.co_firstlineno, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)

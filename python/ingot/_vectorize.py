@@ -149,7 +149,7 @@ class Loop(_ingot.UfuncLoop):
     def compile(self, layouts: str, mode: str) -> Specialisation | None:
         """Code for operands that are contiguous (C), strided (A) or one number (N); None: Python makes such calls.
 
-        `mode` says whether outputs share memory with inputs (apart, shared), or whether it is a fold of the second
+        `mode` is whether outputs share memory with inputs (`apart`, `shared`), or whether it is a fold of the second
         input into the output.
         """
         kernel = self._kernel(mode)
@@ -169,11 +169,11 @@ class Loop(_ingot.UfuncLoop):
 
     @staticmethod
     def exception(failure: tuple, errors: list) -> BaseException:
-        """What a failure of compiled code raises, at the places of the function alone."""
+        """What a failure of compiled code raises, at the locations of the function alone."""
         from .library import vectorized
 
         kind, message, sites, *rest = failure
-        own = vectorized.turns_of.__code__.co_filename
+        own = vectorized.iterations_of.__code__.co_filename
         return exception(kind, message, tuple(site for site in sites if site[0] != own), *rest, errors)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
@@ -182,13 +182,13 @@ class Loop(_ingot.UfuncLoop):
 
     @staticmethod
     def shown(error: BaseException) -> BaseException:
-        """What such a call raises, without the places of Ingot's own."""
+        """What such a call raises, without the locations of Ingot's own."""
         from .library import vectorized
 
         entries = []
         entry = error.__traceback__
         while entry is not None:
-            if entry.tb_frame.f_code.co_filename not in (__file__, vectorized.turns_of.__code__.co_filename):
+            if entry.tb_frame.f_code.co_filename not in (__file__, vectorized.iterations_of.__code__.co_filename):
                 entries.append(entry)
             entry = entry.tb_next
         traceback = None
@@ -206,14 +206,14 @@ class Loop(_ingot.UfuncLoop):
 
         element = self.element
         if mode == "fold":
-            turns = vectorized.fold_of(element.function)
+            iterations = vectorized.fold_of(element.function)
         elif mode == "apart" and element.target == "parallel":
             from . import prange
 
-            turns = vectorized.parallel_turns_of(element.function, prange)
+            iterations = vectorized.parallel_iterations_of(element.function, prange)
         else:
-            turns = vectorized.turns_of(element.function)
-        return turns if is_disabled() else Function(turns, relaxed=element.relaxed)
+            iterations = vectorized.iterations_of(element.function)
+        return iterations if is_disabled() else Function(iterations, relaxed=element.relaxed)
 
     @staticmethod
     def _stand_in(dtype: np.dtype, kind: str, room: np.ndarray | None) -> Any:
@@ -378,7 +378,7 @@ class Vectorized(Base):
 
     @property
     def types(self) -> list[str]:
-        """The loops by the letters of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes: `dd->d`."""
         return self.ufunc.types
 
     @property
@@ -513,16 +513,17 @@ def vectorize(
 ) -> Any:
     """Makes a ufunc of a Python function of numbers: called with arrays, it computes each element in compiled code.
 
-    Used bare (`@vectorize`) or with options, it compiles for the dtypes that it is called with. Used with signatures
+    As `@vectorize`, or with options, it compiles for the dtypes of each call. With signatures
     (`@vectorize(["float64(float64, float64)", "float32(float32, float32)"])`, as of `jit`), it has just these loops,
-    and NumPy's rule chooses among them: the first that all inputs cast to safely. A result type that is not written is
-    that of what the function returns; `return a, b` makes a ufunc of two outputs.
+    and NumPy's rule chooses among them: the first that all inputs cast to safely. Without a result type it is
+    the type that the function returns; `return a, b` makes a ufunc of two outputs.
 
     The result has what NumPy's ufuncs have - broadcasting, `out=`, `where=`, `dtype=`, `casting=`, `reduce`,
     `accumulate`, `reduceat`, `outer`, `at` - and compiled functions may call it on arrays and on numbers.
 
     `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
-    large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is as of `jit`. What the function raises for an element leaves the call.
+    large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is that of
+    `jit`. An exception of the function for an element leaves the call.
 
     `nopython` and `cache` are there for programs written for Numba, and change nothing.
     """

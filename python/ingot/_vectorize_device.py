@@ -61,7 +61,7 @@ class DeviceVectorized(Vectorized):
 
 
 class DeviceGUFunction(GUFunction):
-    """A compiled core that the threads of a kernel run, one for each place of the leading axes."""
+    """A compiled core that the threads of a kernel run, one for each index of the leading axes."""
 
     def __call__(self, *args: Any, stream: Any = 0) -> Any:
         if len(args) not in (len(self.inputs), len(self.inputs) + len(self.outputs)):
@@ -78,14 +78,14 @@ class DeviceGUFunction(GUFunction):
         lengths: dict[str, int] = {}
         leading = [self._leading(a, core, lengths) for a, core in zip(given, cores)]
         shape = np.broadcast_shapes(*leading[:count])
-        turns = math.prod(shape)
+        iterations = math.prod(shape)
         arrays = [self._flat(a, shape, t, core, device) for a, t, core in zip(given, signature.parameters, cores)]
         for core, kind in list(zip(self.outputs, signature.parameters[count:]))[len(given) - count :]:
             full = shape + tuple(lengths[axis] for axis in core)
             given.append(_ingot.new_array(full, np.dtype(kind.dtype), False, device._handle))
             arrays.append(self._flat(given[-1], shape, kind, core, device))
-        if turns > 0:
-            self._kernel[-(-turns // _THREADS), _THREADS](turns, tuple(arrays))
+        if iterations > 0:
+            self._kernel[-(-iterations // _THREADS), _THREADS](iterations, tuple(arrays))
         for target, flat in list(zip(given, arrays))[count if self.outputs else 0 :]:
             self._bring_back(target, flat)
         made = given[count:] if stays else [a.to_host() if isinstance(a, Array) else a for a in given[count:]]
@@ -122,6 +122,6 @@ class DeviceGUFunction(GUFunction):
     @functools.cached_property
     def _kernel(self) -> Any:
         from .cuda import jit
-        from .library.launches import turns_of
+        from .library.launches import iterations_of
 
-        return jit(turns_of(self.__wrapped__), fastmath=self._relaxed)  # type: ignore[attr-defined]
+        return jit(iterations_of(self.__wrapped__), fastmath=self._relaxed)  # type: ignore[attr-defined]

@@ -12,16 +12,15 @@ namespace {
 
 enum Register : uint8_t { kEax, kEbx, kEcx, kEdx };
 
-/// What the system must save when it changes threads, as bits of XCR0.
+/// The state that the system must save when it changes threads, as bits of XCR0.
 enum State : uint32_t { kNone = 0, kYmm = 0x6, kZmm = 0xe6 };
 
-/// Where CPUID says whether a feature is there (Intel's manual, volume 2, CPUID; AMD's, volume 3, appendix
-/// E).
+/// Where CPUID reports a feature (Intel's manual, volume 2, CPUID; AMD's, volume 3, appendix E).
 struct Feature {
   std::string_view name;
   uint32_t leaf;
   uint32_t subleaf;
-  Register place;
+  Register location;
   int bit;
   State state;
 };
@@ -93,7 +92,7 @@ bool is_present(const Feature& feature, uint32_t saved) {
   std::array<uint32_t, 4> registers{};
   const int known = __get_cpuid_count(feature.leaf, feature.subleaf, &registers[kEax], &registers[kEbx],
                                       &registers[kEcx], &registers[kEdx]);
-  return known != 0 && (registers[feature.place] >> feature.bit & 1) != 0 &&
+  return known != 0 && (registers[feature.location] >> feature.bit & 1) != 0 &&
          (saved & feature.state) == feature.state;
 }
 

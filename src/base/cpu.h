@@ -6,7 +6,7 @@
 
 namespace ingot::base {
 
-/// The features of x86-64 CPUs that compiled code may use, by LLVM's names. Sets of them are texts with
+/// The features of x86-64 CPUs that compiled code may use, by LLVM's names. Sets of them are strings with
 /// commas between the names: `sse3,avx2`.
 std::span<const std::string_view> cpu_feature_names();
 

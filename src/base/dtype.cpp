@@ -12,7 +12,7 @@ bool can_cast_safely(DType from, DType to) {
     return target.is_signed && source.size < target.size;
   }
   const size_t room = size_of(component_of(to));
-  // A float holds the integers of half its size; by NumPy's decree, Float64 also takes those of its own.
+  // A float holds the integers of half its size; by NumPy's rule, Float64 also takes those of its own.
   if (is_int(from)) return source.size < room || room == 8;
   return size_of(component_of(from)) <= room;
 }

@@ -35,7 +35,7 @@ inline constexpr int kDTypeCount = 14;
 /// The four classes of dtypes, as bits of a `DTypeSet`'s class mask.
 enum class DTypeClass : uint8_t { Bool = 1, Int = 2, Float = 4, Complex = 8 };
 
-/// What is fixed about a dtype.
+/// The properties of a dtype.
 struct DTypeInfo {
   std::string_view name;   ///< in the text form of the IR: `f64`
   std::string_view numpy;  ///< as NumPy spells it: `float64`

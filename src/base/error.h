@@ -11,8 +11,8 @@
 
 namespace ingot::base {
 
-/// A place in a source file: 1-based line, 0-based columns in bytes of UTF-8, as Python's `ast` counts them.
-/// Line 0: no place.
+/// A location in a source file: 1-based line, 0-based columns in bytes of UTF-8, as Python's `ast` counts
+/// them. Line 0: no location.
 struct Place {
   std::string file;
   uint32_t line = 0;
@@ -21,14 +21,14 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
-/// A place in a function of this name.
+/// A location in a function of this name.
 struct Site {
   Place place;
   std::string function;
 };
 
-/// What a person wrote cannot be read: a malformed `.ir` text, a signature string. The message starts with
-/// the place.
+/// A person's input that cannot be parsed: a malformed `.ir` text, a signature string. The message starts
+/// with the location.
 class UserError : public std::runtime_error {
  public:
   UserError(const Place& place, const std::string& message)
@@ -36,34 +36,33 @@ class UserError : public std::runtime_error {
                            std::to_string(place.column + 1) + ": " + message) {}
 };
 
-/// Python code that Ingot does not compile: what it is, where it stands, what to write instead.
+/// Python code that Ingot does not compile: what it is, where it is, what to write instead.
 class Unsupported : public std::runtime_error {
  public:
   Unsupported(Place where, const std::string& reason, std::string remedy)
       : std::runtime_error(reason), place(std::move(where)), advice(std::move(remedy)) {}
   Place place;
   std::string advice;
-  std::vector<Site> sites{};  ///< the place and the calls that led there, the innermost first
-  /// What is written at these places, each with the calls that led there, is put where `{}` stands in the
-  /// reason.
+  std::vector<Site> sites{};  ///< the location and the calls that led there, the innermost first
+  /// Locations, each with the calls that led there; what the source has there replaces `{}` in the reason.
   std::vector<std::vector<Site>> quoted{};
   std::vector<std::string> operands{};  ///< what the names in the refused expression are: "`x` is an int"
 };
 
-/// A fault of Ingot itself: the pass or room, and what was found.
+/// A fault of Ingot itself: the pass or component, and what was found.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// Nobody waits any more for what is being compiled.
+/// Thrown when nobody waits for a compilation any more.
 class Abandoned : public std::exception {
  public:
   const char* what() const noexcept override { return "nobody waits for what was being compiled"; }
 };
 
-/// Memory has run out amid the compiler's work, at a place that it does not come back from: nothing more is
-/// compiled in this process. What is compiled runs on.
+/// Memory has run out during the compiler's work, at a point that it cannot return from: nothing more is
+/// compiled in this process. Compiled code still runs.
 class NoMemoryToCompile : public std::bad_alloc {
  public:
   explicit NoMemoryToCompile(bool is_earlier) : is_earlier_(is_earlier) {}
@@ -78,7 +77,7 @@ class NoMemoryToCompile : public std::bad_alloc {
   bool is_earlier_;
 };
 
-/// What an optional holds, which must hold something.
+/// The value of an optional, which has to have one.
 template <class T>
 T known(std::optional<T> value) {
   if (!value) throw InternalError("an optional without a value");

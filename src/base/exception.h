@@ -47,8 +47,8 @@ constexpr bool leaves_at_once(ExceptionKind kind) {
   return kind == ExceptionKind::MemoryError || kind == ExceptionKind::KeyboardInterrupt;
 }
 
-/// Which exceptions a call of the IR catches, as its `catches` says: 0 none, 1 all that do not leave at once,
-/// 2 RecursionError alone.
+/// Which exceptions a call of the IR catches, by its `catches`: 0 none, 1 all that do not leave at once, 2
+/// RecursionError alone.
 constexpr bool catches(int64_t how, ExceptionKind kind) {
   return how == 1 ? !leaves_at_once(kind) : how == 2 && kind == ExceptionKind::RecursionError;
 }

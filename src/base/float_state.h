@@ -4,7 +4,7 @@
 
 namespace ingot::base {
 
-/// The floating-point state of a thread, as far as values depend on it: of x86-64's MXCSR the direction of
+/// The floating-point state of a thread, as far as values depend on it: from x86-64's MXCSR the direction of
 /// rounding, whether denormal results and operands are taken as zeros (FTZ, DAZ), and which exceptions trap.
 /// The default state rounds to nearest, keeps denormal numbers and traps nothing. Elementary functions are
 /// defined in it (`ir::wants_default_state`); `+ - * /` and `sqrt` follow the state of the thread that calls.
@@ -44,8 +44,8 @@ class FloatState {
   uint32_t difference_ = 0;  ///< the control bits that are not those of the default state
 };
 
-/// A state for the time of its life: the thread is switched where its own is another one, and back. What is
-/// to be computed in it has to stand in a function that is called meanwhile: compilers move arithmetic.
+/// A state during its lifetime: the thread is switched to it if its own is another one, and back. Code that
+/// is to run in it has to be in a function that is called meanwhile, as compilers move arithmetic.
 class InFloatState {
  public:
   explicit InFloatState(FloatState wanted = {}) : before_(FloatState::current()), wanted_(wanted) {

@@ -5,39 +5,38 @@
 
 namespace ingot::base {
 
-/// What passes may ask of the machine that code is made for. They ask properties, never a target's name.
+/// The properties, of the machine that code is made for, that passes use. They never use a target's name.
 /// Nothing here changes a value: sums have the order of base/reduction.h on each machine.
 struct Machine {
-  /// Of the registers that vector loops use; 0: loops take one turn at a time.
+  /// The width of the registers that vector loops use; 0: loops run one iteration at a time.
   int vector_bits = 256;
   size_t registers = 16;  ///< that hold values of a vector loop
-  /// Whether lanes are moved behind each other in a register, as filters store them.
+  /// Whether a register's lanes can be compacted, as filters store them.
   bool compresses = false;
-  /// Whether lanes divide 64-bit integers faster than turns do one after the other.
+  /// Whether lanes divide 64-bit integers faster than scalar code does.
   bool divides = false;
-  /// What multiplies matrices: a routine of the program around the code, a library of the device, which takes
-  /// them as they lie, or loops.
+  /// How matrices are multiplied: by a routine of the embedding program, by a library of the device, which
+  /// takes them in any layout, or by loops.
   enum class Products : uint8_t { Program, Device, Loops };
   Products products = Products::Program;
-  /// Places in memory that are walked at once without slowing down.
+  /// Locations in memory that are iterated over at once without slowing down.
   size_t streams = 12;
   int64_t near_cache = 32 << 10;   ///< bytes, of one core
-  int64_t far_cache = 512 << 10;   ///< ... behind it
+  int64_t far_cache = 512 << 10;   ///< ... after it
   int64_t stack_bytes = 64 << 10;  ///< of arrays that a function may have on its stack
   /// Arrays of so many bytes are written past the caches; 0: none.
   uint64_t streamed_bytes = 8 << 20;
   /// ... in rows of at least so many: lines at both ends of one are written in parts.
   uint64_t streamed_row = 8 << 10;
 
-  /// Which loops whose turns threads may share are given to the runtime's threads.
+  /// Which loops whose iterations threads may share are given to the runtime's threads.
   enum class Sharing : uint8_t {
     Never,
     Large,   ///< those with work enough, when they are entered
-    Always,  ///< all of more than one turn, for tests
+    Always,  ///< all of more than one iteration, for tests
   };
   Sharing sharing = Sharing::Large;
-  /// What a thread is given at once should take so many additions in lanes, each a tenth of a nanosecond
-  /// about.
+  /// A thread's piece of work should take so many additions in lanes, each a tenth of a nanosecond about.
   int64_t piece_work = 100'000;
 
   /// Threads of a block of launches; 0: there are none. Else all arrays are in the memory of a device, which

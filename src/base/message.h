@@ -6,10 +6,10 @@
 
 namespace ingot::base {
 
-/// The messages of exceptions that compiled code raises: texts with holes `{}` for run-time values, in order;
-/// `{{` and `}}` stand for braces.
+/// The messages of exceptions that compiled code raises: strings with holes `{}` for run-time values, in
+/// order; `{{` and `}}` represent braces.
 
-/// `text` as a message that shows just that.
+/// `text` as a message that shows it unchanged.
 std::string escape_message(std::string_view text);
 
 /// How many holes a message has; -1 if its braces do not pair.

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-// NumPy's functions are declared here by their interface (numpy/random/distributions.h): that header wants
+// NumPy's functions are declared here by their interface (numpy/random/distributions.h): that header needs
 // Python's.
 
 namespace ingot::base {
@@ -30,7 +30,7 @@ struct LegacyStream {
   double normal;
 };
 
-/// NumPy's `binomial_t`: what it has computed for parameters, if `has_binomial`.
+/// NumPy's `binomial_t`: the constants computed for parameters, if `has_binomial`.
 struct Binomial {
   int has_binomial = 0;
   double words[16] = {};
@@ -208,7 +208,7 @@ void point_to_itself(Stream* stream) noexcept {
   stream->state = state;
 }
 
-/// Makes a stream of a PCG64 that lies behind it: its functions and the 256 bits of its state are there.
+/// Makes a stream of a PCG64 and its functions, with the 256 bits of its state after it in memory.
 void settle_pcg64(Stream* stream) noexcept {
   *reinterpret_cast<Pcg64*>(stream + 1) = {.pcg = nullptr, .has_half = 0, .half = 0};
   point_to_itself(stream);

@@ -13,7 +13,7 @@
 /// that Ingot is built with), and those of its legacy streams.
 namespace ingot::base {
 
-/// What a routine takes beside its stream, or gives.
+/// A parameter of a routine besides its stream, or its result.
 struct DrawType {
   DType dtype;
   bool is_array = false;  ///< elements without gaps; its address is passed, and how many there are
@@ -31,7 +31,8 @@ struct DrawInfo {
   std::optional<DrawType> result;
   std::array<DrawType, kMaxParameters> parameter_types;
   size_t parameter_count;
-  /// What compiled code calls: the stream, then the parameters, an array as its address and (i64) its count.
+  /// The function that compiled code calls: the stream, then the parameters, an array as its address and
+  /// (i64) its count.
   void* address;
   /// Calls it on words that hold the parameters, an array two of them; gives its result's bits.
   uint64_t (*invoke)(void* stream, const uint64_t* words);
@@ -45,7 +46,7 @@ std::span<const DrawInfo> draws();
 
 /// The words of a stream that the routine `settle_pcg64` has made.
 inline constexpr size_t kOwnStreamWords = 12;
-/// Makes a copy of such words, which point into themselves, a stream where it is.
+/// Makes a copy of such words, which point into themselves, a stream at its own address.
 void move_own_stream(uint64_t* words) noexcept;
 
 /// The version of the NumPy whose distributions these are.

@@ -15,7 +15,7 @@ namespace ingot::base {
 /// index of the kept axes: the elements at it, in C order of the reduced axes, ascending.
 ///
 ///  - The range is cut into blocks of B elements, the last one perhaps shorter.
-///  - A block has L lanes. Lane j holds first the *start*, then in turn
+///  - A block has L lanes. Lane j holds first the *start*, then repeatedly
 ///    `lane[j] = combine(lane[j], x[B b + L k + j])` for k = 0, 1, ... as far as the range goes.
 ///    An element that is masked out leaves its lane as it is; the others keep their lanes.
 ///  - Then `lane[j] = combine(lane[j], lane[j + s])` for j < s and s = L/2, L/4 ... 1; lane[0] is the block's
@@ -33,8 +33,8 @@ namespace ingot::base {
 /// combiners without one (minimum, maximum, fmin, fmax) start from x[0], in every lane of every block; their
 /// range is never empty and never masked.
 ///
-/// A parallel loop's value is combine(init, value of its contributions in the order of the turns); the init
-/// when there are no turns.
+/// A parallel loop's value is combine(init, value of its contributions in the order of the iterations); the
+/// init when there are no iterations.
 struct ReductionOrder {
   int64_t block;
   int64_t lanes;

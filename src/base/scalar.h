@@ -9,8 +9,8 @@
 namespace ingot::base {
 
 /// The bits of one element of any dtype, little end first, the unused bytes zero: two scalars of one dtype
-/// are the same value (with the same NaN bits) exactly when their bits are equal. The dtype is known from
-/// outside.
+/// are the same value (with the same NaN bits) exactly when their bits are equal. The dtype is known from the
+/// context.
 struct Scalar {
   std::array<uint64_t, 2> bits = {0, 0};
 

@@ -30,21 +30,21 @@ bool sorts_before(T a, T b) {
 
 void sort_line(DType dtype, void* elements, int64_t count) {
   const auto size = static_cast<size_t>(count);
-  std::vector<int64_t> places(size);
-  std::iota(places.begin(), places.end(), int64_t{0});
-  argsort_line(dtype, elements, places.data(), count);
+  std::vector<int64_t> indices(size);
+  std::iota(indices.begin(), indices.end(), int64_t{0});
+  argsort_line(dtype, elements, indices.data(), count);
   visit_dtype(dtype, [&]<class T>() {
     T* const to = static_cast<T*>(elements);
     const auto from = std::make_unique_for_overwrite<T[]>(size);
     std::copy_n(to, size, from.get());
-    for (size_t i = 0; i < size; ++i) to[i] = from[static_cast<size_t>(places[i])];
+    for (size_t i = 0; i < size; ++i) to[i] = from[static_cast<size_t>(indices[i])];
   });
 }
 
-void argsort_line(DType dtype, const void* elements, int64_t* places, int64_t count) {
+void argsort_line(DType dtype, const void* elements, int64_t* indices, int64_t count) {
   visit_dtype(dtype, [&]<class T>() {
     const T* const keys = static_cast<const T*>(elements);
-    std::sort(places, places + count, [&](int64_t i, int64_t j) {
+    std::sort(indices, indices + count, [&](int64_t i, int64_t j) {
       if (sorts_before(keys[i], keys[j])) return true;
       return !sorts_before(keys[j], keys[i]) && i < j;
     });

@@ -30,7 +30,7 @@ Decimal shortest(T magnitude) {
   return decimal;
 }
 
-/// Appends a magnitude; `whole` is what follows an integral value written without an exponent.
+/// Appends a magnitude; `whole` is the suffix of an integral value without an exponent.
 template <class T>
 void append_magnitude(std::string& text, T magnitude, std::string_view whole) {
   if (std::isnan(magnitude) || std::isinf(magnitude)) {
@@ -113,7 +113,7 @@ bool is_large(std::string_view text) {
   return power + (minus ? -exponent : exponent) > 0;
 }
 
-/// The fewest digits that tell a finite binary16 number, not 0, from its neighbours, as "d.ddde±xx".
+/// The fewest digits that distinguish a finite binary16 number, not 0, from its neighbours, as "d.ddde±xx".
 std::string shortest_half(double value) {
   const int exponent = std::max(std::ilogb(value), -14);
   const double spacing = std::ldexp(1.0, exponent - 10);
@@ -127,7 +127,7 @@ std::string shortest_half(double value) {
   };
   const double above = std::nextafter(value, std::copysign(INFINITY, value));
   for (int digits = 0;; ++digits) {
-    // The value may lie in the middle between two decimals, of which only the larger reads back.
+    // The value may be in the middle between two decimals, of which only the larger reads back.
     for (const double rounded : {value, above}) {
       char text[40];
       auto end = std::to_chars(text, text + sizeof text, rounded, std::chars_format::scientific, digits).ptr;
@@ -147,7 +147,7 @@ std::string repr(Half half) {
   if (value == 0 || !std::isfinite(value)) return repr(value);
   std::string scientific = shortest_half(value);
   if (std::fabs(value) >= 1000 || std::fabs(value) < 1e-4) return scientific;
-  // The digits are few: read as a double they are also what Python shows.
+  // The digits are few: read as a double, they print as in Python.
   return repr(parse_float(scientific).value());
 }
 std::string repr(std::complex<double> value) { return complex_text(value); }
@@ -159,7 +159,7 @@ std::string repr(uint64_t value) { return std::to_string(value); }
 std::optional<double> parse_float(std::string_view text) {
   const bool minus = text.starts_with('-');
   if (minus || text.starts_with('+')) text.remove_prefix(1);
-  // from_chars knows a sign, and `nan(...)`, of its own.
+  // from_chars would accept a second sign, and `nan(...)`.
   if (text.empty() || text[0] == '-' || text[0] == '+' || text.ends_with(')')) return std::nullopt;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

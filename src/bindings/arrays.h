@@ -14,7 +14,7 @@ namespace ingot::bindings {
 
 namespace nb = nanobind;
 
-/// How an array lies in memory.
+/// The layout of an array in memory.
 struct Window {
   base::DType dtype;
   int rank;

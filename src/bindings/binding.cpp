@@ -57,7 +57,7 @@ PyObject* Binding::default_of(PyObject* function, size_t parameter) const {
   return behind > count ? nullptr : PyTuple_GET_ITEM(defaults, static_cast<Py_ssize_t>(count - behind));
 }
 
-/// What `*args` gets of positional arguments, which `holder` holds.
+/// The positional arguments that `*args` gets, which `holder` holds.
 PyObject* Binding::rest(PyObject* const* arguments, size_t count, Held& holder) const {
   const size_t first = std::min(count, positional_);
   PyObject* const tuple = PyTuple_New(static_cast<Py_ssize_t>(count - first));

@@ -19,8 +19,8 @@ struct Bound {
   Held held;
 };
 
-/// How a call's arguments become values of a function's parameters, which stand in the order: by position,
-/// `*args`, by name alone, `**kwargs`. Wants the GIL.
+/// How a call's arguments become values of a function's parameters, in the order: by position, `*args`, by
+/// name alone, `**kwargs`. Wants the GIL.
 class Binding {
  public:
   /// Of a function with this code. Throws ValueError: these are not the parameters of the code object.
@@ -28,7 +28,7 @@ class Binding {
           bool has_others);
 
   /// The values of the parameters of a function in a vectorcall, one for each name; false: Python binds them,
-  /// or says what is wrong, or an exception is set. The function may have got another code object.
+  /// or reports what is wrong, or an exception is set. The function may have got another code object.
   bool bind(PyObject* function, PyObject* const* arguments, size_t count, PyObject* keywords,
             Bound& bound) const;
 

@@ -16,9 +16,9 @@
 #include "bindings/numpy.h"
 #include "runtime/mapping.h"
 
-// A function of C's is a few instructions of its own, which name the object, and jump to what all have: that
-// keeps the registers with arguments, as the System V ABI has them, for `ingot_c_call`, which makes objects
-// of them and calls the function.
+// Each C function is a few instructions of its own, which load the object's address and jump to an entry that
+// all share. That stores the registers with arguments, by the System V ABI, for `ingot_c_call`, which makes
+// objects of them and calls the function.
 
 namespace ingot::bindings {
 

@@ -67,7 +67,7 @@ class Known {
     }
   }
 
-  /// Runs no code of anybody's.
+  /// Runs no code of the user's.
   bool is(const Signature& signature) const {
     const std::span<const uint64_t> words = signature.words();
     if (words.size() != words_.size()) return false;
@@ -108,7 +108,7 @@ struct State {
   nb::object function;
   nb::object shown;  ///< what calls it where a profiler looks; invalid: none has yet
   Counted<const Parameters> parameters;
-  Counted<const Binding> binding;           ///< none: the function's parameters have not been told yet
+  Counted<const Binding> binding;           ///< none: the function's parameters are not known yet
   std::vector<nb::object> kept;             ///< what the captures point to
   std::vector<Counted<const Known>> known;  ///< the last used ones first, roughly
   Operation* operation = nullptr;           ///< what calls are that may wait; `kept` has it
@@ -148,10 +148,10 @@ nb::tuple State::demanded() const {
   return nb::tuple(all);
 }
 
-/// Everything known. What dies with it may run code, which must not see the half of it.
+/// Everything known. Objects that are released with it may run code, which must not see it half cleared.
 void State::forget() { const std::vector<Counted<const Known>> gone = std::exchange(known, {}); }
 
-/// Changes what is described of arguments. Who describes some meanwhile goes on with the old.
+/// Changes what is described of arguments. A thread that describes some at the moment goes on with the old.
 template <class Fn>
 void State::describe_otherwise(Fn&& change) {
   Parameters changed = *parameters;
@@ -186,7 +186,7 @@ nb::object choose(const nb::list& candidates) {
   return {};
 }
 
-/// The same without running code of anybody's; null: none, or code would run.
+/// The same without running code of the user's; null: none, or code would run.
 nb::object choose_quietly(const nb::list& candidates) {
   for (size_t i = 0; i < candidates.size(); ++i) {  // NOLINT(modernize-loop-convert)
     nb::object candidate = candidates[i];
@@ -197,7 +197,7 @@ nb::object choose_quietly(const nb::list& candidates) {
   return {};
 }
 
-/// What is known of arguments, described by what `parameters` say; none: nothing.
+/// What is known of arguments, described as `parameters` require; none: nothing.
 Counted<const Known> look_up(State& state, const Parameters& parameters, const Bound& bound,
                              Signature& signature) {
   if (!signature.describe_quickly(parameters, bound.values.data(), bound.values.size())) return {};
@@ -281,13 +281,13 @@ bool has_call_of_its_own(PyTypeObject* type) {
   return true;
 }
 
-/// The folder of the code that an entry of a traceback stands in.
+/// The folder of the code that an entry of a traceback is in.
 nb::object folder_of(PyObject* traceback) {
   const nb::object file = nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
   return file.attr("rpartition")("/")[0];
 }
 
-/// Changes the traceback of what has been raised: `changed` gives another one for it, or None.
+/// Changes the traceback of the exception that is set: `changed` returns another one for it, or None.
 template <class Fn>
 void change_traceback(Fn&& changed) {
   PyObject* fetched[3] = {};
@@ -303,8 +303,8 @@ void change_traceback(Fn&& changed) {
   PyErr_Restore(type.release().ptr(), value.release().ptr(), traceback.release().ptr());
 }
 
-/// Calls the Python side, whose own lines, all in files of one folder, do not enter the traceback of what the
-/// call raises.
+/// Calls the Python side. Its own lines, all in files of one folder, are left out of the traceback of what
+/// the call raises.
 PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
   try {
     return nb::handle(self).attr("_call")(positional, named).release().ptr();
@@ -340,7 +340,7 @@ bool is_profiled() {
 #endif
 }
 
-/// A call as a profiler sees it: by a function of Python's that has name, file and line of the compiled one.
+/// A call as a profiler sees it: by a Python function that has name, file and line of the compiled one.
 PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
                      PyObject* keywords) {
   if (!state.shown.is_valid())
@@ -352,7 +352,7 @@ PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, s
   return nullptr;
 }
 
-/// Computes what waits and must be computed before a call of these arguments.
+/// Computes pending operations that must be computed before a call with these arguments.
 void compute_arguments(const State& state, PyObject* const* arguments, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     if (!is_device_array(arguments[i])) continue;
@@ -363,8 +363,9 @@ void compute_arguments(const State& state, PyObject* const* arguments, size_t co
 
 bool waits(PyObject* object) { return is_device_array(object) && is_pending(device_array(object)); }
 
-/// What a call gives that need not run now, or that runs together with what waits; an invalid object: it is a
-/// call as any other. The stack of the caller may have an argument alone: then nobody looks at it later.
+/// The result of a call that need not run now, or that runs together with pending operations; an invalid
+/// object: it is a call as any other. Where only the caller's stack refers to an argument, nobody looks at it
+/// later.
 nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arguments, size_t count,
                         PyObject* keywords) {
   nb::object result;
@@ -758,7 +759,8 @@ void bind_callable(nb::module_& m) {
         return there.is_valid() ? nb::make_tuple(there) : nb::tuple(nb::list());
       },
       "owner"_a, "name"_a,
-      "What a dict holds under a name, a cell, a tuple at a place, or an object as an attribute: in a tuple, "
+      "What a dict holds under a name, a cell, a tuple at an index, or an object as an attribute: in a "
+      "tuple, "
       "an empty one where that is nothing.");
   m.def(
       "held_in_class",
@@ -783,7 +785,7 @@ void bind_callable(nb::module_& m) {
       "Whether an object is of a class that is made of `object` and classes of the user's alone.");
   m.def(
       "is_captured", [](nb::handle object) { return is_captured(object.ptr()); }, "object"_a.none(),
-      "Whether what stands outside a function is a further argument of it: arrays, containers, instances.");
+      "Whether a value outside a function is a further argument of it: arrays, containers, instances.");
   m.def(
       "is_partial", [](nb::handle object) { return is_partial(object.ptr()); }, "object"_a.none(),
       "Whether an object is a `functools.partial`, and of no class derived from it.");
@@ -837,12 +839,14 @@ void bind_callable(nb::module_& m) {
              "From now on the value of a number among the arguments decides.");
   add_method(type, "_measure", &describe_more<&Detail::is_measured>,
              "From now on short last axes of its arrays decide.");
-  add_method(type, "_fix", &fix,
-             "The values of the parameters of these numbers decide, and those of these places in `*args` and "
-             "names in `**kwargs`. For a function that has not been called.");
+  add_method(
+      type, "_fix", &fix,
+      "The values of the parameters of these numbers decide, and those at these indices in `*args` and "
+      "names in `**kwargs`. For a function that has not been called.");
   add_method(
       type, "_open_texts", &open_texts,
-      "From now on the texts of the arguments of these numbers are described by their letters, no others.");
+      "From now on the strings among the arguments of these numbers are described by their characters, no "
+      "others.");
   add_method(
       type, "_settle_on",
       [](nb::handle self, const DeviceHandle& device) {

@@ -42,7 +42,7 @@ T get(const void* element) {
 
 namespace {
 
-/// Where functions of the user's stand now that stood elsewhere when the code was made.
+/// Where functions of the user's are now that were elsewhere when the code was made.
 struct Move {
   std::string file;
   uint32_t first = 0;

@@ -20,7 +20,7 @@ namespace nb = nanobind;
 /// The code of an object's first entry.
 class Code {
  public:
-  /// Of what `_core` made; `options`: how kernels in it are loaded; `moves`: where functions stand now, as
+  /// Of what `_core` made; `options`: how kernels in it are loaded; `moves`: where functions are now, as
   /// tuples of file, first and last line, the file now and by how many lines. Throws runtime::LoadError.
   static std::unique_ptr<Code> load(const nb::bytes& bytes,
                                     std::shared_ptr<const devices::LoadOptions> options,
@@ -34,18 +34,18 @@ class Code {
   bool is_of_this_state() const {
     return !wants_default_state_ || base::FloatState::current().without_traps() == base::FloatState();
   }
-  /// It, or, where its values are not right, the code for any state: what `other_from` gives, which is asked
-  /// once. Takes the GIL then, and throws what Python raises.
+  /// This code, or, where its values are not right, the code for any state, which `other_from` makes once.
+  /// Takes the GIL then, and throws what Python raises.
   const Code& of_this_state() const { return is_of_this_state() ? *this : other(); }
   void set_other_from(nb::object maker) { other_from_ = std::move(maker); }
-  /// The C functions that it calls, as `Context::functions` has them; said before the first call.
+  /// The C functions that it calls, as `Context::functions` has them; set before the first call.
   void set_functions(std::vector<void*> functions) { functions_ = std::move(functions); }
   void* const* functions() const { return functions_.data(); }
   bool has_functions() const { return !functions_.empty(); }
 
   /// Whether it may take long: it has loops, or calls.
   bool polls() const { return polls_; }
-  /// Whether it calls what only the embedding program has.
+  /// Whether it calls functions that only the embedding program has.
   bool calls_outside() const { return calls_outside_; }
 
  private:
@@ -63,7 +63,7 @@ class Code {
   nb::object other_from_;
   mutable nb::object other_kept_;
   mutable std::atomic<const Code*> other_ = nullptr;
-  std::vector<size_t> places_;  ///< of each slot in a frame
+  std::vector<size_t> places_;  ///< offset of each slot in a frame
   size_t size_;                 ///< of a frame
 };
 

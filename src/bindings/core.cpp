@@ -166,13 +166,13 @@ class Outward {
   std::map<const ir::MemoryBlock*, nb::object> memories_;
 };
 
-/// Set once nobody waits for what this thread compiles; null: there is none that waits.
+/// Set once nobody waits for what this thread compiles; null: nobody ever waits.
 const std::atomic<bool>* abandonment() {
   const nb::object flag = nb::module_::import_("ingot._ingot").attr("abandonment")();
   return flag.is_none() ? nullptr : static_cast<const std::atomic<bool>*>(nb::cast<nb::capsule>(flag).data());
 }
 
-/// A function lowered to IR, for Python: its texts, its code, and running it in the interpreter.
+/// A function lowered to IR, for Python: its IR as text, its code, and running it in the interpreter.
 struct Program {
   driver::Program program;
   frontend::Lowered lowered;
@@ -190,7 +190,7 @@ struct Program {
     }
     return nb::tuple(guards);
   }
-  /// What each host call calls, the description of its arguments, and where it stands.
+  /// What each host call calls, the description of its arguments, and its location.
   nb::tuple hosts() const {
     std::vector<ir::SpanId> spans(lowered.hosts.size());
     for_each_host([&](const ir::Function& function, ir::NodeId id) {
@@ -257,8 +257,8 @@ struct Program {
   }
 };
 
-/// What keeps loops from lanes and from threads: by the place of each, in words with the two places that they
-/// are about, or None.
+/// Why loops are not vectorised and not shared among threads: by the location of each, a message with the two
+/// locations that it is about, or None.
 nb::list told(const std::vector<driver::LoopReport>& loops) {
   const auto place = [](const base::Place& of) { return nb::make_tuple(of.file, of.line, of.column); };
   const auto reason = [&](const std::optional<driver::Reason>& of) -> nb::object {
@@ -274,7 +274,7 @@ nb::list told(const std::vector<driver::LoopReport>& loops) {
 /// From array IR to a sealed object, by so many threads; with a kind of device code, for arrays on a
 /// device that takes it, and has a library's products or not; its launches are of so many threads a block at
 /// most; in little time, to slower code of the same values; for any floating-point state of the thread, or
-/// the default one. With `texts`, also what stood between the stages.
+/// the default one. With `texts`, also the IR between the stages.
 nb::dict Program::compile(bool texts, int threads, const std::string& device, bool has_products,
                           unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}};
@@ -558,7 +558,7 @@ NB_MODULE(_core, m) {
           errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands, nb::tuple(quoted));
       set_error(error);
     } catch (const frontend::Demand& demand) {
-      const char* const what = demand.of_letters ? "letters" : demand.of_lengths ? "lengths" : "value";
+      const char* const what = demand.of_characters ? "characters" : demand.of_lengths ? "lengths" : "value";
       const std::vector<base::Site> sites{{demand.place, ""}};
       const nb::object error = errors.attr("Demanded")(demand.argument, what, tuple_of(sites));
       set_error(error);

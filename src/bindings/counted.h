@@ -5,7 +5,7 @@
 
 namespace ingot::bindings {
 
-/// Shares an object, which dies with the last of these. They are counted by whoever has the GIL.
+/// Shares an object, which dies with the last of these. The count is changed with the GIL alone.
 template <class T>
 class Counted {
  public:

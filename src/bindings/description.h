@@ -27,7 +27,7 @@ namespace ingot::bindings {
 ///   Stream    8: number of arrays, which follow; an object, the class
 ///   Slice, Method (function, then what it is bound to), Partial (function, tuple, dict): the parts follow
 ///   Same      8: the number of a container
-///   Letters   the array of a text's code points follows
+///   Characters   the array of a string's code points follows
 ///   Fields    8: what holds records, 16: hash; an object, their dtype; the array of their first bytes
 ///   follows Foreign   32: alias set; an object, the description Device    8: the address of the device that
 ///   the call runs on, and 1 if its libraries are used; last
@@ -47,7 +47,7 @@ enum class Tag : uint64_t {
   Stream,
   Same,
   Foreign,
-  Letters,
+  Characters,
   Fields,
   Guarded,
   Range,
@@ -62,7 +62,7 @@ inline constexpr uint64_t kMaxAliasSet = 0xffff;
 inline constexpr Py_ssize_t kMaxLeaves = 16;
 inline constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
 
-inline constexpr uint64_t kMeasured = 16;  ///< beside the length of a last axis, 0 if it is not short
+inline constexpr uint64_t kMeasured = 16;  ///< next to the length of a last axis, 0 if it is not short
 static_assert(ir::kLongestShort < kMeasured);
 constexpr bool is_measured(uint64_t array_word) { return (array_word >> 26 & kMeasured) != 0; }
 inline constexpr uint64_t kMapped = uint64_t{1} << 31;  ///< in the word of an array
@@ -70,7 +70,7 @@ inline constexpr uint64_t kMapped = uint64_t{1} << 31;  ///< in the word of an a
 enum class Layout : uint8_t { Any, C, F };
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
 
-/// The hash of texts and numbers, which runs no code of the user's; the address of everything else.
+/// The hash of strings and numbers, which runs no code of the user's; the address of everything else.
 uint64_t word_of_constant(PyObject* value);
 /// Whether an int fits 64 bits.
 inline bool fits(PyObject* number) {
@@ -93,8 +93,8 @@ inline bool is_usual_step(PyObject* part, size_t i) {
   return i + 1 == kRangeParts && fits(part) && PyLong_AsLongLong(part) == 1;
 }
 
-/// How an array lies in memory.
-struct Laid {
+/// The layout of an array in memory.
+struct ArrayLayout {
   base::DType dtype;
   int rank;
   int64_t itemsize;
@@ -102,7 +102,7 @@ struct Laid {
   const int64_t* strides;
   uintptr_t data;
   bool is_writable;
-  bool is_c;  ///< as NumPy says: axes of length 1 do not count
+  bool is_c;  ///< as NumPy has it: axes of length 1 do not count
   bool is_f;
 
   /// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and
@@ -118,8 +118,8 @@ struct Laid {
   }
 };
 
-/// How an array of NumPy's lies, whose elements count as numbers of a dtype.
-[[gnu::always_inline]] inline Laid laid_of(PyArrayObject* array, base::DType dtype) {
+/// The layout of a NumPy array, whose elements count as numbers of a dtype.
+[[gnu::always_inline]] inline ArrayLayout laid_of(PyArrayObject* array, base::DType dtype) {
   return {dtype,
           PyArray_NDIM(array),
           PyArray_ITEMSIZE(array),
@@ -132,7 +132,7 @@ struct Laid {
 }
 
 /// An array of NumPy's; false: it is none that compiled code can have.
-[[gnu::always_inline]] inline bool lay_out(PyObject* value, Laid& laid) {
+[[gnu::always_inline]] inline bool lay_out(PyObject* value, ArrayLayout& laid) {
   PyArrayObject* const array = as_array(value);
   const std::optional<base::DType> dtype = dtype_of(PyArray_TYPE(array));
   const bool has_numbers = dtype && PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
@@ -143,7 +143,7 @@ struct Laid {
 
 /// The word of an array, without its alias set; false where the bytes of its elements have no number:
 /// compiled code relies on it, and `zeros((2**62, 0), "i1").view("f8")` has none.
-[[gnu::always_inline]] inline bool word_of_array(const Laid& laid, bool sees_layout, bool is_measured,
+[[gnu::always_inline]] inline bool word_of_array(const ArrayLayout& laid, bool sees_layout, bool is_measured,
                                                  uint64_t& word) {
   uint64_t orders = 0;
   if (sees_layout)
@@ -173,7 +173,7 @@ struct Laid {
 class Memories {
  public:
   /// `word`: the number of the array's word.
-  [[gnu::always_inline]] void add(const Laid& laid, size_t word) {
+  [[gnu::always_inline]] void add(const ArrayLayout& laid, size_t word) {
     int64_t low = 0;
     int64_t high = laid.itemsize;
     for (int axis = 0; axis < laid.rank; ++axis) {

@@ -91,7 +91,7 @@ void read(Device& device, void* to, const std::byte* from, int64_t bytes) {
   device.read(to, address_of(from), bytes);
 }
 
-/// The bytes of an array's reach as an array of NumPy's that lies as the array does.
+/// The bytes of an array's reach as a NumPy array of the same layout.
 nb::object reach_on_host(const DeviceArray& array, runtime::OwnedBuffer& buffer) {
   const auto [low, high] = reach_of(array.window);
   buffer = host_buffer(high - low);
@@ -157,7 +157,8 @@ void DeviceMemory::note() {
   if (!is_of_graph_) GraphRecorder::note(shared_from_this());
 }
 
-/// It is free when the stream has come to here that has used it last. What somebody else owns is waited for.
+/// It is free when the stream that has used it last has come to here. Memory that somebody else owns is
+/// waited for.
 DeviceMemory::~DeviceMemory() {
   const devices::Recording::Suspended suspended;
   try {
@@ -192,8 +193,8 @@ std::shared_ptr<DeviceMemory> DeviceMemory::allocate(Device& device, int64_t byt
 
 namespace {
 
-/// What a static is initialised with must not load modules: that lets other threads run, which would wait for
-/// it with the GIL.
+/// The initialiser of a static must not load modules: that lets other threads run, which would wait for the
+/// static with the GIL.
 PyTypeObject* array_class() {
   static std::atomic<PyObject*> known = nullptr;
   PyObject* found = known.load(std::memory_order_acquire);
@@ -208,7 +209,7 @@ PyTypeObject* array_class() {
 
 Device& DeviceArray::device() const { return pending == nullptr ? memory->device() : pending->device(); }
 
-/// The class is not loaded for what cannot be of it, such as NumPy's arrays.
+/// The class is not loaded for objects that cannot be of it, such as NumPy's arrays.
 bool is_device_array(PyObject* object) {
   return (Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && Py_TYPE(object) == array_class();
 }
@@ -329,7 +330,7 @@ nb::tuple tuple_of(const int64_t* numbers, int count) {
   return nb::tuple(all);
 }
 
-/// An array of NumPy's that lies as the array does, at the device's address: nobody may touch its elements.
+/// A NumPy array of the array's layout, at the device's address: nobody may touch its elements.
 nb::object stand_in(nb::handle array) {
   const DeviceArray& it = checked(array);
   return array_on(it.window, it.is_writable);
@@ -351,8 +352,8 @@ void wait(nb::handle array) {
   stream.synchronize();
 }
 
-/// The elements into an array of NumPy's of the same shape and dtype. `is_late`: later, if it is pinned and
-/// lies as the array does.
+/// Copies the elements into a NumPy array of the same shape and dtype. `is_late`: later, if it is pinned and
+/// has the array's layout.
 void read_into(nb::handle array, nb::handle target, bool is_late) {
   DeviceArray& it = checked(array);
   PyArrayObject* const to = as_array(target.ptr());
@@ -363,9 +364,9 @@ void read_into(nb::handle array, nb::handle target, bool is_late) {
   const int64_t bytes = bytes_of(it.window);
   if (bytes == 0) return;
   const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  const bool lies_alike =
+  const bool is_same_layout =
       std::equal(PyArray_STRIDES(to), PyArray_STRIDES(to) + it.window.rank, it.window.strides);
-  if (covers(it.window, whole) && lies_alike) {
+  if (covers(it.window, whole) && is_same_layout) {
     it.memory->use();
     read(it.device(), PyArray_DATA(to), it.window.data, bytes);
     if (!is_late && it.device().is_pinned(PyArray_DATA(to))) wait(array);
@@ -408,9 +409,9 @@ void write_into(nb::handle array, nb::handle values, bool is_late) {
   const int64_t bytes = bytes_of(it.window);
   if (bytes == 0) return;
   const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  const bool lies_alike =
+  const bool is_same_layout =
       std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
-  if (covers(it.window, whole) && lies_alike) {
+  if (covers(it.window, whole) && is_same_layout) {
     (is_late ? write_late : write_now)(it.device(), address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
   }
@@ -520,7 +521,7 @@ void bind_array(nb::module_& m) {
       {"itemsize", &itemsize, nullptr, "The bytes of an element.", nullptr},
       {"nbytes", &bytes, nullptr, "The bytes of the elements.", nullptr},
       {"_address", &address, nullptr, "The device's address of the first element.", nullptr},
-      {"_orders", &orders, nullptr, "Whether the elements lie side by side in C order, and in Fortran order.",
+      {"_orders", &orders, nullptr, "Whether the elements are contiguous in C order, and in Fortran order.",
        nullptr},
       {"_handle", &handle, nullptr, "The device.", nullptr},
       {"_writable", &writable, &set_writable, "Whether it may be written into.", nullptr},
@@ -612,15 +613,15 @@ void bind_devices(nb::module_& m) {
       },
       "array"_a, "device"_a, "is_late"_a = false);
   m.def("to_host", [](nb::handle array) { return to_host(checked(array)); });
-  m.def("stand_in", &stand_in,
-        "An array of NumPy's that lies as the array does; nobody may touch its elements.");
+  m.def("stand_in", &stand_in, "A NumPy array of the array's layout; nobody may touch its elements.");
   m.def("shown_by", &shown_by, "The part of the array that such an array shows.");
   m.def("write_into", &write_into, "array"_a, "values"_a, "is_late"_a = false);
   m.def("read_into", &read_into, "array"_a, "target"_a, "is_late"_a = false);
   m.def("new_array", &new_array, "shape"_a, "dtype"_a, "is_fortran"_a, "device"_a);
-  m.def("copied", &copied, "A copy; None: its elements do not lie side by side.");
+  m.def("copied", &copied, "A copy; None: its elements are not contiguous.");
   m.def("copied_to", &copied_to, "array"_a, "device"_a,
-        "A copy on another device; None: its elements do not lie side by side, or the two do not copy so.");
+        "A copy on another device; None: its elements are not contiguous, or the devices do not copy from "
+        "each other.");
   m.def("wait", &wait);
   m.def(
       "share", [](nb::handle array) { share(*checked(array).memory); }, "array"_a,

@@ -33,20 +33,21 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
   int64_t size() const { return size_; }
 
   /// @name The order of streams; wants the GIL
-  /// Before the calling thread's stream is given something that uses the memory: it waits for what the stream
-  /// has been given that has used it last.
+  /// Before the calling thread's stream is given something that uses the memory: it waits for the stream that
+  /// has used the memory last.
   void use() {
     if (devices::Recording::of_thread() != nullptr) [[unlikely]]
       note();
     if (devices::Stream& now = device_.stream(); last_ != &now) [[unlikely]]
       use_in(now);
   }
-  /// After a stream has been given such things: if another one has been in between, that waits for it.
+  /// After a stream has been given such things: if another stream has used the memory in between, that one
+  /// waits.
   void used_in(devices::Stream& stream) {
     if (last_ != &stream) [[unlikely]]
       device_.order(stream, *last_);
   }
-  /// The one that has used it last, after all others.
+  /// The stream that has used it last, after all others.
   devices::Stream& last() const { return *last_; }
   /// Whether it is the memory of a graph, made while that was recorded.
   bool is_of_graph() const { return is_of_graph_; }
@@ -79,8 +80,8 @@ class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
 
 class Pending;
 
-/// An object of `ingot.Array`. One that waits to be computed has no memory yet (pending.h): whoever looks at
-/// that computes it before.
+/// An object of `ingot.Array`. One that waits to be computed has no memory yet (pending.h): code that looks
+/// at the memory computes it before.
 struct DeviceArray {
   PyObject_HEAD PyObject* weak_references;
   std::shared_ptr<DeviceMemory> memory;
@@ -98,7 +99,7 @@ std::string name_of(const devices::Device& device);
 /// The bytes of the elements, counted from the first byte of the first one.
 std::pair<int64_t, int64_t> reach_of(const Window& window);
 
-/// Whether elements lie side by side in C order, and in Fortran order, where axes of length 1 do not count.
+/// Whether elements are contiguous in C order, and in Fortran order, where axes of length 1 do not count.
 std::pair<bool, bool> orders_of(const Window& window);
 
 bool is_device_array(PyObject* object);
@@ -122,7 +123,7 @@ class Lent {
   Lent(const Lent&) = delete;
   Lent& operator=(const Lent&) = delete;
 
-  /// An array of NumPy's that lies as the window does, and is there as long as this.
+  /// A NumPy array of the window's layout, which is there as long as this.
   const nb::object& array() const { return array_; }
   void give_back();
 

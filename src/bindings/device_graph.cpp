@@ -37,7 +37,7 @@ GraphGroups::Group reach_on_device(PyObject* array) {
   return {address_of(window.data + low), address_of(window.data + high)};
 }
 
-bool lie_alike(const Window& a, const Window& b) {
+bool same_layout(const Window& a, const Window& b) {
   return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.lengths, a.lengths + a.rank, b.lengths) &&
          std::equal(a.strides, a.strides + a.rank, b.strides);
 }
@@ -217,13 +217,13 @@ bool CapturedGraph::fits(const std::vector<PyObject*>& leaves, const GraphGroups
     }
     const DeviceArray& array = device_array(leaves[i]);
     if (&array.device() != &graph_->device() || array.is_writable != own.is_writable ||
-        !lie_alike(array.window, own.window))
+        !same_layout(array.window, own.window))
       return false;
   }
   return groups.places == groups_.places;
 }
 
-/// The compiled code knows of what it was given that it lies apart from what it has from elsewhere.
+/// The compiled code relies on its arguments being disjoint from the arrays that it has from elsewhere.
 void CapturedGraph::refuse_shared(const std::vector<PyObject*>& leaves) const {
   for (PyObject* const leaf : leaves) {
     if (!is_device_array(leaf)) continue;

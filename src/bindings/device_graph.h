@@ -13,7 +13,7 @@
 /// Graphs of what functions launch: what `ingot.graph` is in C++.
 namespace ingot::bindings {
 
-/// Whose launch may raise: compiled code, and what its exceptions are made of.
+/// Code whose launch may raise, and what its exceptions are made of.
 struct GraphCaller {
   nb::object code;
   nb::object errors;
@@ -31,7 +31,7 @@ class GraphRecorder {
   GraphRecorder& operator=(const GraphRecorder&) = delete;
 
   void close() noexcept;
-  /// Arrays that lie as others do, overlap as they overlap, and are nobody else's; other leaves as they are.
+  /// New arrays of the same layouts and overlaps, which nobody else has; other leaves as they are.
   nb::list stand_ins(const nb::list& leaves);
   /// The graph, closed. `leaves`: the arrays and numbers that it may be given others for; `results`: arrays.
   std::unique_ptr<CapturedGraph> finish(const nb::list& leaves, const nb::list& results);
@@ -50,7 +50,7 @@ class GraphRecorder {
   std::vector<devices::Address> stand_ins_;
 };
 
-/// How arrays among leaves lie to each other.
+/// How arrays among leaves overlap.
 struct GraphGroups {
   struct Place {
     size_t group = 0;    ///< of arrays whose reaches overlap, counted by their first leaves
@@ -78,7 +78,7 @@ class CapturedGraph {
   /// one for them. Throws what a launch raises.
   nb::object replay(const nb::list& leaves);
   bool is_shared() const { return graph_->is_shared(); }
-  /// Lets go of what arrays stood in for others while it was recorded.
+  /// Releases the arrays that were stand-ins for others during the capture.
   void settle();
   size_t launches() const;
   size_t waits() const { return graph_->waits().size(); }

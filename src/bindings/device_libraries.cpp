@@ -52,7 +52,7 @@ DeviceArray& checked(nb::handle array) {
 
 Libraries& libraries_of(nb::handle array) { return libraries_of(checked(array).device()); }
 
-/// How an array lies, which the calling thread's stream may use, and write into, from now on.
+/// The layout of an array, which the calling thread's stream may use, and write into, from now on.
 DeviceView view_of(nb::handle array) {
   const DeviceArray& own = checked(array);
   compute(array.ptr());

@@ -2,7 +2,7 @@
 
 #include <nanobind/nanobind.h>
 
-/// Streams, events, pinned memory and what a device says of kernels, for Python.
+/// Streams, events, pinned memory and what a device reports of kernels, for Python.
 namespace ingot::bindings {
 
 namespace nb = nanobind;

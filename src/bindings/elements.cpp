@@ -67,8 +67,8 @@ void Form::read(nb::handle description, size_t& columns) {
     kind = Kind::Number;
     numpys = dtype_of_kind(description[1]);
     ++columns;
-  } else if (tag == "letter") {
-    kind = Kind::Letter;
+  } else if (tag == "character") {
+    kind = Kind::Character;
     ++columns;
   } else if (tag == "member") {
     kind = Kind::Member;
@@ -114,7 +114,7 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
       if (made == nullptr) throw nb::python_error();
       return made;
     }
-    case Form::Kind::Letter: return text_of_code(columns[form.column].integer(place)).release().ptr();
+    case Form::Kind::Character: return text_of_code(columns[form.column].integer(place)).release().ptr();
     case Form::Kind::Member: {
       const auto member = static_cast<Py_ssize_t>(columns[form.column].integer(place));
       return Py_NewRef(PyTuple_GET_ITEM(form.object.ptr(), member));
@@ -203,7 +203,7 @@ nb::object Elements::record(std::span<const size_t> pools, nb::handle type, int6
         PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()), nothing.ptr(), nullptr));
   }
   if (!made.is_valid()) throw nb::python_error();
-  // What refers to others waits for its turn: chains of references may be long.
+  // What refers to others waits to be run: chains of references may be long.
   if (is_row && !pool.form->has_records) fill_row(pool, place);
   else waiting_.push_back({number, place});
   return made;

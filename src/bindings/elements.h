@@ -41,15 +41,15 @@ struct Column {
 /// The dtype of a kind of number, `numpy.float64`; none: it is one of Python's.
 std::optional<base::DType> dtype_of_kind(nb::handle kind);
 
-/// A text of one code point; the empty text for a number below 0.
+/// A string of one code point; the empty string for a number below 0.
 nb::object text_of_code(int64_t code);
 
-/// The pools that the description of a record names: one number, or a tuple.
+/// The pools that the description of an instance names: one number, or a tuple.
 std::vector<size_t> pools_of(nb::handle described);
 
-/// What an element of a list is like. Borrows what is in the description that it is made of.
+/// What an element of a list consists of. Borrows from the description that it is made of.
 struct Form {
-  enum class Kind : uint8_t { Static, Absent, Number, Letter, Member, Maybe, Record, Array, Tuple, Named };
+  enum class Kind : uint8_t { Static, Absent, Number, Character, Member, Maybe, Record, Array, Tuple, Named };
 
   Form() = default;
   explicit Form(nb::handle description);
@@ -62,9 +62,9 @@ struct Form {
   base::DType dtype{};                  ///< of an array
   int rank = 0;
   size_t column = 0;            ///< the first of its own
-  std::vector<size_t> pools{};  ///< of a record: by the number of its class in its family
-  nb::handle object{};  ///< what is static; the members of an Enum; a namedtuple's class; the class of a
-                        ///< record, or those of a family
+  std::vector<size_t> pools{};  ///< of an instance: by the number of its class in its family
+  nb::handle object{};  ///< what is static; the members of an Enum; the class of a namedtuple or instance, or
+                        ///< those of a family
   std::vector<Form> parts{};
 
  private:
@@ -91,7 +91,7 @@ class Elements {
   /// A list of so many elements.
   nb::object list(const Form& form, int64_t length, const Columns& columns);
   /// An instance, or list, of a pool; None at -1, an invalid object at -2. Of several pools, the lowest bits
-  /// of the place are the number of the pool, and of the type among `type`.
+  /// of the index are the number of the pool, and of the type among `type`.
   nb::object record(std::span<const size_t> pools, nb::handle type, int64_t place);
 
  private:

@@ -22,13 +22,14 @@ constexpr std::chrono::milliseconds kBriefly(1);
 constinit std::atomic<int> under_way = 0;
 constinit std::atomic<bool> is_held = false;
 
-/// Counts an errand that begins. Who holds errands waits then until there are none, so it is looked again.
+/// Counts an errand that begins. A thread that holds errands waits then until there are none, so this looks
+/// again.
 void begin() {
-  static const int is_told = pthread_atfork(nullptr, nullptr, [] {
+  static const int is_registered = pthread_atfork(nullptr, nullptr, [] {
     under_way = 0;
     is_held = false;
   });
-  (void)is_told;
+  (void)is_registered;
   const auto end = std::chrono::steady_clock::now() + kLongestHold;
   for (;;) {
     ++under_way;

@@ -139,7 +139,7 @@ nb::object to_capsule(nb::handle object, int device_type, bool is_versioned, boo
   const DeviceArray& array = device_array(object.ptr());
   share(*array.memory);
   if (!is_versioned) {
-    if (!array.is_writable) refuse("the array is read-only, which DLPack before 1.0 cannot say");
+    if (!array.is_writable) refuse("the array is read-only, which DLPack before 1.0 cannot express");
     return capsule_of<DLManagedTensor>(array, device_type);
   }
   const nb::object capsule = capsule_of<DLManagedTensorVersioned>(array, device_type);

@@ -101,7 +101,7 @@ runtime::Status Execution::attend(runtime::Context* context) {
 
 bool Execution::may_leave_errands(runtime::Context*) { return is_main_thread(); }
 
-/// By a thread of its own, while this one, the main one, handles signals.
+/// Runs it on a thread of its own, while this one, the main one, handles signals.
 runtime::Status Execution::run_errand(runtime::Context* context,
                                       const std::shared_ptr<runtime::Errand>& errand) {
   constexpr int64_t kBetweenLooks = 50'000'000;  // nanoseconds

@@ -16,16 +16,16 @@
 
 namespace ingot::bindings {
 
-/// What an error of compiled code is that a place of it raises, or that the runtime does: (kind, message,
-/// sites, None, what it is made of or None), as `_exceptions.exception` takes it.
+/// The error that a location of compiled code raises, or the runtime: (kind, message, sites, None, what it is
+/// made of or None), as `_exceptions.exception` takes it.
 nb::tuple described(const Code& code, const runtime::Error& error);
 
 /// One run of compiled code, by a thread that has the GIL or has not. A long one lets go of the GIL, and
 /// handles signals where its thread is the one that does; one that waits for a device lets go of it, too.
 class Execution {
  public:
-  /// Of code that calls nothing outside, which outlives it; in another floating-point state than it is for,
-  /// of that which takes its place. Throws what making that raises.
+  /// Of code that calls nothing outside; the code outlives this. In another floating-point state than it is
+  /// for, its replacement runs; throws what making that raises.
   explicit Execution(const Code& code) : Execution(code, kHooks) {}
   ~Execution() {
     if (pending_.is_valid()) forget();
@@ -34,7 +34,7 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   const Code& code() const { return code_; }
-  /// Whether the code returned; else `failure` says why not. The GIL is as before.
+  /// Whether the code returned; else `failure` has the reason. The GIL is as before.
   bool run(void** slots) {
     if (code_.polls()) runtime::watch_length(context_);
     const runtime::Status status = call_.run(code_.function(), slots);
@@ -72,8 +72,8 @@ class Execution {
   runtime::Context& context() { return context_; }
   runtime::Call& call() { return call_; }
 
-  /// Runs something with the GIL, in the floating-point state that the thread had outside; what it changes of
-  /// that holds for the next such time, and from the end of the call. Keeps what it raises, until then.
+  /// Runs something with the GIL, in the floating-point state that the thread had outside; its changes of
+  /// that state hold the next time, and after the call. Keeps what it raises until the end of the call.
   template <class Fn>
   runtime::Status with_gil(Fn&& fn) {
     gil_.hold();

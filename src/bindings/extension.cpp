@@ -52,7 +52,7 @@ nb::dict memory() {
   return all;
 }
 
-/// What the first call would else have to find out: it takes as long as the rest of a short one.
+/// What the first call would otherwise find out, which takes as long as the rest of a short one.
 void look_around() {
   base::make_room_for_exceptions();
   runtime::stack_left();
@@ -60,7 +60,7 @@ void look_around() {
   runtime::Pool::threads();
 }
 
-/// Lets compiled code sort as NumPy does: equal elements stand in its order.
+/// Lets compiled code sort as NumPy does: equal elements are in its order.
 void use_numpys_sorts() {
   for (size_t i = 0; i < base::kDTypeCount; ++i) {
     const auto dtype = static_cast<base::DType>(i);
@@ -114,14 +114,15 @@ NB_MODULE(_ingot, m) {
         return result;
       },
       "function"_a, "arguments"_a,
-      "What a function of the compiler gives or raises, called where the stack has room for it.");
+      "Calls a function of the compiler where the stack is large enough for it; its result, or what it "
+      "raises.");
   m.def(
       "abandonment",
       []() -> nb::object {
         const std::atomic<bool>* const it = abandonment();
         return it == nullptr ? nb::none() : nb::object(nb::capsule(it));
       },
-      "Tells whether anybody still waits for the call of `with_room` that this thread was made for, as long "
+      "Whether anybody still waits for the call of `with_room` that this thread was made for, as long "
       "as "
       "the thread lives: a capsule of an atomic bool; None: it was made for none.");
   m.def("finish_calls_with_room", &finish_calls_with_room,

@@ -112,7 +112,7 @@ PyArray_Descr* descr_of(PyObject* object, Holder holder) {
 
 namespace {
 
-/// A text of Python's own class that UTF-8 has.
+/// A string of Python's own class that UTF-8 has.
 bool is_known_text(PyObject* text) {
   if (!PyUnicode_CheckExact(text)) return false;
   if (PyUnicode_AsUTF8AndSize(text, nullptr) != nullptr) return true;
@@ -141,7 +141,7 @@ bool same_fields(PyObject* a, PyObject* b) { return is_one_form(as_descr(a), as_
 
 namespace {
 
-/// Whether records stand inside the records of a dtype.
+/// Whether the records of a dtype contain records.
 bool has_inner_fields(const PyArray_Descr* descr) {
   if (!has_fields(descr)) return false;
   PyObject* const names = PyDataType_NAMES(descr);
@@ -215,7 +215,7 @@ uint64_t hash_of_form(const PyArray_Descr* descr) {
   PyObject* const names = PyDataType_NAMES(descr);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
     PyObject* const name = PyTuple_GET_ITEM(names, i);
-    const auto of_name = static_cast<uint64_t>(PyObject_Hash(name));  // that of a text, which keeps it
+    const auto of_name = static_cast<uint64_t>(PyObject_Hash(name));  // that of a string, which keeps it
     hash = (hash ^ of_name ^ hash_of_form(field_of(descr, name).descr)) * 0x100000001b3U;
   }
   return hash;
@@ -239,7 +239,7 @@ PyObject* array_of_record(PyObject* record) {
 
 namespace {
 
-/// What the places of records have to be multiples of; 0: their fields would not be aligned.
+/// What the addresses of records have to be multiples of; 0: their fields would not be aligned.
 npy_intp alignment_of(const PyArray_Descr* descr) {
   if (PyDataType_HASSUBARRAY(descr)) return alignment_of(PyDataType_SUBARRAY(descr)->base);
   if (!has_fields(descr)) return PyDataType_ALIGNMENT(descr);

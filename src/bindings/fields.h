@@ -28,7 +28,8 @@ std::optional<Holder> holder_of(PyObject* object);
 PyArray_Descr* descr_of(PyObject* object, Holder holder);
 
 /// Whether all that a dtype consists of is what compiled code has: numbers in the machine's byte order,
-/// arrays of a fixed shape, and records of such, with names and titles that are plain texts, and no metadata.
+/// arrays of a fixed shape, and records of such, with names and titles that are plain strings, and no
+/// metadata.
 bool has_known_fields(PyArray_Descr* descr);
 
 /// Whether two dtypes are of one form: the same numbers, names, titles, offsets, sizes and shapes, both
@@ -54,21 +55,21 @@ inline Holder holder_of_word(uint64_t word) { return static_cast<Holder>(word >>
 /// exception set.
 PyObject* array_of_record(PyObject* record);
 
-/// How an array of records lies; its elements count as bytes.
-[[gnu::always_inline]] inline bool lay_out_records(PyArrayObject* array, Laid& laid) {
+/// The layout of an array of records; its elements count as bytes.
+[[gnu::always_inline]] inline bool lay_out_records(PyArrayObject* array, ArrayLayout& laid) {
   if (PyArray_NDIM(array) >= kMaxLeaves) return false;  // the bytes of a record are an axis more
   laid = laid_of(array, base::DType::UInt8);
   return true;
 }
 
-/// Whether all numbers in the records of an array lie where numbers of their dtypes have to.
+/// Whether all numbers in the records of an array are aligned for their dtypes.
 bool are_fields_aligned(PyArrayObject* records);
 
 /// The array of the bytes of one of records; its last axis is that of a record's bytes, its base the array.
 nb::object bytes_of_records(PyArrayObject* array);
 
 /// What holds records on an array of their bytes, whose last axis is that of a record's. An array that owns
-/// its memory hands that over.
+/// its memory passes that on.
 nb::object records_on(const nb::object& bytes, Holder holder, const nb::object& dtype);
 
 /// The record that an array without axes is, on its memory.

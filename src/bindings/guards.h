@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <vector>
 
-/// What a specialisation found outside, and whether it is still there.
+/// What a specialisation read outside, and whether it is still there.
 namespace ingot::bindings {
 
 namespace nb = nanobind;
 
-/// What a dict holds under a name, a cell, a tuple at a place (its name in decimal), or an object as an
+/// What a dict holds under a name, a cell, a tuple at an index (its name in decimal), or an object as an
 /// attribute: a new reference. Null with no exception set: nothing.
 PyObject* held(PyObject* owner, PyObject* name);
 
@@ -24,18 +24,18 @@ bool is_partial(PyObject* object);
 /// The attributes that a partial is made of: the function, a tuple, a dict.
 const std::array<PyObject*, 3>& names_in_partials();
 
-/// What a class or its bases hold under a name, as it stands there, and under `__mro__` the order of its
+/// What a class or its bases hold under a name, without binding it, and under `__mro__` the order of its
 /// bases: a new reference. Null: nothing. Runs no code.
 PyObject* held_in_class(PyObject* type, PyObject* name);
 
-/// Whether two objects are one, or numbers, texts and tuples of them of one type and the same bits (NaN is
+/// Whether two objects are one, or numbers, strings and tuples of them of one type and the same bits (NaN is
 /// NaN), or dtypes of the same fields; -1 with an exception set.
 int same(PyObject* a, PyObject* b);
 
-/// Whether comparing an object by `same` runs no code but Python's and NumPy's own: numbers and texts.
+/// Whether comparing an object by `same` runs no code but Python's and NumPy's own: numbers and strings.
 bool is_plain(PyObject* object);
 
-/// What stood outside when a function was compiled, in order.
+/// What was outside when a function was compiled, in order.
 class Guards {
  public:
   /// From tuples (owner, name, expected, present, in class).
@@ -65,7 +65,7 @@ class Guards {
     PyObject* expected;  ///< null: nothing
     Owner kind;
     Attribute attribute;           ///< of a function
-    size_t dict = 0;               ///< of a dict: its place among `dicts_`
+    size_t dict = 0;               ///< of a dict: its index in `dicts_`
     mutable unsigned version = 0;  ///< of a class: its version when this last held; 0: not known
     nb::object copy{};             ///< of a dtype whose fields may be renamed in place: what is expected
   };
@@ -85,7 +85,7 @@ class Guards {
   PyObject* changed_anew() const;
 
   std::vector<Guard> guards_;
-  std::vector<size_t> others_;  ///< the places of those that look into no dict
+  std::vector<size_t> others_;  ///< the indices of those that look into no dict
   mutable std::vector<Dict> dicts_;
   bool runs_code_ = false;
 };

@@ -19,8 +19,8 @@ using runtime::SlotInfo;
 
 namespace {
 
-/// Turns that go through so many bytes are worth a call each, where code with strides would run else.
-constexpr int64_t kLongTurn = int64_t{1} << 13;
+/// Iterations that go through so many bytes are worth a call each, where code with strides would run else.
+constexpr int64_t kLongIteration = int64_t{1} << 13;
 
 }  // namespace
 
@@ -36,7 +36,7 @@ GufuncLoop::GufuncLoop(const nb::tuple& dtypes, size_t inputs, nb::object elemen
   }
 }
 
-/// Says that it is in C order: strides along axes of length 1, which may be any, are those of that order.
+/// Makes it one in C order: strides along axes of length 1, which may be any, become those of that order.
 void GufuncLoop::Operand::close_gaps(int64_t size) {
   int64_t inside = size;
   for (int axis = rank; axis > 0; --axis) {
@@ -78,15 +78,16 @@ std::vector<GufuncLoop::Operand> GufuncLoop::operands_of(char* const* data, cons
   return all;
 }
 
-GufuncLoop::Lies GufuncLoop::lies(const Operand& operand, size_t i) const {
-  if (!operand.is_dense) return Lies::Strided;
-  if (operand.lengths[0] == 1 || operand.strides[0] == operand.bytes) return Lies::Contiguous;
-  return operand.strides[0] == 0 && !is_output(i) ? Lies::Same : Lies::Strided;
+GufuncLoop::Layout GufuncLoop::layout_of(const Operand& operand, size_t i) const {
+  if (!operand.is_dense) return Layout::Strided;
+  if (operand.lengths[0] == 1 || operand.strides[0] == operand.bytes) return Layout::Contiguous;
+  return operand.strides[0] == 0 && !is_output(i) ? Layout::Same : Layout::Strided;
 }
 
 UfuncLoop::Key GufuncLoop::key_of(const std::vector<Operand>& operands, const int64_t* dimensions) const {
   Key key{0, 0};
-  for (size_t i = 0; i < count(); ++i) key.layouts |= static_cast<uint64_t>(lies(operands[i], i)) << 2 * i;
+  for (size_t i = 0; i < count(); ++i)
+    key.layouts |= static_cast<uint64_t>(layout_of(operands[i], i)) << 2 * i;
   for (size_t i = 0; i < lengths_; ++i)
     key.lengths |= static_cast<uint64_t>(dimensions[1 + i] == 1 ? 1 : 0) << i;
   return key;
@@ -97,23 +98,23 @@ int GufuncLoop::run(char* const* data, const int64_t* dimensions, const int64_t*
   std::vector<Operand> operands = operands_of(data, dimensions, strides);
   int64_t bytes = 0;
   bool is_dense = true;
-  bool is_apart = false;
+  bool is_strided = false;
   for (size_t i = 0; i < count(); ++i) {
     is_dense = is_dense && operands[i].is_dense;
-    is_apart = is_apart || lies(operands[i], i) == Lies::Strided;
+    is_strided = is_strided || layout_of(operands[i], i) == Layout::Strided;
     bytes += operands[i].bytes;
   }
-  if (!is_dense || !is_apart || bytes < kLongTurn) return run_turns(operands, dimensions);
-  const int64_t turns = dimensions[0];
+  if (!is_dense || !is_strided || bytes < kLongIteration) return run_iterations(operands, dimensions);
+  const int64_t iterations = dimensions[0];
   for (Operand& operand : operands) operand.lengths[0] = 1;
-  for (int64_t turn = 0; turn < turns; ++turn) {
-    if (const int status = run_turns(operands, dimensions); status != 0) return status;
+  for (int64_t iteration = 0; iteration < iterations; ++iteration) {
+    if (const int status = run_iterations(operands, dimensions); status != 0) return status;
     for (size_t i = 0; i < count(); ++i) operands[i].data += strides[i];
   }
   return 0;
 }
 
-int GufuncLoop::run_turns(std::vector<Operand>& operands, const int64_t* dimensions) {
+int GufuncLoop::run_iterations(std::vector<Operand>& operands, const int64_t* dimensions) {
   const Key key = key_of(operands, dimensions);
   const Variant* variant = find(key);
   if (variant != nullptr && variant->code != nullptr) return run_code(*variant, operands);
@@ -147,11 +148,11 @@ int GufuncLoop::run_code(const Variant& variant, const std::vector<Operand>& ope
   void* slots[OperandLayout::kMost];
   for (size_t i = 0; i < count(); ++i) {
     Operand operand = operands[i];
-    const Lies lies = this->lies(operand, i);
+    const Layout layout = layout_of(operand, i);
     slots[i] = operand.data;
-    const bool is_one = lies == Lies::Same;
+    const bool is_one = layout == Layout::Same;
     if (is_one && cores_[i].is_number) continue;
-    if (lies != Lies::Strided) operand.close_gaps(size(i));
+    if (layout != Layout::Strided) operand.close_gaps(size(i));
     const int first = is_one ? 1 : 0;
     const int rank = operand.rank + 1 - first;
     int64_t low = 0;

@@ -25,7 +25,7 @@ namespace ingot::bindings {
 
 namespace nb = nanobind;
 
-/// Where a gufunc stands in NumPy, and what an operand of one call is.
+/// Where a gufunc is in NumPy, and what an operand of one call is.
 struct Gufunc {
   struct Operand {
     SlotType slot;
@@ -38,14 +38,14 @@ struct Gufunc {
   size_t lengths = 0;  ///< how many lengths the core axes have among them
   size_t inputs = 0;   ///< so many operands come first
   std::vector<Operand> operands;
-  bool tells_failure = false;
+  bool reports_failure = false;
 };
 
 namespace {
 
 /// About so many elements of operands take ten microseconds.
 constexpr int64_t kLongCall = 2000;
-/// What takes longer, in nanoseconds, is run so that the call can be left meanwhile.
+/// What takes longer, in nanoseconds, runs as an errand, so that the call can be left meanwhile.
 constexpr double kLongWork = 2e6;
 
 /// By routine and layout. Part of the closed list of process-wide state.
@@ -71,8 +71,8 @@ const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.ptr());
   gufunc.operands.clear();
   for (const SlotType& slot : slots_of(layout)) gufunc.operands.push_back({slot, {}});
-  gufunc.tells_failure = !is_product;
-  if (gufunc.tells_failure) gufunc.operands.pop_back();
+  gufunc.reports_failure = !is_product;
+  if (gufunc.reports_failure) gufunc.operands.pop_back();
   const auto count = static_cast<size_t>(ufunc->nargs);
   INGOT_ASSERT(gufunc.operands.size() == count, "bindings: a gufunc of other operands");
   gufunc.kind = is_product                    ? Gufunc::Kind::Product
@@ -106,7 +106,7 @@ class GufuncCall {
   GufuncCall(const Gufunc& gufunc, void** slots);
 
   void run();
-  /// Says whether it has failed, where somebody wants to know.
+  /// Stores whether it has failed, where a caller asks for it.
   void tell() const;
   /// The bytes of operands that are gone through.
   int64_t bytes() const { return bytes_; }
@@ -151,7 +151,7 @@ GufuncCall::GufuncCall(const Gufunc& gufunc, void** slots) : gufunc_(gufunc), le
   }
   lengths_[0] = batch;
   steps_.insert(steps_.end(), core_steps.begin(), core_steps.end());
-  if (gufunc.tells_failure) {
+  if (gufunc.reports_failure) {
     auto* const told = static_cast<runtime::ViewSlot*>(slots[gufunc.operands.size()]);
     failed_ = reinterpret_cast<int64_t*>(told->data);
   }
@@ -184,8 +184,8 @@ double GufuncCall::work() const {
   return batch * most * most * (lengths_.size() > 2 ? product / most : most) / 4;
 }
 
-/// A call on copies of its operands. Rows, or columns, that lie one after the other in a matrix do so in its
-/// copy, without gaps.
+/// A call on copies of its operands. Rows, or columns, that follow each other in a matrix do so in its copy,
+/// without gaps.
 class GufuncErrand final : public runtime::Errand {
  public:
   explicit GufuncErrand(const GufuncCall& outer) : outer_(outer), inner_(outer) {
@@ -245,7 +245,7 @@ class GufuncErrand final : public runtime::Errand {
     }
   };
 
-  /// `at`: where the strides of the operand's core axes stand.
+  /// `at`: where the strides of the operand's core axes begin.
   Copy axes_of(size_t i, size_t at) const {
     const Gufunc::Operand& operand = outer_.gufunc_.operands[i];
     Copy copy{};

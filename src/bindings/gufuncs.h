@@ -16,7 +16,7 @@ struct Gufunc;
 const Gufunc* find_gufunc(std::string_view routine, std::string_view layout);
 
 /// Calls it on views: inputs, of which all axes but those of one matrix are in C order, outputs, and for
-/// other routines than `matmul` an i64 vector of one element that tells whether it failed. What has fewer
+/// other routines than `matmul` an i64 vector of one element that is set to whether it failed. What has fewer
 /// axes than the others is the same for all of them. Needs no GIL; lets go of it, if it is held, where the
 /// call takes long. What takes some milliseconds is an errand (runtime/errand.h). 0, or the status to leave
 /// the context's call with: outputs are then as they were. Without memory it throws std::bad_alloc, or gives

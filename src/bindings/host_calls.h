@@ -38,8 +38,8 @@ class HostCalls {
   /// Whether it makes the call of a site.
   bool has(int64_t site) const { return calls_.contains(site); }
   /// Makes it: the slots are those of the operands, the first of which is where a result goes; containers are
-  /// the caller's. Throws what the function raises, which has come through the places of the site. Wants the
-  /// GIL.
+  /// the caller's. Throws what the function raises, which has come through the locations of the site. Wants
+  /// the GIL.
   void call(int64_t site, void** slots, const Watched& watched, std::span<PyObject* const> containers) const;
 
   int traverse(visitproc visit, void* argument) const;

@@ -8,7 +8,7 @@
 
 namespace ingot::bindings {
 
-/// A sequence of plain data whose first `N` elements lie in the object itself.
+/// A sequence of plain data whose first `N` elements are in the object itself.
 template <class T, size_t N>
 class InlineVector {
   static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T>);

@@ -38,7 +38,7 @@ nb::object described(const nb::object& owner, const nb::object& offset, const Wi
                         std::string(base::info(window.dtype).numpy));
 }
 
-/// What an operand of a call outside is, for the time of the call.
+/// An operand of a call outside, for the time of the call.
 nb::object operand(const SlotType& type, void* slot) {
   if (type.rank < 0) return python_number(type.dtype, slot);
   return array_on(Window::of(*static_cast<ViewSlot*>(slot), type.dtype, type.rank), true);
@@ -82,7 +82,7 @@ bool Invocation::run_on_device() {
   return has_returned;
 }
 
-/// Whatever stream has been set outside, and used for what.
+/// Whatever stream has been set and used outside.
 void Invocation::take_stream() {
   if (&place_.device->stream() != stream_) place_.device->use_stream(stream_);
   for (PyObject* const leaf : leaves_)
@@ -97,7 +97,7 @@ void Invocation::finish(bool has_returned) {
     try {
       moved_->bring_back();
     } catch (const devices::DeviceError&) {
-      if (has_returned) throw;  // else the call's own error tells more
+      if (has_returned) throw;  // else the call's own error has more details
     }
   }
   if (!place_.brings_home) return;

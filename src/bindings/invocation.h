@@ -23,8 +23,8 @@ namespace ingot::bindings {
 
 struct Gufunc;
 
-/// Where compiled code finds what only Python has. Borrowed; null: host calls there are none, library
-/// routines are those of `ingot._routines`.
+/// Where compiled code finds what only Python has. Borrowed; null: there are no host calls, library routines
+/// are those of `ingot._routines`.
 struct Outside {
   nb::handle host{};  ///< of a site's number and a list of values
   /// Of a routine's name and a list of arrays and numbers, the last of which it fills.
@@ -88,8 +88,8 @@ class Invocation : public Execution {
 
   static runtime::Status call_outside(runtime::Context* context, const char* what, const char* layout,
                                       int64_t number, void** slots);
-  /// The gufunc that a place in the code names, if the call has been there before: taking the GIL each time
-  /// would begin the watch of the call's length anew, and loops of short routines would not be left.
+  /// The gufunc that a location in the code names, if the call has been there before: taking the GIL each
+  /// time would begin the watch of the call's length anew, and loops of short routines would not be left.
   const Gufunc* known_gufunc(const char* what, const char* layout) const;
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
                        std::vector<std::unique_ptr<Lent>>& lent);

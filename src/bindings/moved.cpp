@@ -15,7 +15,7 @@ namespace ingot::bindings {
 
 namespace {
 
-/// What no element needs more of; a device's memory has it.
+/// The largest alignment that elements need; a device's memory has it.
 constexpr uintptr_t kAlignment = 16;
 
 [[noreturn]] void refuse(const char* what, const char* advice) {

@@ -14,9 +14,9 @@
 
 namespace ingot::bindings {
 
-/// Arrays of NumPy's among a call's arguments, on a device for the time of the call. What of them shares
-/// memory shares it there, too: all bytes that they reach are copied, each once. Those that the code may
-/// write into are copied back. Wants the GIL.
+/// Arrays of NumPy's among a call's arguments, on a device for the time of the call. Those that share memory
+/// share it there, too: all bytes that they reach are copied, each once. Those that the code may write into
+/// are copied back. Wants the GIL.
 class Moved {
  public:
   /// Throws UnsupportedError of an array whose elements are not aligned.
@@ -26,7 +26,7 @@ class Moved {
   /// Whether there are arrays of NumPy's among the leaves.
   static bool has_any(std::span<PyObject* const> leaves);
 
-  /// The leaves, with the device's arrays in the places of NumPy's.
+  /// The leaves, with the device's arrays instead of NumPy's.
   std::span<PyObject* const> leaves() const { return leaves_; }
   /// Copies back what has changed of the elements of arrays that the code may write into. Waits, if there are
   /// any.

@@ -30,9 +30,9 @@ class Waiting {
 
   Pending* first() const { return first_; }
   int64_t bytes() const { return bytes_; }
-  uint64_t next_walk() { return ++walk_; }
+  uint64_t next_traversal() { return ++traversal_; }
   static bool is_on() { return of_thread(); }
-  static bool turn(bool is_on) { return std::exchange(of_thread(), is_on); }
+  static bool set(bool is_on) { return std::exchange(of_thread(), is_on); }
 
   void link(Pending& node) {
     node.previous_ = nullptr;
@@ -52,7 +52,7 @@ class Waiting {
       if (node->array_ != except && reads(*node, memory)) return node->array_;
     return nullptr;
   }
-  bool reads(Pending& node, const DeviceMemory& memory) { return node.reads(memory, next_walk()); }
+  bool reads(Pending& node, const DeviceMemory& memory) { return node.reads(memory, next_traversal()); }
   static PyObject* array_of(Pending& node) { return reinterpret_cast<PyObject*>(node.array_); }
 
   static int64_t bytes_of(const Window& window) {
@@ -65,7 +65,7 @@ class Waiting {
   /// The compiled functions by the keys of expressions.
   std::unordered_map<std::string, nb::object> functions;
   static constexpr size_t kMostFunctions = 4096;
-  /// What operations are before which their operands have been computed, since they were too many.
+  /// Operations before which their operands are computed, since there were too many of them.
   std::unordered_set<uint64_t> ends;
   static constexpr size_t kMostEnds = 1024;
 
@@ -77,17 +77,17 @@ class Waiting {
 
   Pending* first_ = nullptr;
   int64_t bytes_ = 0;
-  uint64_t walk_ = 0;
+  uint64_t traversal_ = 0;
 };
 
 namespace {
 
-/// So that threads compute nothing twice. A thread that cannot have it in time computes nevertheless: what
-/// comes first is taken, so that no thread waits for another one for ever. Part of the closed list of
-/// process-wide state.
-class Turn {
+/// The right to compute what waits, of one thread at a time, so that nothing is computed twice. A thread that
+/// does not get it within 10 s computes nevertheless, and the first result is taken, so that no thread waits
+/// for another one for ever. Part of the closed list of process-wide state.
+class Access {
  public:
-  Turn() {
+  Access() {
     State& state = state_of_all();
     if (state.owner == std::this_thread::get_id()) return;
     has_it_ = state.mutex.try_lock();
@@ -97,16 +97,16 @@ class Turn {
     }
     if (has_it_) state.owner = std::this_thread::get_id();
   }
-  ~Turn() {
+  ~Access() {
     if (!has_it_) return;
     State& state = state_of_all();
     state.owner = std::thread::id();
     state.mutex.unlock();
   }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
 
-  /// For a forked child: the thread whose turn it was may not be in it.
+  /// For a forked child: the thread that had access may not be in it.
   static void renew() { new (&state_of_all()) State(); }
 
  private:
@@ -278,7 +278,7 @@ devices::Device* device_of(PyObject* const* operands, size_t count) {
   return device;
 }
 
-/// Whether an array that waits may become what lies so.
+/// Whether an array that waits may become one of this layout.
 bool may_become(const DeviceArray& array, const Window& window) {
   const Window& own = array.window;
   return is_pending(array) && array.is_writable && own.dtype == window.dtype && own.rank == window.rank &&
@@ -304,7 +304,8 @@ std::optional<DType> Operation::result(std::span<const uint8_t> kinds, std::span
 
 nb::object Pending::of(Operation& operation, PyObject* const* arguments, size_t count) {
   if (!Waiting::all().is_on() || count != operation.operands()) return {};
-  if (devices::Recording::of_thread() != nullptr) return {};  // it is a graph's, which has no time but now
+  if (devices::Recording::of_thread() != nullptr)
+    return {};  // it is captured in a graph, which cannot be computed later
   const bool is_in_place = operation.is_in_place();
   if (is_in_place && !(is_device_array(arguments[0]) && is_pending(device_array(arguments[0])))) return {};
   uint8_t kinds[Operation::kMostOperands];
@@ -358,10 +359,10 @@ void Pending::join(devices::Device& device, PyObject* const* arguments, size_t c
   std::unordered_set<uint64_t>& ends = Waiting::all().ends;
   const int64_t most = ends.contains(shape) ? kMost / 2 : kMost;
   if (all <= most) return;
-  const uint64_t walk = Waiting::all().next_walk();
+  const uint64_t traversal = Waiting::all().next_traversal();
   all = kMostOwn;
   for (size_t i = 0; i < count; ++i)
-    if (pending(i) != nullptr) all += pending(i)->count(walk);
+    if (pending(i) != nullptr) all += pending(i)->count(traversal);
   if (all <= most) return;
   if (ends.size() == Waiting::kMostEnds) ends.clear();
   ends.insert(shape);
@@ -407,7 +408,7 @@ void Pending::drop_operands() {
   operand_count_ = 0;
 }
 
-/// Another thread may have computed it, and the array may have gone, meanwhile. The expression holds it.
+/// Meanwhile another thread may have computed it, and the array may be gone. The expression holds it.
 void Pending::finish(PyObject* given) {
   if (result_.is_valid()) return;
   const DeviceArray& made = device_array(given);
@@ -435,28 +436,28 @@ void Pending::finish(PyObject* given) {
   drop_operands();
 }
 
-bool Pending::reads(const DeviceMemory& memory, uint64_t walk) {
-  if (walk_ == walk) return false;
-  walk_ = walk;
+bool Pending::reads(const DeviceMemory& memory, uint64_t traversal) {
+  if (traversal_ == traversal) return false;
+  traversal_ = traversal;
   if (result_.is_valid()) return device_array(result_.ptr()).memory.get() == &memory;
   for (size_t i = 0; i < operand_count_; ++i) {
     const auto [node, leaf] = operands_[i];
-    if (node != nullptr ? node->reads(memory, walk)
+    if (node != nullptr ? node->reads(memory, traversal)
                         : is_device_array(leaf) && device_array(leaf).memory.get() == &memory)
       return true;
   }
   return false;
 }
 
-/// Operands that are there count, too, where there are several: there are no more of them than are counted.
-int64_t Pending::count(uint64_t walk) {
-  if (walk_ == walk || result_.is_valid()) return 0;
-  walk_ = walk;
+/// Computed operands count, too, where there are several, so that there are no more of them than are counted.
+int64_t Pending::count(uint64_t traversal) {
+  if (traversal_ == traversal || result_.is_valid()) return 0;
+  traversal_ = traversal;
   int64_t all = 0;
   int64_t leaves = 0;
   for (size_t i = 0; i < operand_count_; ++i) {
     if (operands_[i].node == nullptr || operands_[i].node->result_.is_valid()) ++leaves;
-    else all += operands_[i].node->count(walk);
+    else all += operands_[i].node->count(traversal);
   }
   return all + std::max<int64_t>(leaves, 1);
 }
@@ -464,7 +465,7 @@ int64_t Pending::count(uint64_t walk) {
 // An expression.
 
 Expression::Expression(DeviceArray& array, bool is_dropped)
-    : walk_(Waiting::all().next_walk()), stream_(array.pending->stream_) {
+    : traversal_(Waiting::all().next_traversal()), stream_(array.pending->stream_) {
   Pending& root = *array.pending;
   visit(root);
   for (Pending* const node : nodes_) {
@@ -485,15 +486,15 @@ Expression::~Expression() {
   for (PyObject* const leaf : leaves_) Py_DECREF(leaf);
 }
 
-/// Operands first. An operation's place among `steps`, and what it is, become part of the key.
+/// Operands first. An operation's index in `steps`, and its number, become part of the key.
 void Expression::visit(Pending& node) {
-  node.walk_ = walk_;
+  node.traversal_ = traversal_;
   node.inside_ = 0;
   char places[Operation::kMostOperands];
   for (size_t i = 0; i < node.operand_count_; ++i) {
     const Pending::Operand& operand = node.operands_[i];
     if (operand.node != nullptr && !operand.node->result_.is_valid()) {
-      if (operand.node->walk_ != walk_) visit(*operand.node);
+      if (operand.node->traversal_ != traversal_) visit(*operand.node);
       ++operand.node->inside_;
       places[i] = static_cast<char>(operand.node->place_);
       continue;
@@ -527,7 +528,7 @@ nb::list Expression::steps() const {
 
 nb::list Expression::outputs() const {
   nb::list all;
-  // Another expression may have given the nodes other places meanwhile.
+  // Another expression may have given the nodes other indices meanwhile.
   for (const Pending* const node : outputs_) all.append(std::ranges::find(nodes_, node) - nodes_.begin());
   return all;
 }
@@ -560,7 +561,7 @@ void compute(PyObject* object) {
   if (!is_pending(array)) return;
   const nb::object held = nb::borrow(object);
   const devices::Recording::Suspended outside;  // nothing waits that is of a graph
-  const Turn turn;
+  const Access access;
   while (is_pending(array)) {  // what computes it may let other threads change it
     Expression expression(array, false);
     const nb::object function = function_of(expression);
@@ -647,7 +648,7 @@ void bind_pending(nb::module_& m) {
       "target"_a, "value"_a,
       "Computes what else waits and reads the target's memory, before it is written into together with the "
       "computation of a value. Whether the value reads it, too; None: the value is to be computed before.");
-  m.def("renew_turn", &Turn::renew, "For a forked child.");
+  m.def("renew_access", &Access::renew, "For a forked child.");
   m.def("forget_expressions", [] { Waiting::all().functions.clear(); }, "For the end of Python.");
   m.def("compute_all", &compute_all, "Computes all that waits.");
   m.def(
@@ -656,9 +657,9 @@ void bind_pending(nb::module_& m) {
       "array"_a, "Whether the elements of an array are still to be computed.");
   m.def(
       "wait_at_first", [](bool is_on) { Waiting::all().is_on_at_first = is_on; }, "is_on"_a,
-      "Whether operations of threads wait that have not said so.");
-  m.def("turn_waiting", &Waiting::turn, "is_on"_a,
-        "Whether operations of this thread wait from now on; gives whether they have.");
+      "Whether operations of threads wait that have not set it themselves.");
+  m.def("set_waiting", &Waiting::set, "is_on"_a,
+        "Whether operations of this thread wait from now on; returns whether they did.");
 }
 
 }  // namespace ingot::bindings

@@ -13,8 +13,8 @@
 
 #include "bindings/device_array.h"
 
-/// Operations that wait: what they give is computed when somebody wants its elements, together with what it
-/// is made of, by one compiled function (`ingot._lazy` writes it). All of it wants the GIL.
+/// Operations that wait: their results are computed when the elements are asked for, together with the
+/// operands that wait, by one compiled function (`ingot._lazy` writes it). All of it wants the GIL.
 namespace ingot::bindings {
 
 /// An elementwise operation, which may wait. Lives as long as the process.
@@ -85,8 +85,8 @@ class Pending {
   }
   void drop_operands();
   void finish(PyObject* array);
-  bool reads(const DeviceMemory& memory, uint64_t walk);
-  int64_t count(uint64_t walk);
+  bool reads(const DeviceMemory& memory, uint64_t traversal);
+  int64_t count(uint64_t traversal);
 
   const Operation* operation_;
   Window window_;  ///< without data
@@ -102,9 +102,9 @@ class Pending {
   nb::object result_;                 ///< the array, once it is computed
   Pending* previous_ = nullptr;       ///< among those that arrays show
   Pending* next_ = nullptr;
-  uint64_t walk_ = 0;   ///< the last one that came here
-  size_t place_ = 0;    ///< in an expression
-  int64_t inside_ = 0;  ///< holders in an expression
+  uint64_t traversal_ = 0;  ///< the last one that came here
+  size_t place_ = 0;        ///< in an expression
+  int64_t inside_ = 0;      ///< holders in an expression
 };
 
 /// What is computed at once: an operation that waits, and all that it is made of and waits, too. Does not
@@ -119,10 +119,10 @@ class Expression {
 
   /// Equal ones are computed by one function.
   const std::string& key() const { return key_; }
-  /// (number of the operation, places of its operands) of each operation, an operand's place being that of an
+  /// (number of the operation, indices of its operands) of each operation; an operand's index is that of an
   /// earlier operation, or `~i`: of leaf `i`.
   nb::list steps() const;
-  /// The places of the operations that somebody holds.
+  /// The indices of the operations that somebody holds.
   nb::list outputs() const;
   std::span<PyObject* const> leaves() const { return leaves_; }
   devices::Stream& stream() const { return *stream_; }
@@ -132,7 +132,7 @@ class Expression {
  private:
   void visit(Pending& node);
 
-  uint64_t walk_;
+  uint64_t traversal_;
   devices::Stream* stream_;
   std::vector<Pending*> nodes_;
   std::vector<Pending*> outputs_;

@@ -1,5 +1,5 @@
-// A value is a tag, then what the tag says: counts and numbers of objects as 32 bits, numbers as their bits,
-// little-endian; ints beyond 64 bits as texts to the base of 16. Frozensets are told with their order.
+// A value is a tag, then what the tag specifies: counts and numbers of objects as 32 bits, numbers as their
+// bits, little-endian; ints beyond 64 bits as strings in base 16. Frozensets are written in their order.
 
 #include "bindings/portable.h"
 
@@ -50,7 +50,7 @@ enum class Tag : uint8_t {
   Object,
 };
 
-/// One level of what stands inside each other. Throws RecursionError, as Python does.
+/// One level of nesting. Throws RecursionError, as Python does.
 class Level {
  public:
   Level() {
@@ -384,7 +384,7 @@ nb::bytes encode(nb::handle value, const nb::callable& name) {
 nb::object decode(const nb::bytes& bytes, const nb::list& objects) {
   Decoder decoder({bytes.c_str(), bytes.size()}, objects);
   nb::object value = decoder.value();
-  if (!decoder.is_at_end()) throw nb::value_error("what is stored goes on behind its end");
+  if (!decoder.is_at_end()) throw nb::value_error("what is stored goes on after its end");
   return value;
 }
 

@@ -17,7 +17,7 @@ std::atomic<bool> is_running{false};
 
 namespace {
 
-/// Of ended threads, so many are kept apart.
+/// Of ended threads, so many are kept separately.
 constexpr size_t kMostEnded = 64;
 /// Events of one thread; the next ones are counted alone.
 constexpr size_t kMostEvents = size_t{1} << 22;
@@ -72,7 +72,7 @@ struct Ending {
 };
 thread_local Ending ending;
 
-/// Counts threads that have ended as one, where there are many. What is drawn over time stays apart.
+/// Counts threads that have ended as one, where there are many. What is drawn over time stays separate.
 void put_ended_together(Profile& profile) {
   const auto is_done = [](const std::shared_ptr<Thread>& thread) {
     return thread->has_ended.load(std::memory_order_acquire) && thread->events.empty() &&
@@ -128,7 +128,7 @@ Thread& begin_thread() {
 
 Thread& Thread::here() { return own != nullptr ? *own : begin_thread(); }
 
-/// Of what `threading` knows now, nothing of anybody's is run.
+/// Looks only at what `threading` has now; runs no code of the user's.
 void Thread::find_name() {
   if (!name.empty()) return;
   name = "thread " + std::to_string(number);
@@ -279,7 +279,7 @@ void Gathering::add(const Thread& thread, const Tree& tree, const std::vector<Wo
     node.longest = each.longest;
     node.counts = each.counts;
     count(place_of(places[each.node], each.label), node, thread);
-    // The thread has been at it, but for kernels; so it is none of the region's own time.
+    // The thread was busy with it, except with kernels; so it does not count as the region's own time.
     const bool is_inside = each.node != kRoot && label_of(each.label).kind != Kind::Kernel;
     if (is_inside) places_[places[each.node]].row.counted.own -= each.length;
   }

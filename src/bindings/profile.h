@@ -16,8 +16,8 @@
 /// Profiles of a process: each thread has a stack of open regions and a tree of paths, which are gathered
 /// when somebody asks. docs/profiling.md has the rules.
 ///
-/// All functions want the GIL but those of which it is said otherwise: a thread that lets go of it, while
-/// compiled code runs or a device is waited for, leaves its tree alone meanwhile.
+/// All functions want the GIL unless their comment excludes it: a thread that lets go of it, while compiled
+/// code runs or a device is waited for, leaves its tree alone meanwhile.
 namespace ingot::bindings::profile {
 
 extern std::atomic<bool> is_running;
@@ -51,7 +51,7 @@ struct WorkEvent {
   int64_t stop;
 };
 
-/// A place in a thread's tree, for later.
+/// A node of a thread's tree, for later.
 struct Spot {
   NodeId node;
   uint32_t age;  ///< how often the tree has been thrown away
@@ -64,9 +64,9 @@ struct Thread : std::enable_shared_from_this<Thread> {
   uint32_t number = 0;    ///< of threads, in the order in which they came
   Tree tree{};
   std::vector<Event> events{};
-  int64_t lost_events = 0;  ///< that there was no room for
+  int64_t lost_events = 0;  ///< that there was no memory for
   std::atomic<bool> has_ended{false};
-  std::atomic<NodeId> current{kRoot};  ///< the innermost region, for who has no GIL
+  std::atomic<NodeId> current{kRoot};  ///< the innermost region, for threads without the GIL
 
   std::mutex mutex{};  ///< of these
   uint32_t age = 0;
@@ -146,8 +146,8 @@ struct Row {
   size_t threads = 0;
   std::vector<std::string> names;  ///< of these threads, the first ones
 };
-/// Those of all threads, as they are now: what is open counts as a call that ends now. A path stands behind
-/// the one around it.
+/// Those of all threads, as they are now: what is open counts as a call that ends now. A path comes after the
+/// one around it.
 std::vector<Row> rows();
 
 /// @name Devices (profile_devices.cpp)
@@ -155,7 +155,7 @@ std::vector<Row> rows();
 void watch_devices(bool looks_on);
 /// Counts the kernels that are done; waits for all if `waits`, without the GIL.
 void settle_kernels(bool waits);
-/// Copies and kernels that had a place but no memory, or no time since their device has failed.
+/// Copies and kernels that had a node but no memory, or no time since their device has failed.
 int64_t uncounted_work();
 /// No kernel is waited for any more; in a forked child, their events are let be.
 void forget_kernels(bool is_child);

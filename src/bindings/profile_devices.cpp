@@ -127,7 +127,7 @@ class Watcher final : public Observer {
     if (kernels_.size() % kManyKernels == 0) settle(kernels_, false);
   }
 
-  /// The device waits once, so that its clock can be told from the host's.
+  /// The device waits once, to read its clock against the host's.
   void give_origin(Device& device) {
     const std::lock_guard lock(origins_mutex_);
     if (origins_.contains(&device)) return;
@@ -138,7 +138,7 @@ class Watcher final : public Observer {
       origin.time = ticks();
       origins_.emplace(&device, std::move(origin));
     } catch (const std::exception&) {
-      return;  // its kernels stand where they were given
+      return;  // its kernels are counted where they were launched
     }
   }
 

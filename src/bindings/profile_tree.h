@@ -13,7 +13,7 @@ namespace ingot::bindings::profile {
 
 enum class Kind : uint8_t { Region, Compiled, Compile, Load, Upload, Download, Fill, Kernel };
 
-/// What a region or row is, but for its place.
+/// What a region or row is, apart from its position in the tree.
 struct Label {
   std::string name;
   std::string implementation{};  ///< which of several that do the same
@@ -34,7 +34,7 @@ Label label_of(LabelId id);
 void hold_labels();
 void release_labels();
 
-/// What a caller says of a call.
+/// What a caller states of a call.
 struct Counts {
   int64_t bytes_up = 0;
   int64_t bytes_down = 0;
@@ -89,7 +89,7 @@ struct Frame {
 /// The paths of one thread, and what is open there. A region that is entered while one of its label is open
 /// is counted as a further call of that, so that the tree of a recursion ends.
 ///
-/// Regions may end in any order: what one that ends has around it goes on around those that it leaves open.
+/// Regions may end in any order: those that one leaves open go on inside what is around it.
 class Tree {
  public:
   Tree() : nodes_(1) {}
@@ -124,7 +124,7 @@ class Tree {
   void close_all(int64_t now) {
     while (!frames_.empty()) leave(now);
   }
-  /// The place of the frame of a number, or of the innermost one of an owner; the count of frames: there is
+  /// The index of the frame of a number, or of the innermost one of an owner; the count of frames: there is
   /// none.
   size_t find(uint64_t number) const;
   size_t find(const void* owner) const;

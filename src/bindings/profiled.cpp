@@ -112,7 +112,7 @@ PyObject* wrapped(PyObject* self, void*) { return Py_NewRef(profiled(self).funct
 
 PyObject* label_number(PyObject* self, void*) { return PyLong_FromUnsignedLong(profiled(self).label); }
 
-/// What is compiled in its place.
+/// The function that is compiled instead of it.
 PyObject* compiled_for(PyObject* self, void*) {
   PyObject* const function = profiled(self).function;
   if (!is_compiled_function(function) && !is_profiled_function(function)) return Py_NewRef(function);
@@ -134,7 +134,8 @@ nb::object profiled_type() {
       {nullptr, 0, 0, 0, nullptr}};
   static PyGetSetDef attributes[] = {
       {"__wrapped__", &wrapped, nullptr, "The function.", nullptr},
-      {"__ingot_function__", &compiled_for, nullptr, "What compiled code has in its place.", nullptr},
+      {"__ingot_function__", &compiled_for, nullptr, "The function that compiled code has instead of it.",
+       nullptr},
       {"_label", &label_number, nullptr, "The number of the row's label.", nullptr},
       {nullptr, nullptr, nullptr, nullptr, nullptr}};
   static PyMethodDef methods[] = {{"__init_subclass__", &enable, METH_NOARGS | METH_CLASS, nullptr},
@@ -421,7 +422,7 @@ nb::tuple told(const Label& label) {
 nb::list rows() {
   const std::vector<profile::Row> all = profile::rows();
   const profile::Scale scale;
-  nb::list told_rows;
+  nb::list all_rows;
   for (const profile::Row& row : all) {
     nb::list path;
     for (const LabelId label : row.path) path.append(profile::label_of(label).name);
@@ -431,16 +432,16 @@ nb::list rows() {
     if (it.shortest <= it.longest) shortest = nb::float_(scale.seconds(it.shortest));
     nb::list names;
     for (const std::string& name : row.names) names.append(name);
-    told_rows.append(nb::make_tuple(
+    all_rows.append(nb::make_tuple(
         nb::tuple(path), kKinds[static_cast<size_t>(label.kind)], label.implementation, label.device,
         it.calls, scale.seconds(it.total), scale.seconds(it.own), shortest, scale.seconds(it.longest),
         it.counts.bytes_up, it.counts.bytes_down, it.counts.flops, row.threads, nb::tuple(names)));
   }
-  return told_rows;
+  return all_rows;
 }
 
-/// (number of the thread, name, events, events that there was no room for) of each thread; an event is (name,
-/// kind, implementation, device, nanosecond of its start, nanoseconds).
+/// (number of the thread, name, events, events that there was no memory for) of each thread; an event is
+/// (name, kind, implementation, device, nanosecond of its start, nanoseconds).
 nb::list events() {
   profile::settle_kernels(true);
   const profile::Scale scale;

@@ -25,7 +25,7 @@ bool is_number_of(PyObject* value, uint64_t kind) {
   }
 }
 
-/// Whether a value is described as the constant that this object is. Equal texts and numbers have equal
+/// Whether a value is described as the constant that this object is. Equal strings and numbers have equal
 /// words.
 bool is_same_constant(PyObject* value, PyObject* object) {
   if (PyArray_DescrCheck(object) && is_renamed_in_place(object))
@@ -72,7 +72,7 @@ bool Recogniser::knows(std::span<const uint64_t> words) {
 }
 
 [[gnu::always_inline]] inline bool Recogniser::array(PyObject* value, uint64_t wanted) {
-  Laid laid;
+  ArrayLayout laid;
   uint64_t word = 0;
   if (!lay_out(value, laid) || !word_of_array(laid, parameters_->sees_layout, is_measured(wanted), word))
     return false;
@@ -93,7 +93,7 @@ bool Recogniser::records(PyObject* value, uint64_t wanted) {
     if (value == nullptr) return false;
     held_.add(value);
   }
-  Laid laid;
+  ArrayLayout laid;
   uint64_t word = 0;
   if (!lay_out_records(as_array(value), laid) || !word_of_array(laid, parameters_->sees_layout, false, word))
     return false;
@@ -103,7 +103,7 @@ bool Recogniser::records(PyObject* value, uint64_t wanted) {
   return true;
 }
 
-/// Whether a container has not been met before in these arguments.
+/// Whether a container has not been seen before in these arguments.
 bool Recogniser::is_new(PyObject* container) {
   if (std::find(containers_.begin(), containers_.end(), container) != containers_.end()) return false;
   containers_.push_back(container);

@@ -17,7 +17,7 @@ namespace ingot::bindings {
 
 namespace {
 
-/// The text of these code points: an array, or one number, below 0 for the empty text.
+/// The string of these code points: an array, or one number, below 0 for the empty string.
 nb::object text_of_codes(nb::object codes) {
   if (PyLong_Check(codes.ptr())) return text_of_code(nb::cast<int64_t>(codes));
   if (is_device_array(codes.ptr())) codes = to_host(device_array(codes.ptr()));
@@ -73,8 +73,7 @@ struct ResultPlan::Maker {
     return known;
   }
 
-  /// A dtype with fields: that of an argument, or a new one, so that who renames its fields renames no
-  /// other's.
+  /// A dtype with fields: that of an argument, or a new one, so that renaming its fields renames no other's.
   nb::object dtype(const ResultPlan& plan) {
     if (plan.dtype_leaf_ >= 0) {
       const nb::object leaf = values.leaf(plan.dtype_leaf_);
@@ -86,8 +85,8 @@ struct ResultPlan::Maker {
     return private_of(plan.object_.ptr());
   }
 
-  /// Where a plan is of records, what holds them on the array of their bytes. A device has none: they come
-  /// home.
+  /// Where a plan is of records, the object that holds them on the array of their bytes. A device has no
+  /// records: they are copied to the host.
   nb::object held(nb::object bytes, const ResultPlan* plan) {
     if (plan == nullptr || plan->kind_ != Kind::Fields) return bytes;
     if (is_device_array(bytes.ptr())) {
@@ -162,7 +161,7 @@ struct ResultPlan::Maker {
     return all;
   }
 
-  /// What is made of instances and lists that stand in pools, whose columns come first.
+  /// A result made of instances and lists in pools, whose columns come first.
   nb::object pooled(const ResultPlan& plan) {
     auto list = plan.lists_.begin();
     for (const nb::handle pool : plan.object_) {
@@ -204,7 +203,7 @@ struct ResultPlan::Maker {
       case Kind::Member:
         return nb::borrow(PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(values.integer())));
       case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
-      case Kind::Letters: return text_of_codes(make(plan.parts_[0]));
+      case Kind::Characters: return text_of_codes(make(plan.parts_[0]));
       case Kind::Tuple: return sequence(plan.parts_, true);
       case Kind::Named:
         return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
@@ -325,7 +324,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Again;
     argument_ = nb::cast<int64_t>(description[1]);
   } else {
-    kind_ = tag == "tuple" ? Kind::Tuple : tag == "letters" ? Kind::Letters : Kind::List;
+    kind_ = tag == "tuple" ? Kind::Tuple : tag == "characters" ? Kind::Characters : Kind::List;
     parts(description[1]);
   }
 }

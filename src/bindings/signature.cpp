@@ -34,7 +34,7 @@ namespace {
 
 using base::DType;
 
-constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are walked with an eye on the stack
+constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are iterated over with checks of the stack
 
 constexpr size_t kMostWords = 10'000;  ///< of a description that has more tuples, namedtuples or slices
 
@@ -58,7 +58,7 @@ bool is_no_value(PyObject* value) {
   return value == no_value;
 }
 
-/// An instance of a class of NumPy's written in Python that says something of types.
+/// An instance of a NumPy class written in Python that describes types.
 bool is_of_numpy(PyObject* value) {
   static PyObject* const limits = [] {
     const nb::module_ numpy = nb::module_::import_("numpy");
@@ -82,8 +82,8 @@ bool is_member_of_enum(PyObject* value) {
   return PyType_IsSubtype(metaclass, reinterpret_cast<PyTypeObject*>(known)) != 0;
 }
 
-/// A class that a `class` statement has made, not one of an extension's: Python itself takes its instances
-/// apart.
+/// A class that a `class` statement has made, not one of an extension's: Python itself accesses the
+/// attributes of its instances.
 bool is_users(const PyTypeObject* type) {
   static const destructor users = [] {
     const nb::object own = nb::module_::import_("enum").attr("auto");  // a class that is loaded already
@@ -232,17 +232,17 @@ PyObject* OwnAttributes::find(PyObject* name) const {
   return is_own ? Py_XNewRef(PyDict_GetItemWithError(dict_.ptr(), name)) : nullptr;
 }
 
-/// Where a value stands, for messages: an argument or capture, or an item of what `parent` says.
+/// Where a value is, for messages: an argument or capture, or an item of `parent`.
 struct Signature::Path {
   const Path* parent;
   PyObject* key;     ///< a dict's key, or the name; null: `index`
-  Py_ssize_t index;  ///< in a list or tuple; -1: the same place as the parent
+  Py_ssize_t index;  ///< in a list or tuple; -1: the parent itself
   int depth;
 
   std::string text() const {
     if (parent == nullptr) {
       const std::string name(nb::cast<const char*>(nb::handle(key)));
-      return name.empty() || name.front() <= '9' ? "a captured variable" : name;  // of a tuple, its place
+      return name.empty() || name.front() <= '9' ? "a captured variable" : name;  // of a tuple, its index
     }
     if (key == nullptr && index < 0) return parent->text();
     const std::string inside = key == nullptr ? std::to_string(index) : std::string(nb::repr(key).c_str());
@@ -271,11 +271,11 @@ void Signature::constant(PyObject* value, const Path& path) {
 }
 
 [[gnu::always_inline]] inline bool Signature::array(PyObject* value, const Path& path) {
-  Laid laid;
+  ArrayLayout laid;
   return lay_out(value, laid) ? described(value, laid, path) : records(value, path);
 }
 
-/// What holds records, as the array of their first bytes.
+/// An object that holds records, as the array of their first bytes.
 bool Signature::records(PyObject* value, const Path& path) {
   const std::optional<Holder> holder = holder_of(value);
   if (!holder || !has_known_fields(descr_of(value, *holder))) return foreign(value);
@@ -286,7 +286,7 @@ bool Signature::records(PyObject* value, const Path& path) {
     if (array == nullptr) return false;
     hold(array);
   }
-  Laid laid;
+  ArrayLayout laid;
   uint64_t word = 0;
   if (!lay_out_records(as_array(array), laid) || !word_of_array(laid, parameters_->sees_layout, false, word))
     return foreign(value);
@@ -301,7 +301,7 @@ bool Signature::records(PyObject* value, const Path& path) {
 
 /// As an array of a kind of its own.
 bool Signature::memory_map(PyObject* value, const Path& path) {
-  Laid laid;
+  ArrayLayout laid;
   if (!lay_out(value, laid)) return foreign(value);
   const size_t at = words_.size();
   if (!described(value, laid, path)) return false;
@@ -352,7 +352,8 @@ bool Signature::uses_libraries() const {
   return libraries != nullptr && libraries->is_for_compiled_code();
 }
 
-[[gnu::always_inline]] inline bool Signature::described(PyObject* value, const Laid& laid, const Path& path) {
+[[gnu::always_inline]] inline bool Signature::described(PyObject* value, const ArrayLayout& laid,
+                                                        const Path& path) {
   uint64_t word = 0;
   if (!word_of_array(laid, parameters_->sees_layout, detail_.is_measured, word)) return foreign(value);
   leaf(value, path);
@@ -390,8 +391,8 @@ bool Signature::number(PyObject* value, const Path& path) {
   return PyArray_IsScalar(value, Generic) ? number(value, path) : other(value, path);
 }
 
-/// A text as an array over its code points, of as many bytes as it has for each.
-bool Signature::letters(PyObject* text, const Path& path) {
+/// A string as an array over its code points, of as many bytes as it has for each.
+bool Signature::characters(PyObject* text, const Path& path) {
   npy_intp length = PyUnicode_GET_LENGTH(text);
   const int kind = PyUnicode_KIND(text);
   const int type = kind == PyUnicode_1BYTE_KIND   ? NPY_UINT8
@@ -402,12 +403,12 @@ bool Signature::letters(PyObject* text, const Path& path) {
   hold(codes);
   hold(Py_NewRef(text));
   PyArray_CLEARFLAGS(as_array(codes), NPY_ARRAY_WRITEABLE);
-  words_.push_back(word_of(Tag::Letters));
+  words_.push_back(word_of(Tag::Characters));
   return array(codes, path);
 }
 
 bool Signature::other(PyObject* value, const Path& path) {
-  if (detail_.is_opened && PyUnicode_CheckExact(value)) return letters(value, path);
+  if (detail_.is_opened && PyUnicode_CheckExact(value)) return characters(value, path);
   if (is_device_array(value)) return device_array(value, path);
   if (is_memory_map(value)) return memory_map(value, path);
   if (is_constant(value)) {
@@ -415,7 +416,7 @@ bool Signature::other(PyObject* value, const Path& path) {
     return true;
   }
   if (path.depth == kMaxDepth && is_quick_) return false;
-  // A tuple that holds one tuple twice, and so on, is told as often as it is reached.
+  // A tuple that holds one tuple twice, and so on, is described as often as it is reached.
   const bool is_tuple = PyTuple_CheckExact(value) || PySlice_Check(value) || is_namedtuple(value);
   if (is_tuple && words_.size() > kMostWords) return foreign(value);
   if (PySlice_Check(value)) {
@@ -499,7 +500,7 @@ bool Signature::is_repeated(PyObject* container) {
   return false;
 }
 
-/// Describes what stands in something, with an eye on the depth.
+/// Describes a nested value, with a check of the depth.
 template <class Fn>
 bool Signature::nested(const char* where, Fn&& describe) {
   if (Py_EnterRecursiveCall(where) != 0) return false;
@@ -690,7 +691,7 @@ bool Signature::foreign(PyObject* value) {
   const nb::object module = foreign_module();
   const nb::handle given = value;
   const nb::tuple constant = nb::tuple(module.attr("constants"));
-  const int is_constant = PyObject_IsInstance(value, constant.ptr());  // by what it says of its class
+  const int is_constant = PyObject_IsInstance(value, constant.ptr());  // by its own `__class__`
   if (is_constant < 0) return false;
   if (is_constant == 1) {
     this->constant(value, {nullptr, nullptr, 0, 0});
@@ -705,21 +706,21 @@ bool Signature::foreign(PyObject* value) {
     const nb::object shape = module.attr("shape")(given);
     leaf(shape.ptr(), {nullptr, nullptr, 0, 0});
     PyArrayObject* const array = as_array(shape.ptr());
-    const Laid laid{DType::Bool,
-                    PyArray_NDIM(array),
-                    1,
-                    PyArray_DIMS(array),
-                    PyArray_STRIDES(array),
-                    reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
-                    false,
-                    false,
-                    false};
+    const ArrayLayout laid{DType::Bool,
+                           PyArray_NDIM(array),
+                           1,
+                           PyArray_DIMS(array),
+                           PyArray_STRIDES(array),
+                           reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
+                           false,
+                           false,
+                           false};
     memories_.add(laid, words_.size() - 1);
   }
   return true;
 }
 
-/// Of what is now no array and no number, a guard says what it is.
+/// For what is now neither an array nor a number, a guard holds what it is.
 bool Signature::capture(const Parameters& parameters, size_t number) {
   const Capture capture = parameters.captures[number];
   PyObject* const value = held(capture.owner, capture.name);
@@ -838,7 +839,7 @@ nb::object Signature::text_of(size_t& word, size_t& object) const {
       if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
       return nb::tuple(parts);
     }
-    case Tag::Letters: return nb::make_tuple("letters", text_of(word, object));
+    case Tag::Characters: return nb::make_tuple("characters", text_of(word, object));
     case Tag::Fields: {
       const nb::object dtype = private_of(objects_[object++]);
       return nb::make_tuple("fields", kHolders[static_cast<size_t>(holder_of_word(now))], dtype,

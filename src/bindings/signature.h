@@ -26,7 +26,7 @@ struct Capture {
 /// The attributes of a class whose values are described, for each of its instances.
 struct Attributes {
   PyTypeObject* type;
-  std::vector<PyObject*> names;  ///< texts
+  std::vector<PyObject*> names;  ///< strings
 };
 
 /// Whether an object is an instance of a class that is made of Python's `object` and classes of the user's
@@ -35,16 +35,16 @@ bool is_instance(PyObject* object);
 /// Whether an object is a namedtuple without attributes of its own that is read as a tuple is.
 bool is_namedtuple(PyObject* object);
 
-/// Whether what stands outside a function is described at each call, as a further argument: an array, list,
-/// dict, instance of a user's class or stream of random numbers, or a tuple that leads to one of these. Runs
-/// no code.
+/// Whether a value outside a function is described at each call, as a further argument: an array, list, dict,
+/// instance of a user's class or stream of random numbers, or a tuple that leads to one of these. Runs no
+/// code.
 bool is_captured(PyObject* object);
 
 /// What is described of an argument or capture besides.
 struct Detail {
   bool is_demanded = false;  ///< the values of numbers, and of those in it, are part of its kind
   bool is_measured = false;  ///< ... short last axes of arrays are
-  bool is_opened = false;    ///< texts are described by their letters
+  bool is_opened = false;    ///< strings are described by their characters
   bool is_static = false;    ///< as if demanded; what has no description is what it is, by identity
 };
 
@@ -55,9 +55,9 @@ struct Parameters {
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
   std::vector<size_t> static_places;    ///< what is static of the arguments in `*args`, which is `rest`
-  std::vector<PyObject*> static_names;  ///< ... and in `**kwargs`, which stands last: texts
+  std::vector<PyObject*> static_names;  ///< ... and in `**kwargs`, which comes last: strings
   size_t rest = 0;
-  /// Whether arrays that NumPy says are in C or Fortran order are of kinds of their own.
+  /// Whether arrays that NumPy counts as in C or Fortran order are of kinds of their own.
   bool sees_layout = false;
   devices::Device* device = nullptr;  ///< where all calls run; null: where their arrays are
   bool only_reads = false;            ///< calls write into no argument
@@ -103,9 +103,9 @@ class Signature {
   /// hold; the arguments themselves are the caller's. False: `describe` must see them.
   bool describe_quickly(const Parameters& parameters, PyObject* const* values, size_t count);
 
-  /// Describes any arguments, and holds them. Of foreign ones `ingot._foreign` says what they are. False with
-  /// an exception set, or an exception thrown: an int does not fit 64 bits, or an argument is refused, which
-  /// `refusal` (a callable that takes name, text and advice) makes an exception of.
+  /// Describes any arguments, and holds them. Foreign ones are described by `ingot._foreign`. False with an
+  /// exception set, or an exception thrown: an int does not fit 64 bits, or an argument is refused, of which
+  /// `refusal` (a callable that takes name, message and advice) makes an exception.
   bool describe(const Parameters& parameters, PyObject* const* values, size_t count, PyObject* refusal);
 
   /// The descriptions as `_core.lower` takes them: a tuple.
@@ -144,9 +144,9 @@ class Signature {
   bool is_moved_to(devices::Device& device);
   /// Whether the device's libraries are used by what is compiled for it.
   bool uses_libraries() const;
-  bool described(PyObject* array, const Laid& laid, const Path& path);
+  bool described(PyObject* array, const ArrayLayout& laid, const Path& path);
   bool number(PyObject* value, const Path& path);
-  bool letters(PyObject* text, const Path& path);
+  bool characters(PyObject* text, const Path& path);
   bool capture(const Parameters& parameters, size_t number);
   bool is_repeated(PyObject* container);
   bool container(PyObject* value, const Path& path);

@@ -150,7 +150,7 @@ void Specialisation::bind(nb::module_& m) {
           "functions"_a,
           "The C functions that it calls: of each its address, and the data of a ufunc's loop.")
       .def("_other_from", &Code::set_other_from, "maker"_a,
-           "What gives the code for any floating-point state, when a call first meets another than the "
+           "What makes the code for any floating-point state, when a call first has another than the "
            "default.");
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
       .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,

@@ -154,7 +154,7 @@ PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t 
       call->is_abandoned = true;
       return nullptr;
     }
-    if (getpid() != process) {  // a handler forked, and the other thread stayed behind
+    if (getpid() != process) {  // a handler forked, and the other thread is in the parent
       PyErr_SetString(PyExc_RuntimeError, "the process was forked while it compiled");
       return nullptr;
     }
@@ -168,11 +168,11 @@ PyObject* call_elsewhere(PyObject* callable, PyObject* const* arguments, size_t 
 
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count) {
   // A child that is forked has none of the threads that make calls.
-  static const int is_told = pthread_atfork(nullptr, nullptr, [] {
+  static const int is_registered = pthread_atfork(nullptr, nullptr, [] {
     under_way = own;
     is_held = false;
   });
-  (void)is_told;
+  (void)is_registered;
   // Not for ever: the thread that forks may wait for what this one has.
   if (own == 0 && !holds) wait_while([] { return is_held; }, kLongestHold);
   if (is_at_the_end && !is_main_thread()) {

@@ -4,16 +4,16 @@
 
 #include <atomic>
 
-/// A place for the compiler to run, whatever thread asks.
+/// Runs the compiler on a stack that is large enough, for any thread.
 namespace ingot::bindings {
 
-/// What a callable gives for arguments; null: a Python exception is set. Python's handlers of signals do not
-/// run amid the compiler's work, which could take what they raise for what the program raises: a call of
-/// Python's main thread is made, in its context, by a thread of its own, while the main thread handles
+/// The result of a callable for arguments; null: a Python exception is set. Python's handlers of signals do
+/// not run amid the compiler's work, which could mistake what they raise for what the program raises: a call
+/// of Python's main thread is made, in its context, by a thread of its own, while the main thread handles
 /// signals. What a handler raises leaves the call at once; what the other thread does is abandoned. The same
 /// is done where less than 2 MiB of the calling thread's stack are left, since the compiler recurses over
 /// what it compiles; the new thread has 64 MiB. Where the system gives no such thread, the call is made by
-/// the calling one; RuntimeError where that has no room, either.
+/// the calling one; RuntimeError where that has too little stack, too.
 PyObject* call_with_room(PyObject* callable, PyObject* const* arguments, size_t count);
 
 /// Whether the call that this thread was made for is abandoned, as long as the thread lives; null: it was

@@ -9,10 +9,10 @@
 #include <optional>
 
 // NumPy's objects keep a copy of their bit generator's `bitgen_t`, and a RandomState the second number of a
-// pair of normal ones, which its methods tell only with the whole state. So these are looked for in an object
-// of each class, once: five words that are those behind the capsule of its bit generator, the address of its
-// lock, and for a RandomState the address of the five words, behind which the number must be. What is not
-// found is not used.
+// pair of normal ones, which its methods return only with the whole state. So these are looked for in an
+// object of each class, once: five words that are those after the capsule of its bit generator, the address
+// of its lock, and for a RandomState the address of the five words, after which the number must be. What is
+// not found is not used.
 //
 // A stream - a Generator or RandomState - is described as an instance whose attributes are arrays on NumPy's
 // own struct: `bitgen_t`, the address of the state and the functions that draw from it, and of a RandomState
@@ -21,7 +21,7 @@
 // routine of the table in `base/random.h`, takes the struct, and is a call of C in compiled code and
 // interpreter alike. All else is Python (`random*.py` of `ingot/library`): sizes, broadcasting, checks,
 // shuffles and choices. A generator that the function makes is a buffer: NumPy computes the state of the
-// seed, once, and the state of the PCG64 lies behind the struct.
+// seed, once, and the state of the PCG64 comes after the struct.
 //
 // The routines are those of NumPy's `libnpyrandom.a`, linked from the wheel that the build finds. Written
 // anew, the distributions would need the tables of the ziggurats, and would have to be followed by hand when
@@ -47,7 +47,7 @@ struct Layout {
 
 const uint64_t* words_of(PyObject* object) { return reinterpret_cast<const uint64_t*>(object); }
 
-/// The offset in an object, behind its header, where `fits` holds; none if that is not exactly one.
+/// The offset in an object, after its header, where `fits` holds; none if that is not exactly one.
 std::optional<size_t> find_words(PyObject* object, size_t count,
                                  const std::function<bool(const uint64_t*)>& fits) {
   const auto size = static_cast<size_t>(Py_TYPE(object)->tp_basicsize) / sizeof(uint64_t);

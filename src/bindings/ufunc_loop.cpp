@@ -22,8 +22,8 @@ using Mode = OperandLayout::Mode;
 
 namespace {
 
-/// So many turns are worth code of their own for operands that are one number.
-constexpr int64_t kManyTurns = 64;
+/// So many iterations are worth code of their own for operands that are one number.
+constexpr int64_t kManyIterations = 64;
 
 }  // namespace
 
@@ -55,7 +55,7 @@ bool UfuncLoop::is_current() const {
   return is_closed_ && nb::cast<const Specialisation&>(element_).guards().changed() == nullptr;
 }
 
-/// Whether the first input and the output are one number, and the other input lies elsewhere.
+/// Whether the first input and the output are one number, and the other input is disjoint from it.
 bool UfuncLoop::folds(const Operands& operands) const {
   const bool is_one_number = count() == 3 && inputs_ == 2 && operands.count > 1 &&
                              operands.data[0] == operands.data[2] && operands.strides[0] == 0 &&
@@ -84,11 +84,11 @@ OperandLayout UfuncLoop::layout_of(const Operands& operands) const {
   };
   bool shares = false;
   for (size_t i = 0; i < inputs_; ++i) shares = shares || is_shared(i);
-  OperandLayout layout(count(), shares ? Mode::Shared : Mode::Apart);
+  OperandLayout layout(count(), shares ? Mode::Shared : Mode::Disjoint);
   bool is_strided = false;
   for (size_t i = 0; i < count(); ++i) {
     if (is_contiguous(i)) continue;
-    const bool is_number = i < inputs_ && operands.strides[i] == 0 && operands.count >= kManyTurns;
+    const bool is_number = i < inputs_ && operands.strides[i] == 0 && operands.count >= kManyIterations;
     if (is_number && (!shares || !is_shared(i))) layout.set(i, Kind::Number);
     else is_strided = true;
   }
@@ -126,7 +126,7 @@ const UfuncLoop::Variant& UfuncLoop::made(const OperandLayout& layout) {
               layout.count());
 }
 
-void UfuncLoop::prepare() { made(OperandLayout(count(), Mode::Apart)); }
+void UfuncLoop::prepare() { made(OperandLayout(count(), Mode::Disjoint)); }
 
 int UfuncLoop::run(char* const* data, const int64_t* dimensions, const int64_t* strides) {
   if (dimensions[0] <= 0) return 0;
@@ -163,7 +163,7 @@ int UfuncLoop::run_code(const Variant& variant, const OperandLayout& layout, con
     slots[i] = operands.data[operand];
     if (layout.kind(i) == Kind::Number) continue;
     const int64_t length = folds && i == 1 ? 1 : operands.count;
-    // Where there is one turn, the stride may be any.
+    // Where there is one iteration, the stride may be any.
     const int64_t stride = length == 1 ? sizes_[operand] : operands.strides[operand];
     auto* const data = reinterpret_cast<std::byte*>(operands.data[operand]);
     buffers[i] = {};

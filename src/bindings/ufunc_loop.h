@@ -12,13 +12,13 @@
 
 namespace ingot::bindings {
 
-/// How the operands of one run of a ufunc's loop lie in memory, as far as code differs by it.
+/// The layout of the operands of one run of a ufunc's loop, as far as code differs by it.
 class OperandLayout {
  public:
   enum class Kind : uint8_t { Contiguous, Strided, Number };
-  /// Apart: no output shares memory with an input. Fold: the first input and the output are one number, which
-  /// each turn replaces (`reduce`); the other operands are described.
-  enum class Mode : uint8_t { Apart, Shared, Fold };
+  /// Disjoint: no output shares memory with an input. Fold: the first input and the output are one number,
+  /// which each iteration replaces (`reduce`); the other operands are described.
+  enum class Mode : uint8_t { Disjoint, Shared, Fold };
   static constexpr size_t kMost = 31;
 
   OperandLayout(size_t count, Mode mode) : count_(count), word_(static_cast<uint64_t>(mode) << 62) {}
@@ -54,8 +54,8 @@ class UfuncLoop {
   bool is_current() const;
   /// NumPy's numbers of the operands' types.
   const std::vector<int>& type_numbers() const { return type_numbers_; }
-  /// Runs turns on operands of these addresses: `dimensions[0]` of them, `strides` apart, as NumPy gives
-  /// loops what they need. With the GIL or without; -1 with an exception set.
+  /// Runs iterations on operands of these addresses: `dimensions[0]` of them, at these `strides`, as NumPy
+  /// calls loops. With the GIL or without; -1 with an exception set.
   virtual int run(char* const* data, const int64_t* dimensions, const int64_t* strides);
   /// Compiles code for contiguous operands now. Throws what the compiler raises.
   void prepare();

@@ -26,8 +26,8 @@ using nb::literals::operator""_a;
 
 namespace {
 
-/// What a ufunc of NumPy's points to: its texts, its loops, and their list as NumPy shows it. The ufunc holds
-/// it as `obj`; it does not hold the ufunc.
+/// What a NumPy ufunc points to: its name and documentation, its loops, and their list as NumPy shows it. The
+/// ufunc holds it as `obj`; it does not hold the ufunc.
 class Ufunc {
  public:
   /// `signature`: of the core, in NumPy's notation; empty: of numbers. `choose` (may be None) is called with

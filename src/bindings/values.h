@@ -23,7 +23,7 @@ namespace ingot::bindings {
 struct Shown {
   Window window;
   int64_t leaf;        ///< the argument whose memory it is; -1: it is the call's own
-  const void* memory;  ///< what tells the memories of a call's own from each other
+  const void* memory;  ///< identifies the memories of a call's own
   bool is_array;       ///< ... is an array that can be given as it is
 };
 
@@ -39,7 +39,7 @@ class Values {
   virtual Shown shown() = 0;
   /// The same, of memory that the host reads.
   virtual Shown column() = 0;
-  /// The memory of an array that stands in a list of unknown length, with how it lies there.
+  /// The memory of an array in a list of unknown length, with its layout there.
   virtual Shown shown(const HeldArray& held) = 0;
   /// Counts the memories whose numbers are the elements of these results: lists hold arrays of them.
   virtual void hold(std::span<const size_t> results) = 0;
@@ -55,7 +55,7 @@ class Values {
   virtual nb::object bytes_of(const Shown& shown) = 0;
   /// Whether nothing else shows a memory of the call's.
   virtual bool is_alone(const Shown& shown) = 0;
-  /// The array that such a memory was made with, for who makes it first to keep.
+  /// The array that such a memory was made with; the first caller stores it there.
   virtual nb::object& made_with(const Shown& shown) = 0;
 };
 
@@ -81,7 +81,7 @@ class FrameValues final : public Values {
  private:
   /// What few calls need.
   struct Memories {
-    std::unordered_map<const void*, size_t> held;  ///< in how many places of lists of unknown length
+    std::unordered_map<const void*, size_t> held;  ///< how often lists of unknown length hold it
     std::map<const void*, nb::object> made_with;
   };
 
@@ -131,7 +131,7 @@ class Objects {
   /// The arguments that are numbers and arrays, and those that are containers.
   Objects(nb::list leaves, nb::list containers);
 
-  /// Makes what a description says of values, which are numbers, arrays that are given as they are, and
+  /// Makes what a description specifies of values, which are numbers, arrays that are given as they are, and
   /// memory as `Invocation::results` lists it.
   nb::object make(const nb::tuple& description, const nb::list& values);
   /// A callee keeps the memory of these values.

@@ -5,8 +5,8 @@
 
 #include "base/exception.h"
 
-/// What emitted code knows of runtime/abi.h, which this room does not see. The driver, which sees both, holds
-/// the numbers equal by static_asserts.
+/// The parts of runtime/abi.h that emitted code uses; this component does not include it. The driver includes
+/// both and checks by static_asserts that the numbers are equal.
 namespace ingot::codegen::abi {
 
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
@@ -19,7 +19,7 @@ inline constexpr uint64_t kErrorStatus = 0;
 inline constexpr uint64_t kErrorSite = 4;
 inline constexpr uint64_t kErrorArguments = 8;
 inline constexpr int kMaxErrorArguments = 32;
-inline constexpr uint64_t kErrorPlace = 1;  ///< the argument
+inline constexpr uint64_t kErrorLocation = 1;  ///< the argument
 inline constexpr uint64_t kErrorCallers = 264;
 inline constexpr uint32_t kMaxErrorCallers = 15;
 inline constexpr uint32_t kNoSite = 0xffffffff;
@@ -44,7 +44,7 @@ inline constexpr uint64_t kKernelCallPackedBytes = 120;
 inline constexpr uint64_t kKernelCallKinds = 128;
 inline constexpr uint64_t kKernelCallSize = 136;
 inline constexpr uint8_t kKernelCallAddress = 0x80;
-inline constexpr uint64_t kKernelErrorTurn = 0;
+inline constexpr uint64_t kKernelErrorIteration = 0;
 inline constexpr uint64_t kKernelErrorLock = 8;
 inline constexpr uint64_t kKernelErrorStatus = 12;
 inline constexpr uint64_t kKernelErrorSite = 16;

@@ -20,7 +20,8 @@
 
 namespace ingot::codegen {
 
-/// What passes of LLVM ask. (PassBuilder would register all that LLVM has, and bring it into the binary.)
+/// The analyses that LLVM's passes use. (PassBuilder would register all that LLVM has, and bring it into the
+/// binary.)
 struct Analyses {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;

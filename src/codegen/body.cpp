@@ -78,7 +78,7 @@ Parts Body::close(Join& join, const Types& types) {
   Parts merged;
   for (size_t i = 0; i < types.size(); ++i) {
     if (join.incoming.empty()) {
-      // Nothing arrives: what follows is dead.
+      // Control never gets here: the code that follows is dead.
       merged.push_back(llvm::PoisonValue::get(types[i]));
       continue;
     }

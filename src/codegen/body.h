@@ -14,12 +14,12 @@ namespace ingot::codegen {
 
 class Reduction;
 
-/// Emits what a function does: its values, its control flow, its loads and stores, whatever it is a function
-/// of. Nodes become parts in the order in which they stand; regions become basic blocks, and control that
-/// arrives at one place from several becomes a `Join` with a phi for each part.
+/// Emits what a function does: its values, its control flow, its loads and stores, of a host's entry or a
+/// kernel alike. Nodes become parts in the order of the body; regions become basic blocks, and control that
+/// joins from several paths becomes a `Join` with a phi for each part.
 ///
-/// How a function stands in the world - how exceptions leave it, what interrupts it, where memory comes from,
-/// what it can call - is said by what derives from this (`HostFunction`).
+/// What surrounds a function - how exceptions leave it, what interrupts it, where memory comes from, what it
+/// can call - is defined by derived classes (`HostFunction`).
 class Body {
  public:
   Body(Unit& unit, const ir::Function& source, llvm::Function* target,
@@ -33,41 +33,41 @@ class Body {
   using RegionId = ir::RegionId;
   using Block = llvm::BasicBlock;
 
-  /// A place that control reaches from several blocks, each with its own parts.
+  /// A join: a point that control reaches from several blocks, each with its own parts.
   struct Join {
     Block* block = nullptr;
     std::vector<std::pair<Block*, Parts>> incoming;
   };
-  /// How often a loop polls: at the end of each strip of 64 k turns, every 64th turn
-  /// (of loops round innermost ones), or every turn.
+  /// How often a loop polls: at the end of each strip of 64 k iterations, every 64th iteration (of loops
+  /// round innermost ones), or every iteration.
   enum class Poll : uint8_t { Strip, Sometimes, Always, Never };
-  /// The turns of a loop that the function runs, where they are not all.
+  /// The iterations of a loop that the function runs, where they are not all.
   struct Piece {
     NodeId loop;
     llvm::Value* first;
     llvm::Value* count;
   };
-  /// Blocks of a reduction's turns: `count` from block `first` on, as far as there are turns.
+  /// Blocks of a reduction's iterations: `count` from block `first` on, as far as there are iterations.
   struct Blocks {
-    llvm::Value* turns;
+    llvm::Value* iterations;
     llvm::Value* first;
     llvm::Value* count;
   };
 
-  /// @name The world
-  /// Whether loops look whether the function is to be interrupted.
+  /// @name The surroundings
+  /// Whether loops poll for interrupts.
   virtual bool polls() const { return true; }
-  /// Looks whether the function is to be interrupted, and leaves it then.
+  /// Polls for an interrupt, and leaves the function if there is one.
   virtual void emit_poll() = 0;
   /// Ends the block: leaves with an exception of a site, whose message shows 64-bit words.
   virtual void leave(base::ExceptionKind kind, uint32_t site, std::span<llvm::Value* const> shown) = 0;
-  /// A new buffer, which is there; `alloc`: the node that asks for it, if one does.
+  /// A new buffer, never null; `alloc`: the node that asks for it, if one does.
   virtual llvm::Value* allocate(llvm::Value* bytes, std::optional<NodeId> alloc = std::nullopt) = 0;
   virtual void release(llvm::Value* buffer) = 0;
   virtual llvm::Value* buffer_data(llvm::Value* buffer) = 0;
   virtual llvm::Value* buffer_size(llvm::Value* buffer) = 0;
   virtual void emit_return_(NodeId id) = 0;
-  /// Operations that functions of some kinds alone can do.
+  /// Operations of some kinds of functions only.
   virtual void emit_call(NodeId) { fail_not_lowered("call"); }
   virtual void emit_library(NodeId) { fail_not_lowered("library"); }
   virtual void emit_draw(NodeId) { fail_not_lowered("draw"); }
@@ -96,9 +96,9 @@ class Body {
   std::optional<Parts> emit_region(RegionId region, const Parts& arguments);
   /// The same of a region whose parameters are known.
   virtual std::optional<Parts> emit_nodes(RegionId region);
-  /// How long the buffer lives that a node allocates; none: it allocates none.
+  /// The lifetime of the buffer that a node allocates; none: it allocates none.
   std::optional<ir::Life> life_of(NodeId node) const;
-  /// Frees the buffers that end with a region, of those that stand before a node in it: it is left there.
+  /// Frees the buffers that end with a region, of those before a node in it: it is left there.
   void release_buffers(RegionId region, NodeId end);
   const Parts& parts(NodeId id) const {
     const std::unique_ptr<Page>& page = parts_[id.index / kPage];
@@ -122,15 +122,16 @@ class Body {
   void add_incoming(const Parts& phis, const Parts& values);
 
   /// @name Control (control.cpp)
-  /// A loop over 0 ... count - 1 (loops.h). `turn(k, carried)` emits a turn and gives the parts carried to
-  /// the next, none if control never gets there. Gives what is carried at the end. With a step, a power of
-  /// two of which the count is a multiple, k goes on by it.
-  template <class Turn>
-  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step = 1);
+  /// A loop over 0 ... count - 1 (loops.h). `iteration(k, carried)` emits an iteration and gives the parts
+  /// carried to the next, none if control never gets there. Gives what is carried at the end. With a step, a
+  /// power of two of which the count is a multiple, k goes on by it.
+  template <class Iteration>
+  Parts emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Iteration iteration,
+                     uint64_t step = 1);
   /// The same over begin ... end - 1, which is not empty; none if control never gets to the end.
-  template <class Turn>
+  template <class Iteration>
   std::optional<Parts> emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
-                                    Turn turn, uint64_t step = 1);
+                                    Iteration iteration, uint64_t step = 1);
   void sum_products(llvm::PHINode& counter, Block* before, uint64_t step);
   Poll poll_of(std::span<const RegionId> regions) const;
   Poll poll_of_loop(NodeId loop) const;
@@ -138,23 +139,23 @@ class Body {
   std::optional<int64_t> limit_of(NodeId id) const;
   int loop_depth(RegionId region) const;
   void emit_poll_every(llvm::Value* counter, uint64_t mask);
-  /// The turns that this function runs of a loop, and the number of the k-th of them.
-  llvm::Value* turn_count(NodeId loop) const;
-  llvm::Value* turn_of(NodeId loop, llvm::Value* k);
+  /// The iterations that this function runs of a loop, and the number of the k-th of them.
+  llvm::Value* iteration_count(NodeId loop) const;
+  llvm::Value* iteration_of(NodeId loop, llvm::Value* k);
   virtual void emit_if_(NodeId id);
   virtual void emit_for_(NodeId id);
   virtual void emit_while_(NodeId id);
   virtual void emit_parallel_for(NodeId id);
   virtual void emit_block(NodeId id);
-  /// Of a function that shares nothing: the loop in it.
+  /// In a function that shares nothing: the loop in it.
   virtual void emit_share(NodeId id);
   virtual void emit_exit_(NodeId id);
-  void emit_turns(NodeId id);
-  virtual void emit_all_turns(NodeId id);
+  void emit_iterations(NodeId id);
+  virtual void emit_all_iterations(NodeId id);
   Parts reduce_alone(NodeId id);
   std::vector<Reduction> reductions_of(NodeId loop);
   Blocks blocks_of(NodeId loop);
-  /// The values of the blocks; what is carried from turn to turn starts as `starts`.
+  /// The values of the blocks; what is carried from iteration to iteration starts as `starts`.
   virtual Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                             const Parts& starts);
   Parts finish_reductions(std::span<Reduction> reductions, const Blocks& blocks, const Parts& inits,
@@ -164,11 +165,11 @@ class Body {
   virtual void emit_unreachable(NodeId);
   void emit_raise(NodeId id);
   void emit_check(NodeId id);
-  /// Leaves with an exception at a node's place, whose message shows values; `made`: of which class and
+  /// Leaves with an exception at a node's location, whose message shows values; `made`: of which class and
   /// arguments it is made (`ErrorSite::made`).
   void leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
                 int64_t made = -1);
-  /// The place of a node, as a site of no kind and without a message.
+  /// The location of a node, as a site of no kind and without a message.
   ErrorSite site_of(NodeId id) const;
   /// With the one that the node itself names.
   void leave_with_own(NodeId id, std::span<const NodeId> shown);

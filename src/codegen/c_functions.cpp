@@ -29,7 +29,7 @@ llvm::AttributeSet extension_of(llvm::LLVMContext& context, ir::Type type) {
 
 }  // namespace
 
-/// What the context has of a function: its address (0) or its data (1).
+/// A field of a function in the context: its address (0) or its data (1).
 Value* HostFunction::c_function(NodeId id, unsigned part) {
   llvm::Type* const pointer = b_.getPtrTy();
   Value* const all = b_.CreateLoad(pointer, field(context_, abi::kContextFunctions));

@@ -1,4 +1,4 @@
-// Less code. LLVM's time grows with what it is given, so shared nests are given only the values they use,
+// Less code. LLVM's time grows with the code it is given, so shared nests are given only the values they use,
 // those that are the same become one function (`MergeFunctions`), and loops around whole nests keep what
 // nests are prepared with where it is needed (`codegen/compile`). InstCombine, whose time grows with the
 // square of the conditions on a value, is left out of functions of more than a thousand branches.
@@ -41,7 +41,7 @@ double cpu_ms() {
   return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
 }
 
-/// Adds the CPU time of its life to a phase.
+/// Adds the CPU time of its lifetime to a phase.
 class Timer {
  public:
   explicit Timer(double& phase) : phase_(phase), start_(cpu_ms()) {}
@@ -63,8 +63,8 @@ llvm::CodeGenOptLevel level_of(Effort effort) {
   __builtin_unreachable();
 }
 
-/// Loops of more instructions keep what does not change in them where it is needed: before a loop around
-/// whole nests, what all of them are prepared with would wait in more registers than there are.
+/// Loops of more instructions keep their invariants where they are needed: before a loop around whole nests,
+/// the invariants of all of them would take more registers than there are.
 constexpr size_t kMostHoistedFrom = 500;
 
 class HoistFromSmallLoops : public llvm::PassInfoMixin<HoistFromSmallLoops> {
@@ -98,9 +98,10 @@ class CombineFewBranches : public llvm::PassInfoMixin<CombineFewBranches> {
   llvm::InstCombinePass combine_;
 };
 
-/// What clean SSA still needs. The order: expand stack slots, find equal values, canonical instructions, then
-/// what the loops do not change goes before them, and blocks are merged. Parts of arrays that a function is
-/// passed and does not need are then known, and not passed. Entries are parted into loops and glue.
+/// The passes that clean SSA still needs, in order: expand stack slots, find equal values, canonical
+/// instructions, then loop invariants move out of loops, and blocks are merged. Parts of arrays that a
+/// function is passed and does not need are then known, and not passed. Entries are split into loops and
+/// glue.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine, const ir::Module& source) {
   Analyses analyses(machine);
   llvm::FunctionPassManager passes;
@@ -122,7 +123,7 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine, const ir::Modu
   llvm::MergeFunctionsPass().run(module, analyses.modules);
 }
 
-/// A program as a module of LLVM, on its way to an object.
+/// A program as a module of LLVM, that becomes an object.
 class Translation {
  public:
   Translation(const ir::Module& source, const Target& target, const Options& options,
@@ -146,8 +147,8 @@ class Translation {
   Division divide(unsigned most) const { return codegen::divide(module_, most); }
   void keep_share(const Division& division, uint32_t share) { codegen::keep_share(module_, division, share); }
 
-  /// Has LLVM make what it makes once, with its locks held, before several threads emit code: one that leaves
-  /// LLVM amid that would let the others wait for ever.
+  /// Makes LLVM initialise what it initialises once, under its locks, before several threads emit code: a
+  /// thread that leaves LLVM during that would block the others for ever.
   void prepare_for_others() {
     static constinit std::atomic<bool> is_done = false;
     if (is_done) return;
@@ -157,7 +158,7 @@ class Translation {
     is_done = true;
   }
 
-  /// From what has been emitted to the object and the texts that are asked for.
+  /// From what has been emitted to the object and the text forms that are asked for.
   void finish() {
     if (options_.verify) verify(module_);
     if (options_.want_llvm_ir) compiled.llvm_ir = text_of(module_);

@@ -11,14 +11,14 @@
 #include "codegen/targets/target.h"
 #include "ir/function.h"
 
-/// Loop-stage functions to an ELF x86-64 relocatable object. Values are those of `base::math`, bit for bit:
-/// by the same formulas inline (rules.cpp), by the same kernels (vecmath.h), or by calls of the same
+/// Compiles loop-stage functions to an ELF x86-64 relocatable object. Values are those of `base::math`, bit
+/// for bit: by the same formulas inline (rules.cpp), by the same kernels (vecmath.h), or by calls of the same
 /// functions. The object names the outside only by the symbols that the runtime lists, and is
 /// position-independent.
 
 namespace ingot::codegen {
 
-/// A place that raises, by its number in the error that an entry leaves.
+/// A location that raises, by its number in the error that an entry leaves.
 struct ErrorSite {
   base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message;                 ///< with a hole `{}` for each argument
@@ -36,11 +36,11 @@ enum class Effort : uint8_t {
   Full,
 };
 
-/// The floating-point states of the thread (base/float_state.h) that an object has code for, of entries whose
-/// values depend on them in another way than arithmetic does.
+/// The floating-point states of the thread (base/float_state.h) that an object has code for, for entries
+/// whose values depend on them otherwise than arithmetic does.
 enum class States : uint8_t {
-  Both,     ///< code for the default state, code for any, and a choice when it is called
-  Default,  ///< it is not to be called in another state (`Compiled::wants_default_state`)
+  Both,     ///< code for the default state, code for any, and a choice at the call
+  Default,  ///< it must not be called in another state (`Compiled::wants_default_state`)
   Any,      ///< slower
 };
 
@@ -50,7 +50,7 @@ struct Options {
   bool want_llvm_ir = false;  ///< the text before and after LLVM's passes
   bool want_assembly = false;
   bool verify = false;  ///< LLVM's own verifier before its passes
-  /// How many threads may compile at the same time; one where texts are asked for.
+  /// How many threads may compile at the same time; one where text forms are asked for.
   unsigned threads = 1;
 };
 
@@ -73,14 +73,14 @@ struct Compiled {
   std::string llvm_ir_optimized;
   std::string assembly;          ///< on request
   std::string kernels_llvm_ir;   ///< on request, of what is launched, optimised
-  std::string kernels;           ///< on request: the text that the driver takes
+  std::string kernels;           ///< on request: the text that the driver loads
   std::vector<ErrorSite> sites;  ///< by `Error::site`
-  /// Whether entries have right values in the default floating-point state alone.
+  /// Whether entries give correct values in the default floating-point state alone.
   bool wants_default_state = false;
   Times times;
 };
 
-/// The symbol of an entry: `runtime::Entry`. The prefix keeps functions named as C's apart from C's.
+/// The symbol of an entry: `runtime::Entry`. The prefix distinguishes functions named as C's from C's.
 std::string entry_symbol(std::string_view function);
 
 /// Compiles `entries` and all they call. Parameters and results of entries are scalars, views and buffers.

@@ -92,10 +92,10 @@ Body::Poll Body::poll_of(std::span<const RegionId> regions) const {
 
 namespace {
 
-/// What a number that an op gives of two others does not exceed, of what these do not.
+/// The limit of an op's result, from those of its two operands.
 std::optional<int64_t> joined_limit(ir::Op op, std::optional<int64_t> a, std::optional<int64_t> b) {
   if (op == ir::Op::select) return a && b ? std::optional(std::max(*a, *b)) : std::nullopt;
-  // With a number that is not negative, `and` gives one that is no greater.
+  // `and` with a number that is not negative gives no greater one.
   const auto usable = [&](const std::optional<int64_t>& limit) {
     return limit && (op == ir::Op::minimum || *limit >= 0);
   };
@@ -140,27 +140,27 @@ void Body::emit_if_(NodeId id) {
   set(id, close(join, unit_.types_of(source_.type(id))));
 }
 
-Value* Body::turn_count(NodeId loop) const {
+Value* Body::iteration_count(NodeId loop) const {
   return piece_ && piece_->loop == loop ? piece_->count : value(source_.operand(loop, 0));
 }
 
-Value* Body::turn_of(NodeId loop, Value* k) {
+Value* Body::iteration_of(NodeId loop, Value* k) {
   return piece_ && piece_->loop == loop ? b_.CreateAdd(piece_->first, k, "", true, true) : k;
 }
 
-void Body::emit_for_(NodeId id) { emit_turns(id); }
+void Body::emit_for_(NodeId id) { emit_iterations(id); }
 
-/// Turns that run one at a time are careful ones, which seldom run.
-void Body::emit_turns(NodeId id) {
+/// Iterations that run one at a time are those of the slow path, which seldom runs.
+void Body::emit_iterations(NodeId id) {
   const bool around = scalars_.set_short(source_.attribute(id, 1) == 1);
-  emit_all_turns(id);
+  emit_all_iterations(id);
   scalars_.set_short(around);
 }
 
-void Body::emit_all_turns(NodeId id) {
+void Body::emit_all_iterations(NodeId id) {
   const RegionId body = source_.region(id);
   const Parts inits = gather(source_.operands(id).subspan(1));
-  // Whether the loops in a loop have no iterations, so that it does nothing itself: that of an array of shape
+  // Whether the loops in a loop have no iterations, so that it does nothing: that of an array of shape
   // (2**40, 0) would run for hours. None: it may do something.
   const auto is_idle = [&](const auto& self, NodeId loop) -> Value* {
     const RegionId region = source_.region(loop);
@@ -184,12 +184,12 @@ void Body::emit_all_turns(NodeId id) {
     }
     return idle;
   };
-  Value* count = turn_count(id);
+  Value* count = iteration_count(id);
   const auto limit = limit_of(source_.operand(id, 0));
   if (!limit || *limit > static_cast<int64_t>(kStrip))
     if (Value* const idle = is_idle(is_idle, id)) count = b_.CreateSelect(idle, b_.getInt64(0), count);
   set(id, emit_counted(count, inits, poll_of_loop(id), [&](Value* k, const Parts& carried) {
-        Parts arguments{turn_of(id, k)};
+        Parts arguments{iteration_of(id, k)};
         arguments.append(carried);
         return emit_region(body, arguments);
       }));
@@ -216,10 +216,10 @@ void Body::emit_while_(NodeId id) {
   const auto tested = emit_region(regions[0], Parts(carried.begin() + 1, carried.end()));
   if (tested) {
     const Parts values(tested->begin() + 1, tested->end());
-    Block* const turn = new_block("turn");
+    Block* const iteration = new_block("iteration");
     done.incoming.emplace_back(here(), values);
-    b_.CreateCondBr((*tested)[0], turn, done.block);
-    b_.SetInsertPoint(turn);
+    b_.CreateCondBr((*tested)[0], iteration, done.block);
+    b_.SetInsertPoint(iteration);
     if (const auto next = emit_region(regions[1], values)) {
       if (poll != Poll::Never)
         emit_poll_every(carried[0], poll == Poll::Strip       ? kStrip - 1
@@ -259,7 +259,7 @@ void Body::emit_exit_(NodeId id) {
 }
 
 void Body::emit_parallel_for(NodeId id) {
-  // Without values, its turns are as those of a `for`.
+  // Without values, its iterations are as those of a `for`.
   if (source_.result_count(id) == 0) return emit_for_(id);
   set(id, reduce_alone(id));
 }
@@ -285,15 +285,15 @@ std::vector<Reduction> Body::reductions_of(NodeId loop) {
 
 Body::Blocks Body::blocks_of(NodeId loop) {
   Value* const count = value(source_.operand(loop, 0));
-  Value* const turns = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
+  Value* const iterations = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, b_.getInt64(0));
   Value* const blocks =
-      b_.CreateLShr(b_.CreateAdd(turns, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
-  return {turns, b_.getInt64(0), blocks};
+      b_.CreateLShr(b_.CreateAdd(iterations, b_.getInt64(Reduction::kBlock - 1)), Reduction::kBlockBits);
+  return {iterations, b_.getInt64(0), blocks};
 }
 
 Parts Body::finish_reductions(std::span<Reduction> reductions, const Blocks& blocks, const Parts& inits,
                               const Parts& values) {
-  Value* const some = b_.CreateICmpSGT(blocks.turns, b_.getInt64(0));
+  Value* const some = b_.CreateICmpSGT(blocks.iterations, b_.getInt64(0));
   return each_reduction(reductions, values, [&](Reduction& reduction, const Parts& own, size_t at) {
     return reduction.finish(some, Parts(inits.begin() + at, inits.begin() + at + own.size()), own);
   });
@@ -302,23 +302,23 @@ Parts Body::finish_reductions(std::span<Reduction> reductions, const Blocks& blo
 Parts Body::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                         const Parts& starts) {
   const RegionId body = source_.region(id);
-  const auto one_turn = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
+  const auto one_iteration = [&](Value* k, const Parts& carried) -> std::optional<Parts> {
     const auto given = emit_region(body, {k});
     if (!given) return std::nullopt;
     return each_reduction(reductions, carried, [&](Reduction& reduction, const Parts& own, size_t at) {
       return reduction.accumulate(k, own, Parts(given->begin() + at, given->begin() + at + own.size()));
     });
   };
-  const auto turns_from = [&](Value* first, Value* count) {
-    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
+  const auto iterations_from = [&](Value* first, Value* count) {
+    return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.iterations, first),
                                     b_.CreateShl(count, Reduction::kBlockBits));
   };
   const Poll poll = poll_of_loop(id);
   if (std::ranges::none_of(reductions, &Reduction::ordered)) {
     Value* const first = b_.CreateShl(blocks.first, Reduction::kBlockBits);
-    return emit_counted(turns_from(first, blocks.count), starts, poll, [&](Value* i, const Parts& carried) {
-      return one_turn(b_.CreateAdd(first, i), carried);
-    });
+    return emit_counted(
+        iterations_from(first, blocks.count), starts, poll,
+        [&](Value* i, const Parts& carried) { return one_iteration(b_.CreateAdd(first, i), carried); });
   }
   const Parts carried = emit_counted(
       blocks.count, starts, poll == Poll::Strip || poll == Poll::Never ? Poll::Sometimes : Poll::Always,
@@ -326,8 +326,8 @@ Parts Body::emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks
         for (Reduction& reduction : reductions) reduction.begin_block();
         Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
         const Parts after = emit_counted(
-            turns_from(first, b_.getInt64(1)), running, poll == Poll::Strip ? Poll::Never : poll,
-            [&](Value* i, const Parts& inner) { return one_turn(b_.CreateAdd(first, i), inner); });
+            iterations_from(first, b_.getInt64(1)), running, poll == Poll::Strip ? Poll::Never : poll,
+            [&](Value* i, const Parts& inner) { return one_iteration(b_.CreateAdd(first, i), inner); });
         for (Reduction& reduction : reductions) reduction.end_block(block);
         return after;
       });

@@ -1,6 +1,6 @@
-// Cursors of vector loops (ir/cursor.h): what the lanes store at one goes behind each other. Elements of 4
-// and 8 bytes are moved together in a register, and stored up to their number; narrower ones are widened for
-// that. What lies at other strides than that of the element is stored lane by lane.
+// Cursors of vector loops (ir/cursor.h): what the lanes store at one becomes contiguous. Elements of 4 and 8
+// bytes are moved together in a register, and stored up to their number; narrower ones are widened for that.
+// What has another stride than the element's size is stored lane by lane.
 
 #include <algorithm>
 
@@ -27,10 +27,10 @@ void LaneBody::open_cursors(NodeId loop) {
   }
 }
 
-Parts LaneBody::grown_cursors(const Parts& places) {
+Parts LaneBody::grown_cursors(const Parts& cursors) {
   Parts grown;
-  for (size_t i = 0; i < places.size(); ++i)
-    grown.push_back(b_.CreateAdd(places[i], b_.CreateLoad(b_.getInt64Ty(), lane_cursors_[i].count)));
+  for (size_t i = 0; i < cursors.size(); ++i)
+    grown.push_back(b_.CreateAdd(cursors[i], b_.CreateLoad(b_.getInt64Ty(), lane_cursors_[i].count)));
   lane_cursors_.clear();
   return grown;
 }
@@ -63,7 +63,7 @@ void LaneBody::emit_store_at_cursor(NodeId id) {
   if (base::is_bool(type)) stored[0] = b_.CreateZExt(stored[0], like(stored[0]->getType(), b_.getInt8Ty()));
   const uint64_t size = base::size_of(type);
   const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(stride);
-  // Not of less than a register: LLVM 19 may take bits behind the mask for lanes.
+  // Not of less than a register: LLVM 19 may take bits after the mask for lanes.
   const uint64_t bits = stored[0]->getType()->getScalarSizeInBits();
   const bool is_short = bits * stored.size() * std::min(lanes_.width, kRegisterBits / 32) < 128;
   if (is_short || (known != nullptr && known->getZExtValue() != size))
@@ -74,7 +74,7 @@ void LaneBody::emit_store_at_cursor(NodeId id) {
   store_compressed(stored, address, full_mask());
 }
 
-/// A register at a time: of complex numbers both parts, which then lie as pairs.
+/// A register at a time: of complex numbers both parts, which are then stored as pairs.
 void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask) {
   llvm::Type* const number = stored[0]->getType()->getScalarType();
   const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
@@ -117,8 +117,8 @@ void LaneBody::store_compressed(const Parts& stored, Value* address, Value* mask
 
 void LaneBody::store_one_by_one(DType dtype, const Parts& stored, Value* address, Value* stride) {
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
-  llvm::AllocaInst* const place = at_entry.CreateAlloca(b_.getPtrTy());
-  b_.CreateStore(address, place);
+  llvm::AllocaInst* const slot = at_entry.CreateAlloca(b_.getPtrTy());
+  b_.CreateStore(address, slot);
   const uint64_t size = base::size_of(base::component_of(dtype));
   const Parts operands[] = {{full_mask()}, stored};
   scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
@@ -126,10 +126,10 @@ void LaneBody::store_one_by_one(DType dtype, const Parts& stored, Value* address
     Block* const on = new_block("on");
     b_.CreateCondBr(lane[0][0], live, on);
     b_.SetInsertPoint(live);
-    Value* const next = b_.CreateLoad(b_.getPtrTy(), place);
+    Value* const next = b_.CreateLoad(b_.getPtrTy(), slot);
     for (uint64_t i = 0; i < lane[1].size(); ++i)
       b_.CreateAlignedStore(lane[1][i], field(next, i * size), llvm::Align(1));
-    b_.CreateStore(b_.CreateGEP(b_.getInt8Ty(), next, stride), place);
+    b_.CreateStore(b_.CreateGEP(b_.getInt8Ty(), next, stride), slot);
     b_.CreateBr(on);
     b_.SetInsertPoint(on);
     return Parts{};

@@ -1,5 +1,5 @@
-// Atomics. What the device has an instruction for is that; all else is a comparison and exchange that is
-// tried until nobody has come between, of the aligned word around numbers that are narrower.
+// Atomics. Operations that the device has an instruction for are that instruction; all others are a
+// compare-and-exchange that is repeated until it succeeds, on the aligned word around narrower numbers.
 
 #include "codegen/device_function.h"
 
@@ -61,25 +61,25 @@ Parts DeviceFunction::of_bits(DType dtype, Value* bits) {
           b_.CreateBitCast(b_.CreateTrunc(b_.CreateLShr(bits, width), word), type)};
 }
 
-/// Sets so many bytes to what `change` makes of them. Gives what they were.
+/// Replaces so many bytes by the result of `change`. Returns their old value.
 Value* DeviceFunction::exchange_bits(Value* address, unsigned bytes, Change change) {
   if (bytes > 8) fail_not_lowered("an atomic of 128 bits");
   llvm::Type* const own = b_.getIntNTy(8 * bytes);
   llvm::Type* const word = bytes <= 4 ? b_.getInt32Ty() : b_.getInt64Ty();
   Value* shift = nullptr;
-  Value* place = address;
+  Value* aligned = address;
   if (bytes < 4) {
     Value* const number = b_.CreatePtrToInt(address, b_.getInt64Ty());
     Value* const below = b_.CreateAnd(number, 3);
-    place = b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateNeg(below));
+    aligned = b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateNeg(below));
     shift = b_.CreateTrunc(b_.CreateShl(below, 3), word);
   }
-  Value* const first = b_.CreateLoad(word, place, /*isVolatile=*/true);
+  Value* const first = b_.CreateLoad(word, aligned, /*isVolatile=*/true);
   Block* const before = here();
-  Block* const turn = new_block("try");
+  Block* const iteration = new_block("try");
   Block* const done = new_block("tried");
-  b_.CreateBr(turn);
-  b_.SetInsertPoint(turn);
+  b_.CreateBr(iteration);
+  b_.SetInsertPoint(iteration);
   llvm::PHINode* const now = b_.CreatePHI(word, 2);
   now->addIncoming(first, before);
   Value* const old = shift == nullptr ? now : b_.CreateTrunc(b_.CreateLShr(now, shift), own);
@@ -90,9 +90,9 @@ Value* DeviceFunction::exchange_bits(Value* address, unsigned bytes, Change chan
     wanted =
         b_.CreateOr(b_.CreateAnd(now, b_.CreateNot(mask)), b_.CreateShl(b_.CreateZExt(made, word), shift));
   }
-  Value* const tried = b_.CreateAtomicCmpXchg(place, now, wanted, {}, kRelaxed, kRelaxed);
+  Value* const tried = b_.CreateAtomicCmpXchg(aligned, now, wanted, {}, kRelaxed, kRelaxed);
   now->addIncoming(b_.CreateExtractValue(tried, 0), here());
-  b_.CreateCondBr(b_.CreateExtractValue(tried, 1), done, turn);
+  b_.CreateCondBr(b_.CreateExtractValue(tried, 1), done, iteration);
   b_.SetInsertPoint(done);
   return old;
 }
@@ -126,7 +126,7 @@ void DeviceFunction::emit_compare_exchange(NodeId id) {
   Value* const expected = bits_of(type, parts(operands[last - 1]));
   Value* const wanted = bits_of(type, parts(operands[last]));
   order(id);
-  // Where another number stands, it is exchanged for itself.
+  // Where another number is stored, it is exchanged for itself.
   Value* const old = exchange_bits(address, static_cast<unsigned>(base::size_of(type)), [&](Value* bits) {
     return b_.CreateSelect(b_.CreateICmpEQ(bits, expected), wanted, bits);
   });

@@ -33,7 +33,7 @@ Target for_kernels(const Target& host) {
   return target;
 }
 
-/// What assemblers take as a name.
+/// A name that assemblers accept.
 std::string plain_name(const std::string& name) {
   std::string plain;
   for (const char c : name) plain += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
@@ -85,26 +85,26 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
   for (const Parts& all : parts)
     for (Value* part : all)
       if (!llvm::isa<llvm::ConstantData>(part)) types.push_back(part->getType());
-  auto* const turn = llvm::Function::Create(llvm::FunctionType::get(nothing, types, false),
-                                            llvm::GlobalValue::InternalLinkage, "turn", module_);
-  turn->addFnAttr(llvm::Attribute::AlwaysInline);
-  turn->setDoesNotThrow();
+  auto* const iteration = llvm::Function::Create(llvm::FunctionType::get(nothing, types, false),
+                                                 llvm::GlobalValue::InternalLinkage, "iteration", module_);
+  iteration->addFnAttr(llvm::Attribute::AlwaysInline);
+  iteration->setDoesNotThrow();
   std::vector<std::pair<ir::NodeId, Parts>> values;
   unsigned next = 1;
   for (size_t i = 0; i < used.size(); ++i) {
     Parts own;
     for (Value* part : parts[i])
-      own.push_back(llvm::isa<llvm::ConstantData>(part) ? part : turn->getArg(next++));
+      own.push_back(llvm::isa<llvm::ConstantData>(part) ? part : iteration->getArg(next++));
     values.emplace_back(used[i], own);
   }
-  DeviceFunction thread(unit_, lines_, source, turn);
+  DeviceFunction thread(unit_, lines_, source, iteration);
   thread.emit(launch, values);
 
   Kernel made{nullptr, {}, thread.may_raise(), thread.is_cooperative(), false};
   Types taken;
   if (made.may_raise) taken.push_back(pointer);
   for (unsigned i = 1; i < types.size(); ++i) {
-    if (turn->getArg(i)->use_empty()) continue;
+    if (iteration->getArg(i)->use_empty()) continue;
     made.taken.push_back(i - 1);
     taken.push_back(unit_.memory_type(types[i]));
   }
@@ -133,10 +133,10 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
           b.CreateLoad(unit_.memory_type(own), b.CreateConstGEP1_64(b.getInt8Ty(), packed, kPackedBytes * k));
     arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
   }
-  const base::Place place = host_.source.place(source[launch].span);
-  lines_.add(*kernel, place);
-  b.SetCurrentDebugLocation(lines_.at(*kernel, place));
-  b.CreateCall(turn, arguments);
+  const base::Place location = host_.source.place(source[launch].span);
+  lines_.add(*kernel, location);
+  b.SetCurrentDebugLocation(lines_.at(*kernel, location));
+  b.CreateCall(iteration, arguments);
   b.CreateRetVoid();
   // While threads of one block wait for each other, those of another run.
   const unsigned blocks = thread.shares_memory() ? 2 : 1;
@@ -154,7 +154,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
 void DeviceCode::optimize(llvm::TargetMachine& machine) {
   Analyses analyses(machine);
   llvm::AlwaysInlinerPass().run(module_, analyses.modules);
-  analyses.functions.clear();  // what was known of functions before
+  analyses.functions.clear();  // of the functions before
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
@@ -185,8 +185,8 @@ void DeviceCode::finish(bool want_text) {
       llvm::ConstantInt::get(llvm::Type::getInt64Ty(host_.context), static_cast<uint64_t>(code.size())));
 }
 
-/// A thread takes the lock only while its turn is the lowest that it knows of. What it does with the lock
-/// stands inside the loop: threads that go in step wait for each other where the loop ends.
+/// A thread takes the lock only while its iteration is the lowest that it knows of. Its work under the lock
+/// is inside the loop: threads in lock step wait for each other where the loop ends.
 llvm::Function* report_function(Unit& unit) {
   if (llvm::Function* known = unit.find("ingot_report")) return known;
   llvm::LLVMContext& context = unit.context;
@@ -210,16 +210,18 @@ llvm::Function* report_function(Unit& unit) {
   auto* const rest = block("rest");
   auto* const give = block("give");
   auto* const done = block("done");
-  Value* const record = function->getArg(0);
-  Value* const turn = function->getArg(1);
-  const auto at = [&](uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), record, offset); };
-  const auto load_turn = [&] { return b.CreateLoad(b.getInt64Ty(), at(abi::kKernelErrorTurn), true); };
+  Value* const report = function->getArg(0);
+  Value* const iteration = function->getArg(1);
+  const auto at = [&](uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), report, offset); };
+  const auto load_iteration = [&] {
+    return b.CreateLoad(b.getInt64Ty(), at(abi::kKernelErrorIteration), true);
+  };
   const KernelTarget& kernels = *unit.target.kernels;
 
   b.SetInsertPoint(entry);
   b.CreateBr(test);
   b.SetInsertPoint(test);
-  b.CreateCondBr(b.CreateICmpULE(load_turn(), turn), done, ask);
+  b.CreateCondBr(b.CreateICmpULE(load_iteration(), iteration), done, ask);
   b.SetInsertPoint(ask);
   Value* const tried =
       b.CreateAtomicCmpXchg(at(abi::kKernelErrorLock), b.getInt32(0), b.getInt32(1), {},
@@ -227,7 +229,7 @@ llvm::Function* report_function(Unit& unit) {
   b.CreateCondBr(b.CreateExtractValue(tried, 1), look, test);
   b.SetInsertPoint(look);
   kernels.fence(b, ir::Scope::Device);
-  b.CreateCondBr(b.CreateICmpULE(load_turn(), turn), give, write);
+  b.CreateCondBr(b.CreateICmpULE(load_iteration(), iteration), give, write);
   b.SetInsertPoint(write);
   b.CreateStore(function->getArg(2), at(abi::kKernelErrorStatus), true);
   b.CreateStore(function->getArg(3), at(abi::kKernelErrorSite), true);
@@ -243,7 +245,7 @@ llvm::Function* report_function(Unit& unit) {
   b.CreateBr(words);
   b.SetInsertPoint(rest);
   kernels.fence(b, ir::Scope::Device);
-  b.CreateStore(turn, at(abi::kKernelErrorTurn), true);
+  b.CreateStore(iteration, at(abi::kKernelErrorIteration), true);
   b.CreateBr(give);
   b.SetInsertPoint(give);
   kernels.fence(b, ir::Scope::Device);

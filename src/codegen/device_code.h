@@ -12,19 +12,19 @@ class TargetMachine;
 
 namespace ingot::codegen {
 
-/// The kernels of a unit: a module of their own, whose text stands in the host's object.
+/// The kernels of a unit: a module of their own, whose text is in the host's object.
 class DeviceCode {
  public:
   explicit DeviceCode(Unit& host);
   ~DeviceCode();
 
-  /// A kernel, and which of the values that it was to get it takes.
+  /// A kernel, and which of the values offered to it it uses.
   struct Kernel {
     llvm::Constant* name;  ///< the address of a text in the host's module
     std::vector<size_t> taken;
-    bool may_raise;  ///< then it takes the address of the record of errors first
+    bool may_raise;  ///< then it takes the address of the error report first
     bool is_cooperative;
-    /// There are more values than a kernel takes: it takes the address of them last, 8 bytes each.
+    /// True if there are more values than a kernel takes: it takes the address of them last, 8 bytes each.
     bool is_packed;
   };
   /// Of a launch of a host's function. `used`: the values from outside that it uses, with their types here.
@@ -55,8 +55,8 @@ class DeviceCode {
   size_t count_ = 0;
 };
 
-/// `void (record, i64 turn, i32 status, i32 site, i32 count, words)`: reports an exception; that of the
-/// lowest turn stays.
+/// `void (error report, i64 iteration, i32 status, i32 site, i32 count, words)`: reports an exception; that
+/// of the lowest iteration stays.
 llvm::Function* report_function(Unit& unit);
 
 }  // namespace ingot::codegen

@@ -9,7 +9,7 @@ using llvm::Value;
 
 namespace {
 
-/// Where arrays of a thread or block are best aligned: what one instruction loads.
+/// Where arrays of a thread or block are best aligned: the size that one instruction loads.
 constexpr uint64_t kAlignment = 16;
 
 }  // namespace
@@ -20,8 +20,8 @@ DeviceFunction::DeviceFunction(Unit& unit, LineTable& lines, const ir::Function&
 
 std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
   for (const NodeId node : source_.region_body(region)) {
-    const base::Place place = unit_.source.place(source_[node].span);
-    if (!place.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, place));
+    const base::Place location = unit_.source.place(source_[node].span);
+    if (!location.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, location));
     emit_node(node);
   }
   const NodeId last = source_.terminator(region);
@@ -31,43 +31,43 @@ std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
 }
 
 void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts>> used) {
-  const base::Place place = unit_.source.place(source_[launch].span);
-  lines_.add(*target_, place);
-  b_.SetCurrentDebugLocation(lines_.at(*target_, place));
+  const base::Place location = unit_.source.place(source_[launch].span);
+  lines_.add(*target_, location);
+  b_.SetCurrentDebugLocation(lines_.at(*target_, location));
   for (const auto& [node, parts] : used) set(node, parts);
   find_stored(launch);
-  using Place = KernelTarget::Place;
+  using GridValue = KernelTarget::GridValue;
   Parts indices;
-  for (const Place what : {Place::Block, Place::Thread})
-    for (unsigned axis = 0; axis < 3; ++axis) indices.push_back(kernels_.place(b_, what, axis));
+  for (const GridValue what : {GridValue::Block, GridValue::Thread})
+    for (unsigned axis = 0; axis < 3; ++axis) indices.push_back(kernels_.grid_value(b_, what, axis));
   const RegionId region = source_.region(launch);
   if (source_.region_parameters(region).size() > indices.size()) indices.push_back(dynamic_memory());
   if (emit_region(region, indices)) b_.CreateRetVoid();
 }
 
-/// The turn is that of the thread, in the order of the last axis of the grid first.
+/// The iteration is that of the thread, in the order of the last axis of the grid first.
 void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Value* const> shown) {
   may_raise_ = true;
-  using Place = KernelTarget::Place;
-  Value* turn = b_.getInt64(0);
+  using GridValue = KernelTarget::GridValue;
+  Value* iteration = b_.getInt64(0);
   for (unsigned axis = 3; axis-- > 0;) {
-    Value* const threads = kernels_.place(b_, Place::Threads, axis);
-    Value* const own = b_.CreateAdd(b_.CreateMul(kernels_.place(b_, Place::Block, axis), threads),
-                                    kernels_.place(b_, Place::Thread, axis));
-    Value* const all = b_.CreateMul(kernels_.place(b_, Place::Blocks, axis), threads);
-    turn = b_.CreateAdd(b_.CreateMul(turn, all), own);
+    Value* const threads = kernels_.grid_value(b_, GridValue::Threads, axis);
+    Value* const own = b_.CreateAdd(b_.CreateMul(kernels_.grid_value(b_, GridValue::Block, axis), threads),
+                                    kernels_.grid_value(b_, GridValue::Thread, axis));
+    Value* const all = b_.CreateMul(kernels_.grid_value(b_, GridValue::Blocks, axis), threads);
+    iteration = b_.CreateAdd(b_.CreateMul(iteration, all), own);
   }
   const auto count = static_cast<uint32_t>(shown.size());
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   Value* const words = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(std::max(count, 1U)));
   for (uint32_t i = 0; i < count; ++i) b_.CreateStore(shown[i], field(words, 8 * i));
   const auto status = static_cast<uint32_t>(abi::status_of(kind));
-  b_.CreateCall(report_function(unit_), {target_->getArg(0), turn, b_.getInt32(status), b_.getInt32(site),
-                                         b_.getInt32(count), words});
+  b_.CreateCall(report_function(unit_), {target_->getArg(0), iteration, b_.getInt32(status),
+                                         b_.getInt32(site), b_.getInt32(count), words});
   b_.CreateRetVoid();
 }
 
-/// The block's, of as many bytes as the launch says.
+/// The block's, of as many bytes as the launch gives.
 Value* DeviceFunction::dynamic_memory() {
   constexpr const char* kName = "ingot_dynamic";
   llvm::GlobalVariable* memory = unit_.module.getNamedGlobal(kName);
@@ -94,14 +94,14 @@ Value* DeviceFunction::allocate(Value* bytes, std::optional<NodeId>) {
   Value* const memory = b_.CreateCall(unit_.outside("malloc", type, false), {bytes});
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(memory), failed);
-  const auto place = b_.saveIP();
+  const auto point = b_.saveIP();
   b_.SetInsertPoint(failed);
   leave(base::ExceptionKind::MemoryError, abi::kNoSite, {{bytes}});
-  b_.restoreIP(place);
+  b_.restoreIP(point);
   return memory;
 }
 
-/// Nothing is to be done for what stands in local and shared memory.
+/// Local and shared memory need no release.
 void DeviceFunction::release(Value* buffer) {
   if (!llvm::isa<llvm::CallInst>(buffer)) return;
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);

@@ -8,11 +8,11 @@
 
 namespace ingot::codegen {
 
-/// What a thread of a launch does, as a function of its own. It leaves with an exception by reporting it and
-/// ending; a buffer is the address of its memory; arrays of its own are in local memory.
+/// The code of a thread of a launch, as a function of its own. It leaves with an exception by reporting it
+/// and ending; a buffer is the address of its memory; arrays of its own are in local memory.
 class DeviceFunction final : public Body {
  public:
-  /// `target` takes the record of errors first.
+  /// `target` takes the error report first.
   DeviceFunction(Unit& unit, LineTable& lines, const ir::Function& source, llvm::Function* target);
 
   /// The region of a launch. `used`: the values from outside, with their parts here.
@@ -38,16 +38,17 @@ class DeviceFunction final : public Body {
 
   // device_lanes.cpp
   class Neighbours;
-  /// An access of neighbours by turns that run together.
+  /// Accesses of neighbouring iterations, made as one.
   struct Together {
     NodeId access;
-    llvm::Value* address;  ///< of the first turn's
+    llvm::Value* address;  ///< of the first iteration's
     uint64_t alignment;    ///< in bytes, that it has to have
   };
   void emit_for_(NodeId id) override;
-  std::vector<Together> find_together(const Neighbours& turns, NodeId loop, uint64_t width);
+  std::vector<Together> find_together(const Neighbours& iterations, NodeId loop, uint64_t width);
   llvm::Value* are_aligned(std::span<const Together> together);
-  void emit_at_once(const Neighbours& turns, NodeId loop, uint64_t width, std::span<const Together> together);
+  void emit_at_once(const Neighbours& iterations, NodeId loop, uint64_t width,
+                    std::span<const Together> together);
   void each_piece(const Together& access, uint64_t width,
                   const std::function<void(llvm::Value*, llvm::FixedVectorType*, uint64_t)>& act);
   std::vector<Parts> load_together(const Together& access, uint64_t width);
@@ -87,7 +88,7 @@ class DeviceFunction final : public Body {
   bool is_of_loops_ = false;  ///< not a kernel that is written out
   bool shares_memory_ = false;
   bool knows_stored_ = false;
-  std::vector<uint64_t> stored_;  ///< where memory comes from that is stored into (`origin_of`)
+  std::vector<uint64_t> stored_;  ///< the origins of memory that is stored into (`origin_of`)
   bool may_raise_ = false;
   bool is_cooperative_ = false;
 };

@@ -1,6 +1,7 @@
-// Neighbouring turns that a thread runs together: a `for` of a width. Where all turns of the width are there,
-// each node is done for all of them before the next one, and where what they load and store of neighbours is
-// aligned, neighbours are one access. Where some are missing, the turns run one after the other.
+// Neighbouring iterations that a thread runs together: a `for` of a width. Where all iterations of the width
+// exist, each node is done for all of them before the next one, and where their loads and stores of
+// neighbouring elements are aligned, neighbours are one access. Where some are missing, the iterations run
+// one after the other.
 
 #include <algorithm>
 #include <functional>
@@ -12,7 +13,8 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-/// What of a loop's turns is neighbours in memory, and what of each turn its own.
+/// The accesses of a loop's iterations that are neighbours in memory, and those that are each iteration's
+/// own.
 class DeviceFunction::Neighbours {
  public:
   Neighbours(const ir::Function& f, NodeId loop)
@@ -25,7 +27,7 @@ class DeviceFunction::Neighbours {
 
   NodeId index() const { return index_; }
   bool varies(NodeId value) const { return varies_[value.index]; }
-  /// Whether each turn does no more than operations, loads and stores.
+  /// Whether each iteration does no more than operations, loads and stores.
   bool are_plain() const {
     return std::ranges::all_of(f_.region_body(body_), [&](NodeId node) {
       const ir::Op op = f_.op(node);
@@ -33,7 +35,7 @@ class DeviceFunction::Neighbours {
       return f_[node].region_count == 0 && ir::info(op).effects.pure() && f_.result_count(node) <= 1;
     });
   }
-  /// The axis along which an access goes on by one place from turn to turn; none: it does not.
+  /// The axis along which an access goes on by one element from iteration to iteration; none: it does not.
   std::optional<size_t> axis_of(NodeId access) const {
     const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
     const auto indices = f_.operands(access).subspan(1, rank);
@@ -46,7 +48,7 @@ class DeviceFunction::Neighbours {
     }
     return axis;
   }
-  /// What an index is computed from in the turn, in order; none: from what is loaded there.
+  /// The nodes that an index is computed from in the iteration, in order; none: from a load there.
   bool add_slice(NodeId value, std::vector<NodeId>& slice) const {
     if (value == index_ || !is_inside(value) || std::ranges::count(slice, value) > 0) return true;
     if (!ir::info(f_.op(value)).effects.pure()) return false;
@@ -78,25 +80,25 @@ void DeviceFunction::emit_for_(NodeId id) {
   const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
   const auto width = static_cast<uint64_t>(source_.attribute(id, 1));
   if (!ir::has_lanes(schedule) || width <= 1 || kernels_.access_bytes() == 0) return Body::emit_for_(id);
-  const Neighbours turns(source_, id);
-  if (!turns.are_plain()) return Body::emit_for_(id);
-  const std::vector<Together> together = find_together(turns, id, width);
+  const Neighbours iterations(source_, id);
+  if (!iterations.are_plain()) return Body::emit_for_(id);
+  const std::vector<Together> together = find_together(iterations, id, width);
   if (together.empty()) return Body::emit_for_(id);
   Block* const other = new_block("other");
   Block* const at_once = new_block("at_once");
-  Block* const apart = new_block("apart");
+  Block* const disjoint = new_block("disjoint");
   Block* const one_by_one = new_block("one_by_one");
   Block* const done = new_block("done");
-  // One condition, whose other way has a loop: assemblers run both ways where both are short.
+  // One condition, whose other path has a loop: assemblers run both paths where both are short.
   Value* const are_there = b_.CreateICmpEQ(value(source_.operand(id, 0)), b_.getInt64(width));
   b_.CreateCondBr(b_.CreateAnd(are_there, are_aligned(together)), at_once, other);
   b_.SetInsertPoint(at_once);
-  emit_at_once(turns, id, width, together);
+  emit_at_once(iterations, id, width, together);
   b_.CreateBr(done);
   b_.SetInsertPoint(other);
-  b_.CreateCondBr(are_there, apart, one_by_one);
-  b_.SetInsertPoint(apart);
-  emit_at_once(turns, id, width, {});
+  b_.CreateCondBr(are_there, disjoint, one_by_one);
+  b_.SetInsertPoint(disjoint);
+  emit_at_once(iterations, id, width, {});
   b_.CreateBr(done);
   b_.SetInsertPoint(one_by_one);
   Body::emit_for_(id);
@@ -119,23 +121,24 @@ Value* DeviceFunction::are_aligned(std::span<const Together> together) {
   return holds;
 }
 
-/// The accesses of neighbours, with where that of the first turn is.
-std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighbours& turns, NodeId loop,
+/// The accesses of neighbours, with the address of the first iteration's.
+std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighbours& iterations, NodeId loop,
                                                                     uint64_t width) {
   std::vector<Together> together;
   for (const NodeId node : source_.region_body(source_.region(loop))) {
     if (source_.op(node) != ir::Op::load && source_.op(node) != ir::Op::store) continue;
     const NodeId view = source_.operand(node, 0);
-    const std::optional<size_t> axis = turns.axis_of(node);
+    const std::optional<size_t> axis = iterations.axis_of(node);
     if (!axis) continue;
     const auto rank = static_cast<size_t>(source_.type(view).rank());
     const uint64_t size = base::size_of(dtype(view));
     const auto indices = source_.operands(node).subspan(1, rank);
     std::vector<NodeId> slice;
-    // It may be made in the turn.
-    if (!turns.add_slice(view, slice)) continue;
-    if (!std::ranges::all_of(indices, [&](NodeId index) { return turns.add_slice(index, slice); })) continue;
-    set(turns.index(), {b_.getInt64(0)});
+    // It may be computed in the iteration.
+    if (!iterations.add_slice(view, slice)) continue;
+    if (!std::ranges::all_of(indices, [&](NodeId index) { return iterations.add_slice(index, slice); }))
+      continue;
+    set(iterations.index(), {b_.getInt64(0)});
     for (const NodeId value : slice) emit_node(value);
     const auto* const stride = llvm::dyn_cast<llvm::ConstantInt>(parts(view)[2 + rank + *axis]);
     if (stride == nullptr || stride->getZExtValue() != size) continue;
@@ -145,24 +148,24 @@ std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighb
   return together;
 }
 
-void DeviceFunction::emit_at_once(const Neighbours& turns, NodeId loop, uint64_t width,
+void DeviceFunction::emit_at_once(const Neighbours& iterations, NodeId loop, uint64_t width,
                                   std::span<const Together> together) {
   std::vector<std::vector<Parts>> lanes(width, std::vector<Parts>(source_.node_count()));
-  for (uint64_t lane = 0; lane < width; ++lane) lanes[lane][turns.index().index] = {b_.getInt64(lane)};
+  for (uint64_t lane = 0; lane < width; ++lane) lanes[lane][iterations.index().index] = {b_.getInt64(lane)};
   const auto each_lane = [&](NodeId node, const std::function<void(uint64_t)>& act) {
     for (uint64_t lane = 0; lane < width; ++lane) {
       for (const NodeId operand : source_.operands(node))
-        if (turns.varies(operand)) set(operand, lanes[lane][operand.index]);
+        if (iterations.varies(operand)) set(operand, lanes[lane][operand.index]);
       act(lane);
     }
   };
   for (const NodeId node : source_.region_body(source_.region(loop))) {
     const ir::Op op = source_.op(node);
     if (op == ir::Op::yield) continue;
-    const base::Place place = unit_.source.place(source_[node].span);
-    if (!place.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, place));
+    const base::Place location = unit_.source.place(source_[node].span);
+    if (!location.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, location));
     const auto known = std::ranges::find(together, node, &Together::access);
-    if (!turns.varies(node) && op != ir::Op::store) {
+    if (!iterations.varies(node) && op != ir::Op::store) {
       emit_node(node);
     } else if (known == together.end()) {
       each_lane(node, [&](uint64_t lane) {
@@ -180,7 +183,7 @@ void DeviceFunction::emit_at_once(const Neighbours& turns, NodeId loop, uint64_t
   }
 }
 
-/// What neighbours have in memory, in pieces of one access each: `act(pointer, type, first part, parts)`.
+/// The memory of neighbours, in pieces of one access each: `act(pointer, type, first part, parts)`.
 void DeviceFunction::each_piece(const Together& access, uint64_t width,
                                 const std::function<void(Value*, llvm::FixedVectorType*, uint64_t)>& act) {
   const DType dtype = this->dtype(source_.operand(access.access, 0));
@@ -246,8 +249,8 @@ std::optional<uint64_t> DeviceFunction::origin_of(NodeId view) const {
   }
 }
 
-/// Finds what a launch of loops stores into. Of a kernel that is written out, its threads may wait for what
-/// others store.
+/// Finds the memory that a launch of loops stores into. Of a kernel that is written out, threads may wait for
+/// what others store.
 void DeviceFunction::find_stored(NodeId launch) {
   const RegionId region = source_.region(launch);
   constexpr size_t kOfLoops = 6;
@@ -264,7 +267,7 @@ void DeviceFunction::find_stored(NodeId launch) {
   });
 }
 
-/// Nobody stores where it loads while the launch runs.
+/// No thread stores where it loads during the launch.
 void DeviceFunction::mark_constant(llvm::LoadInst& load, NodeId view) {
   if (!knows_stored_ || source_.type(view).space() == ir::Space::Shared) return;
   const auto origin = origin_of(view);

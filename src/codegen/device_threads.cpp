@@ -1,4 +1,4 @@
-// What the threads of a launch tell each other.
+// Collectives: what the threads of a launch exchange.
 
 #include "base/error.h"
 #include "codegen/device_function.h"
@@ -21,10 +21,10 @@ void DeviceFunction::emit_barrier(NodeId id) {
   kernels_.barrier(b_, operands.empty() ? b_.getInt32(kAllLanes) : value(operands[0]));
 }
 
-/// One thread of each block adds to a number whose highest bit turns when all have: the first block adds what
-/// the others leave.
+/// One thread of each block adds to a number whose highest bit flips when all have: the first block adds the
+/// number that the others leave missing.
 void DeviceFunction::wait_for_grid() {
-  using Place = KernelTarget::Place;
+  using GridValue = KernelTarget::GridValue;
   is_cooperative_ = true;
   constexpr const char* kName = "ingot_arrived";
   llvm::GlobalVariable* arrived = unit_.module.getNamedGlobal(kName);
@@ -34,14 +34,15 @@ void DeviceFunction::wait_for_grid() {
                                        llvm::GlobalValue::NotThreadLocal, kernels_.global_space());
   Value* const address = b_.CreateAddrSpaceCast(arrived, b_.getPtrTy());
   Value* blocks = b_.getInt64(1);
-  Value* place = b_.getInt64(0);
+  Value* position = b_.getInt64(0);
   for (unsigned axis = 0; axis < 3; ++axis) {
-    blocks = b_.CreateMul(blocks, kernels_.place(b_, Place::Blocks, axis));
-    place = b_.CreateOr(place, b_.CreateOr(kernels_.place(b_, Place::Thread, axis),
-                                           b_.CreateShl(kernels_.place(b_, Place::Block, axis), 32)));
+    blocks = b_.CreateMul(blocks, kernels_.grid_value(b_, GridValue::Blocks, axis));
+    position =
+        b_.CreateOr(position, b_.CreateOr(kernels_.grid_value(b_, GridValue::Thread, axis),
+                                          b_.CreateShl(kernels_.grid_value(b_, GridValue::Block, axis), 32)));
   }
   kernels_.barrier(b_);
-  Value* const is_one = b_.CreateIsNull(b_.CreateAnd(place, b_.getInt64(0xffffffff)));
+  Value* const is_one = b_.CreateIsNull(b_.CreateAnd(position, b_.getInt64(0xffffffff)));
   Block* const one = new_block("arrive");
   Block* const wait = new_block("wait");
   Block* const on = new_block("on");
@@ -50,15 +51,15 @@ void DeviceFunction::wait_for_grid() {
   kernels_.fence(b_, ir::Scope::Device);
   Value* const others = b_.CreateTrunc(b_.CreateSub(blocks, b_.getInt64(1)), b_.getInt32Ty());
   Value* const first = b_.CreateSub(b_.getInt32(0x80000000), others);
-  Value* const own = b_.CreateSelect(b_.CreateIsNull(place), first, b_.getInt32(1));
+  Value* const own = b_.CreateSelect(b_.CreateIsNull(position), first, b_.getInt32(1));
   Value* const before =
       b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, address, own, {}, llvm::AtomicOrdering::Monotonic);
   b_.CreateBr(wait);
   b_.SetInsertPoint(wait);
   Value* const now = b_.CreateLoad(b_.getInt32Ty(), address, /*isVolatile=*/true);
-  Value* const turned = b_.CreateICmpSLT(b_.CreateXor(before, now), b_.getInt32(0));
+  Value* const flipped = b_.CreateICmpSLT(b_.CreateXor(before, now), b_.getInt32(0));
   Block* const seen = new_block("seen");
-  b_.CreateCondBr(turned, seen, wait);
+  b_.CreateCondBr(flipped, seen, wait);
   b_.SetInsertPoint(seen);
   kernels_.fence(b_, ir::Scope::Device);
   b_.CreateBr(on);

@@ -23,7 +23,7 @@ namespace ingot::codegen {
 
 namespace {
 
-/// Registers for functions that are marked `optnone`, in one walk over each block: the allocator for all
+/// Registers for functions that are marked `optnone`, in one pass over each block: the allocator for all
 /// others, which comes later in the pipeline, then finds nothing left to do in them.
 class AllocateQuickly : public llvm::MachineFunctionPass {
  public:
@@ -49,7 +49,7 @@ class AllocateQuickly : public llvm::MachineFunctionPass {
 
 char AllocateQuickly::id = 0;
 
-/// Leaves the functions empty that come when nobody waits for the code any more: no exception may pass LLVM.
+/// Leaves functions empty once nobody waits for the code any more: no exception may pass LLVM.
 class LeaveOut : public llvm::FunctionPass {
  public:
   explicit LeaveOut(const std::function<bool()>& is_over) : FunctionPass(id), is_over_(is_over) {}
@@ -70,7 +70,7 @@ class LeaveOut : public llvm::FunctionPass {
 
 char LeaveOut::id = 0;
 
-/// Keeps errors, where LLVM would end the process by itself.
+/// Collects errors for which LLVM would otherwise end the process.
 struct Listener final : llvm::DiagnosticHandler {
   explicit Listener(std::string& found) : errors(found) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo& info) override {

@@ -15,8 +15,8 @@ std::string text_of(const llvm::Module& module);
 /// Throws base::InternalError with the module's text if LLVM's verifier finds a fault.
 void verify(const llvm::Module& module);
 
-/// Selects instructions: the bytes of an object, or the text of assembly (for GPUs: of PTX). The module is
-/// not fit for use afterwards. Once `is_over`, what is left of it is left out: the result is of no use.
+/// Selects instructions: the bytes of an object, or the text of assembly (for GPUs: of PTX). The module can
+/// no longer be used afterwards. Once `is_over`, what is left of it is left out: the result is of no use.
 std::string emit_file(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind,
                       const std::function<bool()>& is_over = {});
 

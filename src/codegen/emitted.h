@@ -6,13 +6,13 @@
 #include "codegen/scalars.h"
 #include "codegen/unit.h"
 
-/// The kernels' values as LLVM values (base/math/kernels/plain.h says what the operations mean): of a scalar
-/// type or a fixed vector. A constant has no type of its own; it takes that of the operand beside it.
+/// The kernels' values as LLVM values (base/math/kernels/plain.h defines what the operations mean): of a
+/// scalar type or a fixed vector. A constant has no type of its own; it takes that of the other operand.
 namespace ingot::codegen {
 
 namespace kernels = base::math::kernels;
 
-/// Where values are emitted.
+/// The location where values are emitted.
 struct Emission {
   Unit& unit;
   Builder& b;
@@ -21,11 +21,11 @@ struct Emission {
   static unsigned lanes(llvm::Type* type);
   /// `element` with the lanes of another type.
   static llvm::Type* with_lanes_of(llvm::Type* element, llvm::Type* like);
-  /// Replaces the parts, in the lanes where x > limit, by what the runtime's `function` gives: `void (const
-  /// T* x, parts' addresses..., T limit, int64_t lanes, extra...)`.
+  /// Replaces the parts, in the lanes where x > limit, by the results of the runtime's `function`: `void
+  /// (const T* x, parts' addresses..., T limit, int64_t lanes, extra...)`.
   void replace_large(llvm::Value* x, double limit, llvm::StringRef function,
                      std::span<llvm::Value** const> parts, std::span<llvm::Value* const> extra);
-  /// Replaces the parts, if the mask is set in any lane, by what the runtime's `function` gives: `void
+  /// Replaces the parts, if the mask is set in any lane, by the results of the runtime's `function`: `void
   /// (inputs' addresses..., parts' addresses..., extra...)`.
   void replace_if_any(llvm::Value* mask, llvm::StringRef function, std::span<llvm::Value* const> inputs,
                       std::span<llvm::Value** const> parts, std::span<llvm::Value* const> extra);
@@ -189,14 +189,14 @@ inline Emitted<float> narrow(Emitted<double> a) {
 template <class T>
 Emitted<T> scale(Emitted<T> y, kernels::Integer<Emitted<T>> n) {
   const Instructions& has = y.at->unit.instructions;
-  if (!has.takes_apart()) return kernels::scale_in_halves(y, n);
+  if (!has.splits_numbers()) return kernels::scale_in_halves(y, n);
   return {y.at, has.scaled(y.at->b, y.value, n.real.value)};
 }
 
 template <class T>
 kernels::Split<Emitted<T>> split(Emitted<T> x) {
   const Instructions& has = x.at->unit.instructions;
-  if (!has.takes_apart()) return kernels::split_by_bits(x);
+  if (!has.splits_numbers()) return kernels::split_by_bits(x);
   const Emitted<T> mantissa(x.at, has.mantissa(x.at->b, x.value));
   const Emitted<T> exponent(x.at, has.exponent(x.at->b, x.value));
   return {mantissa, select(mantissa < 1.0, exponent + 1.0, exponent)};
@@ -205,7 +205,7 @@ kernels::Split<Emitted<T>> split(Emitted<T> x) {
 template <class T>
 Emitted<T> scale_anything(Emitted<T> a, kernels::Integer<Emitted<T>> n) {
   const Instructions& has = a.at->unit.instructions;
-  if (!has.takes_apart()) return kernels::scale_by_bits(a, n);
+  if (!has.splits_numbers()) return kernels::scale_by_bits(a, n);
   return {a.at, has.scaled(a.at->b, a.value, n.real.value)};
 }
 
@@ -235,10 +235,10 @@ inline void reduce_large(Emitted<double> x, double limit, kernels::Angle<Emitted
   llvm::Value** const parts[] = {&angle.high.value, &angle.low.value, &angle.quadrant.value};
   x.at->replace_large(x.value, limit, "ingot_v1_reduce_angles_f64", parts, {});
 }
-inline void reduce_large(Emitted<float> x, double limit, int turn,
-                         kernels::HalfTurns<Emitted<float>>& turns) {
-  llvm::Value** const parts[] = {&turns.rest.value, &turns.count.value};
-  llvm::Value* const extra[] = {x.at->b.getInt32(static_cast<uint32_t>(turn))};
+inline void reduce_large(Emitted<float> x, double limit, int iteration,
+                         kernels::HalfTurns<Emitted<float>>& iterations) {
+  llvm::Value** const parts[] = {&iterations.rest.value, &iterations.count.value};
+  llvm::Value* const extra[] = {x.at->b.getInt32(static_cast<uint32_t>(iteration))};
   x.at->replace_large(x.value, limit, "ingot_v1_reduce_angles_f32", parts, extra);
 }
 

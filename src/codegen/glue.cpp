@@ -1,7 +1,7 @@
-// Glue. What an entry does once a call, or once a step of a loop of much code around nests - shapes, checks,
-// allocations, calls of nests -, is a third of what LLVM is given, and little of the time of a call.
+// Glue. The code that an entry runs once a call, or once a step of a loop of much code around nests - shapes,
+// checks, allocations, calls of nests -, is a third of LLVM's input, and little of the time of a call.
 // `codegen/glue` makes functions of all other loops of the entry, and marks the rest: it gets LLVM's fast
-// instruction selection and registers in one walk, in the pipeline of the others (`codegen/emit`). Steps are
+// instruction selection and registers in one pass, in the pipeline of the others (`codegen/emit`). Steps are
 // left as they are where less than half of the entry is glue: of a step of some hundred instructions that
 // runs often, quick code would take twice the time.
 
@@ -19,8 +19,9 @@ namespace ingot::codegen {
 
 namespace {
 
-/// Less glue than so many instructions is not worth it; nor is less than such a part of an entry, whose loops
-/// then are passed more than is gained. Steps are glue where half of the entry is, for they run often.
+/// Less glue than so many instructions is not worth it; nor is less than such a part of an entry, as its
+/// loops then take more arguments than is gained. Steps are glue where half of the entry is, for they run
+/// often.
 constexpr size_t kLeastGlue = 300;
 constexpr size_t kLeastPart = 8;
 
@@ -42,15 +43,15 @@ size_t size_of(llvm::ArrayRef<llvm::BasicBlock*> blocks) {
   return size;
 }
 
-/// What stands in the loop but in no loop inside.
+/// What is in the loop but in no loop inside.
 size_t own_size(const llvm::Loop& loop) {
   size_t size = size_of(loop.getBlocks());
   for (const llvm::Loop* inner : loop.getSubLoops()) size -= size_of(inner->getBlocks());
   return size;
 }
 
-/// The blocks of a loop and the beginnings of those that it is left for: what it gives is then known when it
-/// ends, and not in each turn.
+/// The blocks of a loop and the beginnings of those that it is left for: its results are then known when it
+/// ends, and not in each iteration.
 std::vector<llvm::BasicBlock*> region_of(const llvm::Loop& loop) {
   std::vector<llvm::BasicBlock*> blocks(loop.block_begin(), loop.block_end());
   llvm::SmallVector<llvm::BasicBlock*, 8> exits;
@@ -62,7 +63,7 @@ std::vector<llvm::BasicBlock*> region_of(const llvm::Loop& loop) {
   return blocks;
 }
 
-/// Addresses in the frame and in records are computed where they are used, so that they are not passed.
+/// Addresses in the frame and in call blocks are computed where they are used, so that they are not passed.
 void sink_addresses(llvm::ArrayRef<llvm::BasicBlock*> region) {
   const llvm::SmallPtrSet<const llvm::BasicBlock*, 32> inside(region.begin(), region.end());
   for (llvm::BasicBlock* block : region) {
@@ -80,8 +81,8 @@ void sink_addresses(llvm::ArrayRef<llvm::BasicBlock*> region) {
   }
 }
 
-/// The loops that may run often. Of a loop over steps, each of which is much glue, those are the loops inside
-/// if `in_steps`.
+/// The loops that may run often. In a loop over steps, each with much glue, these are the loops inside if
+/// `in_steps`.
 std::vector<const llvm::Loop*> hot_loops(const llvm::LoopInfo& loops, bool in_steps) {
   std::vector<const llvm::Loop*> hot;
   std::vector<const llvm::Loop*> open(loops.begin(), loops.end());
@@ -97,7 +98,7 @@ std::vector<const llvm::Loop*> hot_loops(const llvm::LoopInfo& loops, bool in_st
   return hot;
 }
 
-size_t glue_beside(llvm::ArrayRef<const llvm::Loop*> hot, size_t all) {
+size_t glue_outside(llvm::ArrayRef<const llvm::Loop*> hot, size_t all) {
   for (const llvm::Loop* loop : hot) all -= size_of(loop->getBlocks());
   return all;
 }
@@ -107,8 +108,8 @@ size_t glue_beside(llvm::ArrayRef<const llvm::Loop*> hot, size_t all) {
 void separate_glue(llvm::Function& entry, const llvm::LoopInfo& loops) {
   const size_t all = entry.getInstructionCount();
   std::vector<const llvm::Loop*> hot = hot_loops(loops, true);
-  if (glue_beside(hot, all) < all / 2) hot = hot_loops(loops, false);
-  const size_t size = glue_beside(hot, all);
+  if (glue_outside(hot, all) < all / 2) hot = hot_loops(loops, false);
+  const size_t size = glue_outside(hot, all);
   if (size < kLeastGlue || size < all / kLeastPart) return;
   std::vector<std::vector<llvm::BasicBlock*>> regions;
   for (const llvm::Loop* loop : hot) {

@@ -90,7 +90,7 @@ Parts HostFunction::take_parameters() {
   return all;
 }
 
-/// Puts what is known of a view in the place of what is loaded.
+/// Replaces loaded parts of a view by known ones.
 void HostFunction::fill_in(ir::Type type, const ir::ParameterInfo& known, Parts& parts) {
   if (!type.is_view() || type.rank() == 0) return;
   const auto rank = static_cast<size_t>(type.rank());
@@ -114,7 +114,7 @@ void HostFunction::emit_poll() {
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy()}, false);
   llvm::Function* const poll = unit_.outside("ingot_v1_poll", type, false);
   poll->addFnAttr(llvm::Attribute::Cold);
-  // What compiled code itself works on stays as it is.
+  // The memory that compiled code itself works on stays as it is.
   poll->setMemoryEffects(llvm::MemoryEffects::inaccessibleOrArgMemOnly());
   Value* const status = b_.CreateCall(poll, {context_});
   Block* const leave = new_block("leave");

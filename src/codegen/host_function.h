@@ -11,15 +11,15 @@ void emit_entry(Unit& unit, const ir::Function& source, bool recursive, States s
 void emit_internal(Unit& unit, const ir::Function& source, llvm::Function* target, bool recursive,
                    FloatStates states);
 
-/// A function that the host runs, as the runtime's ABI has it: it has a context, polls, gives a status,
-/// describes the error that it leaves with in the context, and calls the runtime and other functions. Loops
-/// whose turns threads share are functions of their own.
+/// A function that the host runs, by the runtime's ABI: it has a context, polls, gives a status, puts the
+/// error that it leaves with into the context, and calls the runtime and other functions. Loops whose
+/// iterations threads share are functions of their own.
 class HostFunction final : public LaneBody {
  public:
   enum class Form : uint8_t {
     Entry,
     Internal,
-    Turns,  ///< some turns of a loop of the function: `runtime::Turns`
+    Iterations,  ///< some iterations of a loop of the function: `runtime::Iterations`
   };
   HostFunction(Unit& unit, const ir::Function& source, llvm::Function* target, Form form, bool recursive,
                FloatStates states);
@@ -39,15 +39,15 @@ class HostFunction final : public LaneBody {
   void leave(base::ExceptionKind kind, uint32_t site, std::span<llvm::Value* const> shown) override;
   void emit_return_(NodeId id) override;
   void emit_call(NodeId id) override;
-  /// The block that leaves the function with an exception no place of the source raises.
+  /// The block that leaves the function with an exception no location of the source raises.
   Block* leaving_block(base::ExceptionKind kind);
   void store_caller(NodeId call);
-  /// Leaves with what another function or the outside gave: with any status but 0 and those that the node
-  /// catches (base::catches). `call`: the one that it leaves, if tracebacks show it. `place`: where what has
-  /// no site of its own happens.
+  /// Leaves with the status of another function or an external call: with any status but 0 and those that the
+  /// node catches (base::catches). `call`: the one that it leaves, if tracebacks show it. `location`: where
+  /// an exception that has no site of its own comes up.
   void leave_with(llvm::Value* status, int64_t catches, std::optional<NodeId> call = {},
-                  std::optional<NodeId> place = {});
-  void store_place(NodeId place);
+                  std::optional<NodeId> location = {});
+  void store_location(NodeId location);
   void return_status(llvm::Value* status);
 
   // host_memory.cpp
@@ -69,7 +69,7 @@ class HostFunction final : public LaneBody {
   void emit_host(NodeId id) override;
   void emit_sort_line(NodeId id) override;
   void emit_argsort_line(NodeId id) override;
-  void sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places);
+  void sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> indices);
   llvm::Value* call_outside(llvm::StringRef what, int64_t number, std::span<const NodeId> operands);
 
   // c_functions.cpp
@@ -106,8 +106,8 @@ class HostFunction final : public LaneBody {
   Parts reduce_in_threads(NodeId id, llvm::Value* grain);
   void emit_groups(NodeId id, llvm::Value* begin, llvm::Value* end, const Parts& given);
   template <class Emit>
-  void share_turns(llvm::Value* count, llvm::Value* grain, NodeId loop, const Parts& more, Emit emit);
-  void call_turns(llvm::Function* turns, llvm::Value* data, llvm::Value* count, llvm::Value* grain);
+  void share_iterations(llvm::Value* count, llvm::Value* grain, NodeId loop, const Parts& more, Emit emit);
+  void call_iterations(llvm::Function* iterations, llvm::Value* data, llvm::Value* count, llvm::Value* grain);
   std::vector<NodeId> used_by(NodeId loop) const;
   std::vector<NodeId> used_in(RegionId region) const;
 

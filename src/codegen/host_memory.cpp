@@ -27,10 +27,10 @@ Value* HostFunction::allocate(Value* bytes, std::optional<NodeId> alloc) {
   Value* const buffer = b_.CreateCall(unit_.outside(function, type, false), {context_, bytes});
   Block* const failed = new_block("no_memory");
   leave_if(b_.CreateIsNull(buffer), failed);
-  const auto place = b_.saveIP();
+  const auto point = b_.saveIP();
   b_.SetInsertPoint(failed);
   leave_without_memory(alloc);
-  b_.restoreIP(place);
+  b_.restoreIP(point);
   return buffer;
 }
 
@@ -39,7 +39,7 @@ void HostFunction::release(Value* buffer) {
   b_.CreateCall(unit_.outside("ingot_v1_release", type, false), {context_, buffer});
 }
 
-/// The view of all that a node allocates; none if what says its shape is computed later.
+/// The view of all that a node allocates; none if its shape is computed later.
 std::optional<HostFunction::NodeId> HostFunction::view_of_new(NodeId alloc) const {
   for (NodeId id(alloc.index + 1); id.index < source_.node_count(); ++id.index) {
     if (source_.op(id) != ir::Op::view || source_.operand(id, 0) != alloc) continue;

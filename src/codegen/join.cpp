@@ -29,12 +29,12 @@ void append(std::string& bytes, const T& value) {
   bytes.append(raw, sizeof raw);
 }
 
-/// A table of texts that end in a zero, as ELF has them.
-class Texts {
+/// A table of strings that end in a zero, as ELF has them.
+class StringTable {
  public:
   Elf64_Word add(const std::string& text) {
     if (text.empty()) return 0;
-    const auto [at, is_new] = places_.try_emplace(text, static_cast<Elf64_Word>(bytes_.size()));
+    const auto [at, is_new] = offsets_.try_emplace(text, static_cast<Elf64_Word>(bytes_.size()));
     if (is_new) bytes_.append(text).push_back('\0');
     return at->second;
   }
@@ -42,7 +42,7 @@ class Texts {
 
  private:
   std::string bytes_ = std::string(1, '\0');
-  std::map<std::string, Elf64_Word> places_;
+  std::map<std::string, Elf64_Word> offsets_;
 };
 
 class Joiner {
@@ -53,11 +53,11 @@ class Joiner {
   std::string finish();
 
  private:
-  /// An object with the places that its sections and symbols have in the joined one; 0: none.
+  /// An object with the indices that its sections and symbols have in the joined one; 0: none.
   struct Object {
     const std::string& bytes;
     std::vector<Elf64_Shdr> sections;
-    std::vector<Elf64_Half> places;
+    std::vector<Elf64_Half> indices;
     std::vector<Elf64_Sym> symbols;
     std::vector<std::string> names;  ///< of the symbols
     std::vector<uint64_t> numbers;   ///< ... in the joined table
@@ -78,8 +78,8 @@ class Joiner {
   std::vector<Section> sections_{1};  // the first of all is none
   std::vector<Elf64_Sym> symbols_{1};
   size_t locals_ = 0;
-  Texts section_names_;
-  Texts symbol_names_;
+  StringTable section_names_;
+  StringTable symbol_names_;
 };
 
 void Joiner::add(const std::string& bytes) {
@@ -97,25 +97,25 @@ void Joiner::add(const std::string& bytes) {
 void Joiner::read_symbols(Object& object) {
   for (const Elf64_Shdr& section : object.sections) {
     if (section.sh_type != SHT_SYMTAB) continue;
-    const char* const texts = object.bytes.c_str() + object.sections[section.sh_link].sh_offset;
+    const char* const strings = object.bytes.c_str() + object.sections[section.sh_link].sh_offset;
     for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Sym)) {
       object.symbols.push_back(read<Elf64_Sym>(object.bytes, section.sh_offset + at));
-      object.names.emplace_back(texts + object.symbols.back().st_name);
+      object.names.emplace_back(strings + object.symbols.back().st_name);
     }
   }
 }
 
-/// All but the tables, which are made anew. What is not for memory, and no relocations, is kept of the first
-/// object alone.
+/// All sections but the tables, which are made again. Sections that are not loaded, except relocations, are
+/// kept of the first object only.
 void Joiner::take_sections(Object& object) {
-  object.places.resize(object.sections.size());
+  object.indices.resize(object.sections.size());
   for (size_t i = 1; i < object.sections.size(); ++i) {
     const Elf64_Shdr& section = object.sections[i];
     if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_STRTAB || section.sh_type == SHT_RELA ||
         section.sh_type == kAddressSignificance)
       continue;
     if ((section.sh_flags & SHF_ALLOC) == 0 && objects_.size() > 1) continue;
-    object.places[i] = static_cast<Elf64_Half>(sections_.size());
+    object.indices[i] = static_cast<Elf64_Half>(sections_.size());
     const size_t size = section.sh_type == SHT_NOBITS ? 0 : section.sh_size;
     sections_.push_back({section, object.bytes.substr(section.sh_offset, size)});
   }
@@ -128,7 +128,7 @@ void Joiner::number_symbols() {
     Elf64_Sym symbol = object.symbols[i];
     symbol.st_name = symbol_names_.add(object.names[i]);
     if (symbol.st_shndx != SHN_UNDEF && symbol.st_shndx < SHN_LORESERVE)
-      symbol.st_shndx = object.places[symbol.st_shndx];
+      symbol.st_shndx = object.indices[symbol.st_shndx];
     if (local) symbol.st_info = ELF64_ST_INFO(STB_LOCAL, ELF64_ST_TYPE(symbol.st_info));
     if (local) symbol.st_other = STV_DEFAULT;
     object.numbers[i] = symbols_.size();
@@ -165,7 +165,7 @@ void Joiner::number_symbols() {
 
 void Joiner::relocate(const Object& object) {
   for (const Elf64_Shdr& section : object.sections) {
-    if (section.sh_type != SHT_RELA || object.places[section.sh_info] == 0) continue;
+    if (section.sh_type != SHT_RELA || object.indices[section.sh_info] == 0) continue;
     std::string bytes;
     for (size_t at = 0; at < section.sh_size; at += sizeof(Elf64_Rela)) {
       auto relocation = read<Elf64_Rela>(object.bytes, section.sh_offset + at);
@@ -174,7 +174,7 @@ void Joiner::relocate(const Object& object) {
       append(bytes, relocation);
     }
     Elf64_Shdr header = section;
-    header.sh_info = object.places[section.sh_info];
+    header.sh_info = object.indices[section.sh_info];
     header.sh_link = 0;  // the table of symbols, which comes last
     sections_.push_back({header, std::move(bytes)});
   }
@@ -202,12 +202,12 @@ std::string Joiner::finish() {
   table_header.sh_addralign = alignof(Elf64_Sym);
   table_header.sh_entsize = sizeof(Elf64_Sym);
   add_section(".symtab", table_header, std::move(symbols));
-  Elf64_Shdr texts{};
-  texts.sh_type = SHT_STRTAB;
-  texts.sh_addralign = 1;
-  add_section(".strtab", texts, symbol_names_.bytes());
+  Elf64_Shdr strings{};
+  strings.sh_type = SHT_STRTAB;
+  strings.sh_addralign = 1;
+  add_section(".strtab", strings, symbol_names_.bytes());
   section_names_.add(".shstrtab");
-  add_section(".shstrtab", texts, section_names_.bytes());
+  add_section(".shstrtab", strings, section_names_.bytes());
 
   auto header = read<Elf64_Ehdr>(objects_.front().bytes, 0);
   std::string out(sizeof header, '\0');

@@ -7,16 +7,16 @@
 
 namespace ingot::codegen {
 
-/// A body whose vector loops run several turns together, one in each lane. While they do, a part of a value
-/// is a number that all lanes share (uniform), or a vector with one element a lane (varying). In code for any
-/// floating-point state, which is rarely run, iterations run one by one.
+/// A body whose vector loops run several iterations together, one in each lane. While they do, a part of a
+/// value is a number that all lanes share (uniform), or a vector with one element a lane (varying). In code
+/// for any floating-point state, which is rarely run, iterations run one by one.
 class LaneBody : public Body {
  public:
   using Body::Body;
 
  protected:
   struct Lanes {
-    unsigned width = 0;           ///< 0: turns run one by one
+    unsigned width = 0;           ///< 0: iterations run one by one
     llvm::Value* mask = nullptr;  ///< of the lanes that run here; null: all do
     NodeId loop;
   };
@@ -31,7 +31,8 @@ class LaneBody : public Body {
     llvm::Value* base;
     llvm::Value* step;
   };
-  /// Where lanes find an element: `base` in the first, `step` bytes on in each next one; or anywhere.
+  /// The addresses of the lanes' elements: `base` in the first, `step` bytes more in each next one; or
+  /// arbitrary ones.
   struct LaneAddress {
     llvm::Value* base = nullptr;
     llvm::Value* step = nullptr;
@@ -42,7 +43,7 @@ class LaneBody : public Body {
   using UnitStride = std::pair<llvm::Value*, uint64_t>;  ///< a stride and the bytes that it is assumed to be
 
   /// @name Loops (lanes.cpp)
-  void emit_all_turns(NodeId id) override;
+  void emit_all_iterations(NodeId id) override;
   void emit_parallel_for(NodeId id) override;
   Parts emit_blocks(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                     const Parts& starts) override;
@@ -55,7 +56,7 @@ class LaneBody : public Body {
                             llvm::Value* first, llvm::Value* in_block, const Parts& running);
   Parts emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions, const Blocks& blocks,
                              const Parts& starts);
-  /// The turns k ... of a vector loop's body in lanes; gives what they yield, as vectors.
+  /// The iterations k ... of a vector loop's body in lanes; gives what they yield, as vectors.
   Parts emit_lanes(const Lanes& lanes, llvm::Value* k, const Parts& carried = {});
   bool is_masked_throughout(NodeId loop) const;
   llvm::Value* mask_below(unsigned width, llvm::Value* count);
@@ -102,14 +103,14 @@ class LaneBody : public Body {
   Parts nothing_in_lanes(NodeId id);
 
   /// @name Cursors (cursors.cpp)
-  /// In lanes a cursor's parameter is its place in the first of them, as a number.
+  /// In lanes a cursor's parameter is its value in the first of them, as a number.
   struct LaneCursor {
     ir::Cursor cursor;
     llvm::AllocaInst* count;  ///< i64: the lanes in which it has grown
   };
   void open_cursors(NodeId loop);
-  /// The cursors' places for the next lanes; closes them.
-  Parts grown_cursors(const Parts& places);
+  /// The cursors' values for the next lanes; closes them.
+  Parts grown_cursors(const Parts& cursors);
   void count_growth(NodeId id);
   const LaneCursor* cursor_of_store(NodeId id) const;
   void emit_store_at_cursor(NodeId id);
@@ -121,19 +122,19 @@ class LaneBody : public Body {
   void emit_store(NodeId id) override;
   void emit_stream(NodeId id) override;
   void emit_load_in_lanes(NodeId id);
-  /// A store, of which `past` (null: never) says whether it goes past the caches.
+  /// A store, of which `past` (null: never) is whether it goes past the caches.
   void emit_store_in_lanes(NodeId id, std::span<const NodeId> operands, llvm::Value* past);
   LaneAddress lane_address(NodeId view, std::span<const NodeId> indices);
   llvm::Value* moved(llvm::Value* address, llvm::Value* index, llvm::Value* stride);
   bool is_contiguous(LaneAddress& address, uint64_t size);
   llvm::Value* lane_pointers(const LaneAddress& address, uint64_t offset);
   Parts load_contiguous(DType dtype, llvm::Value* address);
-  /// The first numbers of as many pairs as there are lanes. What stands behind the last of them, which may be
-  /// behind the array, is not touched.
+  /// The first numbers of as many pairs as there are lanes. What is after the last of them, which may be
+  /// after the array, is not touched.
   llvm::Value* load_every_second(llvm::Type* number, llvm::Value* address);
   void store_contiguous(DType dtype, const Parts& value, llvm::Value* address, llvm::Value* past);
   bool masks_memory(Instructions::Access access, llvm::Type* number) const;
-  /// What `all` gives where no lane is masked out, else `some`; types are those of what they give.
+  /// The results of `all` where no lane is masked out, else those of `some`; both have these types.
   template <class All, class Some>
   Parts emit_if_all_lanes(All all, Some some);
   llvm::Value* masked_load(llvm::Type* type, llvm::Value* address);
@@ -142,10 +143,10 @@ class LaneBody : public Body {
   void scatter_lanes(llvm::Value* value, llvm::Value* pointers);
 
   /// @name Short rows (lane_rows.cpp)
-  /// A place in rows of a few elements.
+  /// An index in rows of a few elements.
   struct RowElement {
     unsigned length;
-    unsigned place;
+    unsigned index;
   };
   std::optional<RowElement> row_element(NodeId view, std::span<const NodeId> indices,
                                         const LaneAddress& address, uint64_t size);
@@ -154,10 +155,10 @@ class LaneBody : public Body {
   std::vector<NodeId> stores_to_row(NodeId id, unsigned length) const;
   bool store_row(NodeId id, const LaneAddress& address, const RowElement& element, DType type,
                  llvm::Value* past);
-  llvm::Value* rows_of(std::vector<llvm::Value*> places);
+  llvm::Value* rows_of(std::vector<llvm::Value*> elements);
 
   /// @name Stores past the caches (streaming.cpp)
-  /// Notes whether a vector loop that is entered stores past them.
+  /// Decides, when a vector loop is entered, whether it stores past them.
   void note_streams(NodeId loop);
   /// All lanes, to one address after the other: past the caches where `past`, if it is not null, holds.
   void store_lanes(llvm::Value* stored, llvm::Value* address, llvm::Value* past);
@@ -169,7 +170,7 @@ class LaneBody : public Body {
   llvm::SmallVector<UnitStride, 4> unit_strides_;
   llvm::AllocaInst* streamed_ = nullptr;  ///< whether anything has gone past the caches
   std::vector<LaneLabel> lane_labels_;    ///< of the blocks that are open in lanes
-  std::vector<LaneCursor> lane_cursors_;  ///< of the loop whose turns are in lanes
+  std::vector<LaneCursor> lane_cursors_;  ///< of the loop whose iterations are in lanes
 };
 
 }  // namespace ingot::codegen

@@ -1,8 +1,8 @@
-// Control flow of lanes. Each place has a mask of the lanes that run there. Both arms of an `if` run, each
-// under its condition, but for those that touch memory or take long and that no lane comes to; a loop that
-// lanes leave after different turns goes on until none is live. An exit to a label takes lanes out of the
-// mask: they wait, with what they give, in the label's stack slots until its block ends. (LLVM makes
-// registers of the slots.) Masked lanes compute what nobody asks for, but touch no memory.
+// Control flow of lanes. Each point has a mask of the lanes that run there. Both arms of an `if` run, each
+// under its condition, but for those that touch memory or take long, which are skipped when no lane takes
+// them; a loop that lanes leave after different iterations goes on until none is live. An exit to a label
+// takes lanes out of the mask: they wait, with their results, in the label's stack slots until its block
+// ends. (LLVM makes registers of the slots.) Masked lanes compute unused values, but touch no memory.
 
 #include <algorithm>
 
@@ -17,10 +17,10 @@ using llvm::Value;
 
 namespace {
 
-/// An arm that takes so long, in additions of lanes, is left out where no lane comes to it.
+/// An arm that takes so long, in additions of lanes, is skipped where no lane comes to it.
 constexpr int kLongArm = 32;
 
-/// What a loop polls by: the counter's low bits that are all set when it does.
+/// The mask for polls: a loop polls when these low bits of its counter are all set.
 uint64_t poll_mask(bool strip, bool sometimes) { return strip ? kStrip - 1 : sometimes ? kSometimes - 1 : 0; }
 
 Parts nothing_like(const Parts& parts) {
@@ -62,7 +62,7 @@ void LaneBody::emit_exit_(NodeId id) {
   if (in_lanes()) emit_exit_in_lanes(id);
   else Body::emit_exit_(id);
 }
-/// In lanes nothing ends a block: those that came this way are masked.
+/// In lanes nothing ends a block: those that took this path are masked.
 void LaneBody::emit_unreachable(NodeId id) {
   if (!in_lanes()) Body::emit_unreachable(id);
 }
@@ -88,8 +88,8 @@ bool LaneBody::is_used(NodeId value) const {
                         [&](NodeId id) { return std::ranges::count(source_.operands(id), value) > 0; });
 }
 
-/// Whether nodes may run only if some lane does, as a uniform address must be one that a turn has asked for;
-/// or had better, as a loop runs in vain.
+/// Whether nodes may run only if some lane does, as a uniform address has to be one that an iteration uses;
+/// or should, as a loop would run in vain.
 bool LaneBody::needs_a_lane(std::span<const NodeId> nodes) const {
   return std::ranges::any_of(nodes, [&](NodeId node) {
     const ir::Op op = source_.op(node);
@@ -101,7 +101,7 @@ bool LaneBody::needs_a_lane(std::span<const NodeId> nodes) const {
   });
 }
 
-/// What lanes take for nodes, in additions.
+/// The time of nodes in lanes, in additions.
 int LaneBody::cost_of(std::span<const NodeId> nodes) const {
   int all = 0;
   for (NodeId node : nodes) {
@@ -136,8 +136,8 @@ void LaneBody::go_on(Value* mask, std::span<LaneLabel* const> exits) {
   }
 }
 
-/// The nodes that are left of a region. Where lanes have left before some that touch memory, these run only
-/// if there are others.
+/// The remaining nodes of a region. Where lanes have left before some that touch memory, these run only if
+/// there are others.
 std::optional<Parts> LaneBody::emit_nodes_in_lanes(RegionId region, std::span<const NodeId> nodes) {
   for (size_t i = 0; i < nodes.size(); ++i) {
     Value* const before = lanes_.mask;
@@ -255,13 +255,13 @@ void LaneBody::emit_for_in_lanes(NodeId id) {
                          Parts arguments{k};
                          arguments.append(carried);
                          const auto given = emit_region(body, arguments);
-                         INGOT_ASSERT(given.has_value(), "codegen: a turn in lanes comes to its end");
+                         INGOT_ASSERT(given.has_value(), "codegen: an iteration in lanes comes to its end");
                          return widen(*given);
                        }));
 }
 
-/// A counted loop that lanes leave after different turns. The turn's number is uniform: lanes that run are in
-/// the same turn. What the loop gives is held in those that have ended.
+/// A counted loop that lanes leave after different iterations. The iteration's number is uniform: lanes that
+/// run are in the same iteration. Lanes that have ended keep the loop's results.
 void LaneBody::emit_divergent_for(NodeId id) {
   const RegionId body = source_.region(id);
   const Poll poll = poll_of({&body, 1});
@@ -272,13 +272,13 @@ void LaneBody::emit_divergent_for(NodeId id) {
   Value* const some = b_.CreateICmpSGT(count, llvm::Constant::getNullValue(count->getType()));
   Value* const live = varies ? b_.CreateAnd(full_mask(), some) : full_mask();
   Join done = new_join("done");
-  Block* const turn = new_block("turn");
+  Block* const iteration = new_block("iteration");
   Block* const before = here();
   done.incoming.emplace_back(before, inits);
   Parts start{b_.getInt64(0), live};
   start.append(inits);
-  b_.CreateCondBr(varies ? b_.CreateOrReduce(live) : some, turn, done.block);
-  b_.SetInsertPoint(turn);
+  b_.CreateCondBr(varies ? b_.CreateOrReduce(live) : some, iteration, done.block);
+  b_.SetInsertPoint(iteration);
   const Parts all = phis(types_of(start), 2);
   for (size_t i = 0; i < all.size(); ++i) llvm::cast<llvm::PHINode>(all[i])->addIncoming(start[i], before);
   const Parts carried(all.begin() + 2, all.end());
@@ -301,14 +301,14 @@ void LaneBody::emit_divergent_for(NodeId id) {
     add_incoming(all, incoming);
     Value* const any = b_.CreateOrReduce(left);
     done.incoming.emplace_back(here(), next);
-    b_.CreateCondBr(varies ? any : b_.CreateAnd(any, more), turn, done.block);
+    b_.CreateCondBr(varies ? any : b_.CreateAnd(any, more), iteration, done.block);
   }
   set(id, close(done, types_of(inits)));
   go_on(around, exits_of(id));
 }
 
-/// Goes on until no lane is live. A result is what the head gave when its lane ended: it is held there where
-/// it is a carried value, else in a slot.
+/// Goes on until no lane is live. A result is the value of the head when its lane ended: it is kept there
+/// where it is a carried value, else in a slot.
 void LaneBody::emit_while_in_lanes(NodeId id) {
   const RegionId regions[] = {source_.region(id, 0), source_.region(id, 1)};
   const Poll poll = poll_of(regions);
@@ -323,7 +323,7 @@ void LaneBody::emit_while_in_lanes(NodeId id) {
   for (Value* part : nothing_in_lanes(id)) homes.push_back(lane_home(part->getType()));
 
   Block* const test = new_block("while");
-  Block* const turn = new_block("turn");
+  Block* const iteration = new_block("iteration");
   Block* const done = new_block("end");
   Block* const before = here();
   b_.CreateBr(test);
@@ -347,8 +347,8 @@ void LaneBody::emit_while_in_lanes(NodeId id) {
     b_.CreateStore(b_.CreateSelect(lanes_.mask, values[i], ended), homes[i]);
   }
   Value* const live = b_.CreateAnd(lanes_.mask, widen((*tested)[0]));
-  b_.CreateCondBr(b_.CreateOrReduce(live), turn, done);
-  b_.SetInsertPoint(turn);
+  b_.CreateCondBr(b_.CreateOrReduce(live), iteration, done);
+  b_.SetInsertPoint(iteration);
   lanes_.mask = live;
   if (const auto given = emit_region(regions[1], values)) {
     emit_poll_every(all[0], poll_mask(poll == Poll::Strip, poll == Poll::Sometimes));

@@ -1,5 +1,5 @@
 // Loads and stores of lanes: of neighbours at once, of others by gathering and scattering. Lanes that are
-// masked out touch nothing. What the CPU has no instruction for is done lane by lane.
+// masked out touch nothing. Without an instruction of the CPU, they are done lane by lane.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ using llvm::Value;
 
 namespace {
 
-/// The most lanes whose loads stand one after the other.
+/// The most lanes whose loads are emitted one after the other.
 constexpr unsigned kUnrolled = 32;
 
 bool is_number(Value* v, uint64_t number) {
@@ -77,7 +77,7 @@ Value* LaneBody::moved(Value* address, Value* index, Value* stride) {
   return b_.CreateGEP(b_.getInt8Ty(), address, b_.CreateMul(index, stride));
 }
 
-/// Whether lanes lie one after the other, `size` bytes apart; assumed of a stride that is a value from
+/// Whether lanes are contiguous, at a stride of `size` bytes; assumed of a stride that is a value from
 /// outside the loop. Completes the address.
 bool LaneBody::is_contiguous(LaneAddress& address, uint64_t size) {
   const bool may_assume =
@@ -100,7 +100,7 @@ Value* LaneBody::lane_pointers(const LaneAddress& address, uint64_t offset) {
 }
 
 /// Whether an access touches just the lanes of a mask. Not of less than a register: LLVM 19 may take bits
-/// behind the mask for lanes.
+/// after the mask for lanes.
 bool LaneBody::masks_memory(Instructions::Access access, llvm::Type* number) const {
   const auto bits = static_cast<unsigned>(number->getPrimitiveSizeInBits().getFixedValue());
   return unit_.instructions.masks(access, bits) && bits * lanes_.width >= 128;
@@ -219,7 +219,7 @@ void LaneBody::scatter_lanes(Value* stored, Value* pointers) {
       one_by_one);
 }
 
-/// All lanes; of a complex dtype, which lies as pairs.
+/// All lanes; of a complex dtype, which is stored as pairs.
 Parts LaneBody::load_contiguous(DType dtype, Value* address) {
   llvm::Type* const part = unit_.memory_type(unit_.part_type(base::component_of(dtype)));
   if (!base::is_complex(dtype)) return {masked_load(part, address)};
@@ -236,7 +236,7 @@ Value* LaneBody::load_every_second(llvm::Type* number, Value* address) {
   Value* const front = b_.CreateAlignedLoad(vector, address, llvm::Align(1));
   Value* const back = b_.CreateAlignedLoad(vector, field(address, (width - 1) * size), llvm::Align(1));
   llvm::SmallVector<int, 64> order;
-  // What both have is taken from the first; numbers of the second are counted behind it.
+  // Elements that both have are taken from the first; numbers of the second are counted after it.
   for (unsigned i = 0; i < width; ++i) order.push_back(static_cast<int>(2 * i < width ? 2 * i : 2 * i + 1));
   return b_.CreateShuffleVector(front, back, order);
 }

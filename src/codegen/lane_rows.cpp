@@ -1,8 +1,8 @@
 // Short rows. Where lanes step along the rows of an array whose last axis has a few elements, its length
-// known - points, quaternions, colours -, what they take of one place in each row lies that far apart. All
-// rows of the lanes are loaded at once then, as whole registers, and the elements picked in registers; the
-// loads of other places in the rows are the same ones. Stores to all places of a row are one store, made at
-// the last of them.
+// known - points, quaternions, colours -, what they take at one index of each row is at the stride of that
+// length. All rows of the lanes are loaded at once then, as whole registers, and the elements picked in
+// registers; the loads of other indices in the rows are the same ones. Stores to all indices of a row are one
+// store, made at the last of them.
 
 #include <algorithm>
 
@@ -22,20 +22,19 @@ bool is_number(Value* v, uint64_t number) {
 
 }  // namespace
 
-/// Of an access at some indices: which place of which rows it is to, if they are short and lie one after the
-/// other.
+/// Of an access at some indices: which index of which rows it is to, if they are short and contiguous.
 std::optional<LaneBody::RowElement> LaneBody::row_element(NodeId view, std::span<const NodeId> indices,
                                                           const LaneAddress& address, uint64_t size) {
   const size_t rank = indices.size();
   if (rank < 2 || address.offsets != nullptr) return std::nullopt;
   const Parts& v = parts(view);
   const auto* const length = llvm::dyn_cast<llvm::ConstantInt>(v[1 + rank]);
-  const auto* const place = llvm::dyn_cast<llvm::ConstantInt>(value(indices.back()));
-  if (length == nullptr || place == nullptr || !is_number(v[1 + 2 * rank], size)) return std::nullopt;
+  const auto* const index = llvm::dyn_cast<llvm::ConstantInt>(value(indices.back()));
+  if (length == nullptr || index == nullptr || !is_number(v[1 + 2 * rank], size)) return std::nullopt;
   const uint64_t count = length->getZExtValue();
-  if (count < 2 || count > ir::kLongestShort || place->getZExtValue() >= count) return std::nullopt;
+  if (count < 2 || count > ir::kLongestShort || index->getZExtValue() >= count) return std::nullopt;
   if (!is_number(address.step, count * size)) return std::nullopt;
-  return RowElement{static_cast<unsigned>(count), static_cast<unsigned>(place->getZExtValue())};
+  return RowElement{static_cast<unsigned>(count), static_cast<unsigned>(index->getZExtValue())};
 }
 
 /// A mask with a bit for each element of the lanes' rows.
@@ -49,19 +48,19 @@ Value* LaneBody::load_of_rows(llvm::Type* number, Value* address, const RowEleme
   const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
   llvm::Type* const rows = llvm::FixedVectorType::get(number, lanes_.width * element.length);
   Value* const first =
-      b_.CreateGEP(b_.getInt8Ty(), address, b_.getInt64(-static_cast<uint64_t>(element.place * size)));
+      b_.CreateGEP(b_.getInt8Ty(), address, b_.getInt64(-static_cast<uint64_t>(element.index * size)));
   Value* const all = lanes_.mask == nullptr
                          ? static_cast<Value*>(b_.CreateAlignedLoad(rows, first, llvm::Align(1)))
                          : b_.CreateMaskedLoad(rows, first, llvm::Align(1), mask_of_rows(element.length),
                                                llvm::Constant::getNullValue(rows));
   llvm::SmallVector<int, 64> order;
   for (unsigned i = 0; i < lanes_.width; ++i)
-    order.push_back(static_cast<int>(i * element.length + element.place));
+    order.push_back(static_cast<int>(i * element.length + element.index));
   return b_.CreateShuffleVector(all, order);
 }
 
-/// The stores to all places of the row that a store is to, by place, if nothing that stands between them
-/// touches memory; else none.
+/// The stores to all indices of the row that a store is to, by index, if nothing between them touches memory;
+/// else none.
 std::vector<ir::NodeId> LaneBody::stores_to_row(NodeId id, unsigned length) const {
   const auto operands = source_.operands(id);
   const auto rank = static_cast<size_t>(source_.type(operands[0]).rank());
@@ -77,9 +76,9 @@ std::vector<ir::NodeId> LaneBody::stores_to_row(NodeId id, unsigned length) cons
   size_t count = 0;
   const auto take = [&](NodeId node) {
     if (!is_of_row(node)) return ir::effects_of(source_, node).pure();
-    const auto place = source_.constant(source_.operand(node, rank)).as<int64_t>();
-    if (place < 0 || place >= static_cast<int64_t>(length) || found[static_cast<size_t>(place)]) return false;
-    found[static_cast<size_t>(place)] = node;
+    const auto index = source_.constant(source_.operand(node, rank)).as<int64_t>();
+    if (index < 0 || index >= static_cast<int64_t>(length) || found[static_cast<size_t>(index)]) return false;
+    found[static_cast<size_t>(index)] = node;
     ++count;
     return true;
   };
@@ -100,42 +99,42 @@ bool LaneBody::store_row(NodeId id, const LaneAddress& address, const RowElement
   });
   if (*last != id) return true;
   const auto rank = static_cast<size_t>(source_.type(source_.operand(id, 0)).rank());
-  std::vector<Value*> places;
+  std::vector<Value*> elements;
   for (NodeId store : stores) {
     Value* stored = widen(parts(source_.operand(store, rank + 1)))[0];
     if (base::is_bool(type)) stored = b_.CreateZExt(stored, like(stored->getType(), b_.getInt8Ty()));
-    places.push_back(stored);
+    elements.push_back(stored);
   }
   const uint64_t size = number->getPrimitiveSizeInBits().getFixedValue() / 8;
   Value* const first =
-      b_.CreateGEP(b_.getInt8Ty(), address.base, b_.getInt64(-static_cast<uint64_t>(element.place * size)));
-  Value* const rows = rows_of(places);
+      b_.CreateGEP(b_.getInt8Ty(), address.base, b_.getInt64(-static_cast<uint64_t>(element.index * size)));
+  Value* const rows = rows_of(elements);
   if (lanes_.mask == nullptr) store_lanes(rows, first, past);
   else b_.CreateMaskedStore(rows, first, llvm::Align(1), mask_of_rows(element.length));
   return true;
 }
 
-/// Rows one after the other, of what lanes have for each place.
-Value* LaneBody::rows_of(std::vector<Value*> places) {
-  const auto length = static_cast<unsigned>(places.size());
+/// Contiguous rows, of what lanes have for each index.
+Value* LaneBody::rows_of(std::vector<Value*> elements) {
+  const auto length = static_cast<unsigned>(elements.size());
   unsigned width = lanes_.width;
-  // All places in one vector, one behind the other.
-  while (places.size() > 1) {
+  // All indices in one vector, one after the other.
+  while (elements.size() > 1) {
     llvm::SmallVector<int, 64> order;
     for (unsigned i = 0; i < 2 * width; ++i) order.push_back(static_cast<int>(i));
     std::vector<Value*> pairs;
-    for (size_t i = 0; i < places.size(); i += 2) {
+    for (size_t i = 0; i < elements.size(); i += 2) {
       Value* const second =
-          i + 1 < places.size() ? places[i + 1] : llvm::PoisonValue::get(places[i]->getType());
-      pairs.push_back(b_.CreateShuffleVector(places[i], second, order));
+          i + 1 < elements.size() ? elements[i + 1] : llvm::PoisonValue::get(elements[i]->getType());
+      pairs.push_back(b_.CreateShuffleVector(elements[i], second, order));
     }
-    places = std::move(pairs);
+    elements = std::move(pairs);
     width *= 2;
   }
   llvm::SmallVector<int, 64> order;
   for (unsigned i = 0; i < lanes_.width * length; ++i)
     order.push_back(static_cast<int>(i % length * lanes_.width + i / length));
-  return b_.CreateShuffleVector(places[0], order);
+  return b_.CreateShuffleVector(elements[0], order);
 }
 
 }  // namespace ingot::codegen

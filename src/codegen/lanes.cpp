@@ -1,9 +1,10 @@
-// Vector loops. W turns run together, each in a lane: the body is emitted as for one turn, but for the index,
-// which is a vector, and so is what comes of it. An `if` whose condition varies runs both arms under masks.
+// Vector loops. W iterations run together, each in a lane: the body is emitted as for one iteration, but for
+// the index, which is a vector, and so are the values that depend on it. An `if` whose condition varies runs
+// both arms under masks.
 //
-// The body is emitted twice: for steps of W turns, no lane masked, and for the turns that are left, masked.
-// Strides are values: both assume that those by which lanes step are of one element. Where that is not so
-// when the loop is entered, its turns run one by one.
+// The body is emitted twice: for steps of W iterations, no lane masked, and for the remaining iterations,
+// masked. Strides are values: both assume that those by which lanes step are of one element. Where that does
+// not hold when the loop is entered, its iterations run one by one.
 
 #include <algorithm>
 #include <bit>
@@ -20,8 +21,8 @@ using llvm::Value;
 
 namespace {
 
-/// So many turns, with elementary functions, take no longer under masks.
-constexpr int64_t kFewTurns = 128;
+/// So many iterations, with elementary functions, take no longer under masks.
+constexpr int64_t kFewIterations = 128;
 
 }  // namespace
 
@@ -49,11 +50,11 @@ void LaneBody::widen_together(std::span<Parts> operands) {
   for (Parts& parts : operands) parts = widen(parts);
 }
 
-/// Whether all steps of a reduction run under a mask, so that what is long - elementary functions, of several
-/// registers at once - stands once: of few turns, where the CPU has masks.
+/// Whether all steps of a reduction run under a mask, so that long code - elementary functions, of several
+/// registers at once - is emitted once: of few iterations, where the CPU has masks.
 bool LaneBody::is_masked_throughout(NodeId loop) const {
   const auto most = limit_of(source_.operand(loop, 0));
-  if (!unit_.instructions.masks_all() || !most || *most > kFewTurns) return false;
+  if (!unit_.instructions.masks_all() || !most || *most > kFewIterations) return false;
   return ir::any_within(source_, source_.region(loop),
                         [&](NodeId id) { return ir::is_long(source_.op(id)); });
 }
@@ -61,7 +62,7 @@ bool LaneBody::is_masked_throughout(NodeId loop) const {
 /// The lanes below a count, which is not negative.
 Value* LaneBody::mask_below(unsigned width, Value* count) {
   count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, b_.getInt64(width));
-  // Numbers of lanes in a whole register: LLVM 19 leaves the bits behind a narrower comparison undefined.
+  // Numbers of lanes in a whole register: LLVM 19 leaves the bits after a narrower comparison undefined.
   llvm::Type* const number = b_.getIntNTy(std::max(8u, 128 / width));
   llvm::Type* const type = llvm::FixedVectorType::get(number, width);
   Value* const left = b_.CreateVectorSplat(width, b_.CreateZExtOrTrunc(count, number));
@@ -78,20 +79,20 @@ Parts LaneBody::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   lanes_ = lanes;
   affine_.clear();
   const RegionId body = source_.region(lanes.loop);
-  k = turn_of(lanes.loop, k);
+  k = iteration_of(lanes.loop, k);
   llvm::Type* const type = llvm::FixedVectorType::get(b_.getInt64Ty(), lanes.width);
   Value* const index = b_.CreateAdd(widen(k), b_.CreateStepVector(type));
   affine_[source_.region_parameters(body)[0].index] = {k, b_.getInt64(1)};
   Parts arguments{index};
   arguments.append(carried);
   const auto given = emit_region(body, arguments);
-  INGOT_ASSERT(given.has_value(), "codegen: turns in lanes come to their end");
+  INGOT_ASSERT(given.has_value(), "codegen: iterations in lanes come to their end");
   const Parts all = widen(*given);
   lanes_ = {};
   return all;
 }
 
-/// What a step gives if the condition holds, else `otherwise`.
+/// The results of a step if the condition holds, else `otherwise`.
 template <class Step>
 Parts LaneBody::emit_when(Value* condition, const Parts& otherwise, Step step) {
   Types types;
@@ -131,9 +132,9 @@ Parts LaneBody::emit_if_unit_strides(const Types& types, Vector vector, Serial s
   return close(join, types);
 }
 
-void LaneBody::emit_all_turns(NodeId id) {
+void LaneBody::emit_all_iterations(NodeId id) {
   if (is_vector_loop(id)) emit_vector_for(id);
-  else Body::emit_all_turns(id);
+  else Body::emit_all_iterations(id);
 }
 
 void LaneBody::emit_parallel_for(NodeId id) {
@@ -154,25 +155,25 @@ Parts LaneBody::emit_blocks(NodeId id, std::span<Reduction> reductions, const Bl
 void LaneBody::emit_vector_for(NodeId id) {
   const auto width = static_cast<unsigned>(source_.attribute(id, 1));
   INGOT_ASSERT(std::has_single_bit(width), "codegen: the lanes of a vector loop are decided");
-  const auto step = [&](Value* k, Value* mask, const Parts& places) {
+  const auto step = [&](Value* k, Value* mask, const Parts& cursors) {
     open_cursors(id);
-    emit_lanes({width, mask, id}, k, places);
-    return grown_cursors(places);
+    emit_lanes({width, mask, id}, k, cursors);
+    return grown_cursors(cursors);
   };
   const auto vector = [&] {
     note_streams(id);
     Value* const lanes = b_.getInt64(width);
-    Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, turn_count(id), b_.getInt64(0));
+    Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, iteration_count(id), b_.getInt64(0));
     Value* const done = b_.CreateAnd(count, b_.CreateNeg(lanes));
-    const Parts places = emit_counted(
+    const Parts cursors = emit_counted(
         done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
         [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
-    return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), places,
-                     [&] { return step(done, mask_below(width, left), places); });
+    return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
+                     [&] { return step(done, mask_below(width, left), cursors); });
   };
   set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
-        Body::emit_all_turns(id);
+        Body::emit_all_iterations(id);
         return parts(id);
       }));
 }
@@ -185,8 +186,8 @@ bool LaneBody::only_reads(RegionId region) const {
   });
 }
 
-/// Where the lanes of all reductions have no room in registers, and the turns are short, each block, which is
-/// in the cache then, is gone through for some of them after the other: so many at once.
+/// Where the lanes of all reductions do not fit in registers, and the iterations are short, each block, which
+/// is in the cache then, is gone through for some of them after the other: so many at once.
 std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction> reductions) const {
   constexpr uint64_t kOpsOfReduction = 2;
   const base::Machine& machine = unit_.target.machine;
@@ -204,7 +205,7 @@ std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction>
   for (const Reduction& reduction : reductions) {
     uint64_t lane = 0;
     for (llvm::Type* type : reduction.types()) lane += Reduction::kLanes * type->getScalarSizeInBits();
-    // Half of them are for what is taken in.
+    // Half of them are for the contributions.
     if (counts.empty() || (fits_again && taken + lane > bits / 2)) {
       counts.push_back(0);
       taken = 0;
@@ -215,7 +216,8 @@ std::vector<size_t> LaneBody::reductions_at_once(NodeId id, std::span<Reduction>
   return counts;
 }
 
-/// The lanes of reductions [begin, begin + count) after a block's turns, `in_block` of them from `first` on.
+/// The lanes of reductions [begin, begin + count) after a block's iterations, `in_block` of them from `first`
+/// on.
 Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, size_t begin, size_t count,
                                     Value* first, Value* in_block, const Parts& running) {
   constexpr unsigned kWidth = Reduction::kLanes;
@@ -265,8 +267,8 @@ Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions,
   const std::vector<size_t> counts = reductions_at_once(id, reductions);
   const auto block_of = [&](Value* block, const Parts& running) -> std::optional<Parts> {
     Value* const first = b_.CreateShl(b_.CreateAdd(blocks.first, block), Reduction::kBlockBits);
-    Value* const in_block = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(blocks.turns, first),
-                                                     b_.getInt64(Reduction::kBlock));
+    Value* const in_block = b_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, b_.CreateSub(blocks.iterations, first), b_.getInt64(Reduction::kBlock));
     Parts after;
     size_t begin = 0;
     for (size_t count : counts) {
@@ -308,7 +310,7 @@ std::optional<LaneBody::Affine> LaneBody::affine_of(NodeId id) const {
   return Affine{part, llvm::ConstantInt::get(llvm::Type::getInt64Ty(unit_.context), 0)};
 }
 
-/// Wrapping sums and products of what grows evenly from lane to lane.
+/// Wrapping sums and products of numbers that grow evenly from lane to lane.
 void LaneBody::follow_affine(NodeId id) {
   const ir::Op op = source_.op(id);
   affine_.erase(id.index);

@@ -1,4 +1,4 @@
-// Where arrays are on a device, the host's part of a function: launches, and numbers that it reads.
+// The host's part of a function whose arrays are on a device: launches, and numbers that it reads.
 
 #include "codegen/abi_layout.h"
 #include "codegen/device_code.h"
@@ -8,7 +8,7 @@ namespace ingot::codegen {
 
 using llvm::Value;
 
-/// A part of a value as kernels have it: of buffers, where their memory is.
+/// A part of a value in the form for kernels: of buffers, the address of their memory.
 Value* HostFunction::on_device(NodeId node, size_t part) {
   Value* const own = parts(node)[part];
   const ir::Type type = source_.type(node);
@@ -40,7 +40,7 @@ void HostFunction::emit_launch(NodeId id) {
     const uint64_t bytes = unit_.module.getDataLayout().getTypeStoreSize(type);
     kinds += static_cast<char>(bytes | (type->isPointerTy() ? abi::kKernelCallAddress : 0));
   };
-  // The runtime puts the record of errors there.
+  // The runtime puts the error report there.
   if (kernel.may_raise) {
     b_.CreateStore(llvm::Constant::getNullValue(pointer), field(addresses, 8 * at++));
     add_kind(pointer);
@@ -102,7 +102,7 @@ void HostFunction::write_back(NodeId id, const Staged& array) {
              0, {}, id);
 }
 
-/// Whether a view is of memory on the stack, which the host of a device has itself.
+/// Whether a view is of memory on the stack, which belongs to the host.
 bool HostFunction::is_on_stack(NodeId view) const {
   return source_.op(view) == ir::Op::view && life_of(source_.operand(view, 0)) == ir::Life::Stack;
 }

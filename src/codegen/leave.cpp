@@ -23,12 +23,12 @@ void HostFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Valu
 HostFunction::Block* HostFunction::leaving_block(base::ExceptionKind kind) {
   for (const auto& [known, block] : leaving_)
     if (known == kind) return block;
-  const auto place = b_.saveIP();
+  const auto point = b_.saveIP();
   Block* const block = new_block("leave");
   b_.SetInsertPoint(block);
   b_.CreateStore(b_.getInt32(abi::kNoSite), field(context_, abi::kContextError + abi::kErrorSite));
   return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
-  b_.restoreIP(place);
+  b_.restoreIP(point);
   leaving_.emplace_back(kind, block);
   return block;
 }
@@ -69,18 +69,18 @@ void HostFunction::store_caller(NodeId call) {
   b_.CreateStore(b_.getInt32(unit_.site(site_of(call))), slot);
 }
 
-/// Says where an error has come up that no site of the source raises.
-void HostFunction::store_place(NodeId place) {
+/// Notes where an error comes up that no site of the source raises.
+void HostFunction::store_location(NodeId location) {
   Value* const error = field(context_, abi::kContextError);
   Value* const site = b_.CreateLoad(b_.getInt32Ty(), field(error, abi::kErrorSite));
-  Value* const slot = field(error, abi::kErrorArguments + 8 * abi::kErrorPlace);
-  Value* const own = b_.getInt64(uint64_t{1} + unit_.site(site_of(place)));
+  Value* const slot = field(error, abi::kErrorArguments + 8 * abi::kErrorLocation);
+  Value* const own = b_.getInt64(uint64_t{1} + unit_.site(site_of(location)));
   Value* const is_none = b_.CreateICmpEQ(site, b_.getInt32(abi::kNoSite));
   b_.CreateStore(b_.CreateSelect(is_none, own, b_.CreateLoad(b_.getInt64Ty(), slot)), slot);
 }
 
 void HostFunction::leave_with(Value* status, int64_t catches, std::optional<NodeId> call,
-                              std::optional<NodeId> place) {
+                              std::optional<NodeId> location) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
     return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
@@ -99,7 +99,7 @@ void HostFunction::leave_with(Value* status, int64_t catches, std::optional<Node
   const auto on = b_.saveIP();
   b_.SetInsertPoint(failed);
   if (call) store_caller(*call);
-  if (place && has_device()) store_place(*place);
+  if (location && has_device()) store_location(*location);
   return_status(status);
   b_.restoreIP(on);
 }

@@ -20,28 +20,28 @@ llvm::DIFile* LineTable::file(const std::string& given) {
   return known;
 }
 
-void LineTable::add(llvm::Function& function, const base::Place& place) {
-  if (place.file.empty()) return;
+void LineTable::add(llvm::Function& function, const base::Place& location) {
+  if (location.file.empty()) return;
   if (unit_ == nullptr) {
     module_.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
-    unit_ = builder_.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(place.file), "ingot", true, "", 0,
+    unit_ = builder_.createCompileUnit(llvm::dwarf::DW_LANG_Python, file(location.file), "ingot", true, "", 0,
                                        "", llvm::DICompileUnit::DebugDirectivesOnly);
   }
   llvm::DISubroutineType* const type = builder_.createSubroutineType(builder_.getOrCreateTypeArray({}));
-  const auto line = static_cast<unsigned>(place.line);
-  function.setSubprogram(builder_.createFunction(unit_, function.getName(), "", file(place.file), line, type,
-                                                 line, llvm::DINode::FlagZero,
+  const auto line = static_cast<unsigned>(location.line);
+  function.setSubprogram(builder_.createFunction(unit_, function.getName(), "", file(location.file), line,
+                                                 type, line, llvm::DINode::FlagZero,
                                                  llvm::DISubprogram::SPFlagDefinition));
 }
 
-llvm::DebugLoc LineTable::at(llvm::Function& function, const base::Place& place) {
+llvm::DebugLoc LineTable::at(llvm::Function& function, const base::Place& location) {
   llvm::DISubprogram* const own = function.getSubprogram();
   if (own == nullptr) return {};
   llvm::DIScope* scope = own;
-  if (!place.file.empty() && plain(place.file) != own->getFilename())
-    scope = builder_.createLexicalBlockFile(own, file(place.file));
-  return llvm::DILocation::get(module_.getContext(), static_cast<unsigned>(place.line),
-                               static_cast<unsigned>(place.column), scope);
+  if (!location.file.empty() && plain(location.file) != own->getFilename())
+    scope = builder_.createLexicalBlockFile(own, file(location.file));
+  return llvm::DILocation::get(module_.getContext(), static_cast<unsigned>(location.line),
+                               static_cast<unsigned>(location.column), scope);
 }
 
 void LineTable::finish() {

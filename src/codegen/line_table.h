@@ -10,15 +10,15 @@
 
 namespace ingot::codegen {
 
-/// The lines of the user's source that a module's instructions are of, as drivers and debuggers show them.
+/// The lines in the user's source of a module's instructions, as drivers and debuggers show them.
 class LineTable {
  public:
   explicit LineTable(llvm::Module& module);
 
-  /// Functions that stand at a place: instructions in it can be of lines.
-  void add(llvm::Function& function, const base::Place& place);
-  /// A line of a function that has been added; null: none is known.
-  llvm::DebugLoc at(llvm::Function& function, const base::Place& place);
+  /// Adds a function with a location: its instructions can have lines.
+  void add(llvm::Function& function, const base::Place& location);
+  /// The debug location in a function that has been added; null: none is known.
+  llvm::DebugLoc at(llvm::Function& function, const base::Place& location);
   /// Nothing is added afterwards.
   void finish();
 

@@ -3,19 +3,19 @@
 #include "codegen/body.h"
 #include "codegen/reduction.h"
 
-/// Counted loops, rotated: the test stands at the end of a turn.
+/// Counted loops, rotated: the test is at the end of an iteration.
 namespace ingot::codegen {
 
 inline constexpr uint64_t kStrip = 65536;
 inline constexpr uint64_t kSometimes = 64;
 
-template <class Turn>
+template <class Iteration>
 std::optional<Parts> Body::emit_rotated(llvm::Value* begin, llvm::Value* end, const Parts& inits, Poll poll,
-                                        Turn turn, uint64_t step) {
+                                        Iteration iteration, uint64_t step) {
   Types types{b_.getInt64Ty()};
   for (llvm::Value* init : inits) types.push_back(init->getType());
   Block* const before = here();
-  Block* const body = new_block("turn");
+  Block* const body = new_block("iteration");
   b_.CreateBr(body);
   b_.SetInsertPoint(body);
   const Parts all = phis(types, 2);
@@ -23,7 +23,7 @@ std::optional<Parts> Body::emit_rotated(llvm::Value* begin, llvm::Value* end, co
   llvm::cast<llvm::PHINode>(all[0])->addIncoming(begin, before);
   for (size_t i = 0; i < inits.size(); ++i)
     llvm::cast<llvm::PHINode>(carried[i])->addIncoming(inits[i], before);
-  const std::optional<Parts> next = turn(all[0], carried);
+  const std::optional<Parts> next = iteration(all[0], carried);
   if (!next) return std::nullopt;
   if (poll == Poll::Always || poll == Poll::Sometimes)
     emit_poll_every(all[0], poll == Poll::Always ? 0 : (kSometimes - 1) * step);
@@ -38,8 +38,9 @@ std::optional<Parts> Body::emit_rotated(llvm::Value* begin, llvm::Value* end, co
   return next;
 }
 
-template <class Turn>
-Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn turn, uint64_t step) {
+template <class Iteration>
+Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Iteration iteration,
+                         uint64_t step) {
   Types types;
   for (llvm::Value* init : inits) types.push_back(init->getType());
   const auto* const known = llvm::dyn_cast<llvm::ConstantInt>(count);
@@ -51,7 +52,8 @@ Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn
   b_.CreateCondBr(b_.CreateICmpSGT(count, b_.getInt64(0)), enter, done.block);
   b_.SetInsertPoint(enter);
   if (poll != Poll::Strip) {
-    if (const auto last = emit_rotated(b_.getInt64(0), count, inits, poll, turn, step)) arrive(done, *last);
+    if (const auto last = emit_rotated(b_.getInt64(0), count, inits, poll, iteration, step))
+      arrive(done, *last);
     return close(done, types);
   }
   Types strip_types{b_.getInt64Ty()};
@@ -64,10 +66,11 @@ Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn
   start.append(inits);
   for (size_t i = 0; i < all.size(); ++i) llvm::cast<llvm::PHINode>(all[i])->addIncoming(start[i], enter);
   llvm::Value* const left = b_.CreateSub(count, all[0]);
-  llvm::Value* const turns =
+  llvm::Value* const iterations =
       b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, b_.getInt64(kStrip * step));
-  llvm::Value* const end = b_.CreateAdd(all[0], turns, "", true, true);
-  const auto last = emit_rotated(all[0], end, Parts(all.begin() + 1, all.end()), Poll::Never, turn, step);
+  llvm::Value* const end = b_.CreateAdd(all[0], iterations, "", true, true);
+  const auto last =
+      emit_rotated(all[0], end, Parts(all.begin() + 1, all.end()), Poll::Never, iteration, step);
   if (last) {
     Block* const more = new_block("more");
     done.incoming.emplace_back(here(), *last);
@@ -83,7 +86,7 @@ Parts Body::emit_counted(llvm::Value* count, const Parts& inits, Poll poll, Turn
 }
 
 /// `action(reduction, own, at)` for each reduction, `own` being its parts of `all`, the first of them number
-/// `at`; what they give, one after the other.
+/// `at`; their results, concatenated.
 template <class Action>
 Parts each_reduction(std::span<Reduction> reductions, const Parts& all, Action action) {
   Parts made;

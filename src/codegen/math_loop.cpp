@@ -25,11 +25,11 @@ void emit_math_loop(Unit& unit, const MathLoop& loop) {
   function->setDoesNotThrow();
   for (unsigned i = 0; i < 3; ++i) function->addParamAttr(i, llvm::Attribute::NoAlias);
   auto* const entry = llvm::BasicBlock::Create(unit.context, "entry", function);
-  auto* const turn = llvm::BasicBlock::Create(unit.context, "turn", function);
+  auto* const iteration = llvm::BasicBlock::Create(unit.context, "iteration", function);
   auto* const end = llvm::BasicBlock::Create(unit.context, "end", function);
   Builder b(entry);
-  b.CreateCondBr(b.CreateICmpSGT(function->getArg(3), b.getInt64(0)), turn, end);
-  b.SetInsertPoint(turn);
+  b.CreateCondBr(b.CreateICmpSGT(function->getArg(3), b.getInt64(0)), iteration, end);
+  b.SetInsertPoint(iteration);
   llvm::PHINode* const at = b.CreatePHI(index, 2);
   at->addIncoming(b.getInt64(0), entry);
   const llvm::Align align(base::size_of(loop.dtype));
@@ -41,7 +41,7 @@ void emit_math_loop(Unit& unit, const MathLoop& loop) {
   b.CreateAlignedStore(result, b.CreateGEP(element, function->getArg(2), at), align);
   Value* const next = b.CreateAdd(at, b.getInt64(loop.lanes));
   at->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpSLT(next, function->getArg(3)), turn, end);
+  b.CreateCondBr(b.CreateICmpSLT(next, function->getArg(3)), iteration, end);
   b.SetInsertPoint(end);
   b.CreateRetVoid();
 }

@@ -8,8 +8,8 @@
 
 namespace ingot::codegen {
 
-/// A loop over arrays that applies one elementary function to vectors: what accuracy and speed of the kernels
-/// are measured on.
+/// A loop over arrays that applies one elementary function to vectors: accuracy and speed of the kernels are
+/// measured with it.
 struct MathLoop {
   ir::Op op;
   base::DType dtype;  ///< Float32 or Float64

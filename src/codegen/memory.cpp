@@ -32,7 +32,7 @@ void Body::emit_alloc(NodeId id) {
   llvm::AllocaInst* const memory =
       at_entry.CreateAlloca(llvm::ArrayType::get(b_.getInt8Ty(), static_cast<uint64_t>(bytes)));
   memory->setAlignment(llvm::Align(kLineOfCache));
-  // Nobody has written there, but what is read twice is one number: LLVM is not to know.
+  // It was never written, but has to read as one number twice: hidden from LLVM.
   llvm::Type* const pointer = b_.getPtrTy();
   auto* const opaque =
       llvm::InlineAsm::get(llvm::FunctionType::get(pointer, {pointer}, false), "", "=r,0,~{memory}", true);
@@ -107,7 +107,7 @@ void Body::store_one(std::span<const NodeId> operands) {
 
 void Body::emit_store(NodeId id) { store_one(source_.operands(id)); }
 
-/// One element goes the usual way.
+/// One element is stored as usual.
 void Body::emit_stream(NodeId id) {
   const auto operands = source_.operands(id);
   store_one(operands.first(operands.size() - 1));

@@ -15,7 +15,7 @@ Value* HostFunction::call_outside(llvm::StringRef what, int64_t number, std::spa
   std::string layout;
   for (size_t i = 0; i < operands.size(); ++i) {
     const ir::Type type = source_.type(operands[i]);
-    // The words stand apart by one space, so a view's own space goes.
+    // One space separates the words, so a view's own space goes.
     for (char c : unit_.source.types.to_string(type))
       if (c != ' ') layout += c;
     layout += ' ';
@@ -103,8 +103,8 @@ void HostFunction::emit_host(NodeId id) {
   leave_with(call_outside("host", source_.attribute(id, 0), source_.operands(id)), 0, {}, id);
 }
 
-/// Calls what sorts a line: with `places`, the function that puts places there.
-void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> places) {
+/// Calls what sorts a line: with `indices`, the function that puts indices there.
+void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::optional<NodeId> indices) {
   emit_poll();
   const ir::Type type = source_.type(view);
   llvm::Type* const pointer = b_.getPtrTy();
@@ -112,9 +112,9 @@ void HostFunction::sort_line(NodeId id, const char* function, NodeId view, std::
   llvm::SmallVector<Value*> operands{context_, b_.getInt32(static_cast<uint32_t>(type.dtype())),
                                      b_.getInt32(static_cast<uint32_t>(source_.attribute(id, 0))),
                                      parts(view)[0]};
-  if (places) {
+  if (indices) {
     types.push_back(pointer);
-    operands.push_back(parts(*places)[0]);
+    operands.push_back(parts(*indices)[0]);
   }
   types.push_back(b_.getInt64Ty());
   operands.push_back(parts(view)[2]);

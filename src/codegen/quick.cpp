@@ -22,7 +22,7 @@ using llvm::Value;
 
 constexpr uint64_t kCacheLine = 64;
 
-/// Whether it may be computed where it is not needed, and is worth a place in memory.
+/// Whether it may be computed speculatively, and is worth a slot in memory.
 bool may_move(const Instruction& instruction) {
   switch (instruction.getOpcode()) {
     case Instruction::UDiv:
@@ -97,7 +97,7 @@ void simplify(llvm::Function& function, llvm::FunctionAnalysisManager& analyses)
 
 void select_quickly(llvm::Function& function) {
   uint64_t widest = 0;
-  // From the last to the first, as most users stand behind what they use.
+  // From the last to the first, as most users come after what they use.
   for (llvm::BasicBlock& block : llvm::reverse(function)) {
     for (Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(block))) {
       if (!llvm::isInstructionTriviallyDead(&instruction)) {

@@ -7,15 +7,15 @@
 
 namespace ingot::codegen {
 
-/// What quick code has done to it in place of most of LLVM's passes.
+/// What quick code has done to it instead of most of LLVM's passes.
 ///
-/// Its registers are chosen block by block, and all that outlives a block waits in memory. So there are to be
-/// few blocks: those that need not be are merged, and numbers are selected as integers, vectors by masks, as
-/// the fast selection of instructions makes branches of such selections otherwise. That memory is aligned: a
-/// vector that is read back from two lines of the cache takes ten times as long.
+/// Its registers are chosen block by block, and all values that outlive a block are in memory. So there
+/// should be few blocks: unnecessary ones are merged, and numbers are selected as integers, vectors by masks,
+/// as the fast selection of instructions makes branches of such selections otherwise. That memory is aligned:
+/// a vector that is read back from two lines of the cache takes ten times as long.
 ///
 /// In functions with loops equal values are found, and arithmetic of numbers that a loop does not change goes
-/// before it. What nothing uses goes. The least and the greatest of two integers, and absolute values, become
+/// before it. Unused instructions go. The least and the greatest of two integers, and absolute values, become
 /// comparisons, as the fast selection has no others.
 void prepare_quickly(llvm::Module& module, llvm::TargetMachine& machine, const ir::Module& source);
 

@@ -64,10 +64,10 @@ void Body::emit_raise(NodeId id) { leave_with_own(id, source_.operands(id)); }
 void Body::emit_check(NodeId id) {
   Block* const raising = new_block("raise");
   leave_if(b_.CreateNot(value(source_.operand(id, 0))), raising);
-  const auto place = b_.saveIP();
+  const auto point = b_.saveIP();
   b_.SetInsertPoint(raising);
   leave_with_own(id, source_.operands(id).subspan(1));
-  b_.restoreIP(place);
+  b_.restoreIP(point);
 }
 
 }  // namespace ingot::codegen

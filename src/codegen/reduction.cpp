@@ -29,7 +29,7 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, 
       combiner_(combiner),
       dtype_(dtype),
       lane_(base::lane_dtype(dtype)),
-      // Integers: associative as they stand, but for lcm, whose product wraps.
+      // Integers: associative as they are, but for lcm, whose product wraps.
       ordered_(base::is_float(dtype) || base::is_complex(dtype) || combiner == ir::Op::lcm),
       has_identity_(!is_extreme(combiner)),
       types_(unit.types_of(ir::Type::scalar(base::lane_dtype(dtype)))) {
@@ -71,16 +71,16 @@ template <class Body>
 void Reduction::repeat(uint64_t count, Body body) {
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
   BasicBlock* const before = b_.GetInsertBlock();
-  BasicBlock* const turn = BasicBlock::Create(unit_.context, "each", function);
+  BasicBlock* const iteration = BasicBlock::Create(unit_.context, "each", function);
   BasicBlock* const after = BasicBlock::Create(unit_.context, "each.end", function);
-  b_.CreateBr(turn);
-  b_.SetInsertPoint(turn);
+  b_.CreateBr(iteration);
+  b_.SetInsertPoint(iteration);
   llvm::PHINode* const i = b_.CreatePHI(b_.getInt64Ty(), 2);
   i->addIncoming(b_.getInt64(0), before);
   body(i);
   Value* const next = b_.CreateAdd(i, b_.getInt64(1));
   i->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(count)), turn, after);
+  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(count)), iteration, after);
   b_.SetInsertPoint(after);
 }
 
@@ -128,14 +128,14 @@ void Reduction::push(Value* block) {
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
   BasicBlock* const before = b_.GetInsertBlock();
   BasicBlock* const test = BasicBlock::Create(unit_.context, "carry", function);
-  BasicBlock* const turn = BasicBlock::Create(unit_.context, "carry.turn", function);
+  BasicBlock* const iteration = BasicBlock::Create(unit_.context, "carry.iteration", function);
   BasicBlock* const after = BasicBlock::Create(unit_.context, "carry.end", function);
   b_.CreateBr(test);
   b_.SetInsertPoint(test);
   llvm::PHINode* const level = b_.CreatePHI(b_.getInt64Ty(), 2);
   level->addIncoming(b_.getInt64(0), before);
-  b_.CreateCondBr(b_.CreateICmpULT(level, levels), turn, after);
-  b_.SetInsertPoint(turn);
+  b_.CreateCondBr(b_.CreateICmpULT(level, levels), iteration, after);
+  b_.SetInsertPoint(iteration);
   store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
   level->addIncoming(b_.CreateAdd(level, b_.getInt64(1)), b_.GetInsertBlock());
   b_.CreateBr(test);

@@ -5,9 +5,9 @@
 namespace ingot::codegen {
 
 /// One combiner of a parallel loop, in the order of base/reduction.h: contributions go to 32 lanes of a block
-/// of 1 024 turns, lanes are combined pairwise at its end, and blocks as a binary counter carries: the value
-/// of 2**l blocks waits on level l of a stack. f16 is combined as float. Where every order gives the same
-/// value (integers), the running value is carried from turn to turn instead.
+/// of 1 024 iterations, lanes are combined pairwise at its end, and blocks as a binary counter carries: the
+/// value of 2**l blocks waits on level l of a stack. f16 is combined as float. Where every order gives the
+/// same value (integers), the running value is carried from iteration to iteration instead.
 class Reduction {
  public:
   static constexpr uint64_t kBlockBits = 10;
@@ -23,29 +23,29 @@ class Reduction {
   const Types& types() const { return types_; }        ///< of a lane's parts, and of a block's value
 
   void begin_block();
-  /// Takes turn k's contribution; gives the running value, which is `running` itself if this is ordered.
+  /// Takes iteration k's contribution; gives the running value, which is `running` itself if this is ordered.
   Parts accumulate(llvm::Value* k, const Parts& running, const Parts& contribution);
   void end_block(llvm::Value* block);
 
   /// @name All lanes at once, as vectors of kLanes
   /// The lanes at the begin of a block.
   Parts lanes(const Parts& running);
-  /// Takes the contributions of turns k ... k + kLanes - 1, of those in the mask (null: all; the first is).
+  /// Takes the contributions of iterations k ... k + kLanes - 1, of those in the mask (null: all; the first
+  /// is).
   Parts accumulate_lanes(llvm::Value* k, const Parts& lanes, const Parts& contribution, llvm::Value* mask);
   /// The end of a block; gives the running value.
   Parts fold(llvm::Value* block, Parts lanes, const Parts& running);
 
-  /// The value of that number of blocks, which are all that have been; the running value if this is not
-  /// ordered.
+  /// The value of all blocks, of which there have been so many; the running value if this is not ordered.
   Parts total(llvm::Value* blocks, const Parts& running);
-  /// Whether nothing that comes changes the running value: of `any` and `all`; null of others.
+  /// Whether no further contribution changes the running value: of `any` and `all`; null of others.
   llvm::Value* decided(const Parts& running);
-  /// The loop's value, from that of its turns; the init if there were no turns (`some` is false).
+  /// The loop's value, from that of its iterations; the init if there were no iterations (`some` is false).
   Parts finish(llvm::Value* some, const Parts& init, const Parts& value);
 
-  /// @name Blocks that are found apart
-  /// Whether all blocks start from the first turn's contribution, and that contribution for blocks without
-  /// it.
+  /// @name Blocks that are found separately
+  /// Whether all blocks start from the first iteration's contribution, and that contribution for blocks
+  /// without it.
   bool starts_from_first() const { return ordered_ && !has_identity_; }
   void start_from(const Parts& contribution);
   /// What the running value of some blocks starts from, so that it can be combined with that of others.

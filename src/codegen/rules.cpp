@@ -117,7 +117,7 @@ constexpr bool in_order() {
 
 static_assert(std::size(kRules) == count_elementwise() && in_order(),
               "a rule for each card, in the table's order");
-static_assert(static_cast<size_t>(Op::add) == 0, "elementwise cards stand first");
+static_assert(static_cast<size_t>(Op::add) == 0, "elementwise cards come first");
 
 }  // namespace
 
@@ -127,11 +127,11 @@ const OpRule& rule_of(Op op) {
 }
 
 bool is_called(Op op, DType dtype) {
-  const char letter = base::is_bool(dtype)    ? 'B'
-                      : base::is_int(dtype)   ? 'I'
-                      : base::is_float(dtype) ? 'F'
-                                              : 'C';
-  return rule_of(op).inline_classes.find(letter) == std::string_view::npos;
+  const char character = base::is_bool(dtype)    ? 'B'
+                         : base::is_int(dtype)   ? 'I'
+                         : base::is_float(dtype) ? 'F'
+                                                 : 'C';
+  return rule_of(op).inline_classes.find(character) == std::string_view::npos;
 }
 
 std::string math_symbol(Op op, DType dtype) {

@@ -6,8 +6,8 @@
 
 namespace ingot::codegen {
 
-/// What a rule works on: the operands' parts, numbers or vectors of one length throughout, f16 widened to f32
-/// (and the result narrowed after it).
+/// The arguments of a rule: the operands' parts, numbers or vectors of one length throughout, f16 widened to
+/// f32 (and the result narrowed after it).
 struct RuleArguments {
   Scalars& scalars;
   Builder& b;
@@ -25,7 +25,7 @@ struct RuleArguments {
 
 using Rule = Parts (*)(const RuleArguments&);
 
-/// How one elementwise op is emitted: by `emit` for the dtype classes (letters B, I, F, C) in
+/// How one elementwise op is emitted: by `emit` for the dtype classes (characters B, I, F, C) in
 /// `inline_classes`, by a kernel (vecmath.h) or a call for the others.
 struct OpRule {
   ir::Op op;

@@ -172,8 +172,9 @@ Parts emit_divide(const RuleArguments& a) {
 }
 
 /// A quotient of lanes of signed 64-bit integers that is rounded down: where all dividends are at most 2^51
-/// in size, and all divisors positive and below 2^52, that of doubles rounded down, which is no integer too
-/// large: from the exact quotient to the next integer it is a part of the divisor, and no rounding error is.
+/// in size, and all divisors positive and below 2^52, that of doubles, rounded down, which is never an
+/// integer too large: from the exact quotient to the next integer it is a part of the divisor, and no
+/// rounding error is.
 Value* quotient_of_small_words(const RuleArguments& a, llvm::function_ref<Value*()> otherwise) {
   Builder& b = a.b;
   llvm::Function* const function = b.GetInsertBlock()->getParent();

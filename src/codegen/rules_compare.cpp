@@ -91,7 +91,7 @@ Parts emit_signbit(const RuleArguments& a) {
 
 namespace {
 
-/// What frexp looks at: its operand's bits, where it is below all normal numbers after it was scaled up.
+/// The bits that frexp uses: its operand's, scaled up where it is below all normal numbers.
 struct Binary {
   Value* bits;
   Value* is_tiny;

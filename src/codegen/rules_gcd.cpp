@@ -14,22 +14,22 @@ Value* any_lane(Builder& b, Value* condition) {
   return b.CreateICmpNE(b.CreateBitCast(condition, b.getIntNTy(lanes)), b.getIntN(lanes, 0));
 }
 
-/// Shifted until it is odd; of 0 nothing that counts.
+/// Shifted until it is odd; of 0 the result is not used.
 Value* without_twos(Builder& b, Value* number) {
   Value* const twos = b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, number, b.getTrue());
   return b.CreateLShr(number, twos);
 }
 
-/// The greatest common divisor of odd numbers: the smaller one is subtracted from the larger, and what is
-/// left made odd, until all lanes are of equal numbers.
+/// The greatest common divisor of odd numbers: the smaller one is subtracted from the larger, and the
+/// difference made odd, until all lanes have equal numbers.
 Value* gcd_of_odd(Builder& b, Value* x, Value* y) {
   llvm::Type* const type = x->getType();
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::LLVMContext& context = before->getContext();
-  auto* const turn = llvm::BasicBlock::Create(context, "gcd", before->getParent());
+  auto* const iteration = llvm::BasicBlock::Create(context, "gcd", before->getParent());
   auto* const after = llvm::BasicBlock::Create(context, "gcd.end", before->getParent());
-  b.CreateBr(turn);
-  b.SetInsertPoint(turn);
+  b.CreateBr(iteration);
+  b.SetInsertPoint(iteration);
   llvm::PHINode* const left = b.CreatePHI(type, 2);
   llvm::PHINode* const right = b.CreatePHI(type, 2);
   Value* const smaller = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, right);
@@ -38,10 +38,10 @@ Value* gcd_of_odd(Builder& b, Value* x, Value* y) {
   Value* const differ = b.CreateICmpNE(difference, llvm::Constant::getNullValue(type));
   Value* const rest = b.CreateSelect(differ, without_twos(b, difference), smaller);
   left->addIncoming(x, before);
-  left->addIncoming(smaller, turn);
+  left->addIncoming(smaller, iteration);
   right->addIncoming(y, before);
-  right->addIncoming(rest, turn);
-  b.CreateCondBr(any_lane(b, differ), turn, after);
+  right->addIncoming(rest, iteration);
+  b.CreateCondBr(any_lane(b, differ), iteration, after);
   b.SetInsertPoint(after);
   return smaller;
 }

@@ -41,7 +41,7 @@ unsigned lanes_of(const Value* value) {
   return vector == nullptr ? 0 : vector->getNumElements();
 }
 
-/// Stack for one number of each lane that is not among those taken, and takes it.
+/// A stack slot for one number of each lane that is not in use; marks it as used.
 llvm::AllocaInst* Scalars::lane_slot(llvm::Type* type, unsigned lanes,
                                      llvm::SmallVectorImpl<llvm::AllocaInst*>& taken) {
   const auto fits = [&](llvm::AllocaInst* slot) {
@@ -76,10 +76,10 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
   for (llvm::Type* type : results) given.push_back(lane_slot(unit_.memory_type(type), lanes, taken));
 
   llvm::BasicBlock* const before = b.GetInsertBlock();
-  llvm::BasicBlock* const turn = llvm::BasicBlock::Create(unit_.context, "lane", function);
+  llvm::BasicBlock* const iteration = llvm::BasicBlock::Create(unit_.context, "lane", function);
   llvm::BasicBlock* const after = llvm::BasicBlock::Create(unit_.context, "lane.end", function);
-  b.CreateBr(turn);
-  b.SetInsertPoint(turn);
+  b.CreateBr(iteration);
+  b.SetInsertPoint(iteration);
   llvm::PHINode* const lane = b.CreatePHI(b.getInt64Ty(), 2);
   lane->addIncoming(b.getInt64(0), before);
   llvm::SmallVector<Parts, 4> one;
@@ -99,7 +99,7 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
   }
   Value* const next = b.CreateAdd(lane, b.getInt64(1));
   lane->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(lanes)), turn, after);
+  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(lanes)), iteration, after);
   b.SetInsertPoint(after);
   Parts all;
   for (size_t k = 0; k < results.size(); ++k) {
@@ -211,8 +211,8 @@ Parts Scalars::call_math(ir::Op op, DType dtype, std::span<const Parts> operands
   return {base::is_bool(result) ? b.CreateTrunc(value, b.getInt1Ty()) : value};
 }
 
-/// A function that calls another one in the default state. LLVM moves arithmetic across what changes the
-/// state, so there is none in it, and it is not inlined.
+/// A function that calls another one in the default state. LLVM moves arithmetic across changes of the state,
+/// so there is none in it, and it is not inlined.
 llvm::Function* Scalars::in_default_state(llvm::Function* callee) {
   const std::string name = "ingot_default_" + callee->getName().str();
   if (llvm::Function* known = unit_.find(name)) return known;
@@ -235,7 +235,7 @@ llvm::Function* Scalars::in_default_state(llvm::Function* callee) {
   return function;
 }
 
-/// Whether f16 is converted by the CPU's instructions, which round as the state says.
+/// Whether f16 is converted by the CPU's instructions, which round by the state.
 bool Scalars::converts_halves() const {
   return unit_.instructions.has_halves() && states_ == FloatStates::Default;
 }

@@ -14,16 +14,16 @@ llvm::Type* like(llvm::Type* shape, llvm::Type* scalar);
 /// The lanes of a value; 0: it is no vector.
 unsigned lanes_of(const llvm::Value* value);
 
-/// Emits scalar operations at a builder's place, each exactly as `base::math` defines it; but arithmetic
-/// (`OpRule::relaxes`) may differ as the relaxations say. Operands may be vectors, all of one length: the
-/// operation is on each lane.
+/// Emits scalar operations at a builder's insertion point, each exactly as `base::math` defines it; but
+/// arithmetic (`OpRule::relaxes`) may differ as the relaxations allow. Operands may be vectors, all of one
+/// length: the operation is on each lane.
 class Scalars {
  public:
   Scalars(Unit& unit, Builder& builder, ir::Relaxations relaxations = {},
           FloatStates states = FloatStates::Default);
 
-  /// From now on the code is to be short rather than fast: kernels of single numbers are called. Gives what
-  /// was before.
+  /// From now on, code is short rather than fast: kernels of single numbers are called. Returns the setting
+  /// before.
   bool set_short(bool on) { return std::exchange(short_, on); }
 
   const Instructions& instructions() const { return unit_.instructions; }
@@ -45,7 +45,7 @@ class Scalars {
   llvm::Value* narrow_to_half(llvm::Value* value);  ///< from float or double, rounded once
 
   /// A call of `ingot_v1_math_<op>_<dtype>`: real numbers by value (f16 as its bits, bool as a byte), complex
-  /// ones, and a complex result behind them, by address.
+  /// ones, and a complex result after them, by address.
   Parts call_math(ir::Op op, DType dtype, std::span<const Parts> operands);
 
  private:
@@ -64,14 +64,13 @@ class Scalars {
   llvm::FastMathFlags relaxed_;
   FloatStates states_;
   bool short_ = false;
-  llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which use them in turn
+  llvm::SmallVector<llvm::AllocaInst*, 8> lane_slots_;  ///< of all `by_lane`, which share them
 
  public:
   Builder& b;
 };
 
-/// Whether the op's value at this dtype is a call of the outside, where it is no kernel; and the called
-/// symbol.
+/// Whether the op's value at this dtype is an external call, where it is no kernel; and the called symbol.
 bool is_called(ir::Op op, DType dtype);
 std::string math_symbol(ir::Op op, DType dtype);
 

@@ -26,13 +26,13 @@ namespace ingot::codegen {
 
 namespace {
 
-/// A share of fewer instructions is not worth a thread, and what each share needs of its own.
+/// A share of fewer instructions is not worth a thread and the share's overhead.
 constexpr size_t kLeastOfShare = 400;
 
 /// Much of an entry is glue, which takes less time.
 constexpr size_t kPartOfEntry = 2;
 
-/// What LLVM's passes may need, whatever the process gives its threads.
+/// The stack that LLVM's passes may need, independent of the process's default.
 constexpr size_t kStack = size_t{8} << 20;
 
 struct Task {

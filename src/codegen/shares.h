@@ -7,8 +7,8 @@
 #include <functional>
 #include <vector>
 
-/// Functions of one program are compiled at the same time: each of several threads emits the whole module,
-/// which is quick and gives the same each time, and compiles its share of the functions.
+/// Compiles functions of one program in parallel: each of several threads emits the whole module, which is
+/// quick and deterministic, and compiles its share of the functions.
 namespace ingot::codegen {
 
 /// The functions of a module, in its order.
@@ -22,12 +22,12 @@ struct Division {
 /// may still change is in one share with all that call it.
 Division divide(const llvm::Module& module, unsigned most);
 
-/// Leaves one share of a module that is the same as the one that was divided: functions of others are
-/// outside, and its own are seen from there.
+/// Leaves one share of a module that is the same as the one that was divided: functions of other shares are
+/// external, and its own are visible to them.
 void keep_share(llvm::Module& module, const Division& division, uint32_t share);
 
-/// Calls `work` with 0 ... count - 1 at the same time, with room on the stack for LLVM; where the system
-/// gives no threads, one after another. Throws what the first of them throws, when all have ended.
+/// Calls `work` with 0 ... count - 1 in parallel, with stack enough for LLVM; where the system gives no
+/// threads, one after another. Throws what the first of them throws, when all have ended.
 void at_once(uint32_t count, const std::function<void(uint32_t)>& work);
 
 /// Whether only the program itself calls a function, in whichever share it is.

@@ -1,5 +1,5 @@
 // Stores past the caches (`stream`). They are not ordered with others, so a function that may have made some
-// ends with a fence; they are aligned, which is looked at where they are made.
+// ends with a fence; they are aligned, which is checked where they are made.
 
 #include "codegen/lane_body.h"
 
@@ -52,7 +52,7 @@ void LaneBody::store_lanes(Value* stored, Value* address, Value* past) {
   b_.SetInsertPoint(on);
 }
 
-/// Before each return: what has been stored past the caches is seen before what follows.
+/// Before each return: stores past the caches become visible before what follows.
 void LaneBody::fence_streams() {
   if (streamed_ == nullptr) return;
   llvm::SmallVector<llvm::Instruction*, 8> returns;

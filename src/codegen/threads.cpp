@@ -1,7 +1,7 @@
-// Loops whose turns threads share. Such a loop is emitted as a function of its own over a range of turns,
-// which takes what it uses from outside through a struct. Where the loop stands, that function is called for
-// all turns, or, where the `share` says so, given to the runtime, which calls it for pieces on several
-// threads.
+// Loops whose iterations threads share. Such a loop is emitted as a function of its own over a range of
+// iterations, which takes the values that it uses from outside through a struct. Instead of the loop, that
+// function is called for all iterations, or, where the `share` so specifies, given to the runtime, which
+// calls it for pieces on several threads.
 //
 // A reduction is cut into groups of a power of two of blocks, which are nodes of its tree, so the bits do not
 // depend on the number of threads.
@@ -22,7 +22,7 @@ using llvm::Value;
 namespace {
 
 /// A reduction is cut into groups of a power of two of blocks, at most this many: each is a node of the tree
-/// of base/reduction.h, as is what is left at the end.
+/// of base/reduction.h, as is the rest at the end.
 constexpr uint64_t kGroupBits = 8;
 /// The blocks of a group, at least; fewer where a thread takes less at once.
 constexpr uint64_t kLeastBlocksBits = 4;
@@ -39,15 +39,15 @@ void HostFunction::emit_share(NodeId id) {
   const NodeId loop = source_.region_body(source_.region(id))[0];
   Value* const grain = value(source_.operand(id, 0));
   if (source_.result_count(loop) == 0) {
-    share_turns(value(source_.operand(loop, 0)), grain, loop, {},
-                [&](HostFunction& inner, Value* begin, Value* end, const Parts&) {
-                  inner.piece_ = {loop, begin, inner.b_.CreateSub(end, begin, "", true, true)};
-                  inner.emit_turns(loop);
-                });
+    share_iterations(value(source_.operand(loop, 0)), grain, loop, {},
+                     [&](HostFunction& inner, Value* begin, Value* end, const Parts&) {
+                       inner.piece_ = {loop, begin, inner.b_.CreateSub(end, begin, "", true, true)};
+                       inner.emit_iterations(loop);
+                     });
   } else if (!is_in_loop(id)) {
     set(id, reduce_in_threads(loop, grain));
   } else {
-    // Of many that may be small there are two versions.
+    // Of a loop that is entered often, perhaps with few iterations, there are two versions.
     Block* const share = new_block("threads");
     Block* const alone = new_block("alone");
     Join join = new_join("reduced");
@@ -60,7 +60,7 @@ void HostFunction::emit_share(NodeId id) {
   }
 }
 
-/// What a loop uses from outside.
+/// The values that a loop uses from outside.
 std::vector<HostFunction::NodeId> HostFunction::used_by(NodeId loop) const {
   std::vector<NodeId> used = used_in(source_.region(loop));
   const auto inits = source_.operands(loop).subspan(1);
@@ -69,7 +69,7 @@ std::vector<HostFunction::NodeId> HostFunction::used_by(NodeId loop) const {
   return used;
 }
 
-/// What a region uses from outside.
+/// The values that a region uses from outside.
 std::vector<HostFunction::NodeId> HostFunction::used_in(RegionId body) const {
   std::vector<NodeId> used;
   ir::walk(source_, body, [&](NodeId node) {
@@ -80,10 +80,10 @@ std::vector<HostFunction::NodeId> HostFunction::used_in(RegionId body) const {
   return used;
 }
 
-/// `emit(inner, begin, end, given)` emits turns begin ... end - 1 in the loop's function; `given` are the
-/// numbers and addresses `more` there.
+/// `emit(inner, begin, end, given)` emits iterations begin ... end - 1 in the loop's function; `given` are
+/// the numbers and addresses `more` there.
 template <class Emit>
-void HostFunction::share_turns(Value* count, Value* grain, NodeId loop, const Parts& more, Emit emit) {
+void HostFunction::share_iterations(Value* count, Value* grain, NodeId loop, const Parts& more, Emit emit) {
   const std::vector<NodeId> nodes = used_by(loop);
   llvm::SetVector<Value*> passed;
   for (NodeId node : nodes)
@@ -100,10 +100,10 @@ void HostFunction::share_turns(Value* count, Value* grain, NodeId loop, const Pa
   llvm::Type* const number = b_.getInt64Ty();
   auto* const signature = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, number, number}, false);
   auto* const function = llvm::Function::Create(signature, llvm::GlobalValue::InternalLinkage,
-                                                "ingot_turns_" + source_.name(), unit_.module);
+                                                "ingot_iterations_" + source_.name(), unit_.module);
   function->setDoesNotThrow();
   function->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-  HostFunction inner(unit_, source_, function, Form::Turns, false, states_);
+  HostFunction inner(unit_, source_, function, Form::Iterations, false, states_);
   inner.emit_prologue();
   llvm::DenseMap<Value*, Value*> taken;
   for (unsigned i = 0; i < passed.size(); ++i) {
@@ -124,10 +124,10 @@ void HostFunction::share_turns(Value* count, Value* grain, NodeId loop, const Pa
   for (unsigned i = 0; i < passed.size(); ++i)
     if (!taken[passed[i]]->use_empty())
       b_.CreateStore(b_.CreateZExtOrBitCast(passed[i], fields[i]), b_.CreateStructGEP(type, data, i));
-  call_turns(function, data, count, grain);
+  call_iterations(function, data, count, grain);
 }
 
-void HostFunction::call_turns(llvm::Function* turns, Value* data, Value* count, Value* grain) {
+void HostFunction::call_iterations(llvm::Function* iterations, Value* data, Value* count, Value* grain) {
   Block* const share = new_block("share");
   Block* const alone = new_block("alone");
   Join join = new_join("shared");
@@ -137,11 +137,11 @@ void HostFunction::call_turns(llvm::Function* turns, Value* data, Value* count, 
   llvm::Type* const number = b_.getInt64Ty();
   auto* const type =
       llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, number, number}, false);
-  Value* const status =
-      b_.CreateCall(unit_.outside("ingot_v1_parallel", type, false), {context_, turns, data, count, grain});
+  Value* const status = b_.CreateCall(unit_.outside("ingot_v1_parallel", type, false),
+                                      {context_, iterations, data, count, grain});
   arrive(join, {status});
   b_.SetInsertPoint(alone);
-  arrive(join, {b_.CreateCall(turns, {context_, data, b_.getInt64(0), count})});
+  arrive(join, {b_.CreateCall(iterations, {context_, data, b_.getInt64(0), count})});
   leave_with(close(join, {b_.getInt32Ty()})[0], false);
 }
 
@@ -151,7 +151,7 @@ bool HostFunction::is_in_loop(NodeId id) const {
   return false;
 }
 
-/// The value of each group goes into a home of its own; then they are combined as blocks are.
+/// The value of each group goes into a slot of its own; then they are combined as blocks are.
 Parts HostFunction::reduce_in_threads(NodeId id, Value* grain) {
   const Parts inits = gather(source_.operands(id).subspan(1));
   std::vector<Reduction> reductions = reductions_of(id);
@@ -169,7 +169,7 @@ Parts HostFunction::reduce_in_threads(NodeId id, Value* grain) {
   Value* const size = b_.CreateShl(b_.getInt64(1), bits);
   Value* const groups = b_.CreateLShr(b_.CreateAdd(blocks.count, b_.CreateSub(size, b_.getInt64(1))), bits);
 
-  Parts more{blocks.turns, blocks.count, bits};
+  Parts more{blocks.iterations, blocks.count, bits};
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   for (Reduction& reduction : reductions)
     for (llvm::Type* type : reduction.types())
@@ -179,10 +179,10 @@ Parts HostFunction::reduce_in_threads(NodeId id, Value* grain) {
   Value* const group_grain =
       b_.CreateSelect(b_.CreateIsNull(grain), none,
                       b_.CreateBinaryIntrinsic(llvm::Intrinsic::umax, whole_groups, b_.getInt64(1)));
-  share_turns(groups, group_grain, id, more,
-              [&](HostFunction& inner, Value* begin, Value* end, const Parts& given) {
-                inner.emit_groups(id, begin, end, given);
-              });
+  share_iterations(groups, group_grain, id, more,
+                   [&](HostFunction& inner, Value* begin, Value* end, const Parts& given) {
+                     inner.emit_groups(id, begin, end, given);
+                   });
 
   const Parts carried = emit_counted(
       groups, inits, Poll::Never, [&](Value* group, const Parts& running) -> std::optional<Parts> {
@@ -200,16 +200,16 @@ Parts HostFunction::reduce_in_threads(NodeId id, Value* grain) {
 }
 
 void HostFunction::emit_groups(NodeId id, Value* begin, Value* end, const Parts& given) {
-  Value* const turns = given[0];
+  Value* const iterations = given[0];
   Value* const bits = given[2];
   std::vector<Reduction> reductions = reductions_of(id);
   const Parts starts =
       each_reduction(reductions, gather(source_.operands(id).subspan(1)),
                      [](Reduction& reduction, const Parts& init, size_t) { return reduction.neutral(init); });
   if (std::ranges::any_of(reductions, &Reduction::starts_from_first)) {
-    // There is a turn, or there would be no group.
+    // There is an iteration, or there would be no group.
     const auto first = emit_region(source_.region(id), {b_.getInt64(0)});
-    INGOT_ASSERT(first.has_value(), "codegen: a turn that is shared comes to its end");
+    INGOT_ASSERT(first.has_value(), "codegen: an iteration that is shared comes to its end");
     each_reduction(reductions, *first, [](Reduction& reduction, const Parts& own, size_t) {
       if (reduction.starts_from_first()) reduction.start_from(own);
       return Parts{};
@@ -221,7 +221,7 @@ void HostFunction::emit_groups(NodeId id, Value* begin, Value* end, const Parts&
         Value* const first = b_.CreateShl(group, bits);
         Value* const count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateSub(given[1], first),
                                                       b_.CreateShl(b_.getInt64(1), bits));
-        const Parts values = emit_blocks(id, reductions, {turns, first, count}, starts);
+        const Parts values = emit_blocks(id, reductions, {iterations, first, count}, starts);
         for (size_t i = 0; i < values.size(); ++i)
           b_.CreateStore(values[i], b_.CreateGEP(values[i]->getType(), given[3 + i], group));
         return Parts{};

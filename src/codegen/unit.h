@@ -61,7 +61,7 @@ class Unit {
   llvm::Type* memory_type(llvm::Type* part) const;
   /// The struct through which an IR function hands out its results.
   llvm::StructType* result_struct(std::span<const ir::Type> results) const;
-  /// Whether that stands in memory of the caller's. Few parts are returned behind the status, in registers.
+  /// Whether those are in memory of the caller. Few parts are returned after the status, in registers.
   bool returns_in_memory(std::span<const ir::Type> results) const;
 
   /// @name Functions
@@ -69,12 +69,12 @@ class Unit {
   /// memory: `{Status, results...} (Context*, parts...)`. Asks for its body.
   /// `states`: what the caller is for.
   llvm::Function* internal(ir::FunctionId id, FloatStates states);
-  /// Emits entries and all they reach. `want_kernels`: the texts of their kernels are asked for.
+  /// Emits entries and all they reach. `want_kernels`: the text of their kernels is asked for.
   void emit(std::span<const ir::FunctionId> entries, States states, bool want_kernels = false);
   /// Whether the function may call itself, perhaps through others.
   bool recursive(ir::FunctionId id) const { return recursive_[id.index]; }
   /// Whether values of the function, or of those that it calls, depend on the thread's floating-point state
-  /// in another way than arithmetic does. Code for devices has a state of its own.
+  /// otherwise than arithmetic does. Code for devices has a state of its own.
   bool depends_on_state(ir::FunctionId id) const { return depends_on_state_[id.index]; }
 
   /// Whether an entry has been emitted for the default state alone that depends on the state.

@@ -11,7 +11,7 @@ using llvm::Value;
 
 namespace {
 
-/// So many uses of one function in a module are emitted in place.
+/// So many uses of one function in a module are emitted inline.
 constexpr int kInlineUses = 3;
 
 llvm::AllocaInst* entry_slot(Builder& b, llvm::Type* type) {

@@ -17,63 +17,63 @@ namespace ingot::codegen {
 
 namespace {
 
-/// Where a thread goes on that leaves LLVM.
-struct WayOut {
-  std::jmp_buf place;
-  WayOut* outer;
+/// Where a thread that leaves LLVM resumes.
+struct Escape {
+  std::jmp_buf point;
+  Escape* outer;
   char fault[512];
 };
 
 enum Reason { kReturned = 0, kNoMemory, kFault };
 
-/// Known without asking for memory, on any thread.
-[[gnu::tls_model("initial-exec")]] constinit thread_local WayOut* way_out = nullptr;
+/// Accessible without allocating memory, on any thread.
+[[gnu::tls_model("initial-exec")]] constinit thread_local Escape* escape = nullptr;
 
 /// Part of the closed list of process-wide state.
 constinit std::atomic<bool> has_run_out = false;
 constinit std::new_handler handler_before = nullptr;
 
 [[noreturn]] void leave(Reason reason) {
-  WayOut& out = *std::exchange(way_out, nullptr);
+  Escape& out = *std::exchange(escape, nullptr);
   if (reason == kNoMemory) has_run_out = true;
-  std::longjmp(out.place, reason);  // NOLINT(cert-err52-cpp): LLVM's functions cannot be unwound
+  std::longjmp(out.point, reason);  // NOLINT(cert-err52-cpp): LLVM's functions cannot be unwound
 }
 
 void find_no_memory() {
-  if (way_out != nullptr) leave(kNoMemory);
+  if (escape != nullptr) leave(kNoMemory);
   if (handler_before == nullptr) throw std::bad_alloc();
   handler_before();
 }
 
 void give_up(void*, const char* reason, bool) {
-  if (way_out == nullptr) return;  // LLVM ends the process
-  std::strncpy(way_out->fault, reason, sizeof way_out->fault - 1);
-  way_out->fault[sizeof way_out->fault - 1] = 0;
+  if (escape == nullptr) return;  // LLVM ends the process
+  std::strncpy(escape->fault, reason, sizeof escape->fault - 1);
+  escape->fault[sizeof escape->fault - 1] = 0;
   leave(kFault);
 }
 
 /// Leaves `work` where LLVM cannot go on.
-void run_with_way_out(void (*work)(void*), void* given) {
-  WayOut own;
-  own.outer = way_out;
-  const int reason = setjmp(own.place);  // NOLINT(cert-err52-cpp)
+void run_with_escape(void (*work)(void*), void* given) {
+  Escape own;
+  own.outer = escape;
+  const int reason = setjmp(own.point);  // NOLINT(cert-err52-cpp)
   if (reason == kReturned) {
-    way_out = &own;
+    escape = &own;
     try {
       work(given);
     } catch (...) {
-      way_out = own.outer;
+      escape = own.outer;
       throw;
     }
-    way_out = own.outer;
+    escape = own.outer;
     return;
   }
-  way_out = own.outer;
+  escape = own.outer;
   if (reason == kNoMemory) throw base::NoMemoryToCompile(false);
   throw base::InternalError(std::string("codegen: LLVM: ") + own.fault);
 }
 
-/// Has tables of targets made before any thread could wait for another one that has left amid it.
+/// Makes the tables of targets before any thread could wait for another one that has left LLVM meanwhile.
 void prepare() {
   static std::mutex mutex;
   static constinit bool is_done = false;
@@ -83,11 +83,11 @@ void prepare() {
   if (!std::exchange(has_handlers, true)) {
     handler_before = std::set_new_handler(find_no_memory);
     llvm::install_bad_alloc_error_handler([](void*, const char*, bool) {
-      if (way_out != nullptr) leave(kNoMemory);
+      if (escape != nullptr) leave(kNoMemory);
     });
     llvm::install_fatal_error_handler(give_up);
   }
-  run_with_way_out([](void*) { prepare_machines(); }, nullptr);
+  run_with_escape([](void*) { prepare_machines(); }, nullptr);
   is_done = true;
 }
 
@@ -96,7 +96,7 @@ void prepare() {
 void run_with_llvm(void (*work)(void*), void* given) {
   if (has_run_out) throw base::NoMemoryToCompile(true);
   prepare();
-  run_with_way_out(work, given);
+  run_with_escape(work, given);
 }
 
 }  // namespace ingot::codegen

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-/// AMD's library for code objects, as far as it is used here: it links what LLVM has made to what the driver
-/// loads. Its names and numbers are written anew.
+/// AMD's library for code objects, as far as it is used here: it links LLVM's objects to code objects, which
+/// the driver loads. Its names and numbers are defined here.
 namespace ingot::devices {
 
 class Comgr {

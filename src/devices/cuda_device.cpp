@@ -1,7 +1,7 @@
-// Who enters finds out in this order: whether the process has been forked, whether there is a context yet,
-// whether it has failed, whether it is current on the thread. Where another context is, it is current again
-// when the thread leaves: other libraries take the current context for the device that they work on. Where
-// none is, that of the first device stays, which is what they would begin with.
+// Entering a device checks in this order: whether the process has been forked, whether there is a context
+// yet, whether it has failed, whether it is current on the thread. If another context was current, it is
+// again when the thread leaves: other libraries work on the device of the current context. If none was, that
+// of the first device stays, which is their default.
 
 #include "devices/cuda_device.h"
 
@@ -246,7 +246,7 @@ void CudaDevice::write(Address to, const void* from, int64_t bytes) {
   check(driver_.copy_to_device(to, from, size_of(bytes), stream), "a copy to the device");
   count_to_device(bytes);
   if (is_pinned(from)) return;
-  // What another library has pinned is read later, and its owner knows nothing of it.
+  // Memory that another library has pinned is read asynchronously, without its owner's knowledge.
   unsigned kind = 0;
   if (driver_.pointer_attribute(&kind, kCudaPointerMemoryType, reinterpret_cast<Address>(from)) ==
       kCudaSuccess)
@@ -321,7 +321,7 @@ bool CudaDevice::copy_from(Device& given, Address to, Address from, int64_t byte
     (void)driver_.event_destroy(event);
     return result;
   };
-  CudaEventHandle behind = nullptr;
+  CudaEventHandle after_it = nullptr;
   {
     const Active active(*this);
     reach(*other);
@@ -329,20 +329,20 @@ bool CudaDevice::copy_from(Device& given, Address to, Address from, int64_t byte
     check(ordered(mine, before), "ordering streams");
     check(driver_.copy_between(to, context_, from, other->context_, size_of(bytes), mine),
           "a copy between devices");
-    behind = marked(mine);
+    after_it = marked(mine);
   }
   const Active active(*other);
-  other->check(ordered(theirs, behind), "ordering streams");
+  other->check(ordered(theirs, after_it), "ordering streams");
   return true;
 }
 
 CudaDevice::Pinned CudaDevice::find_pinned(const void* address) const {
-  const auto place = reinterpret_cast<uintptr_t>(address);
+  const auto start = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(pinned_mutex_);
-  const auto after = pinned_.upper_bound(place);
+  const auto after = pinned_.upper_bound(start);
   if (after == pinned_.begin()) return {};
   const Pinned& found = std::prev(after)->second;
-  return place - found.start < static_cast<uintptr_t>(found.bytes) ? found : Pinned{};
+  return start - found.start < static_cast<uintptr_t>(found.bytes) ? found : Pinned{};
 }
 
 void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {

@@ -13,12 +13,12 @@
 #include "devices/libraries.h"
 #include "devices/pool.h"
 
-/// Devices behind the CUDA driver's ABI.
+/// Devices reached through the CUDA driver's ABI.
 namespace ingot::devices {
 
 class CudaDevice;
 
-/// What a device has made, and loses with its context.
+/// An object that a device has made, and that goes with its context.
 class CudaObject {
  public:
   CudaDevice& device() const { return device_; }
@@ -29,14 +29,14 @@ class CudaObject {
   CudaObject(const CudaObject&) = delete;
   CudaObject& operator=(const CudaObject&) = delete;
 
-  /// Throws DeviceError unless it is `on`'s and was made in its present life.
+  /// Throws DeviceError unless it is `on`'s and was made since its last reset.
   void require(const CudaDevice& on) const;
   void require() const { require(device_); }
   /// Whether there is still something to destroy.
   bool is_alive() const noexcept;
 
   CudaDevice& device_;
-  uint64_t life_;  ///< of the device, in which it was made
+  uint64_t life_;  ///< of the device, when it was made
   friend class CudaDevice;
 };
 
@@ -51,7 +51,7 @@ class CudaStream final : public Stream, public CudaObject {
 
  private:
   CudaStreamHandle handle_;
-  bool is_own_ = false;  ///< the device's, which goes with it
+  bool is_own_ = false;  ///< the device's, destroyed with it
   friend class CudaDevice;
   friend class CudaEvent;
 };
@@ -83,9 +83,9 @@ class CudaKernel final : public Kernel, public CudaObject {
   CudaFunctionHandle handle_;
   int registers_ = 0, local_bytes_ = 0, shared_bytes_ = 0;
   friend class CudaSequence;
-  mutable std::atomic<bool> has_most_{false};  ///< has been allowed all shared memory that there is
+  mutable std::atomic<bool> has_most_{false};  ///< may use all shared memory that there is
 
-  /// Has the driver allow so much dynamic shared memory.
+  /// Makes the driver allow so much dynamic shared memory.
   void allow(int64_t dynamic_shared) const;
   friend class CudaDevice;
 };
@@ -103,11 +103,11 @@ class CudaCode final : public Code, public CudaObject {
   std::map<std::string, std::unique_ptr<CudaKernel>, std::less<>> kernels_;
 };
 
-/// Its context is the primary one, so that other libraries' memory is usable beside it; it is retained when
-/// it is first needed, and current on a thread while the thread is in here.
+/// Its context is the primary one, so that other libraries' memory is usable together with it; it is retained
+/// when it is first needed, and current on a thread while the thread is in here.
 class CudaDevice final : public Device, private PoolSource {
  public:
-  /// Throws DeviceError if the driver does not tell of it. The driver lives as long.
+  /// Throws DeviceError if the driver does not report it. The driver lives as long.
   CudaDevice(const CudaDriver& driver, std::string kind, int index);
 
   const Properties& properties() const override { return properties_; }
@@ -147,7 +147,7 @@ class CudaDevice final : public Device, private PoolSource {
   const CudaDriver& driver() const { return driver_; }
   /// `gpu 0`, as messages name it.
   std::string name() const;
-  /// Changes with each reset: what was made in another life is gone.
+  /// Changes with each reset: objects of another life are gone.
   uint64_t life() const { return life_.load(std::memory_order_relaxed); }
   /// Whether something made in this life is still there to be destroyed.
   bool lives(uint64_t life) const noexcept;
@@ -161,12 +161,12 @@ class CudaDevice final : public Device, private PoolSource {
   friend class CudaCode;
   friend class CudaSequence;
 
-  /// While one lives, the context is current on its thread.
+  /// During its lifetime, the context is current on its thread.
   class Active {
    public:
     /// Throws DeviceError if the device cannot be used: after a fork, after a fault.
     explicit Active(CudaDevice& device);
-    /// For what is taken down: also after a fault. The device has a context.
+    /// For destruction: also after a fault. The device has a context.
     Active(const CudaDevice& device, std::nothrow_t) noexcept : device_(device) { result_ = enter(); }
     ~Active();
     Active(const Active&) = delete;
@@ -202,7 +202,7 @@ class CudaDevice final : public Device, private PoolSource {
   };
   std::map<uintptr_t, Pinned> pinned_{};  ///< by address
 
-  std::vector<const CudaDevice*> peers_{};  ///< whose memory it has been told to reach; under `mutex_`
+  std::vector<const CudaDevice*> peers_{};  ///< whose memory it may access; under `mutex_`
 
   mutable std::mutex failure_mutex_;
   mutable std::atomic<bool> has_failed_{false};
@@ -237,13 +237,13 @@ class CudaDevice final : public Device, private PoolSource {
   [[noreturn]] void refuse_code(CudaResult result, const char* log) const;
   /// Bytes of a copy. Throws DeviceError if negative.
   size_t size_of(int64_t bytes) const;
-  /// Waits for all streams, whatever fails; the first failure.
+  /// Waits for all streams, even where one fails; the first failure.
   CudaResult wait_for_streams() const noexcept;
-  /// Has copies from the other device's memory go the shortest way. The context is current.
+  /// Has copies from the other device's memory take the shortest path. The context is current.
   void reach(const CudaDevice& other);
   /// An event at the end of a stream of this device's, which others wait for.
   CudaEventHandle marked(CudaStreamHandle stream);
-  /// What holds the address.
+  /// The pinned memory that holds the address.
   Pinned find_pinned(const void* address) const;
   void* new_pinned(int64_t bytes, unsigned flags);
 
@@ -256,12 +256,12 @@ class CudaDevice final : public Device, private PoolSource {
   void drop(Mark mark) noexcept override;
 };
 
-/// While one lives, what its thread calls of the vendor's libraries finds the device's context.
+/// During its lifetime, calls of the vendor's libraries by its thread use the device's context.
 class CudaSession {
  public:
   /// Throws DeviceError if the device cannot be used.
   explicit CudaSession(CudaDevice& device) : active_(device), stream_(device.current_handle()) {}
-  /// For what is taken down, of a device that is alive.
+  /// For destruction, of a device that is alive.
   CudaSession(const CudaDevice& device, std::nothrow_t) noexcept : active_(device, std::nothrow) {}
 
   /// The calling thread's.

@@ -19,7 +19,8 @@ enum CudaResult : int {
   kCudaNotReady = 600,
 };
 
-/// Whether a context that has given it gives it for all that follows: a kernel has failed, or the device has.
+/// Whether a context that has returned it returns it for all later calls: a kernel has failed, or the device
+/// has.
 bool is_lasting(CudaResult result);
 
 /// CUdevice_attribute.
@@ -75,7 +76,7 @@ struct CudaFillNode {
   size_t columns;
   size_t rows;
 };
-/// One of the two places of a CUDA_MEMCPY3D.
+/// Source or destination of a CUDA_MEMCPY3D.
 struct CudaCopySide {
   size_t x, y, z, level;
   int kind;  ///< CUmemorytype
@@ -182,7 +183,7 @@ using CudaLinkHandle = struct CudaLinkObject*;
            (CudaFunctionHandle function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,           \
             unsigned bz, unsigned shared, CudaStreamHandle stream, void** parameters))
 
-// The same, of what a driver may do without.
+// The same, of functions that a driver may lack.
 #define INGOT_CUDA_MORE_FUNCTIONS(FUNCTION)                                                                         \
   FUNCTION(managed_allocate, "cuMemAllocManaged", (Address* address, size_t bytes, unsigned flags))                 \
   FUNCTION(copy_between, "cuMemcpyPeerAsync",                                                                       \
@@ -217,14 +218,14 @@ using CudaLinkHandle = struct CudaLinkObject*;
             CudaContextHandle context))
 // clang-format on
 
-/// What another vendor's driver with these functions has instead.
+/// The differences of another vendor's driver with these functions.
 struct CudaDialect {
   /// Its name of a function; empty: it has none, and the function here is null.
   std::string (*symbol)(std::string_view cuda) = nullptr;
   int (*attribute)(CudaAttribute which) = nullptr;  ///< its number
-  /// Of a device: what code for it is called (`devices::Properties::code`).
+  /// Of a device: the name of its kind of code (`devices::Properties::code`).
   std::function<std::string(void* library, int device)> code{};
-  /// Makes of the code what `module_load` takes.
+  /// Converts the code to what `module_load` takes.
   std::function<std::string(std::string_view code, const std::string& kind)> link{};
 };
 
@@ -235,17 +236,16 @@ class CudaDriver {
   /// if that cannot be: nothing there, too old, no device.
   static std::unique_ptr<CudaDriver> open(const std::string& path, CudaDialect dialect = {});
 
-  /// What code for a device is called; `capability`: of NVIDIA's, times ten.
+  /// The name of a device's kind of code; `capability`: of NVIDIA's, times ten.
   std::string code_of(int device, int capability) const;
-  /// Whether devices are NVIDIA's or like them: of a compute capability, with warps that kernels may count
-  /// on.
+  /// Whether devices are NVIDIA's or like them: of a compute capability, with warps that kernels may rely on.
   bool has_capabilities() const { return dialect_.code == nullptr; }
   /// Of a device: an attribute, by the driver's own number.
   CudaResult attribute(int* value, CudaAttribute which, int device) const {
     return device_attribute(
         value, dialect_.attribute ? static_cast<CudaAttribute>(dialect_.attribute(which)) : which, device);
   }
-  /// What `module_load` takes, of code for devices of this kind. Throws DeviceError with a linker's words.
+  /// The code for devices of this kind as `module_load` takes it. Throws DeviceError with a linker's words.
   std::string loadable(std::string_view code, const std::string& kind) const {
     return dialect_.link ? dialect_.link(code, kind) : std::string(code);
   }
@@ -255,7 +255,7 @@ class CudaDriver {
   INGOT_CUDA_MORE_FUNCTIONS(INGOT_CUDA_MEMBER)
 #undef INGOT_CUDA_MEMBER
 
-  /// By which it was opened.
+  /// The path it was opened by.
   const std::string& path() const { return path_; }
   bool has_graphs() const;
 
@@ -267,7 +267,7 @@ class CudaDriver {
   bool is_software() const { return last_error_ != nullptr; }
 
   /// What a result means, in the driver's words: "out of memory (CUDA_ERROR_OUT_OF_MEMORY)". Of a lasting
-  /// one, what the software device says of its cause.
+  /// one, the cause that the software device gives.
   std::string text(CudaResult result) const;
 
  private:

@@ -1,5 +1,5 @@
-// How code comes onto a device. nvJitLink makes a cubin where it is there and no newer than the driver, which
-// else compiles and links PTX itself; the software device's driver always does.
+// Loads code onto a device. nvJitLink makes a cubin if it is installed and no newer than the driver, which
+// otherwise compiles and links PTX itself; the software device's driver always does.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@ namespace ingot::devices {
 
 namespace {
 
-/// The options of loading and linking: where to tell what is wrong, and a limit.
+/// The options of loading and linking: where to report what is wrong, and a limit.
 struct LoadWords {
   explicit LoadWords(int max_registers)
       : values{log.data(), reinterpret_cast<void*>(log.size() - 1),
@@ -37,7 +37,7 @@ int driver_kind(LinkInput::Kind kind) {
   }
 }
 
-/// Takes down a link when it is done, also where it fails.
+/// Destroys a link when it is done, also if it fails.
 class Link {
  public:
   explicit Link(const CudaDriver& driver) : driver_(driver) {}
@@ -77,7 +77,7 @@ std::unique_ptr<Code> CudaDevice::link_by_driver(std::string_view text, const Lo
   Link link(driver_);
   need(driver_.link_create(words.count, words.options.data(), words.values.data(), &link.handle));
   const auto add = [&](LinkInput::Kind kind, std::string bytes, const std::string& name) {
-    const size_t size = bytes.size() + (kind == LinkInput::Kind::Ptx ? 1 : 0);  // texts end with 0
+    const size_t size = bytes.size() + (kind == LinkInput::Kind::Ptx ? 1 : 0);  // PTX ends with 0
     need(driver_.link_add(link.handle, driver_kind(kind), bytes.data(), size, name.c_str(), 0, nullptr,
                           nullptr));
   };

@@ -1,4 +1,4 @@
-// Streams, events, code. What is destroyed after its context, or in a forked child, is let be.
+// Streams, events, code. Destruction after that of the context, or in a forked child, does nothing.
 
 #include "devices/cuda_device.h"
 #include "devices/recording.h"

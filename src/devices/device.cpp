@@ -2,11 +2,11 @@
 
 #include "devices/recording.h"
 
-/// What a device is that has nothing of its own for it.
+/// The defaults for devices that have no such operation of their own.
 namespace ingot::devices {
 
 void Device::order(Stream& before, Stream& after) {
-  const Recording::Suspended suspended;  // an order of what has been given before
+  const Recording::Suspended suspended;  // it orders work from before the capture
   const std::unique_ptr<Event> event = make_event();
   event->record(before);
   event->let_wait(after);

@@ -14,15 +14,16 @@
 /// GPUs as a program sees them: memory, code, streams. A driver is opened when it is first asked for; nothing
 /// of a vendor's is needed to build, nor to start.
 ///
-/// All functions may be called from any thread. What throws leaves the device as it was. In a child that was
-/// forked after a driver had been opened, its devices throw DeviceError, and what is destroyed is let be.
+/// All functions may be called from any thread. A function that throws leaves the device as it was. In a
+/// child that was forked after a driver had been opened, its devices throw DeviceError, and destruction does
+/// nothing.
 namespace ingot::devices {
 
-/// A place in a device's memory, which the host cannot touch. 0 is none.
+/// A location in a device's memory, which the host cannot touch. 0 is none.
 using Address = uint64_t;
 
-/// What a driver answers that it cannot do, or what a kernel has done wrong: "gpu 0: a copy: ...", "gpu 0 has
-/// failed: ...". After a fault of a kernel, a device gives the same error for all that follows.
+/// A request that a driver refuses, or a fault of a kernel: "gpu 0: a copy: ...", "gpu 0 has failed: ...".
+/// After a fault of a kernel, every later call of the device throws the same error.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -40,14 +41,14 @@ class OutOfMemory : public DeviceError {
 
 struct Properties {
   std::string kind;    ///< how a program asks for it: `gpu`, `emulated`, `opencl`, `amd`
-  std::string code;    ///< what `load` takes: PTX (`sm_90`), OpenCL C (`opencl`), objects (`gfx942`)
+  std::string code;    ///< the code that `load` takes: PTX (`sm_90`), OpenCL C (`opencl`), objects (`gfx942`)
   std::string name;    ///< the vendor's
   int index = 0;       ///< among those of its kind
   int capability = 0;  ///< compute capability times ten: 90; 0: none
   int64_t memory = 0;  ///< bytes
   int processors = 0;  ///< blocks run on
-  int warp = 32;       ///< threads that go in step; 1: none that kernels may count on
-  bool has_grid_barriers = true;  ///< all blocks of a launch can be there at once
+  int warp = 32;       ///< threads that run in lock step; 1: kernels may rely on none
+  bool has_grid_barriers = true;  ///< all blocks of a launch can be resident at once
   int block_threads = 0;          ///< of a block, at most
   int64_t block_memory = 0;       ///< shared memory of a block, at most, in bytes
   std::array<int64_t, 3> grid{};  ///< blocks along each axis, at most
@@ -72,15 +73,15 @@ class Libraries;
 class Sequence;
 struct Step;
 
-/// A queue of a device: what is put into it is done in order, while the host goes on. Destroyed only when it
-/// is done.
+/// A queue of a device: operations are done in order, while the host goes on. Destroyed only when it is
+/// empty.
 class Stream {
  public:
   virtual ~Stream() = default;
   virtual Device& device() const = 0;
-  /// Waits for all that is in it. Throws DeviceError if a kernel has failed.
+  /// Waits for all operations in it. Throws DeviceError if a kernel has failed.
   virtual void synchronize() = 0;
-  /// Whether all that is in it is done.
+  /// Whether all operations in it are done.
   virtual bool is_done() = 0;
 };
 
@@ -89,7 +90,7 @@ class Event {
  public:
   virtual ~Event() = default;
   virtual void record(Stream& stream) = 0;
-  /// What is put into the stream later waits for the point.
+  /// Operations put into the stream later wait for the point.
   virtual void let_wait(Stream& stream) = 0;
   virtual void synchronize() = 0;
   virtual bool is_done() = 0;
@@ -116,24 +117,24 @@ class Code {
   virtual const Kernel& kernel(std::string_view name) = 0;
 };
 
-/// What is linked with a text that is loaded: functions that others have written.
+/// Functions from elsewhere, to be linked with a text that is loaded.
 struct LinkInput {
   enum class Kind : uint8_t { Ptx, Source, Cubin, Object, Fatbin, Archive, LtoIr };
   Kind kind = Kind::Ptx;
-  std::string name;  ///< of the file, or what stands for it, in messages
+  std::string name;  ///< of the file, or a stand-in for it, in messages
   std::string bytes;
 };
 
 struct LoadOptions {
   std::vector<LinkInput> linked{};
-  int max_registers = 0;  ///< of a thread; 0: as many as the compiler likes
+  int max_registers = 0;  ///< of a thread; 0: as many as the compiler chooses
 };
 
 struct Launch {
   std::array<uint32_t, 3> grid{1, 1, 1};
   std::array<uint32_t, 3> block{1, 1, 1};
   uint32_t shared_bytes = 0;  ///< dynamic
-  bool cooperative = false;   ///< all blocks are there at once, and may wait for each other
+  bool cooperative = false;   ///< all blocks are resident at once, and may wait for each other
 };
 
 /// One device of a driver. Lives until the process ends.
@@ -146,27 +147,27 @@ class Device {
   /// set for this thread (null: the device's own again). The caller keeps it alive as long as it is set.
   virtual Stream& stream() = 0;
   virtual void use_stream(Stream* stream) = 0;
-  /// Work of a stream of greater priority goes first; what the device does not have is the nearest that it
-  /// has.
+  /// Work of a stream of greater priority goes first; a priority that the device does not have becomes the
+  /// nearest that it has.
   virtual std::unique_ptr<Stream> make_stream(int priority = 0) = 0;
   virtual std::unique_ptr<Event> make_event() = 0;
-  /// What is put into `after` from now on waits for what is in `before` now.
+  /// Operations put into `after` from now on wait for those that are in `before` now.
   virtual void order(Stream& before, Stream& after);
 
   /// @name Memory, in the order of the calling thread's stream
   /// `bytes` bytes (0 is allowed), aligned to 256, values unspecified. Throws OutOfMemory, after freed memory
-  /// has been given back in vain.
+  /// has been given back without success.
   virtual Address allocate(int64_t bytes) = 0;
-  /// Work that is in the stream may still use it; what other streams have got of it must be waited for
-  /// before. 0, and what is not live, is let be.
+  /// Work in the stream may still use it; work of other streams on it has to be waited for before. Does
+  /// nothing for 0 and for what is not live.
   virtual void free(Address address) noexcept = 0;
   virtual MemoryUse memory() const = 0;
-  /// Bytes that the driver still has; what is kept here is not among them.
+  /// Bytes that the driver still has; without the memory that is kept here.
   virtual int64_t free_memory();
-  /// Of `in_use` and `kept` together; 0: none. What is kept goes back first.
+  /// Of `in_use` and `kept` together; 0: none. Kept memory is given back first.
   virtual void set_memory_limit(int64_t bytes) = 0;
   virtual void reset_memory_peak() = 0;
-  /// Gives back to the driver what is kept; bytes given back.
+  /// Gives kept memory back to the driver; the number of bytes.
   virtual int64_t release_memory() = 0;
 
   /// @name Copies, in order of the stream
@@ -185,20 +186,20 @@ class Device {
   /// Such memory that kernels may use, too; null if there is none left. Throws DeviceError where the driver
   /// has no such memory.
   virtual void* allocate_mapped(int64_t bytes);
-  /// Memory that the host and kernels both use, and that is where it is used; null if there is none left, or
-  /// that is more than the device has. Throws DeviceError where there is no such memory that both may use at
-  /// the same time.
+  /// Memory that the host and kernels both use, and that moves to where it is used; null if there is none
+  /// left, or more than the device has is asked for. Throws DeviceError where there is no such memory that
+  /// both may use at the same time.
   virtual void* allocate_managed(int64_t bytes);
   /// Of any of the three. Waits for all streams.
   virtual void free_pinned(void* address) noexcept = 0;
   /// Makes the host's memory pinned, until it is unpinned. Throws DeviceError where the driver cannot.
   virtual void pin(void* memory, int64_t bytes);
-  /// Waits for all streams. What is not pinned is let be.
+  /// Waits for all streams. Does nothing for what is not pinned.
   virtual void unpin(void* memory) noexcept;
-  /// Whether copies from and to it may be done late.
+  /// Whether copies from and to it may be asynchronous.
   virtual bool is_pinned(const void* memory) const;
-  /// Where kernels find memory of `allocate_mapped` and `allocate_managed`, from here to its end; 0: it is
-  /// none.
+  /// The address for kernels of memory of `allocate_mapped` and `allocate_managed`, from here to its end; 0:
+  /// it is none.
   virtual Address mapped(const void* memory, int64_t bytes) const;
 
   /// @name Code
@@ -208,18 +209,18 @@ class Device {
   std::unique_ptr<Code> load(std::string_view text) { return load(text, {}); }
   /// `arguments`: the address of each of the kernel's parameters, read before it returns.
   virtual void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) = 0;
-  /// What does all these steps each time that it is launched (recording.h).
+  /// A graph capture: does all these steps each time that it is launched (recording.h).
   virtual std::unique_ptr<Sequence> make_sequence(std::span<const Step> steps);
 
   /// The vendor's libraries (`devices/libraries.h`); null: it has none. Lives as long as the device.
   virtual Libraries* libraries() { return nullptr; }
-  /// How many there have been.
+  /// The number of launches.
   int64_t launches() const { return launches_.load(std::memory_order_relaxed); }
 
   /// Waits for all streams. Throws DeviceError if a kernel has failed.
   virtual void synchronize() = 0;
-  /// After a fault: begins anew, with no memory, code or streams; false: the driver cannot. Whoever else uses
-  /// the driver's primary context loses it. Objects from before throw DeviceError, and may be destroyed,
+  /// After a fault: begins anew, with no memory, code or streams; false: the driver cannot. Other users of
+  /// the driver's primary context lose it. Objects from before throw DeviceError, and may be destroyed,
   /// memory may be freed. For tests.
   virtual bool reset() = 0;
 
@@ -235,8 +236,8 @@ class Device {
 /// The devices of a kind, `gpu`, `emulated`, `opencl` or `amd`, found when it is first asked for; none where
 /// there is no driver. The driver of `gpu` is `libcuda.so.1`, that of `opencl` is `libOpenCL.so.1`, that of
 /// `amd` `libamdhip64.so.6` with `libamd_comgr.so.2`; that of
-/// `emulated` is `emulated/libcuda.so.1` beside the binary that this code is in, or beside one of the three
-/// folders around it, or where `set_emulated_driver` says.
+/// `emulated` is `emulated/libcuda.so.1` next to the binary that this code is in, or next to one of the three
+/// folders around it, or where `set_emulated_driver` gives it.
 std::span<Device* const> devices(std::string_view kind);
 /// Why there are none of this kind: a sentence; empty if there are.
 std::string why_none(std::string_view kind);

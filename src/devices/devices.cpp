@@ -16,7 +16,7 @@ namespace {
 
 struct Kind {
   std::string name;
-  bool is_asked = false;  ///< for the first time; what follows is not complete until `is_known`
+  bool is_asked = false;  ///< for the first time; the fields below are incomplete until `is_known`
   bool is_known = false;
   uint64_t forks = 0;  ///< when it was asked for
   std::unique_ptr<CudaDriver> driver;
@@ -26,7 +26,7 @@ struct Kind {
   std::string why_none;
 };
 
-/// The devices of the process, never destroyed: somebody's memory may live longer than what is static.
+/// The devices of the process, never destroyed: memory may live longer than static objects.
 struct Registry {
   std::array<Kind, 4> kinds;
   std::string emulated_driver;
@@ -44,7 +44,7 @@ struct Registry {
   }
 };
 
-/// The software device in a folder `emulated` beside the binary that holds this function, or beside one of
+/// The software device in a folder `emulated` next to the binary that holds this function, or next to one of
 /// the folders around it. Throws DeviceError if there is none.
 std::string find_emulated_driver() {
   namespace fs = std::filesystem;
@@ -60,7 +60,7 @@ std::string find_emulated_driver() {
     const fs::path found = folder / "emulated" / "libcuda.so.1";
     if (fs::exists(found, error)) return found.string();
   }
-  throw DeviceError("there is no software device beside " + binary.string());
+  throw DeviceError("there is no software device next to " + binary.string());
 }
 
 void open_opencl(Kind& kind) {
@@ -77,7 +77,7 @@ void open(Kind& kind, const std::string& emulated_driver) {
       kind.name == "amd" ? open_hip("libamdhip64.so.6", "libamd_comgr.so.2") : CudaDriver::open(path);
   int count = 0;
   if (const CudaResult result = kind.driver->device_count(&count); result != kCudaSuccess)
-    throw DeviceError("the driver tells of no devices: " + kind.driver->text(result));
+    throw DeviceError("the driver reports no devices: " + kind.driver->text(result));
   if (count == 0) throw DeviceError("the driver has no device");
   for (int index = 0; index < count; ++index) {
     kind.devices.push_back(std::make_unique<CudaDevice>(*kind.driver, kind.name, index));
@@ -85,7 +85,7 @@ void open(Kind& kind, const std::string& emulated_driver) {
   }
 }
 
-/// The kind of this name, asked for; null if there is no such kind.
+/// The kind of this name, initialised; null if there is no such kind.
 const Kind* kind_of(std::string_view name) {
   const std::lock_guard lock(fork_safe_mutex());
   Registry& registry = Registry::instance();
@@ -129,7 +129,7 @@ void set_emulated_driver(std::string path) {
   Registry& registry = Registry::instance();
   registry.emulated_driver = std::move(path);
   Kind& emulated = registry.kinds[1];
-  if (emulated.is_known && emulated.list.empty()) emulated.is_known = false;  // asked anew
+  if (emulated.is_known && emulated.list.empty()) emulated.is_known = false;  // looked for again
 }
 
 }  // namespace ingot::devices

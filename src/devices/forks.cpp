@@ -19,7 +19,7 @@ struct Forks {
       pthread_atfork(nullptr, nullptr, [] {
         Forks& forks = instance();
         forks.count.fetch_add(1, std::memory_order_relaxed);
-        new (&forks.mutex) std::mutex;  // no lock before the fork: drivers fork while they start
+        new (&forks.mutex) std::mutex;  // not locked before forks: drivers fork while they start
       });
       return new Forks;
     }();

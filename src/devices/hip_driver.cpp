@@ -17,7 +17,7 @@ struct Names {
   std::string_view hip;
 };
 
-/// Where the names differ in more than their first letters and a version at the end.
+/// Where the names differ in more than their first characters and a version at the end.
 constexpr Names kNames[] = {
     {"cuGetErrorName", "hipDrvGetErrorName"},
     {"cuGetErrorString", "hipDrvGetErrorString"},
@@ -42,7 +42,7 @@ constexpr Names kNames[] = {
     {"cuLaunchCooperativeKernel", "hipModuleLaunchCooperativeKernel"},
 };
 
-/// hipDeviceAttribute_t. What GPUs of AMD's have no number for is 0.
+/// hipDeviceAttribute_t. 0 where GPUs of AMD's have none.
 int hip_attribute(CudaAttribute which) {
   switch (which) {
     case kCudaBlockThreads: return 56;
@@ -61,7 +61,7 @@ int hip_attribute(CudaAttribute which) {
   return 0;
 }
 
-/// hipDeviceProp_t of ROCm 6, and where the processor's name stands in it: "gfx90a:sramecc+:xnack-".
+/// hipDeviceProp_t of ROCm 6, and where the processor's name is in it: "gfx90a:sramecc+:xnack-".
 constexpr size_t kPropertiesSize = 1472;
 constexpr size_t kProcessorOffset = 1160;
 constexpr size_t kProcessorBytes = 256;
@@ -84,10 +84,10 @@ std::unique_ptr<CudaDriver> open_hip(const std::string& path, const std::string&
     const auto properties =
         reinterpret_cast<CudaResult (*)(void*, int)>(dlsym(library, "hipGetDevicePropertiesR0600"));
     if (properties == nullptr) throw DeviceError("the driver is older than ROCm 6.0");
-    // Room for what later versions may add at its end.
+    // Space for fields that later versions may add at its end.
     std::array<char, 2 * kPropertiesSize> all{};
     if (properties(all.data(), device) != kCudaSuccess)
-      throw DeviceError("the driver does not tell the processor");
+      throw DeviceError("the driver does not report the processor");
     const char* const name = all.data() + kProcessorOffset;
     return std::string(name, std::min(strcspn(name, ":"), kProcessorBytes));
   };

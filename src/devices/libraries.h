@@ -19,7 +19,7 @@
 /// calling thread's stream and in the device's memory.
 namespace ingot::devices {
 
-/// What a library answers that is no success: "gpu 0: cuBLAS: a product: CUBLAS_STATUS_NOT_SUPPORTED".
+/// A library's status other than success: "gpu 0: cuBLAS: a product: CUBLAS_STATUS_NOT_SUPPORTED".
 class LibraryError : public DeviceError {
  public:
   LibraryError(std::string status, const std::string& message)
@@ -34,7 +34,7 @@ class LibraryError : public DeviceError {
 enum class LibraryKind : uint8_t { Blas, Fft, Solver, Random, Sparse };
 inline constexpr size_t kLibraryKinds = 5;
 
-/// How an array lies in a device's memory.
+/// The layout of an array in a device's memory.
 struct DeviceView {
   base::DType dtype{};
   Address data = 0;                ///< of the first element
@@ -99,10 +99,10 @@ class Libraries {
   /// libraries that can be used do not have it for these views. Throws LibraryError, DeviceError.
   bool run(std::string_view routine, std::span<const DeviceView> operands);
 
-  /// What was made for a stream that is about to be destroyed goes. The context is current.
+  /// Destroys what was made for a stream that is about to be destroyed. The context is current.
   void forget(CudaStreamHandle stream) noexcept;
-  /// All that was made for streams goes when they are done, and is made anew when it is needed. The context
-  /// is current. Throws DeviceError if the device has failed.
+  /// Destroys all that was made for streams, when they are done; it is made again when it is needed. The
+  /// context is current. Throws DeviceError if the device has failed.
   void release();
   /// All that was made is gone with the device's context.
   void abandon() noexcept;

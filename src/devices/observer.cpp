@@ -29,8 +29,8 @@ void ObservedLaunch::begin() noexcept {
 }
 
 void ObservedLaunch::end() noexcept {
-  if (std::unique_ptr<Event> behind = point_of(device_))
-    observer_->launched(device_, name_, std::move(before_), std::move(behind));
+  if (std::unique_ptr<Event> after = point_of(device_))
+    observer_->launched(device_, name_, std::move(before_), std::move(after));
   else observer_->missed();
 }
 

@@ -7,10 +7,10 @@
 
 #include "devices/device.h"
 
-/// Who looks on while devices work: a profile.
+/// Observers of devices' work: a profile.
 namespace ingot::devices {
 
-/// Its functions are called by the thread that gives a device work, when that is given. They throw nothing.
+/// Its functions are called by the thread that gives a device work, at that time. They throw nothing.
 class Observer {
  public:
   enum class Copy : uint8_t { ToDevice, ToHost, Fill };
@@ -18,16 +18,16 @@ class Observer {
   virtual ~Observer() = default;
   /// A clock in units of its own.
   virtual int64_t now() noexcept = 0;
-  /// A copy that the host has been at since `start`. Of pinned memory, it may be done later.
+  /// A copy that the host has worked on since `start`. Of pinned memory, it may be asynchronous.
   virtual void copied(Device& device, Copy kind, int64_t bytes, int64_t start) noexcept = 0;
-  /// A kernel, or what else has a name, that runs between two points of the thread's stream.
+  /// A kernel, or other named work, that runs between two points of the thread's stream.
   virtual void launched(Device& device, std::string_view name, std::unique_ptr<Event> before,
-                        std::unique_ptr<Event> behind) noexcept = 0;
+                        std::unique_ptr<Event> after) noexcept = 0;
 
   /// The same, where the device gives no events: it has failed.
   virtual void missed() noexcept = 0;
 
-  /// The one that looks on; null: nobody does.
+  /// The current observer; null: there is none.
   static Observer* current() noexcept { return current_.load(std::memory_order_acquire); }
   /// It lives until the process ends.
   static void use(Observer* observer) noexcept { current_.store(observer, std::memory_order_release); }
@@ -36,7 +36,7 @@ class Observer {
   static std::atomic<Observer*> current_;
 };
 
-/// A copy, as long as this lives.
+/// Reports a copy that takes as long as this lives.
 class ObservedCopy {
  public:
   ObservedCopy(Device& device, Observer::Copy kind, int64_t bytes) noexcept
@@ -59,7 +59,8 @@ class ObservedCopy {
   Observer::Copy kind_;
 };
 
-/// What is put into the calling thread's stream as long as this lives, which records nothing meanwhile.
+/// Reports the work that is put into the calling thread's stream during its lifetime; the thread captures
+/// nothing meanwhile.
 class ObservedLaunch {
  public:
   ObservedLaunch(Device& device, std::string_view name) noexcept
@@ -71,7 +72,7 @@ class ObservedLaunch {
     if (observer_ != nullptr) [[unlikely]]
       end();
   }
-  /// Nothing has been put there.
+  /// No work has been put there.
   void forget() noexcept { observer_ = nullptr; }
   ObservedLaunch(const ObservedLaunch&) = delete;
   ObservedLaunch& operator=(const ObservedLaunch&) = delete;

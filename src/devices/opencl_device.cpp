@@ -1,4 +1,4 @@
-// Each command gives an event, of which a stream keeps the last: it tells whether the stream is done. Queues
+// Each command gives an event, of which a stream keeps the last: it states whether the stream is done. Queues
 // are flushed at once, as a driver need not begin before.
 
 #include "devices/opencl_device.h"
@@ -35,7 +35,7 @@ OpenClDevice::OpenClDevice(const OpenClDriver& driver, OpenClDeviceHandle handle
 }
 
 uint64_t OpenClDevice::number(OpenClDeviceInfo what) const {
-  uint64_t value = 0;  // of 4 or 8 bytes, the low ones first
+  uint64_t value = 0;  // of 4 or 8 bytes, the low bytes first
   check(driver_.device_info(handle_, what, sizeof value, &value, nullptr), "an attribute");
   return value;
 }
@@ -78,7 +78,7 @@ std::string OpenClDevice::fault() const {
       kOpenClFloatSubnormals | kOpenClFloatSpecials | kOpenClFloatNearest | kOpenClFloatFma;
   constexpr uint64_t kFloats = kBoth | kOpenClFloatRoundsQuotients;
   if ((number(kOpenClDeviceFloats) & kFloats) != kFloats || (number(kOpenClDeviceDoubles) & kBoth) != kBoth)
-    return "does not round as IEEE 754 says, or has no subnormal numbers";
+    return "does not round as IEEE 754 specifies, or has no subnormal numbers";
   return "";
 }
 
@@ -222,7 +222,7 @@ void OpenClDevice::put(OpenClStream& stream, const char* what, bool waits, const
     check(driver_.queue_flush(stream.handle_), what);
   }
   if (!waits) return;
-  (void)driver_.event_wait(1, &event);  // what has failed is in the event
+  (void)driver_.event_wait(1, &event);  // a failure is in the event
   const std::unique_ptr<OpenClEventObject, OpenClResult (*)(OpenClEventHandle)> owner(event,
                                                                                       driver_.event_release);
   (void)is_complete(event);
@@ -251,7 +251,7 @@ void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
     const OpenClResult result = driver_.copy(queue, 0, pointer_to(to), staged.get(), size, 0, nullptr, event);
     if (result != kOpenClSuccess) return result;
     std::byte* const bytes_of = staged.release();
-    // Where it cannot be told when they are read, they stay.
+    // Where it is not known when they are read, they stay.
     (void)driver_.event_callback(*event, kOpenClEventComplete, free_staged, bytes_of);
     return result;
   });
@@ -293,15 +293,15 @@ void OpenClDevice::fill(Address to, std::byte value, int64_t bytes) {
 }
 
 bool OpenClDevice::is_pinned_here(const void* address) const {
-  const auto place = reinterpret_cast<uintptr_t>(address);
+  const auto given = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard lock(memory_mutex_);
-  const auto after = pinned_.upper_bound(place);
+  const auto after = pinned_.upper_bound(given);
   if (after == pinned_.begin()) return false;
   const auto& [start, bytes] = *std::prev(after);
-  return place - start < static_cast<uintptr_t>(bytes);
+  return given - start < static_cast<uintptr_t>(bytes);
 }
 
-/// Any memory of the host's does.
+/// Any memory of the host's will do.
 void* OpenClDevice::allocate_pinned(int64_t bytes) {
   enter();
   const size_t size = std::max<size_t>(size_of(bytes), 1);

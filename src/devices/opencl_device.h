@@ -12,8 +12,8 @@
 #include "devices/opencl_driver.h"
 #include "devices/pool.h"
 
-/// Devices behind OpenCL's ABI. Their memory is shared virtual memory: an address is a pointer, and a kernel
-/// takes it as one.
+/// Devices reached through OpenCL's ABI. Their memory is shared virtual memory: an address is a pointer, and
+/// a kernel takes it as one.
 namespace ingot::devices {
 
 class OpenClDevice;
@@ -30,9 +30,9 @@ class OpenClStream final : public Stream {
  private:
   OpenClDevice& device_;
   OpenClQueueHandle handle_;
-  bool is_own_ = false;  ///< the device's, which goes with it
+  bool is_own_ = false;  ///< the device's, destroyed with it
   mutable std::mutex mutex_;
-  OpenClEventHandle last_ = nullptr;  ///< of what was put into it last
+  OpenClEventHandle last_ = nullptr;  ///< of the last command put into it
   friend class OpenClDevice;
 };
 
@@ -78,7 +78,7 @@ class OpenClKernel final : public Kernel {
   std::vector<Parameter> parameters_;
   size_t given_ = 0;  ///< how many of the parameters are values and addresses
   int64_t local_bytes_ = 0, shared_bytes_ = 0, most_threads_ = 0;
-  mutable std::mutex mutex_;  ///< of its arguments, from when they are set until the launch has them
+  mutable std::mutex mutex_;  ///< of its arguments, from setting them to the launch
 
   Parameter parameter(unsigned index) const;
   std::string text_of(unsigned index, unsigned what) const;
@@ -100,7 +100,7 @@ class OpenClCode final : public Code {
 
 class OpenClDevice final : public Device, private PoolSource {
  public:
-  /// Throws DeviceError if the device cannot compute as the CPU does: the reason, behind its name. The driver
+  /// Throws DeviceError if the device cannot compute as the CPU does: the reason, after its name. The driver
   /// lives as long.
   OpenClDevice(const OpenClDriver& driver, OpenClDeviceHandle handle, int index);
 
@@ -125,7 +125,7 @@ class OpenClDevice final : public Device, private PoolSource {
   std::unique_ptr<Code> load(std::string_view text, const LoadOptions& options) override;
   void launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) override;
   void synchronize() override;
-  /// There are no faults that a driver reports and lives on with.
+  /// The driver survives no fault that it reports.
   bool reset() override { return false; }
 
  private:
@@ -149,7 +149,7 @@ class OpenClDevice final : public Device, private PoolSource {
 
   struct Block {
     int64_t bytes;
-    void* memory;  ///< what the driver gave, at most so much below
+    void* memory;  ///< the driver's allocation, at most so much below
   };
   mutable std::mutex memory_mutex_;
   std::map<Address, Block> blocks_{};
@@ -161,7 +161,7 @@ class OpenClDevice final : public Device, private PoolSource {
 
   Pool pool_;
 
-  /// What the device says of itself.
+  /// What the device reports of itself.
   uint64_t number(OpenClDeviceInfo what) const;
   std::string text(OpenClDeviceInfo what) const;
   void describe(int index);
@@ -191,10 +191,10 @@ class OpenClDevice final : public Device, private PoolSource {
   void require_memory(Address address, size_t bytes, const char* what) const;
   bool is_pinned_here(const void* address) const;
 
-  /// Has a stream do something. `waits`: it is done when it returns.
+  /// Puts work into a stream. `waits`: it is done on return.
   void put(OpenClStream& stream, const char* what, bool waits, const Command& command);
   void put_copy(void* to, const void* from, size_t bytes, const char* what, bool waits);
-  /// Whether the event's command is done; what has failed is thrown, as the device's fault.
+  /// Whether the event's command is done; a failure is thrown, as the device's fault.
   bool is_complete(OpenClEventHandle event) const;
   void wait_for(const OpenClStream& stream) const;
   void wait_for_streams() const;

@@ -1,4 +1,4 @@
-// Streams, events, code. What is destroyed in a forked child is let be.
+// Streams, events, code. Destruction in a forked child does nothing.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
-// Nothing is done for other streams at a free. Who looks for a block among those of another stream asks first
-// whether this stream is idle, and else puts a mark at its end, for the next time: a program with one stream
-// never sees a mark.
+// A free does nothing for other streams. An allocation that looks for a block among those of another stream
+// first checks whether this stream is idle, and otherwise puts a mark at its end, for the next time: a
+// program with one stream makes no marks.
 
 #include "devices/pool.h"
 

@@ -13,7 +13,7 @@
 
 namespace ingot::devices {
 
-/// What a pool asks of its device. Called with the pool's mutex held.
+/// The operations of its device that a pool uses. Called with the pool's mutex held.
 class PoolSource {
  public:
   virtual ~PoolSource() = default;
@@ -22,7 +22,7 @@ class PoolSource {
 
   /// New memory; 0: there is none left. Throws DeviceError.
   virtual Address take(int64_t bytes) = 0;
-  /// Whether it could be given back.
+  /// Returns whether it could be given back.
   virtual bool give_back(Address address) noexcept = 0;
   /// Whether all that is in the stream is done. Throws DeviceError.
   virtual bool is_idle(const Stream& stream) = 0;
@@ -36,9 +36,9 @@ class PoolSource {
 };
 
 /// A device's memory: freed blocks are kept for the next allocations. A block that was freed in a stream is
-/// given at once to who asks in the same stream - what is done with it comes later there -, and to others
+/// given at once to an allocation in the same stream - whose work on it comes later there -, and to others
 /// when the stream has passed the free. Where the limit or the device's memory would be passed, the pool
-/// waits for the streams, and gives back what it keeps. Usable from any thread.
+/// waits for the streams, and gives back kept blocks. Usable from any thread.
 class Pool {
  public:
   explicit Pool(PoolSource& source) : source_(source) {}
@@ -51,17 +51,17 @@ class Pool {
   /// The size of the block for so many bytes: at most an eighth more, or a unit.
   static int64_t block_size(int64_t bytes);
 
-  /// Throws OutOfMemory, or DeviceError for what the source does.
+  /// Throws OutOfMemory, or DeviceError for a failure of the source.
   Address allocate(int64_t bytes, const Stream& stream);
-  /// What it did not give is let be.
+  /// Does nothing for what it did not allocate.
   void free(Address address, const Stream& stream) noexcept;
   MemoryUse use() const;
   void set_limit(int64_t bytes);
   void reset_peak();
   /// Bytes given back. Throws DeviceError.
   int64_t release();
-  /// A stream that will not come again. What was freed in it goes to others if it is done, else to the
-  /// source.
+  /// A stream that will not be used again. Blocks that were freed in it go to others if it is done, else to
+  /// the source.
   void retire(const Stream& stream, bool is_done) noexcept;
   /// All memory is gone, with the device's context. What was in use may still be freed.
   void forget();
@@ -72,7 +72,7 @@ class Pool {
     uint64_t number;  ///< of its free, in its stream
   };
   struct Kept {
-    const Stream* stream;  ///< null: of streams that are gone, or waited for
+    const Stream* stream;  ///< null: of streams that are destroyed, or have been waited for
     uint64_t freed = 0;    ///< how many blocks have been freed in it
     uint64_t passed = 0;   ///< how many of these frees it has passed
     std::deque<std::pair<uint64_t, PoolSource::Mark>> marks{};  ///< number of the last free before each

@@ -110,11 +110,11 @@ std::shared_ptr<GraphMemory> Recording::allocate(int64_t bytes) {
   const int64_t size = Pool::block_size(bytes);
   for (const std::shared_ptr<GraphMemory>& memory : memory_)
     if (memory.use_count() == 1 && Pool::block_size(memory->bytes()) == size) return memory;
-  memory_.push_back(allocate_apart(bytes));
+  memory_.push_back(allocate_separate(bytes));
   return memory_.back();
 }
 
-std::shared_ptr<GraphMemory> Recording::allocate_apart(int64_t bytes) {
+std::shared_ptr<GraphMemory> Recording::allocate_separate(int64_t bytes) {
   const Suspended suspended;
   return std::make_shared<GraphMemory>(device_, device_.allocate(bytes), bytes);
 }

@@ -11,12 +11,12 @@
 
 #include "devices/device.h"
 
-/// Work that a device is given once, and does many times: a thread's launches, copies and fills are recorded
+/// Work that a device is given once, and does many times: a thread's launches, copies and fills are captured
 /// instead of done, and a graph of them is launched.
 namespace ingot::devices {
 
-/// Something was asked for while a recording was open that is done when it is asked for: the host would not
-/// do it again when the graph is launched. `what()` names it.
+/// Something was asked for during a graph capture that is done when it is asked for: the host would not do it
+/// again when the graph is launched. `what()` names it.
 class NotRecordable : public DeviceError {
  public:
   NotRecordable(const std::string& what, std::string advice)
@@ -33,7 +33,7 @@ struct Argument {
   bool is_address = false;
 };
 
-/// One thing that a stream does.
+/// One operation of a stream.
 struct Step {
   enum class Kind : uint8_t { Launch, Copy, Fill };
   Kind kind = Kind::Launch;
@@ -47,15 +47,14 @@ struct Step {
   int64_t bytes = 0;
   std::byte value{};
 
-  /// Calls `fn` with each address that stands in it.
+  /// Calls `fn` with each address that is in it.
   template <class Fn>
   void each_address(Fn&& fn) const;
   /// Gives the `n`-th of these addresses another value.
   void set_address(size_t n, Address address);
 };
 
-/// Steps that a device does one after the other when it is told so: in one call of the driver, where that
-/// has graphs.
+/// Steps that a device does one after the other when asked: in one call of the driver, where that has graphs.
 class Sequence {
  public:
   virtual ~Sequence() = default;
@@ -65,7 +64,7 @@ class Sequence {
   virtual void replace(size_t n, const Step& step) = 0;
 };
 
-/// Memory that a recording has allocated. It is the graph's, and that of who has it besides.
+/// Memory that a graph capture has allocated. It is the graph's, and belongs to its other users besides.
 class GraphMemory {
  public:
   GraphMemory(Device& device, Address address, int64_t bytes)
@@ -83,9 +82,9 @@ class GraphMemory {
   int64_t bytes_;
 };
 
-/// What a thread gives one device, while it is open. Whatever else the thread asks of a device then, that is
-/// done when it is asked for - copies from and to the host, waiting, events, work for another device - throws
-/// NotRecordable.
+/// The graph capture of what a thread gives one device, while it is open. All else that the thread asks of a
+/// device then, if it is done when it is asked for - copies from and to the host, waiting, events, work for
+/// another device - throws NotRecordable.
 class Recording {
  public:
   /// Opens it for the calling thread, which has none.
@@ -101,7 +100,7 @@ class Recording {
     if (of_thread() != nullptr) [[unlikely]]
       throw_refusal(what);
   }
-  /// While one lives, the calling thread's recording is not there.
+  /// During its lifetime, the calling thread has no capture.
   class Suspended {
    public:
     Suspended() noexcept;
@@ -115,11 +114,11 @@ class Recording {
 
   Device& device() const { return device_; }
   void close() noexcept;
-  /// For its device; of another one, throws NotRecordable.
+  /// Adds a step of its device; of another one, throws NotRecordable.
   void add(const Device& device, Step step);
   void copy(const Device& device, Address to, Address from, int64_t bytes);
   void fill(const Device& device, Address to, std::byte value, int64_t bytes);
-  /// Where the host waits for the steps before, to look at something.
+  /// Where the host waits for the steps before, to read something.
   struct Wait {
     size_t before;  ///< which step
     std::shared_ptr<GraphMemory> looks_at;
@@ -131,11 +130,10 @@ class Recording {
   }
   /// The number that waits have from now on.
   void set_caller(size_t caller) { caller_ = caller; }
-  /// Memory, aligned and unspecified as a device's; what nobody has any more but the recording is given
-  /// again.
+  /// Memory, aligned and unspecified as a device's; what only the capture still has is given again.
   std::shared_ptr<GraphMemory> allocate(int64_t bytes);
   /// Memory that is not given again.
-  std::shared_ptr<GraphMemory> allocate_apart(int64_t bytes);
+  std::shared_ptr<GraphMemory> allocate_separate(int64_t bytes);
 
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Wait>& waits() const { return waits_; }
@@ -151,29 +149,29 @@ class Recording {
   size_t caller_ = 0;
 };
 
-/// A recording that is closed, to be launched. One thread at a time uses it.
+/// A capture that is closed, to be launched. One thread at a time uses it.
 class Graph {
  public:
-  /// Takes what has been recorded.
+  /// Takes what has been captured.
   explicit Graph(Recording& recording);
-  /// Its memory is freed after what it has been launched for.
+  /// Its memory is freed after the work it has been launched for.
   ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   Device& device() const { return device_; }
   const std::vector<Step>& steps() const { return steps_; }
-  /// The parts between which the host waits: behind piece n is wait n, behind the last one may be none.
+  /// The parts between which the host waits: after piece n comes wait n, after the last one perhaps none.
   size_t pieces() const { return pieces_.size(); }
   const std::vector<Recording::Wait>& waits() const { return waits_; }
   /// Whether somebody else has some of the memory.
   bool is_shared() const;
-  /// Lets go of the memory at an address, which no step has when it is launched.
+  /// Releases the memory at an address, which no step has when it is launched.
   void release(Address address);
   /// Gives address `n` of a step (Step::each_address) another value.
   void set_address(size_t step, size_t n, Address address);
   /// Before the pieces of one replay: what the calling thread's stream is given comes after what the graph
-  /// has been launched for before, in whatever stream.
+  /// has been launched for before, in any stream.
   void begin();
   void launch(size_t piece);
 
@@ -188,7 +186,7 @@ class Graph {
   std::vector<Recording::Wait> waits_;
   std::vector<Step> steps_;
   std::vector<Piece> pieces_;
-  std::vector<size_t> changed_{};  ///< steps whose sequence has not been told of it
+  std::vector<size_t> changed_{};  ///< changed steps that their sequence does not have yet
   std::vector<bool> is_changed_;
 };
 

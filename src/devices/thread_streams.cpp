@@ -18,8 +18,7 @@ struct ThreadStream {
 constexpr size_t kMostDevices = 64;
 using ThreadStreams = std::array<ThreadStream, kMostDevices>;
 
-/// Where a thread finds its own. Not a `thread_local`, whose memory libraries that are loaded later have
-/// little of.
+/// The streams by thread. Not a `thread_local`, whose memory is scarce for libraries that are loaded later.
 std::optional<pthread_key_t> key() noexcept {
   static const std::optional<pthread_key_t> made = []() -> std::optional<pthread_key_t> {
     pthread_key_t number{};
@@ -55,9 +54,9 @@ bool set_stream_of_thread(const Device& device, Stream* stream) {
     if (!key() || pthread_setspecific(*key(), made.get()) != 0) throw std::bad_alloc();
     all = made.release();
   }
-  for (ThreadStream& place : *all) {
-    if (place.device != &device && place.device != nullptr) continue;
-    place = {&device, stream};
+  for (ThreadStream& entry : *all) {
+    if (entry.device != &device && entry.device != nullptr) continue;
+    entry = {&device, stream};
     return true;
   }
   return false;
@@ -66,8 +65,8 @@ bool set_stream_of_thread(const Device& device, Stream* stream) {
 void forget_stream_of_thread(const Stream& stream) noexcept {
   ThreadStreams* const all = streams_of_thread();
   if (all == nullptr) return;
-  for (ThreadStream& place : *all)
-    if (place.stream == &stream) place.stream = nullptr;
+  for (ThreadStream& entry : *all)
+    if (entry.stream == &stream) entry.stream = nullptr;
 }
 
 }  // namespace ingot::devices

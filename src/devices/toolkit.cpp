@@ -55,7 +55,7 @@ struct Folders {
   }
 };
 
-/// Opens a library of the toolkit, or says why there is none.
+/// Opens a library of the toolkit, or states why there is none.
 void* open_library(const std::string& name, std::string& why) {
   std::vector<std::string> folders;
   {
@@ -77,7 +77,7 @@ void* open_library(const std::string& name, std::string& why) {
   return nullptr;
 }
 
-/// Where a function's library has its headers.
+/// The folder of the headers of a function's library.
 std::string headers_of(const void* function) {
   Dl_info info{};
   std::error_code error;
@@ -120,7 +120,7 @@ struct NvJitLink {
     INGOT_JITLINK_FUNCTIONS(INGOT_RESOLVE)
     unsigned major = 0;
     unsigned minor = 0;
-    if (why_none.empty() && version(&major, &minor) != 0) why_none = "it does not tell its version";
+    if (why_none.empty() && version(&major, &minor) != 0) why_none = "it does not report its version";
     found.version = static_cast<int>(10 * major + minor);
   }
   static const NvJitLink& instance() {
@@ -131,7 +131,7 @@ struct NvJitLink {
 #undef INGOT_MEMBER
 #undef INGOT_RESOLVE
 
-/// What a tool says, without what ends it.
+/// A tool's output, without its last line's end.
 template <class Tool, class Handle>
 std::string log_of(const Tool& tool, Handle handle) {
   size_t bytes = 0;
@@ -143,7 +143,7 @@ std::string log_of(const Tool& tool, Handle handle) {
   return text;
 }
 
-/// What a tool has made, until it goes.
+/// An object that a tool has made, destroyed at the end.
 template <class Tool, class Handle>
 class Owned {
  public:
@@ -203,8 +203,8 @@ std::string compile_source(const LinkInput& source, int capability) {
   std::vector<std::string> options = {
       "--gpu-architecture=compute_" + std::to_string(newest_known(nvrtc, capability)),
       "--relocatable-device-code=true", "--std=c++17"};
-  const std::string beside = std::filesystem::path(source.name).parent_path().string();
-  for (const std::string& folder : {beside, nvrtc.headers})
+  const std::string folder_of_source = std::filesystem::path(source.name).parent_path().string();
+  for (const std::string& folder : {folder_of_source, nvrtc.headers})
     if (!folder.empty()) options.push_back("--include-path=" + folder);
   std::vector<const char*> words;
   words.reserve(options.size());
@@ -259,7 +259,7 @@ std::optional<std::string> link_cubin(std::string_view text, const LoadOptions& 
   if (tool.create(&link.handle, static_cast<unsigned>(given.size()), given.data()) != 0) return std::nullopt;
 
   const auto add = [&](LinkInput::Kind kind, const std::string& bytes, const std::string& name) {
-    const size_t size = bytes.size() + (kind == LinkInput::Kind::Ptx ? 1 : 0);  // texts end with 0
+    const size_t size = bytes.size() + (kind == LinkInput::Kind::Ptx ? 1 : 0);  // PTX ends with 0
     if (const int result = tool.add(link.handle, jit_kind(kind), bytes.c_str(), size, name.c_str());
         result != 0)
       throw DeviceError(name + " cannot be linked as " + std::string(name_of(kind)) + ": error " +

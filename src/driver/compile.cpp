@@ -20,7 +20,7 @@ static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
 static_assert(abi::kContextFunctions == runtime::kContextFunctionsOffset);
 static_assert(abi::kContextFloatState == runtime::kContextFloatStateOffset);
 static_assert(abi::kErrorStatus == runtime::kErrorStatusOffset);
-static_assert(abi::kErrorPlace == runtime::Error::kPlace);
+static_assert(abi::kErrorLocation == runtime::Error::kLocation);
 static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
 static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
 static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
@@ -41,7 +41,7 @@ static_assert(abi::kKernelCallShared == runtime::kKernelCallSharedOffset);
 static_assert(abi::kKernelCallMayRaise == runtime::kKernelCallMayRaiseOffset);
 static_assert(abi::kKernelCallArguments == runtime::kKernelCallArgumentsOffset);
 static_assert(abi::kKernelCallCount == runtime::kKernelCallCountOffset);
-static_assert(abi::kKernelErrorTurn == runtime::kKernelErrorTurnOffset);
+static_assert(abi::kKernelErrorIteration == runtime::kKernelErrorIterationOffset);
 static_assert(abi::kKernelErrorLock == runtime::kKernelErrorLockOffset);
 static_assert(abi::kKernelErrorStatus == runtime::kKernelErrorStatusOffset);
 static_assert(abi::kKernelErrorSite == runtime::kKernelErrorSiteOffset);
@@ -145,7 +145,8 @@ CompileResult compile(ir::Module& module, std::span<const ir::FunctionId> entrie
                       const CompileOptions& options, Report& report) {
   CompileResult result;
   base::Machine machine = options.target.machine;
-  // Each store past the caches stands beside one through them; calls that gain by it have full code.
+  // Each store past the caches has another one through them as the alternative; calls that gain by it have
+  // full code.
   if (options.codegen.effort == codegen::Effort::Quick) machine.streamed_bytes = 0;
   if (options.run_passes) run_passes(module, entries, pipeline_of(machine), machine, ir::Stage::Both, report);
   run_passes(module, entries, decisions_of(machine), machine, ir::Stage::Loop, report);

@@ -9,21 +9,21 @@
 
 namespace ingot::driver {
 
-/// Why the iterations of a loop do not run together, in words for users, with the places that it is about.
+/// Why the iterations of a loop do not run together, in words for users, with the locations that it is about.
 struct Reason {
   std::string what;
   base::Place first;
   base::Place second;  ///< may be `first`
 };
 
-/// A loop of the user's; none: nothing keeps it from lanes, from being shared among threads.
+/// A loop of the user's; no reason: nothing prevents lanes, or sharing among threads.
 struct LoopReport {
   base::Place place;
   std::optional<Reason> lanes;
   std::optional<Reason> threads;
 };
 
-/// The loops of a module that have places, before lanes and threads are chosen.
+/// The loops of a module that have locations, before lanes and threads are chosen.
 std::vector<LoopReport> report_loops(const ir::Module& module);
 
 }  // namespace ingot::driver

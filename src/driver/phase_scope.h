@@ -10,23 +10,23 @@
 
 namespace ingot::driver {
 
-/// What compiling a function took and, on request, what stood between its phases.
+/// What compiling a function took and, on request, what the module was between its phases.
 struct Report {
   struct Phase {
     std::string name;
     double cpu_ms = 0;
   };
   std::vector<Phase> phases;
-  /// Called at the end of each phase that leaves IR, with the phase's name and the module; may be empty.
+  /// Called at the end of each phase that results in IR, with the phase's name and the module; may be empty.
   std::function<void(std::string_view phase, const ir::Module& module)> dump;
   std::vector<LoopReport> loops;  ///< filled where there is a `dump`
 };
 
-/// Stands around one phase: takes its CPU time, and at its end dumps the module and, in checked builds, holds
+/// Encloses one phase: takes its CPU time, and at its end dumps the module and, in checked builds, holds
 /// every function to the verifier, blaming the phase.
 class PhaseScope {
  public:
-  /// `module` null: the phase leaves no IR.
+  /// `module` null: the phase results in no IR.
   PhaseScope(Report& report, std::string name, const ir::Module* module = nullptr,
              ir::Stage stage = ir::Stage::Loop);
   ~PhaseScope() noexcept(false);

@@ -4,20 +4,21 @@ namespace ingot::driver {
 
 namespace {
 
-/// CPUs with vector registers.
+/// Passes for CPUs with vector registers.
 constexpr std::string_view kLanes[] = {"inline",   "simplify", "reuse",   "fuse",        "to_loops",
                                        "simplify", "checks",   "dce",     "interchange", "fuse_nests",
                                        "contract", "schedule", "threads", "jam"};
-/// CPUs that take one turn at a time: loops are not chosen for lanes, nor made for them.
+/// Passes for CPUs without: no loop is chosen for lanes or changed for them.
 constexpr std::string_view kOneByOne[] = {"inline",     "simplify", "reuse",  "fuse",
                                           "to_loops",   "simplify", "checks", "dce",
                                           "fuse_nests", "contract", "threads"};
 
-/// Hosts of a device: its kernels have lanes and threads of their own, and do all turns of a loop at once.
+/// Passes for hosts of a device: its kernels have lanes and threads of their own, and run all iterations of a
+/// loop at once.
 constexpr std::string_view kKernels[] = {"inline", "simplify", "reuse", "fuse",       "to_loops", "simplify",
                                          "hoist",  "checks",   "dce",   "fuse_nests", "split",    "kernels"};
 
-/// What codegen is told of loops and buffers.
+/// Passes that annotate loops and buffers for codegen.
 constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};
 constexpr std::string_view kDecisionsOfKernels[] = {"lifetimes"};
 

@@ -36,7 +36,7 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
     refusal.sites = module.sites(span);
     throw refusal;
   }
-  const auto places = [&](ir::NodeId node) { return module.sites(function[node].span); };
+  const auto sites_of = [&](ir::NodeId node) { return module.sites(function[node].span); };
   const base::Place first = module.place(function[conflict.first].span);
   const base::Place second = module.place(function[conflict.second].span);
   const bool is_one = first == second;
@@ -48,21 +48,21 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
   else if (first.line == second.line) reason += "; line " + std::to_string(first.line);
   else reason += "; lines " + std::to_string(first.line) + " and " + std::to_string(second.line);
   base::Unsupported refusal(first, "a prange loop whose iterations may depend on each other (" + reason + ")",
-                            "use range, or let each iteration write to places of its own");
-  if (are_elements || is_carried) refusal.quoted.push_back(places(conflict.first));
-  if (are_elements && !is_one) refusal.quoted.push_back(places(conflict.second));
+                            "use range, or let each iteration write to elements of its own");
+  if (are_elements || is_carried) refusal.quoted.push_back(sites_of(conflict.first));
+  if (are_elements && !is_one) refusal.quoted.push_back(sites_of(conflict.second));
   refusal.sites = module.sites(function[conflict.first].span);
   throw refusal;
 }
 
-/// Refuses loops over `prange` whose turns are not shown to be independent, and makes parallel loops of those
-/// that carry values.
+/// Refuses loops over `prange` whose iterations are not shown to be independent, and makes parallel loops of
+/// those that carry values.
 void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   const ir::Function& built = *module.function(id);
   bool any = false;
   for (uint32_t i = 0; i < built.node_count(); ++i) any = any || is_over_prange(built, ir::NodeId(i));
   if (!any) return;
-  // What is called may write into a part of an array that is the turn's own.
+  // A callee may write into a part of an array that is the iteration's own.
   const std::unique_ptr<ir::Function> whole = transform::inline_all_calls(built);
   const std::unique_ptr<ir::Function> simple = transform::simplify(whole == nullptr ? built : *whole);
   for (uint32_t i = 0; i < simple->node_count(); ++i) {
@@ -76,7 +76,7 @@ void prepare_parallel_loops(ir::Module& module, ir::FunctionId id) {
   module.define(id, transform::parallel(*simple));
 }
 
-/// Makes the derivatives that are asked for.
+/// Makes the derivatives that are requested.
 void make_derivatives(ir::Module& module, ir::FunctionId id) {
   const ir::Function& built = *module.function(id);
   if (!transform::has_derivatives(built)) return;
@@ -84,7 +84,7 @@ void make_derivatives(ir::Module& module, ir::FunctionId id) {
   module.define(id, transform::derive(whole == nullptr ? built : *whole));
 }
 
-/// Whether different indices of an argument are different places.
+/// Whether different indices of an argument are different elements in memory.
 bool is_apart(const ir::Value& argument) {
   const auto* const view = std::get_if<ir::ViewValue>(&argument);
   if (view == nullptr || std::ranges::any_of(view->lengths, [](int64_t n) { return n < 1; })) return true;

@@ -9,25 +9,25 @@
 
 namespace ingot::driver {
 
-/// A function that a frontend has lowered, with all that it calls: the whole way from there to an entry, or
-/// to a run of the interpreter. Callers convert objects and decide nothing.
+/// A function that a frontend has lowered, with all that it calls: all steps from there to an entry, or to a
+/// run of the interpreter. Callers convert objects and decide nothing.
 ///
-/// Invariant: each function is at the array stage and holds to the verifier; turns of loops over `prange` are
-/// shown to be independent, and those that carry values are parallel loops.
+/// Invariant: each function is at the array stage and holds to the verifier; iterations of loops over
+/// `prange` are shown to be independent, and those that carry values are parallel loops.
 class Program {
  public:
-  /// Throws base::Unsupported for a loop over `prange` whose turns may depend on each other, and
-  /// base::InternalError for what the verifier does not take.
+  /// Throws base::Unsupported for a loop over `prange` whose iterations may depend on each other, and
+  /// base::InternalError for what the verifier refuses.
   Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry);
 
   const ir::Module& module() const { return *module_; }
   ir::FunctionId entry() const { return entry_; }
   const ir::Module::Signature& signature() const { return module_->signature(entry_); }
 
-  /// To an object with this one entry. Leaves the program as it is; `report` gets what passes leave.
+  /// To an object with this one entry. Leaves the program as it is; `report` gets the IR after each phase.
   CompileResult compile(const CompileOptions& options, Report& report) const;
 
-  /// Runs the array IR. Where an argument has two indices for one place, all is done in the order of the
+  /// Runs the array IR. Where an argument has two indices for one location, all is done in the order of the
   /// program.
   ir::Outcome interpret(std::span<const ir::Value> arguments, ir::Externals& externals, uint64_t seed) const;
 

@@ -31,7 +31,7 @@ class Session {
   /// Of the last `compile`.
   const Report& report() const { return report_; }
   const codegen::Compiled& code() const { return code_; }
-  /// Sets what is called with the IR between phases.
+  /// Sets the function that is called with the IR between phases.
   void set_dump(decltype(Report::dump) dump) { report_.dump = std::move(dump); }
 
  private:

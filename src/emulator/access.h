@@ -3,7 +3,7 @@
 #include "emulator/ptx.h"
 #include "emulator/warp.h"
 
-/// Handlers of memory, of warps and of control. Only the room's sources include this.
+/// Handlers of memory, of warps and of control. Only the component's sources include this.
 namespace ingot::emulator {
 
 namespace flag {
@@ -13,8 +13,8 @@ constexpr uint16_t kOfFrame = 1 << 12;
 constexpr uint16_t kBase = kAddress32 | kOfFrame;
 }  // namespace flag
 
-/// What is asked about an access by each of the handlers below: the address is the value at `slot` - or 0 -
-/// plus the instruction's offset.
+/// The operands of an access in each of the handlers below: the address is the value at `slot` - or 0 - plus
+/// the instruction's offset.
 inline uint64_t address_at(const Warp& w, const Instruction& i, Slot slot, uint32_t lane) {
   uint64_t address = static_cast<uint64_t>(i.offset);
   if (slot != kNoSlot)
@@ -88,7 +88,7 @@ void pause(Warp& w, const Instruction& i, Mask m);  ///< nanosleep
 void jump(Warp& w, const Instruction& i, Mask m);
 void branch(Warp& w, const Instruction& i, Mask m);
 void branch_indexed(Warp& w, const Instruction& i, Mask m);  ///< a: index; `target`: a list of instructions
-void meet(Warp& w, const Instruction& i, Mask m);
+void rejoin(Warp& w, const Instruction& i, Mask m);
 void call(Warp& w, const Instruction& i, Mask m);           ///< `target`: the CallSite
 void call_indirect(Warp& w, const Instruction& i, Mask m);  ///< a: the function's address
 void give_back(Warp& w, const Instruction& i, Mask m);      ///< ret
@@ -160,8 +160,8 @@ struct Flow {
   enum Kind : uint8_t { Next, Jump, Switch, Leave, Stop } kind = Next;
 };
 
-/// Finds for each branch where its ways meet again - the immediate post-dominator -, and puts a `meet` there.
-/// `flow` is that of the code before; ways that end in a Stop do not count.
-void add_meetings(Function& function, const std::vector<Flow>& flow);
+/// Finds for each branch where its paths join again - the immediate post-dominator -, and puts a `rejoin`
+/// there. `flow` is that of the code before; paths that end in a Stop do not count.
+void add_joins(Function& function, const std::vector<Flow>& flow);
 
 }  // namespace ingot::emulator

@@ -2,7 +2,7 @@
 
 #include "emulator/access.h"
 
-// Copies that threads begin and wait for, and barriers that are objects of shared memory.
+// Asynchronous copies, and barriers that are objects of shared memory.
 
 namespace ingot::emulator::handlers {
 
@@ -30,7 +30,7 @@ void copy_begin(Warp& w, const Instruction& i, Mask m) {
     if (i.e != kNoSlot && ((*w.get<Mask>(i.e) >> l) & 1) != 0) given = 0;
     const uint64_t to = w.get<uint64_t>(i.a)[l];
     const uint64_t from = w.get<uint64_t>(i.b)[l];
-    // What is wrong with the addresses is told here.
+    // What is wrong with the addresses is reported here.
     if (to % bytes != 0 || to + bytes > w.block.shared.size()) w.shared(i, to, bytes, l, Access::Write);
     if (given != 0) w.generic(i, from, bytes, l, Access::Read);
     w.pending.push_back({to, from, bytes, given, l, w.committed[l]});
@@ -210,15 +210,16 @@ void stack_allocate(Warp& w, const Instruction& i, Mask m) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(m));
   uint64_t most = 0;
   each_lane(m, [&](uint32_t l) { most = std::max(most, w.get<uint64_t>(i.a)[l]); });
-  const uint64_t place = w.allocate_local(i, most, static_cast<uint32_t>(i.offset), lane);
-  each_lane(m, [&](uint32_t l) { w.at<uint64_t>(i.d)[l] = place; });
+  const uint64_t start = w.allocate_local(i, most, static_cast<uint32_t>(i.offset), lane);
+  each_lane(m, [&](uint32_t l) { w.at<uint64_t>(i.d)[l] = start; });
 }
 
 void stack_save(Warp& w, const Instruction& i, Mask m) {
   each_lane(m, [&](uint32_t l) { w.at<uint64_t>(i.d)[l] = w.frame->dynamic; });
 }
 
-/// Threads that are elsewhere in the function may use what came later; then it stays until the function ends.
+/// Threads that are elsewhere in the function may use later allocations; then it stays until the function
+/// ends.
 void stack_restore(Warp& w, const Instruction& i, Mask m) {
   uint64_t most = 0;
   each_lane(m, [&](uint32_t l) { most = std::max(most, w.get<uint64_t>(i.a)[l]); });

@@ -2,7 +2,8 @@
 
 #include "emulator/warp.h"
 
-// Barriers of a block: threads are counted; who waits asks again when it has been released.
+// Barriers of a block: threads are counted; a path that waits executes the barrier again when it has been
+// released.
 
 namespace ingot::emulator {
 
@@ -36,26 +37,26 @@ void Warp::complete(uint32_t number) {
 
 bool Warp::barrier(const Instruction& i, Mask which, uint32_t number, uint32_t threads,
                    const Reduction& of_these) {
-  Way& way = ways_[static_cast<size_t>(current_)];
-  if (way.is_released) {
-    way.is_released = false;
+  Path& path = paths_[static_cast<size_t>(current_)];
+  if (path.is_released) {
+    path.is_released = false;
     return true;
   }
   const auto lane = static_cast<uint32_t>(std::countr_zero(which));
   if (which != mask)
     fault(FaultKind::Barrier, "a barrier in divergent code: some threads of the warp pass it by", i, lane);
-  way.state = Way::AtBarrier;
-  way.barrier = static_cast<uint8_t>(number);
-  way.pc = --pc;
+  path.state = Path::AtBarrier;
+  path.barrier = static_cast<uint8_t>(number);
+  path.pc = --pc;
   steps_ = 0;
   arrive(number, threads, which, of_these);
   return false;
 }
 
 bool Warp::grid_barrier(const Instruction& i, Mask which) {
-  Way& way = ways_[static_cast<size_t>(current_)];
-  if (way.is_released) {
-    way.is_released = false;
+  Path& path = paths_[static_cast<size_t>(current_)];
+  if (path.is_released) {
+    path.is_released = false;
     return true;
   }
   const auto lane = static_cast<uint32_t>(std::countr_zero(which));
@@ -63,9 +64,9 @@ bool Warp::grid_barrier(const Instruction& i, Mask which) {
     fault(FaultKind::Instruction, "a barrier of the grid, but the launch is not cooperative", i, lane);
   if (which != mask)
     fault(FaultKind::Barrier, "a barrier in divergent code: some threads of the warp pass it by", i, lane);
-  way.state = Way::AtBarrier;
-  way.barrier = kGridBarrier;
-  way.pc = --pc;
+  path.state = Path::AtBarrier;
+  path.barrier = kGridBarrier;
+  path.pc = --pc;
   steps_ = 0;
   launch.grid_arrived += static_cast<uint32_t>(std::popcount(which));
   if (launch.grid_arrived < launch.grid_threads) return false;
@@ -80,24 +81,24 @@ bool Warp::grid_barrier(const Instruction& i, Mask which) {
 
 bool waits_for_grid(const Block& block) {
   return std::ranges::any_of(block.warps, [](const auto& warp) {
-    return std::ranges::any_of(warp->ways_, [](const Warp::Way& way) {
-      return way.state == Warp::Way::AtBarrier && way.barrier == kGridBarrier;
+    return std::ranges::any_of(warp->paths_, [](const Warp::Path& path) {
+      return path.state == Warp::Path::AtBarrier && path.barrier == kGridBarrier;
     });
   });
 }
 
 void Warp::release(uint32_t number) {
-  const Way* first = nullptr;
-  for (Way& way : ways_) {
-    if (way.state != Way::AtBarrier || way.barrier != number) continue;
-    if (first != nullptr && (first->pc != way.pc || first->frame->function != way.frame->function)) {
-      frame = way.frame;
+  const Path* first = nullptr;
+  for (Path& path : paths_) {
+    if (path.state != Path::AtBarrier || path.barrier != number) continue;
+    if (first != nullptr && (first->pc != path.pc || first->frame->function != path.frame->function)) {
+      frame = path.frame;
       fault(FaultKind::Barrier, "a barrier in divergent code: other threads of the warp wait at another one",
-            way.frame->function->code[way.pc], static_cast<uint32_t>(std::countr_zero(way.mask)));
+            path.frame->function->code[path.pc], static_cast<uint32_t>(std::countr_zero(path.mask)));
     }
-    if (first == nullptr) first = &way;
-    way.state = Way::Ready;
-    way.is_released = true;
+    if (first == nullptr) first = &path;
+    path.state = Path::Ready;
+    path.is_released = true;
   }
 }
 
@@ -106,17 +107,17 @@ void check_barriers(Block& block) {
   uint32_t at_barriers = 0;
   for (const auto& warp : block.warps) {
     exited -= static_cast<uint32_t>(std::popcount(warp->alive));
-    for (const Warp::Way& way : warp->ways_)
-      if (way.state == Warp::Way::AtBarrier) at_barriers += static_cast<uint32_t>(std::popcount(way.mask));
+    for (const Warp::Path& path : warp->paths_)
+      if (path.state == Warp::Path::AtBarrier) at_barriers += static_cast<uint32_t>(std::popcount(path.mask));
   }
   for (const auto& warp : block.warps) {
-    for (const Warp::Way& way : warp->ways_) {
-      if (way.state != Warp::Way::AtBarrier && way.state != Warp::Way::Waiting) continue;
-      const bool is_barrier = way.state == Warp::Way::AtBarrier;
+    for (const Warp::Path& path : warp->paths_) {
+      if (path.state != Warp::Path::AtBarrier && path.state != Warp::Path::Waiting) continue;
+      const bool is_barrier = path.state == Warp::Path::AtBarrier;
       if (at_barriers != 0 && !is_barrier) continue;
-      const auto lane = static_cast<uint32_t>(std::countr_zero(way.mask));
-      warp->frame = way.frame;
-      const Instruction& i = way.frame->function->code[way.pc];
+      const auto lane = static_cast<uint32_t>(std::countr_zero(path.mask));
+      warp->frame = path.frame;
+      const Instruction& i = path.frame->function->code[path.pc];
       if (!is_barrier)
         warp->fault(FaultKind::Deadlock, "a deadlock: the threads that the mask names do not all come here",
                     i, lane);
@@ -125,7 +126,7 @@ void check_barriers(Block& block) {
       if (exited != 0)
         warp->fault(FaultKind::Barrier,
                     waiting + " that " + std::to_string(exited) + " have left by their exit", i, lane);
-      if (way.mask != warp->alive)
+      if (path.mask != warp->alive)
         warp->fault(FaultKind::Barrier, waiting + " in divergent code, to which the others do not come", i,
                     lane);
       warp->fault(FaultKind::Deadlock, waiting + ", the others elsewhere", i, lane);

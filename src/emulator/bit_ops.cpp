@@ -124,7 +124,7 @@ uint64_t mirrored64(uint64_t a) {
   return uint64_t{mirrored(static_cast<uint32_t>(a))} << 32 | mirrored(static_cast<uint32_t>(a >> 32));
 }
 
-/// bfind: the place of the highest bit that differs from the sign; `kShift`: how far to the left it is from
+/// bfind: the index of the highest bit that differs from the sign; `kShift`: how far to the left it is from
 /// there.
 template <class T, bool kShift>
 uint32_t highest(T a) {
@@ -141,7 +141,7 @@ Plan find_plan(bool shift) {
                : plan1<uint32_t, T>([](T a) { return highest<T, false>(a); });
 }
 
-/// fns: the place of the n-th bit that is set, counted from `base` up, or for negative n down.
+/// fns: the index of the n-th bit that is set, counted from `base` up, or for negative n down.
 uint32_t nth_set(uint32_t bits, uint32_t base, int32_t n) {
   if (n == 0) return base < 32 && ((bits >> base) & 1) != 0 ? base : UINT32_MAX;
   int32_t left = n > 0 ? n : -n;
@@ -175,7 +175,7 @@ Plan plan_counts(const Op& op) {
   return wide ? find_plan<uint64_t>(shift) : find_plan<uint32_t>(shift);
 }
 
-/// The byte of the pair {b, a} that a selector says.
+/// The byte of the pair {b, a} that a selector gives.
 uint32_t byte_of(uint32_t a, uint32_t b, uint32_t selector) {
   const uint64_t pair = uint64_t{b} << 32 | a;
   const auto byte = static_cast<uint32_t>(pair >> (8 * (selector & 7))) & 255;

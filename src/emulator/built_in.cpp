@@ -11,7 +11,7 @@ namespace ingot::emulator {
 namespace {
 
 constexpr size_t kMostItem = 511;                  // characters of one conversion of printf's
-constexpr size_t kMostPrinted = size_t{64} << 20;  // ... of a launch; what comes later is lost
+constexpr size_t kMostPrinted = size_t{64} << 20;  // ... of a launch; the rest is lost
 
 /// The k-th argument of a call in one thread.
 template <class T>
@@ -50,8 +50,7 @@ void assertion(Warp& w, const Instruction& i, Mask m) {
           i, lane);
 }
 
-/// What printf writes of a format and its arguments, which stand one after the other, each at a multiple of
-/// its size.
+/// What printf writes of a format and its arguments, which follow each other, each at a multiple of its size.
 class Printer {
  public:
   Printer(Warp& w, const Instruction& i, uint32_t lane)
@@ -150,7 +149,7 @@ class Printer {
     return at;
   }
 
-  /// A width or precision, if there is one; no more than there is room for.
+  /// A width or precision, if there is one; no more than fits.
   std::optional<int64_t> extent(size_t& at) {
     const size_t first = at;
     while (at < format_.size() && std::isdigit(static_cast<unsigned char>(format_[at])) != 0) ++at;

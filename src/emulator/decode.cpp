@@ -25,16 +25,16 @@ FunctionDecoder::FunctionDecoder(const ptx::Function& source, const ModuleNames&
     : source_(source),
       names_(names),
       into_(into),
-      places_(source.scopes.size()),
+      variables_(source.scopes.size()),
       declared_(source.scopes.size()) {}
 
 void FunctionDecoder::fail(const std::string& message) const {
-  throw LoadError(now_ == nullptr ? source_.place.line : now_->place.line,
+  throw LoadError(now_ == nullptr ? source_.location.line : now_->location.line,
                   message + (now_ == nullptr ? "" : " in `" + std::string(now_->opcode) + "`"));
 }
 
 void FunctionDecoder::unknown() const {
-  throw LoadError(now_->place.line, "the op `" + std::string(now_->opcode) + "` is not known");
+  throw LoadError(now_->location.line, "the op `" + std::string(now_->opcode) + "` is not known");
 }
 
 void FunctionDecoder::run() {
@@ -47,19 +47,20 @@ void FunctionDecoder::run() {
       labels_[source_.labels[next].name] = static_cast<uint32_t>(into_.code.size());
     if (k < source_.statements.size()) decode(source_.statements[k]);
   }
-  // What falls off the end returns.
+  // Control that reaches the end returns.
   now_ = nullptr;
   Instruction last;
   last.run = handlers::give_back;
   into_.code.push_back(last);
-  into_.places.push_back(source_.statements.empty() ? source_.place : source_.statements.back().place);
+  into_.locations.push_back(source_.statements.empty() ? source_.location
+                                                       : source_.statements.back().location);
   into_.texts.emplace_back("ret");
   flow_.push_back({Flow::Leave});
-  for (const auto& [at, name] : jumps_) into_.code[at].target = label(name, into_.places[at].line);
+  for (const auto& [at, name] : jumps_) into_.code[at].target = label(name, into_.locations[at].line);
   for (const auto& [list, targets] : switches_)
     for (const std::string_view name : targets->labels)
-      into_.lists[list].push_back(static_cast<Slot>(label(name, source_.place.line)));
-  add_meetings(into_, flow_);
+      into_.lists[list].push_back(static_cast<Slot>(label(name, source_.location.line)));
+  add_joins(into_, flow_);
 }
 
 uint32_t FunctionDecoder::label(std::string_view name, uint32_t line) const {
@@ -72,9 +73,9 @@ void FunctionDecoder::lay_out() {
   // Formal parameters first: a launch's bytes are copied there.
   const uint64_t most = source_.is_kernel ? names_.most_parameters : ptx::most::kStack;
   const auto place = [&](const ptx::Variable& variable, std::vector<Parameter>& into) {
-    const uint32_t at = place_at_end(variable, into_.param_bytes, most);
+    const uint32_t at = offset_at_end(variable, into_.param_bytes, most);
     into.push_back({at, static_cast<uint32_t>(variable.size)});
-    places_[0][variable.name] = {ptx::Space::Param, at};
+    variables_[0][variable.name] = {ptx::Space::Param, at};
   };
   for (const ptx::Variable& parameter : source_.parameters) place(parameter, into_.parameters);
   for (const ptx::Variable& result : source_.results) place(result, into_.results);
@@ -84,7 +85,7 @@ void FunctionDecoder::lay_out() {
   into_.local_bytes = aligned(into_.local_bytes, 16);
 }
 
-uint32_t FunctionDecoder::place_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const {
+uint32_t FunctionDecoder::offset_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const {
   const uint32_t at = aligned(end, variable.alignment);
   if (variable.size > most || at > most - variable.size)
     fail("`" + variable.name + "` of `" + source_.name + "` ends at byte " +
@@ -102,7 +103,7 @@ void FunctionDecoder::lay_out_scope(uint32_t scope) {
       continue;
     }
     if (variable.space == ptx::Space::Shared && (variable.is_external || variable.size == 0)) {
-      places_[scope][variable.name] = {ptx::Space::Shared, names_.dynamic_at};
+      variables_[scope][variable.name] = {ptx::Space::Shared, names_.dynamic_at};
       continue;
     }
     uint32_t* const end = variable.space == ptx::Space::Param    ? &into_.param_bytes
@@ -111,15 +112,15 @@ void FunctionDecoder::lay_out_scope(uint32_t scope) {
                                                                  : nullptr;
     const bool is_shared = variable.space == ptx::Space::Shared;
     const bool is_of_module = end == nullptr || (is_shared && !source_.is_kernel);
-    if (is_of_module) {  // which has laid it out
-      places_[scope][variable.name] = names_.variables.at(variable.name);
+    if (is_of_module) {  // which has placed it
+      variables_[scope][variable.name] = names_.variables.at(variable.name);
       continue;
     }
-    // How much of local memory a thread has is known when it is launched.
+    // The size of a thread's local memory is known at the launch.
     const uint64_t most = is_shared                             ? ptx::most::kShared
                           : variable.space == ptx::Space::Local ? uint64_t{1} << 31
                                                                 : ptx::most::kStack;
-    places_[scope][variable.name] = {variable.space, place_at_end(variable, *end, most)};
+    variables_[scope][variable.name] = {variable.space, offset_at_end(variable, *end, most)};
   }
 }
 
@@ -205,10 +206,10 @@ std::optional<FunctionDecoder::Register> FunctionDecoder::special(std::string_vi
   return std::nullopt;
 }
 
-std::optional<Place> FunctionDecoder::find_place(std::string_view name) const {
+std::optional<Storage> FunctionDecoder::find_variable(std::string_view name) const {
   for (uint32_t scope = now_->scope;; scope = source_.scopes[scope].parent) {
-    const auto found = places_[scope].find(name);
-    if (found != places_[scope].end()) return found->second;
+    const auto found = variables_[scope].find(name);
+    if (found != variables_[scope].end()) return found->second;
     if (scope == 0) break;
   }
   const auto found = names_.variables.find(name);
@@ -235,13 +236,13 @@ const ptx::Operand& FunctionDecoder::operand(size_t which) const {
   return now_->operands[which];
 }
 
-Slot FunctionDecoder::address_of(const Place& place) {
-  if (place.space != ptx::Space::Local) return constant(place.at, 8);
+Slot FunctionDecoder::address_of(const Storage& storage) {
+  if (storage.space != ptx::Space::Local) return constant(storage.at, 8);
   const Register made = new_register(8);
   Instruction i;
   i.run = handlers::local_address;
   i.d = made.slot;
-  i.offset = static_cast<int64_t>(place.at);
+  i.offset = static_cast<int64_t>(storage.at);
   add(i);
   return made.slot;
 }
@@ -265,11 +266,11 @@ Slot FunctionDecoder::value(const ptx::Operand& operand, uint8_t width) {
     return found->slot;
   }
   if (operand.name == "WARP_SZ") return constant(kLanes, width);
-  if (std::optional<Place> place = find_place(operand.name)) {
-    if (width != 8 && !(width == 4 && place->space == ptx::Space::Shared)) fail("an address of 64 bits");
-    place->at += operand.integer;
-    if (width == 4) return constant(place->at, 4);
-    return address_of(*place);
+  if (std::optional<Storage> storage = find_variable(operand.name)) {
+    if (width != 8 && !(width == 4 && storage->space == ptx::Space::Shared)) fail("an address of 64 bits");
+    storage->at += operand.integer;
+    if (width == 4) return constant(storage->at, 4);
+    return address_of(*storage);
   }
   const auto function = names_.functions.find(operand.name);
   if (function != names_.functions.end() && width == 8)
@@ -347,7 +348,7 @@ void FunctionDecoder::add(const Instruction& instruction, Flow::Kind kind) {
     i.guard = guard->slot;
     i.is_guard_negated = now_->is_guard_negated;
   }
-  into_.places.push_back(now_->place);
+  into_.locations.push_back(now_->location);
   into_.texts.emplace_back(now_->opcode);
   flow_.push_back({kind});
 }

@@ -13,18 +13,18 @@
 #include "emulator/program.h"
 #include "emulator/ptx.h"
 
-/// How a function's statements become instructions. Only the room's sources include this.
+/// Decodes a function's statements into instructions. Only the component's sources include this.
 namespace ingot::emulator {
 
-/// Where something of memory is that a name means.
-struct Place {
+/// The memory of a variable.
+struct Storage {
   ptx::Space space{};
   uint64_t at = 0;  ///< an address of global memory, else an offset
 };
 
-/// What the names of a module mean to its functions.
+/// The names of a module, for its functions.
 struct ModuleNames {
-  std::unordered_map<std::string_view, Place> variables{};
+  std::unordered_map<std::string_view, Storage> variables{};
   std::unordered_map<std::string_view, uint32_t> functions{};
   std::vector<bool> defined{};   ///< by function: whether it has a body
   uint32_t shared_bytes = 0;     ///< static, before those of a kernel's own
@@ -49,7 +49,7 @@ class FunctionDecoder {
   const ModuleNames& names_;
   Function& into_;
   std::vector<Flow> flow_;
-  std::vector<std::unordered_map<std::string_view, Place>> places_;  ///< by scope
+  std::vector<std::unordered_map<std::string_view, Storage>> variables_;  ///< by scope
   /// Registers that a scope declares, alone (`%p`) and as many (`%r<9>`).
   struct Declared {
     std::unordered_map<std::string_view, const ptx::Variable*> single{}, several{};
@@ -68,11 +68,11 @@ class FunctionDecoder {
   uint32_t label(std::string_view name, uint32_t line) const;
   void lay_out();
   void lay_out_scope(uint32_t scope);
-  /// A place for a variable at the end of memory of `end` bytes, which may have up to `most`.
-  uint32_t place_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const;
+  /// An offset for a variable at the end of memory of `end` bytes, which may have up to `most`.
+  uint32_t offset_at_end(const ptx::Variable& variable, uint32_t& end, uint64_t most) const;
   const Register* find_register(std::string_view name);
   std::optional<Register> special(std::string_view name);
-  std::optional<Place> find_place(std::string_view name) const;
+  std::optional<Storage> find_variable(std::string_view name) const;
   Register new_register(uint8_t width);
   Slot constant(uint64_t bits, uint8_t width);
 
@@ -83,7 +83,7 @@ class FunctionDecoder {
   size_t operands() const { return now_->operands.size(); }
   /// A value to read.
   Slot value(const ptx::Operand& operand, uint8_t width);
-  Slot address_of(const Place& place);
+  Slot address_of(const Storage& storage);
   /// A register to write, of this width; for `_` one that nobody reads.
   Slot result(const ptx::Operand& operand, uint8_t width);
   /// The width of an operand that is a register, else `otherwise`.

@@ -3,7 +3,7 @@
 
 #include "emulator/decode.h"
 
-// Copies that are waited for, barriers that are objects, the stack, atomics of vectors.
+// Asynchronous copies, barriers that are objects, the stack, atomics of vectors.
 
 namespace ingot::emulator {
 
@@ -13,10 +13,10 @@ Slot FunctionDecoder::address_value(const ptx::Operand& operand) {
   if (base == nullptr) {
     uint64_t at = operand.integer;
     if (!operand.name.empty()) {
-      const std::optional<Place> place = find_place(operand.name);
-      if (!place || place->space == ptx::Space::Local || place->space == ptx::Space::Param)
+      const std::optional<Storage> storage = find_variable(operand.name);
+      if (!storage || storage->space == ptx::Space::Local || storage->space == ptx::Space::Param)
         fail("`" + std::string(operand.name) + "` is no variable of shared or global memory,");
-      at += place->at;
+      at += storage->at;
     }
     return constant(at, 8);
   }
@@ -55,7 +55,7 @@ bool FunctionDecoder::decode_async() {
   if (now_->has("bulk") || now_->has("reduce")) unknown();
   if (now_->has("mbarrier")) {
     Instruction i = begin(handlers::barrier_object);
-    // Without .noinc the count is raised by what arrives, which here comes to the same at once: nothing.
+    // Without .noinc the arrivals raise the count at once: no net change.
     i.offset = static_cast<int64_t>(now_->has("noinc") ? BarrierOp::CopyArrive : BarrierOp::CopyFinish);
     i.lanes = space() == ptx::Space::Shared ? 1 : 0;
     i.a = address_value(operand(0));

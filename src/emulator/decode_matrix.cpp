@@ -2,7 +2,7 @@
 
 #include "emulator/decode.h"
 
-// What the threads of a warp do with matrices.
+// Operations of warps on matrices.
 
 namespace ingot::emulator {
 

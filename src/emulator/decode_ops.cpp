@@ -2,7 +2,7 @@
 
 #include "emulator/decode.h"
 
-// Memory, moves, what warps do together, and control.
+// Memory, moves, operations of warps, and control.
 
 namespace ingot::emulator {
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
 
-/// The place of the first part that is one of the words.
+/// The index of the first part that is one of the words.
 template <size_t N>
 uint32_t which_of(const ptx::Statement& statement, const std::string_view (&words)[N]) {
   for (const std::string_view part : statement.parts)
@@ -31,14 +31,14 @@ bool FunctionDecoder::put_address(const ptx::Operand& operand, Instruction& i, p
     if (base->width == 4) i.flags |= flag::kAddress32;
     return true;
   }
-  const std::optional<Place> place = find_place(operand.name);
-  if (!place) fail("`" + std::string(operand.name) + "` is not declared,");
-  i.offset = static_cast<int64_t>(operand.integer + place->at);
+  const std::optional<Storage> storage = find_variable(operand.name);
+  if (!storage) fail("`" + std::string(operand.name) + "` is not declared,");
+  i.offset = static_cast<int64_t>(operand.integer + storage->at);
   // The address of a variable, in a generic access too.
   const bool is_generic = where == ptx::Space::Generic;
-  if (is_generic) where = place->space;
+  if (is_generic) where = storage->space;
   const auto group = [](ptx::Space space) { return space == ptx::Space::Const ? ptx::Space::Global : space; };
-  if (group(where) != group(place->space)) fail("`" + std::string(operand.name) + "` is in another space,");
+  if (group(where) != group(storage->space)) fail("`" + std::string(operand.name) + "` is in another space,");
   if (where == ptx::Space::Local) i.flags |= flag::kOfFrame;
   return true;
 }
@@ -311,10 +311,10 @@ void FunctionDecoder::decode_switch() {
 }
 
 uint32_t FunctionDecoder::parameter_at(const ptx::Operand& operand) const {
-  const std::optional<Place> place = find_place(operand.name);
-  if (!place || place->space != ptx::Space::Param)
+  const std::optional<Storage> storage = find_variable(operand.name);
+  if (!storage || storage->space != ptx::Space::Param)
     fail("`" + std::string(operand.name) + "` is no parameter,");
-  return static_cast<uint32_t>(place->at);
+  return static_cast<uint32_t>(storage->at);
 }
 
 CallSite FunctionDecoder::call_site() {

@@ -19,7 +19,7 @@ uint64_t scrambled(uint64_t& state) {
   return z ^ (z >> 31);
 }
 
-/// Runs a function when it goes.
+/// Runs a function on destruction.
 template <class F>
 struct Finally {
   explicit Finally(F function) : run(std::move(function)) {}
@@ -167,15 +167,15 @@ void Device::launch(const Program& program, const Function& kernel, const Launch
 
 void Device::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (bytes == 0) return;
-  const auto place = [&](uint64_t address, const char* what) {
+  const auto host_address = [&](uint64_t address, const char* what) {
     std::byte* const found = memory_.bytes_at(address, bytes);
     if (found == nullptr && (memory_.is_device_address(address) || address < 4096))
       throw Fault(FaultKind::Illegal, std::string("a copy ") + what + " " + std::to_string(bytes) +
                                           " bytes of device memory: " + memory_.describe(address));
     return found != nullptr ? found : reinterpret_cast<std::byte*>(address);
   };
-  std::byte* const target = place(to, "to");
-  std::memmove(target, place(from, "from"), bytes);
+  std::byte* const target = host_address(to, "to");
+  std::memmove(target, host_address(from, "from"), bytes);
   memory_.mark_written(to, bytes);
 }
 

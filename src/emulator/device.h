@@ -21,23 +21,23 @@ struct DeviceOptions {
   bool finds_unwritten = false;  ///< reads of memory that nobody has written
   bool is_loud = false;          ///< faults are written to stderr, too
 
-  /// As INGOT_EMULATOR_MEMORY (MiB), _SEED, _LIMIT, _RACES, _UNWRITTEN and _LOUD say.
+  /// As INGOT_EMULATOR_MEMORY (MiB), _SEED, _LIMIT, _RACES, _UNWRITTEN and _LOUD set them.
   static DeviceOptions of_environment();
 };
 
-/// The number that a variable of the environment says; `otherwise` where it is empty or not set, or says
-/// none, of which stderr is told.
+/// The number that a variable of the environment gives; `otherwise` where it is empty, not set or no number,
+/// which stderr reports.
 uint64_t environment(const char* name, uint64_t otherwise);
 
-/// A place in a stream: when as many of its operations are done, it is reached.
+/// A position in a stream: when as many of its operations are done, it is reached.
 struct Moment {
   uint32_t stream = 0;
   uint64_t number = 0;
 };
 
-/// A device: memory, programs, and streams of operations, which run late - when somebody waits for them -,
-/// one after the other in an order among the streams that the seed says. After an operation has failed no
-/// other runs.
+/// A device: memory, programs, and streams of operations, which run lazily - when they are waited for -, one
+/// after the other in an order among the streams that the seed gives. After an operation has failed no other
+/// runs.
 class Device {
  public:
   explicit Device(const DeviceOptions& options);
@@ -45,22 +45,22 @@ class Device {
   Memory& memory() { return memory_; }
   const DeviceOptions& options() const { return options_; }
 
-  static constexpr uint32_t kDefault = 0;  ///< the stream that waits for all others, and they for it
+  static constexpr uint32_t kDefault = 0;  ///< the stream that waits for all others, and for which they wait
 
   /// `is_blocking`: the default stream and it wait for each other. Of streams that can go on, those of the
   /// lowest number of priority do.
   uint32_t create_stream(bool is_blocking, int priority = 0);
   bool has_stream(uint32_t stream) const;
-  /// Its operations still run.
+  /// Operations in it still run.
   void destroy_stream(uint32_t stream);
   bool is_blocking(uint32_t stream) const;
 
   using Operation = std::function<void(Device&)>;
 
   void enqueue(uint32_t stream, Operation operation);
-  /// The moment when all that is in a stream now is done.
+  /// The moment when all operations in a stream now are done.
   Moment now(uint32_t stream) const;
-  /// What is put into `stream` from now on waits for a moment.
+  /// Operations put into `stream` from now on wait for a moment.
   void wait_for(uint32_t stream, const Moment& moment);
   bool is_reached(const Moment& moment) const;
 
@@ -75,7 +75,7 @@ class Device {
   void launch(const Program& program, const Function& kernel, const LaunchShape& shape,
               const std::vector<std::byte>& parameters, bool is_cooperative);
 
-  /// The first fault, if there was one; then nothing runs any more.
+  /// The first fault, if there was one; after it nothing runs any more.
   const std::optional<Fault>& failure() const { return failure_; }
   /// Copies between two generic addresses, of which some are the device's; `bytes` that are not in one
   /// allocation are a fault.
@@ -93,7 +93,7 @@ class Device {
   struct Stream {
     bool is_blocking = true;
     bool is_alive = true;
-    bool is_running = false;  ///< its first entry is, which may have other devices go on, and they this one
+    bool is_running = false;  ///< its first entry is, which may make other devices go on, and they this one
     int priority = 0;
     uint64_t done = 0;
     uint64_t put = 0;

@@ -7,7 +7,7 @@
 
 namespace ingot::emulator {
 
-/// What a launch can do wrong.
+/// The faults of a launch.
 enum class FaultKind : uint8_t {
   Illegal,      ///< an address outside of all memory that the kernel may touch, or of freed memory
   Misaligned,   ///< an address that is no multiple of the access's size
@@ -18,7 +18,7 @@ enum class FaultKind : uint8_t {
   Timeout,      ///< more instructions than the launch may take
   Trap,         ///< the program's own trap
   Assertion,    ///< the program's own assertion
-  Instruction,  ///< an instruction that cannot be executed as it stands
+  Instruction,  ///< an instruction that cannot be executed as it is
   Stack,        ///< more local memory than a thread may have
 };
 

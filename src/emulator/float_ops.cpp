@@ -4,7 +4,7 @@
 #include "emulator/floats.h"
 
 // Float arithmetic. An op to nearest without .ftz and .sat has a handler of its own, for speed; all others
-// share one that asks the instruction's flags.
+// share one that reads the instruction's flags.
 
 namespace ingot::emulator {
 

@@ -12,7 +12,7 @@
 /// The float types of PTX as storage, and the numbers they are computed with.
 namespace ingot::emulator {
 
-/// While it lives, the host rounds this way. Sources that use it are compiled with -frounding-math.
+/// During its lifetime, the host rounds in this mode. Sources that use it are compiled with -frounding-math.
 class RoundScope {
  public:
   explicit RoundScope(Round round) : is_other_(round != Round::Nearest) {

@@ -6,11 +6,11 @@ namespace ingot::emulator {
 
 namespace {
 
-/// The blocks of a function, and for each the one that all its ways to the end go through next.
+/// The blocks of a function, and for each the one that all its paths to the end go through next.
 class Graph {
  public:
   /// `only_last`: of several instructions that leave the function only the last one that can be reached
-  /// counts, so that those of the others' ways that do not leave meet.
+  /// counts, so that the others' paths that do not leave join.
   Graph(const Function& function, const std::vector<Flow>& flow, bool only_last)
       : function_(function), flow_(flow) {
     find_blocks();
@@ -21,7 +21,7 @@ class Graph {
   }
 
   /// The first instruction of the immediate post-dominator of the block that ends with a branch, or kNever.
-  uint32_t meeting_of(uint32_t branch) const {
+  uint32_t join_of(uint32_t branch) const {
     const uint32_t next = dominator_[block_of_[branch]];
     return next == kNone || next == end() ? kNever : starts_[next];
   }
@@ -35,7 +35,7 @@ class Graph {
   std::vector<uint32_t> block_of_;                    ///< by instruction
   std::vector<std::vector<uint32_t>> next_, before_;  ///< of each block; the last is the end
   std::vector<uint32_t> order_;                       ///< blocks that reach the end, those nearest to it last
-  std::vector<uint32_t> place_;                       ///< in `order_`, or kNone
+  std::vector<uint32_t> position_;                    ///< in `order_`, or kNone
   std::vector<uint32_t> dominator_;
 
   uint32_t end() const { return static_cast<uint32_t>(starts_.size()); }
@@ -118,8 +118,8 @@ class Graph {
         stack.pop_back();
       }
     }
-    place_.assign(end() + 1, kNone);
-    for (uint32_t k = 0; k < order_.size(); ++k) place_[order_[k]] = k;
+    position_.assign(end() + 1, kNone);
+    for (uint32_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
   }
 
   /// Cooper, Harvey and Kennedy's iteration on the reversed graph.
@@ -132,7 +132,7 @@ class Graph {
         const uint32_t block = order_[k];
         uint32_t found = kNone;
         for (const uint32_t after : next_[block]) {
-          if (place_[after] == kNone || dominator_[after] == kNone) continue;
+          if (position_[after] == kNone || dominator_[after] == kNone) continue;
           found = found == kNone ? after : common(found, after);
         }
         if (dominator_[block] == found) continue;
@@ -144,8 +144,8 @@ class Graph {
 
   uint32_t common(uint32_t a, uint32_t b) const {
     while (a != b) {
-      while (place_[a] < place_[b]) a = dominator_[a];
-      while (place_[b] < place_[a]) b = dominator_[b];
+      while (position_[a] < position_[b]) a = dominator_[a];
+      while (position_[b] < position_[a]) b = dominator_[b];
     }
     return a;
   }
@@ -153,42 +153,42 @@ class Graph {
 
 }  // namespace
 
-void add_meetings(Function& function, const std::vector<Flow>& flow) {
+void add_joins(Function& function, const std::vector<Flow>& flow) {
   const Graph graph(function, flow, false);
   const Graph inner(function, flow, true);
   const auto size = static_cast<uint32_t>(function.code.size());
-  std::vector<bool> meets(size + 1, false);
+  std::vector<bool> has_join(size + 1, false);
   for (uint32_t at = 0; at < size; ++at) {
     Instruction& i = function.code[at];
     const bool branches =
         flow[at].kind == Flow::Switch || (flow[at].kind == Flow::Jump && i.guard != kNoSlot);
-    if (branches) i.join = graph.meeting_of(at);
-    if (branches && i.join == kNever) i.join = inner.meeting_of(at);
+    if (branches) i.join = graph.join_of(at);
+    if (branches && i.join == kNever) i.join = inner.join_of(at);
     // Threads of a kernel that have nothing left to do end: nobody waits for them.
     if (function.is_kernel && i.join < size && flow[i.join].kind == Flow::Leave) i.join = kNever;
     if (i.run == handlers::call_indirect) i.join = at + 1;
-    if (i.join != kNever) meets[i.join] = true;
+    if (i.join != kNever) has_join[i.join] = true;
   }
   std::vector<uint32_t> moved;
   std::vector<Instruction> code;
-  std::vector<ptx::Place> places;
+  std::vector<ptx::Location> locations;
   std::vector<std::string> texts;
   for (uint32_t at = 0; at < size; ++at) {
     moved.push_back(static_cast<uint32_t>(code.size()));
-    if (meets[at]) {
-      Instruction meeting;
-      meeting.run = handlers::meet;
-      code.push_back(meeting);
-      places.push_back(function.places[at]);
-      texts.emplace_back("(ways meet)");
+    if (has_join[at]) {
+      Instruction rejoin_here;
+      rejoin_here.run = handlers::rejoin;
+      code.push_back(rejoin_here);
+      locations.push_back(function.locations[at]);
+      texts.emplace_back("(paths join)");
     }
     code.push_back(function.code[at]);
-    places.push_back(function.places[at]);
+    locations.push_back(function.locations[at]);
     texts.push_back(std::move(function.texts[at]));
   }
   std::vector<bool> lists_done(function.lists.size(), false);
   for (uint32_t at = 0; at < size; ++at) {
-    Instruction& i = code[moved[at] + (meets[at] ? 1 : 0)];
+    Instruction& i = code[moved[at] + (has_join[at] ? 1 : 0)];
     if (flow[at].kind == Flow::Jump) i.target = moved[i.target];
     if (flow[at].kind == Flow::Switch && !lists_done[i.target]) {
       lists_done[i.target] = true;
@@ -198,7 +198,7 @@ void add_meetings(Function& function, const std::vector<Flow>& flow) {
     if (i.join != kNever) i.join = moved[i.join];
   }
   function.code = std::move(code);
-  function.places = std::move(places);
+  function.locations = std::move(locations);
   function.texts = std::move(texts);
 }
 

@@ -10,7 +10,7 @@ namespace ingot::emulator {
 
 namespace {
 
-constexpr uint32_t kTurn = 1 << 16;  // instructions of a warp until the next has its turn
+constexpr uint32_t kRound = 1 << 16;  // instructions of a warp until the next one runs
 
 /// A generator of orders (splitmix64).
 class Shuffler {
@@ -82,14 +82,14 @@ class Runner {
     for (const auto& warp : block.warps) warp->begin();
   }
 
-  /// One turn of all warps; whether some executed anything.
-  bool turn(Block& block) {
+  /// One round of all warps; whether some executed anything.
+  bool run_round(Block& block) {
     std::vector<Warp*> order;
     for (const auto& warp : block.warps) order.push_back(warp.get());
     shuffler_.shuffle(order);
     bool any = false;
     for (Warp* const warp : order)
-      if (!warp->is_done()) any |= warp->run(kTurn);
+      if (!warp->is_done()) any |= warp->run(kRound);
     return any;
   }
 
@@ -100,7 +100,7 @@ class Runner {
   void run_alone(Block& block, uint64_t number) {
     begin(block, number);
     while (!is_done(block))
-      if (!turn(block) && !is_done(block)) check_barriers(block);
+      if (!run_round(block) && !is_done(block)) check_barriers(block);
     if (state_.watch != nullptr) state_.watch->end_block(block.number);
   }
 
@@ -116,7 +116,7 @@ class Runner {
     while (!resident.empty()) {
       bool any = false;
       for (const auto& block : resident) {
-        const bool runs = turn(*block);
+        const bool runs = run_round(*block);
         any |= runs;
         if (!runs && !is_done(*block) && !waits_for_grid(*block)) check_barriers(*block);
       }
@@ -127,7 +127,7 @@ class Runner {
   }
 };
 
-/// Memory that a cooperative launch has for itself, zeros first.
+/// Work memory of a cooperative launch, at first zeros.
 class Workspace {
  public:
   Workspace(Memory& memory, bool is_needed) : memory_(memory) {

@@ -14,7 +14,7 @@ namespace ingot::emulator {
 struct LaunchOptions {
   uint64_t seed = 0;  ///< 0: blocks and warps in their order; else in an order drawn from it
   bool all_resident =
-      false;  ///< blocks run by turns, as in a cooperative launch, instead of one after the other
+      false;  ///< blocks run alternately, as in a cooperative launch, instead of one after the other
   uint64_t limit = uint64_t{1} << 40;  ///< instructions of threads until Timeout
   bool finds_races = false;            ///< races on shared and global memory are faults
   std::string* printed = nullptr;      ///< what printf of the kernel writes is added to it
@@ -31,9 +31,9 @@ struct LaunchCounts {
   uint64_t issues = 0;        ///< of warps
 };
 
-/// Runs a kernel to its end: every block, its warps by turns in lock step. `parameters` are laid out as the
-/// kernel declares them (`Function::parameters`). Threads that diverge meet again at the immediate
-/// post-dominator of the branch; ways that wait let the others go on. Throws Fault; memory then keeps what
+/// Runs a kernel to its end: every block, its warps alternately in lock step. `parameters` have the layout
+/// that the kernel declares (`Function::parameters`). Threads that diverge join again at the immediate
+/// post-dominator of the branch; paths that wait let the others go on. Throws Fault; memory then keeps what
 /// was written until there.
 LaunchCounts run_kernel(const Program& program, const Function& kernel, const LaunchShape& shape,
                         const std::vector<std::byte>& parameters, Memory& memory,

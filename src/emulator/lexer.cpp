@@ -16,7 +16,7 @@ bool in_name(char c) {
          c == '@';
 }
 
-/// Walks through a text.
+/// Goes through a text.
 class Lexer {
  public:
   explicit Lexer(std::string_view text) : text_(text) {}

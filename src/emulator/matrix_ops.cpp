@@ -3,7 +3,7 @@
 #include "emulator/access.h"
 #include "emulator/floats.h"
 
-// What the threads of a warp do with small matrices, of which each has a few elements.
+// Operations of warps on small matrices, of which each thread has a few elements.
 
 namespace ingot::emulator {
 
@@ -230,7 +230,7 @@ void store_matrix(Warp& w, const Instruction& i, Mask m) {
 }
 
 // Fragments of wmma are opaque: element n of a matrix, counted by rows, is number n / 32 of thread n % 32,
-// and again later where threads have room for more.
+// and again later where threads hold more.
 
 namespace {
 

@@ -12,7 +12,7 @@ namespace ingot::emulator {
 
 namespace {
 
-constexpr uint64_t kAlignment = 512;  // of allocations; also the least room between two
+constexpr uint64_t kAlignment = 512;  // of allocations; also the least gap between two
 constexpr uint64_t kFilled = uint64_t{64} << 20;
 constexpr uintptr_t kWished = 0x620000000000;  // so that addresses are the same in most runs
 constexpr uint64_t kPassable = uint64_t{8} << 40;
@@ -20,8 +20,8 @@ constexpr int kFill = 0xA5;
 
 uint64_t rounded(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/// The addresses that contexts before have given out, in bytes. They stay reserved, up to a bound: somebody
-/// may still free them.
+/// The addresses that contexts before have given out, in bytes. They stay reserved, up to a bound: code may
+/// still free them.
 std::atomic<uint64_t>& passed() {
   static std::atomic<uint64_t> bytes{0};
   return bytes;
@@ -30,7 +30,7 @@ std::atomic<uint64_t>& passed() {
 }  // namespace
 
 Memory::Memory(uint64_t bytes, bool watches_writes) : total_(bytes), watches_(watches_writes) {
-  // Room for freed addresses to stay unused, as far as the host gives it.
+  // Addresses enough for freed ones to stay unused, as far as the host allows.
   for (range_bytes_ = std::max(bytes * 64, uint64_t{1} << 40); range_bytes_ >= bytes; range_bytes_ /= 2) {
     void* const got = mmap(reinterpret_cast<void*>(kWished + passed() % kPassable), range_bytes_, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -48,12 +48,12 @@ Memory::~Memory() {
   if (reserved != range_bytes_) munmap(reinterpret_cast<void*>(range_ + reserved), range_bytes_ - reserved);
 }
 
-uint64_t Memory::place_for(uint64_t bytes) {
+uint64_t Memory::address_for(uint64_t bytes) {
   const uint64_t needed = rounded(bytes, kAlignment) + kAlignment;
   if (needed <= range_bytes_ - next_) {
-    const uint64_t place = range_ + next_;
+    const uint64_t start = range_ + next_;
     next_ += needed;
-    return place;
+    return start;
   }
   // All addresses were given out once: the first gap between live ones that is large enough.
   uint64_t from = range_;
@@ -69,20 +69,20 @@ uint64_t Memory::place_for(uint64_t bytes) {
 
 Allocation* Memory::allocate(uint64_t bytes, bool is_waiting) {
   if (bytes == 0 || bytes > available()) return nullptr;
-  const uint64_t place = place_for(bytes);
-  if (place == 0) return nullptr;
+  const uint64_t start = address_for(bytes);
+  if (start == 0) return nullptr;
   const uint64_t backing = rounded(bytes, 4096);
   void* const got =
       mmap(nullptr, backing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED) return nullptr;
   std::memset(got, kFill, std::min(bytes, kFilled));
   used_ += bytes;
-  Allocation& made = records_.emplace_back();
-  made = {place, is_waiting ? 0 : bytes, bytes, static_cast<std::byte*>(got),
+  Allocation& made = allocations_.emplace_back();
+  made = {start, is_waiting ? 0 : bytes, bytes, static_cast<std::byte*>(got),
           is_waiting ? Allocation::Waiting : Allocation::Live};
   if (watches_) made.written.resize(bytes);
   mapped_[&made] = backing;
-  by_base_[place] = &made;
+  by_base_[start] = &made;
   return &made;
 }
 
@@ -121,7 +121,7 @@ Allocation* Memory::add_host(void* memory, uint64_t bytes) {
   }
   Allocation* made = nullptr;
   if (retired_.empty()) {
-    made = &records_.emplace_back();
+    made = &allocations_.emplace_back();
   } else {
     made = retired_.back();
     retired_.pop_back();

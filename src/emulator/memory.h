@@ -18,7 +18,7 @@ struct Allocation {
   std::byte* host = nullptr;  ///< where its bytes are
   enum State : uint8_t { Live, Freed, Waiting } state = Live;
   bool is_host = false;            ///< the host's own memory: pinned or registered, or managed
-  bool is_managed = false;         ///< the host's, of which it is said that it is the device's, too
+  bool is_managed = false;         ///< the host's, which the driver reports as the device's, too
   bool is_heap = false;            ///< a kernel's malloc made it
   std::vector<uint8_t> written{};  ///< by byte, where that is watched; else empty
 
@@ -29,8 +29,8 @@ struct Allocation {
 };
 
 /// The memory of a device: addresses of a range that is reserved and that the host cannot touch - it faults
-/// -, backed by bytes elsewhere. Every allocation has room around it, and the addresses of freed ones are not
-/// given out again as long as others are left, so that wrong accesses hit nothing.
+/// -, backed by bytes elsewhere. Every allocation has a gap around it, and the addresses of freed ones are
+/// not given out again as long as others are left, so that wrong accesses hit nothing.
 class Memory {
  public:
   /// A device of this many bytes.
@@ -46,7 +46,7 @@ class Memory {
   /// The same of zeros, which are written.
   Allocation* allocate_zeros(uint64_t bytes);
   void begin(Allocation& allocation);
-  /// Gives back; its record stays, to explain later accesses.
+  /// Frees it; its entry stays, to explain later accesses.
   void free(Allocation& allocation);
 
   /// Lets kernels touch the host's memory at its own address; null where some of it is known already.
@@ -59,10 +59,10 @@ class Memory {
   Allocation* starting(uint64_t address);
   /// The bytes of `[address, address + bytes)`, or null where they are not wholly in one live allocation.
   std::byte* bytes_at(uint64_t address, uint64_t bytes);
-  /// What stands at an address, in words: "8 bytes after the end of an allocation of 800 bytes".
+  /// What is at an address, in words: "8 bytes after the end of an allocation of 800 bytes".
   std::string describe(uint64_t address);
 
-  /// Says that bytes are written, by a copy for instance.
+  /// Marks bytes as written, by a copy for instance.
   void mark_written(uint64_t address, uint64_t bytes);
   bool watches_writes() const { return watches_; }
 
@@ -76,13 +76,13 @@ class Memory {
   bool watches_ = false;
   uint64_t range_ = 0;  ///< the reserved range
   uint64_t range_bytes_ = 0;
-  uint64_t next_ = 0;               ///< the first address that was never given out, from the range's begin
-  std::deque<Allocation> records_;  ///< never moved
+  uint64_t next_ = 0;  ///< the first address that was never given out, from the range's begin
+  std::deque<Allocation> allocations_;  ///< never moved
   std::map<uint64_t, Allocation*> by_base_;
   std::vector<Allocation*> retired_;        ///< of the host's, removed: used again
   std::map<Allocation*, uint64_t> mapped_;  ///< bytes of backing by allocation
 
-  uint64_t place_for(uint64_t bytes);
+  uint64_t address_for(uint64_t bytes);
 };
 
 }  // namespace ingot::emulator

@@ -7,8 +7,8 @@
 #include "emulator/ptx.h"
 #include "emulator/warp.h"
 
-/// How the ops that compute are executed: of each family, the handler for an op with its types. Only the
-/// room's sources include this.
+/// Plans of the ops that compute: of each family, the handler for an op with its types. Only the component's
+/// sources include this.
 namespace ingot::emulator {
 
 enum class Round : uint8_t { Nearest, Zero, Down, Up };

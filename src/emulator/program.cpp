@@ -17,7 +17,7 @@ bool is_dynamic(const ptx::Variable& variable) {
   return variable.space == Space::Shared && (variable.is_external || variable.size == 0);
 }
 
-/// Lays out the variables of the texts, links them, then decodes their functions.
+/// Places the variables of the modules, links them, then decodes their functions.
 class Loader {
  public:
   Loader(std::string_view image, Memory& memory) : memory_(memory) {
@@ -43,7 +43,7 @@ class Loader {
   }
 
  private:
-  /// A text with what its names mean.
+  /// A text with the meaning of its names.
   struct Unit {
     explicit Unit(ptx::Module module) : source(std::move(module)) {}
     ptx::Module source;
@@ -61,10 +61,10 @@ class Loader {
   std::unique_ptr<Program> program_ = std::make_unique<Program>();
   std::vector<Global> globals_;
   uint32_t shared_bytes_ = 0;
-  std::vector<std::pair<Unit*, std::string_view>> dynamic_;  ///< shared memory whose size the launch says
-  // What all texts see.
+  std::vector<std::pair<Unit*, std::string_view>> dynamic_;  ///< shared memory whose size the launch gives
+  // What all modules see.
   struct Seen {
-    Place place{};
+    Storage storage{};
     ptx::Linkage linkage{};
   };
   std::unordered_map<std::string_view, Seen> variables_;
@@ -91,22 +91,22 @@ class Loader {
 
   void define(const ptx::Function& function, uint32_t index) {
     if (definitions_[index] != nullptr)
-      throw LoadError(function.place.line, "`" + function.name + "` is defined twice");
+      throw LoadError(function.location.line, "`" + function.name + "` is defined twice");
     definitions_[index] = &function;
     if (function.is_kernel) program_->by_name.try_emplace(function.name, index);
     if (function.linkage == ptx::Linkage::Own && !function.is_kernel) return;
     const auto [seen, is_new] = functions_.try_emplace(function.name, SeenFunction{index, function.linkage});
     if (is_new || seen->second.index == index || function.linkage == ptx::Linkage::Weak) return;
     if (seen->second.linkage != ptx::Linkage::Weak)
-      throw LoadError(function.place.line, "`" + function.name + "` is defined twice");
+      throw LoadError(function.location.line, "`" + function.name + "` is defined twice");
     seen->second = {index, function.linkage};
   }
 
-  Place lay_out_memory(const Unit& unit, const ptx::Variable& variable) {
+  Storage lay_out_memory(const Unit& unit, const ptx::Variable& variable) {
     if (variable.space == Space::Shared) {
       const uint64_t at = aligned(shared_bytes_, variable.alignment);
       if (variable.size > ptx::most::kShared || at > ptx::most::kShared - variable.size)
-        throw LoadError(1, "too much shared memory: `" + variable.name + "` has no room in " +
+        throw LoadError(1, "too much shared memory: `" + variable.name + "` does not fit in " +
                                std::to_string(ptx::most::kShared) + " bytes");
       shared_bytes_ = static_cast<uint32_t>(at + variable.size);
       return {Space::Shared, at};
@@ -115,7 +115,7 @@ class Loader {
       throw LoadError(1, "`" + variable.name + "` of the module is in a space of functions");
     const bool is_const = variable.space == Space::Const;
     if (is_const && variable.size > ptx::most::kConst - program_->const_bytes)
-      throw LoadError(1, "too much constant memory: `" + variable.name + "` has no room in " +
+      throw LoadError(1, "too much constant memory: `" + variable.name + "` does not fit in " +
                              std::to_string(ptx::most::kConst) + " bytes");
     Allocation* const made = memory_.allocate_zeros(std::max<uint64_t>(variable.size, 1));
     if (made == nullptr) throw NoMemory(1, "no memory for `" + variable.name + "`");
@@ -133,12 +133,12 @@ class Loader {
       const bool is_weak =
           variable.linkage == ptx::Linkage::Weak || seen->second.linkage == ptx::Linkage::Weak;
       if (!is_weak) throw LoadError(1, "`" + variable.name + "` is defined twice");
-      unit.names.variables[variable.name] = seen->second.place;
+      unit.names.variables[variable.name] = seen->second.storage;
       return;
     }
-    const Place place = lay_out_memory(unit, variable);
-    unit.names.variables[variable.name] = place;
-    if (variable.linkage != ptx::Linkage::Own) variables_[variable.name] = {place, variable.linkage};
+    const Storage storage = lay_out_memory(unit, variable);
+    unit.names.variables[variable.name] = storage;
+    if (variable.linkage != ptx::Linkage::Own) variables_[variable.name] = {storage, variable.linkage};
   }
 
   /// Variables of the text, and those of functions that outlive a call.
@@ -158,7 +158,7 @@ class Loader {
         }
   }
 
-  /// Dynamic shared memory begins at one place in all kernels.
+  /// Dynamic shared memory begins at one offset in all kernels.
   void lay_out_dynamic() {
     const auto at = dynamic_.empty() ? 0 : static_cast<uint32_t>(aligned(most_shared(), 16));
     for (const auto& unit : units_) {
@@ -166,7 +166,7 @@ class Loader {
         unit->names.defined.push_back(function != nullptr);
       unit->names.shared_bytes = shared_bytes_;
       unit->names.dynamic_at = at;
-      // What PTX 8.1 brought.
+      // Features of PTX 8.1.
       unit->names.most_parameters = unit->source.version < 81 ? 4352 : 32764;
     }
     for (const auto& [unit, name] : dynamic_)
@@ -187,13 +187,13 @@ class Loader {
     return most;
   }
 
-  /// What a text only declares is what another defines.
+  /// Names that a text only declares are those that another defines.
   void link(Unit& unit) {
     for (const ptx::Variable& variable : unit.source.variables) {
       if (!variable.is_external || unit.names.variables.contains(variable.name)) continue;
       const auto found = variables_.find(variable.name);
       if (found == variables_.end()) throw LoadError(1, "`" + variable.name + "` is only declared");
-      unit.names.variables[variable.name] = found->second.place;
+      unit.names.variables[variable.name] = found->second.storage;
     }
     for (const ptx::Function& function : unit.source.functions) {
       if (function.linkage == ptx::Linkage::Own && !function.is_external && function.has_body) continue;
@@ -205,10 +205,10 @@ class Loader {
   static uint64_t address_of(const Unit& unit, const ptx::Variable::Address& address) {
     const auto function = unit.names.functions.find(address.symbol);
     if (function != unit.names.functions.end()) return kFunctionWindow + function->second;
-    const auto place = unit.names.variables.find(address.symbol);
-    if (place == unit.names.variables.end()) throw LoadError(1, "`" + address.symbol + "` is not declared");
-    const bool is_window = place->second.space == Space::Shared && address.is_generic;
-    return place->second.at + static_cast<uint64_t>(address.offset) + (is_window ? kSharedWindow : 0);
+    const auto found = unit.names.variables.find(address.symbol);
+    if (found == unit.names.variables.end()) throw LoadError(1, "`" + address.symbol + "` is not declared");
+    const bool is_window = found->second.space == Space::Shared && address.is_generic;
+    return found->second.at + static_cast<uint64_t>(address.offset) + (is_window ? kSharedWindow : 0);
   }
 
   void initialise() {
@@ -234,16 +234,16 @@ class Loader {
     if (source.max_threads != 0) into.max_threads = std::min(source.max_threads, 1024u);
     FunctionDecoder(source, unit.names, into).run();
     if (into.is_kernel && unit.names.dynamic_at != 0) into.shared_bytes = unit.names.dynamic_at;
-    for (ptx::Place& place : into.places)
-      if (place.file != 0) place.file += unit.first_file;
+    for (ptx::Location& location : into.locations)
+      if (location.file != 0) location.file += unit.first_file;
   }
 
-  /// That declarations fit what they were linked to. A result that nobody gives has any value.
+  /// Checks declarations against the definitions. A result that no callee sets has any value.
   void check(const Unit& unit) const {
     for (const ptx::Function& source : unit.source.functions) {
       const Function& function = program_->functions[unit.names.functions.at(source.name)];
       if (!source.has_body && function.parameters.size() != source.parameters.size())
-        throw LoadError(source.place.line,
+        throw LoadError(source.location.line,
                         "`" + source.name + "` is declared with other parameters than it is defined with");
     }
   }

@@ -11,7 +11,7 @@
 #include "emulator/memory.h"
 #include "emulator/ptx.h"
 
-/// A program decoded for running: each instruction is a function for its op and types with the places of its
+/// A program decoded for running: each instruction is a function for its op and types with the slots of its
 /// operands in a warp's registers.
 namespace ingot::emulator {
 
@@ -29,7 +29,7 @@ using Handler = void (*)(Warp&, const Instruction&, Mask);
 /// Where the 32 values of an operand are: bytes from the begin of the frame's registers, or, negative, from
 /// that of the function's constants.
 using Slot = int32_t;
-constexpr Slot kConstant = INT32_MIN;  ///< added to the place of a constant
+constexpr Slot kConstant = INT32_MIN;  ///< added to the slot of a constant
 constexpr Slot kNoSlot = INT32_MAX;
 constexpr uint32_t kNever = UINT32_MAX;  ///< no instruction
 
@@ -42,7 +42,7 @@ constexpr uint64_t kFunctionWindow = uint64_t{4} << 56;  ///< and the function's
 /// Instruction::flags of accesses.
 namespace flag {
 constexpr uint16_t kStrong = 1 << 13;   ///< volatile, relaxed, acquire, release
-constexpr uint16_t kRelease = 1 << 14;  ///< what was done before is seen with it
+constexpr uint16_t kRelease = 1 << 14;  ///< earlier accesses are visible with it
 }  // namespace flag
 
 struct Instruction {
@@ -51,24 +51,24 @@ struct Instruction {
   Slot guard = kNoSlot;                                                  ///< a predicate
   bool is_guard_negated = false;
   uint8_t lanes = 1;                         ///< of a vector access
-  uint16_t flags = 0;                        ///< what the handler says
+  uint16_t flags = 0;                        ///< what the handler sets
   uint32_t target = kNever;                  ///< of a branch; index of a list of slots, of a call
-  uint32_t join = kNever;                    ///< where the ways of a branch meet again
+  uint32_t join = kNever;                    ///< where the paths of a branch join again
   int64_t offset = 0;                        ///< of an address, and other numbers
   mutable const Allocation* last = nullptr;  ///< what the last access touched
 };
 
-/// A call: who, and which bytes of the caller's parameters are which of the callee's.
+/// A call: the callee, and which bytes of the caller's parameters are which of the callee's.
 struct CallSite {
   uint32_t callee = kNever;  ///< kNever: by the address in operand a
   struct Copy {
     uint32_t ours, theirs, bytes;
   };
-  std::vector<uint32_t> arguments{};  ///< places in the caller's parameters
+  std::vector<uint32_t> arguments{};  ///< offsets in the caller's parameters
   std::vector<uint32_t> results{};
 };
 
-/// What a special register holds is put into a frame when it begins.
+/// Special registers, whose values are put into a frame when it begins.
 struct Special {
   enum Kind : uint8_t {
     TidX,
@@ -115,9 +115,9 @@ struct Function {
   bool is_kernel = false;
   bool has_body = false;
   std::vector<Instruction> code{};
-  std::vector<ptx::Place> places{};    ///< by instruction
-  std::vector<std::string> texts{};    ///< the opcode, by instruction
-  std::vector<std::byte> constants{};  ///< 32 times each
+  std::vector<ptx::Location> locations{};  ///< by instruction
+  std::vector<std::string> texts{};        ///< the opcode, by instruction
+  std::vector<std::byte> constants{};      ///< 32 times each
   std::vector<std::vector<Slot>> lists{};
   std::vector<CallSite> calls{};
   std::vector<Special> specials{};
@@ -140,7 +140,7 @@ struct Program {
     uint64_t bytes = 0;
   };
   std::unordered_map<std::string, Global> globals{};
-  std::vector<Allocation*> memory{};  ///< of the globals; whoever unloads frees it
+  std::vector<Allocation*> memory{};  ///< of the globals; unloading frees it
   uint32_t shared_bytes = 0;          ///< static shared memory
   uint32_t const_bytes = 0;
 

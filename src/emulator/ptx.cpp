@@ -59,11 +59,11 @@ class Parser {
   Module& module_;
   std::vector<Token> tokens_;
   size_t at_ = 0;
-  Place place_{};
+  Location location_{};
   Function* function_ = nullptr;
   uint32_t scope_ = 0;
   int depth_ = 0;
-  std::unordered_map<uint32_t, uint32_t> files_;  ///< places, from 1, by number
+  std::unordered_map<uint32_t, uint32_t> files_;  ///< indices, from 1, by number
 
   /// One pair of braces or brackets more, while it lives.
   class Nested {
@@ -131,7 +131,7 @@ class Parser {
     return value;
   }
 
-  /// The whole text from a place on, a number of 64 bits to some base.
+  /// The whole text from a position on, a number of 64 bits to some base.
   uint64_t digits(std::string_view text, size_t from, int base) const {
     uint64_t bits = 0;
     const auto [end, error] = std::from_chars(text.data() + from, text.data() + text.size(), bits, base);
@@ -154,7 +154,7 @@ class Parser {
   }
   uint32_t small_integer() { return integer_up_to(UINT32_MAX); }
 
-  /// The place of a file, from 1, by its number.
+  /// The index of a file, from 1, by its number.
   uint32_t file(uint32_t number) {
     const auto [known, is_new] = files_.try_emplace(number, static_cast<uint32_t>(module_.files.size() + 1));
     if (is_new) module_.files.emplace_back();
@@ -206,15 +206,15 @@ class Parser {
     } while (take(","));
   }
 
-  /// Directives that say where code comes from, or advise.
+  /// Directives that give locations in the source, or advise.
   void debug() {
     if (take(".file")) {
-      const uint32_t place = file(small_integer());
-      module_.files[place - 1] = std::string(next().text);
+      const uint32_t index = file(small_integer());
+      module_.files[index - 1] = std::string(next().text);
       while (take(",")) integer();
     } else if (take(".loc")) {
-      place_.file = file(small_integer());
-      place_.source_line = small_integer();
+      location_.file = file(small_integer());
+      location_.source_line = small_integer();
       integer();
       if (take(",")) {
         if (name() != "function_name") fail("`function_name` expected");
@@ -258,7 +258,7 @@ class Parser {
     return Space::Generic;
   }
 
-  /// `.global .align 8 .b8 name[16]`: what stands before the initial value.
+  /// `.global .align 8 .b8 name[16]`: what comes before the initial value.
   Variable variable() {
     Variable variable;
     variable.space = space_named(name());
@@ -292,7 +292,7 @@ class Parser {
     return variable;
   }
 
-  /// `.ptr .global .align 8` of a kernel's parameter says nothing that we need.
+  /// `.ptr .global .align 8` of a kernel's parameter states nothing that we need.
   void pointer_advice(uint32_t& alignment) {
     if (!take(".ptr")) {
       if (take(".align")) alignment = integer_up_to(most::kAlignment);
@@ -407,7 +407,7 @@ class Parser {
     made.is_external = link.is_external;
     made.linkage = link.linkage;
     made.is_kernel = next().text == ".entry";
-    made.place = {peek().line};
+    made.location = {peek().line};
     take(".attribute");
     if (is("(") && !made.is_kernel) parameters(made.results);
     made.name = std::string(name());
@@ -416,7 +416,7 @@ class Parser {
     if (!take(";")) {
       made.has_body = true;
       function_ = &made;
-      place_ = {};
+      location_ = {};
       body(0);
       function_ = nullptr;
     }
@@ -488,8 +488,8 @@ class Parser {
 
   void instruction() {
     Statement made;
-    made.place = place_;
-    made.place.line = peek().line;
+    made.location = location_;
+    made.location.line = peek().line;
     made.scope = scope_;
     if (take("@")) {
       made.is_guard_negated = take("!");

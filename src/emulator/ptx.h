@@ -8,7 +8,7 @@
 
 #include "emulator/lexer.h"
 
-/// PTX as it is written: what `parse` makes of a text, and `decode` of it a program that runs.
+/// PTX as it is written: the result of `parse`, of which `decode` makes a program that runs.
 namespace ingot::emulator::ptx {
 
 /// A fundamental type: `b` bits, `u` and `s` integers, `f` floats, `h` bfloat16, `p` predicates; packed pairs
@@ -29,14 +29,14 @@ Type type_named(std::string_view name);
 
 enum class Space : uint8_t { Generic, Register, Param, Shared, Local, Const, Global };
 
-/// Where something stands: the line of the PTX, and that of the source as .loc tells (file 0: not).
-struct Place {
+/// A location: the line of the PTX, and that of the source as .loc gives it (file 0: not).
+struct Location {
   uint32_t line = 0;
   uint32_t file = 0;  ///< 1 is the first of Module::files
   uint32_t source_line = 0;
 };
 
-/// What a program may have. More does not load, as the vendor's assembler refuses it.
+/// Limits of a program. More does not load, as the vendor's assembler refuses it.
 namespace most {
 constexpr int kNested = 256;  ///< pairs of braces or brackets in each other
 constexpr uint32_t kAlignment = 1 << 16;
@@ -47,8 +47,8 @@ constexpr uint64_t kRegisters = uint64_t{32} << 20;   ///< bytes, of a function 
 constexpr uint64_t kConstants = uint64_t{256} << 20;  ///< the same, of the numbers in its code
 }  // namespace most
 
-/// Who sees a name of a module: this PTX text; all that are linked, which may define it once; all, of whose
-/// definitions one is taken.
+/// The visibility of a name of a module: this PTX text; all that are linked, which may define it once; all,
+/// of whose definitions one is taken.
 enum class Linkage : uint8_t { Own, Visible, Weak };
 
 /// A variable of memory, or a register.
@@ -96,7 +96,7 @@ struct Statement {
   std::string_view guard;                 ///< a predicate's name, or empty
   bool is_guard_negated = false;
   std::vector<Operand> operands{};
-  Place place{};
+  Location location{};
   uint32_t scope = 0;  ///< of names, an index of Function::scopes
 
   bool has(std::string_view part) const;
@@ -131,8 +131,8 @@ struct Function {
   std::vector<Statement> statements{};
   std::vector<Label> labels{};
   std::vector<Targets> targets{};
-  uint32_t max_threads = 0;  ///< of a block, by .maxntid or .reqntid; 0: not said
-  Place place{};
+  uint32_t max_threads = 0;  ///< of a block, by .maxntid or .reqntid; 0: not given
+  Location location{};
 };
 
 struct Module {
@@ -145,7 +145,7 @@ struct Module {
       files{};  ///< in the order in which .file and .loc name them; unknown ones are empty
 };
 
-/// Where the PTX texts of an image begin: texts that are to be linked stand one after the other.
+/// Where the modules of PTX of an image begin: those that are to be linked follow each other.
 std::vector<std::string_view> texts_of(std::string_view image);
 
 /// Reads one text, PTX 3.0 to 9.x of 64-bit addresses. Throws LoadError at what is malformed, and at

@@ -6,7 +6,7 @@ namespace ingot::emulator {
 
 namespace {
 
-constexpr uint32_t kSlice = 8192;  // instructions of one way until others have their turn, or go on
+constexpr uint32_t kSlice = 8192;  // instructions of one path until others run, or go on
 
 }  // namespace
 
@@ -15,7 +15,7 @@ Warp::Warp(LaunchState& of, Block& in, uint32_t which) : launch(of), block(in), 
 void Warp::begin() {
   const uint32_t threads = std::min(kLanes, block.threads - index * kLanes);
   alive = threads == kLanes ? kAll : (Mask{1} << threads) - 1;
-  ways_.clear();
+  paths_.clear();
   pending.clear();
   committed.fill(0);
   for (const auto& used : frames_)
@@ -24,11 +24,11 @@ void Warp::begin() {
   for (uint32_t lane = 0; lane < kLanes && !launch.parameters.empty(); ++lane)
     std::memcpy(entry->params.data() + size_t{lane} * launch.kernel.param_bytes, launch.parameters.data(),
                 launch.parameters.size());
-  Way way;
-  way.state = Way::Ready;
-  way.mask = alive;
-  way.frame = entry;
-  new_way(way);
+  Path path;
+  path.state = Path::Ready;
+  path.mask = alive;
+  path.frame = entry;
+  new_path(path);
   current_ = -1;
 }
 
@@ -73,12 +73,12 @@ bool Warp::grow_local(uint64_t needed) {
 
 uint64_t Warp::allocate_local(const Instruction& i, uint64_t bytes, uint32_t alignment, uint32_t lane) {
   const uint64_t end = uint64_t{frame->local_base} + frame->function->local_bytes + frame->dynamic;
-  const uint64_t place = (end + alignment - 1) / alignment * alignment;
-  if (bytes > kMostLocal || !grow_local(place + bytes))
+  const uint64_t start = (end + alignment - 1) / alignment * alignment;
+  if (bytes > kMostLocal || !grow_local(start + bytes))
     fault(FaultKind::Stack, "the stack of a thread is full: alloca of " + std::to_string(bytes) + " bytes", i,
           lane);
-  frame->dynamic += static_cast<uint32_t>((place + bytes - end + 15) & ~uint64_t{15});
-  return place;
+  frame->dynamic += static_cast<uint32_t>((start + bytes - end + 15) & ~uint64_t{15});
+  return start;
 }
 
 void Warp::drop_frame(Frame* used) { spare_.push_back(used); }
@@ -125,39 +125,39 @@ void Warp::fill_specials(Frame& of) {
   }
 }
 
-int Warp::new_way(const Way& way) {
-  const auto unused = std::ranges::find(ways_, Way::Unused, &Way::state);
-  if (unused != ways_.end()) {
-    *unused = way;
-    return static_cast<int>(unused - ways_.begin());
+int Warp::new_path(const Path& path) {
+  const auto unused = std::ranges::find(paths_, Path::Unused, &Path::state);
+  if (unused != paths_.end()) {
+    *unused = path;
+    return static_cast<int>(unused - paths_.begin());
   }
-  ways_.push_back(way);
-  return static_cast<int>(ways_.size() - 1);
+  paths_.push_back(path);
+  return static_cast<int>(paths_.size() - 1);
 }
 
 void Warp::save() {
   if (current_ < 0) return;
-  Way& way = ways_[static_cast<size_t>(current_)];
-  way.pc = pc;
-  way.mask = mask;
+  Path& path = paths_[static_cast<size_t>(current_)];
+  path.pc = pc;
+  path.mask = mask;
 }
 
 void Warp::load(int which) {
   current_ = which;
-  Way& way = ways_[static_cast<size_t>(which)];
-  pc = way.pc;
-  mask = way.mask;
-  frame = way.frame;
+  Path& path = paths_[static_cast<size_t>(which)];
+  pc = path.pc;
+  mask = path.mask;
+  frame = path.frame;
   registers = frame->registers.data();
   constants = frame->function->constants.data();
   code = frame->function->code.data();
 }
 
 int Warp::next_ready() const {
-  const int count = static_cast<int>(ways_.size());
+  const int count = static_cast<int>(paths_.size());
   for (int i = 1; i <= count; ++i) {
     const int which = (std::max(current_, 0) + i) % count;
-    if (ways_[static_cast<size_t>(which)].state == Way::Ready) return which;
+    if (paths_[static_cast<size_t>(which)].state == Path::Ready) return which;
   }
   return -1;
 }
@@ -205,9 +205,9 @@ bool Warp::run(uint32_t budget) {
 }
 
 void Warp::end_current() {
-  Way& way = ways_[static_cast<size_t>(current_)];
-  way.state = Way::Unused;
-  const int parent = way.parent;
+  Path& path = paths_[static_cast<size_t>(current_)];
+  path.state = Path::Unused;
+  const int parent = path.parent;
   current_ = -1;
   steps_ = 0;
   child_ended(parent);
@@ -215,54 +215,54 @@ void Warp::end_current() {
 
 void Warp::child_ended(int parent) {
   while (parent >= 0) {
-    Way& way = ways_[static_cast<size_t>(parent)];
-    if (--way.children != 0) return;
-    if (way.is_call) drop_frame(way.callee);
-    way.is_call = false;
-    way.mask &= alive;
-    if (way.mask != 0) {
-      way.state = Way::Ready;
+    Path& path = paths_[static_cast<size_t>(parent)];
+    if (--path.children != 0) return;
+    if (path.is_call) drop_frame(path.callee);
+    path.is_call = false;
+    path.mask &= alive;
+    if (path.mask != 0) {
+      path.state = Path::Ready;
       return;
     }
-    way.state = Way::Unused;
-    parent = way.parent;
+    path.state = Path::Unused;
+    parent = path.parent;
   }
 }
 
 bool Warp::may_join_at(int which, uint32_t join) const {
   if (which < 0) return false;
-  const Way& way = ways_[static_cast<size_t>(which)];
-  if (way.is_call) return join == kNever;  // they meet where the call returns
-  return way.pc == join && way.frame == frame;
+  const Path& path = paths_[static_cast<size_t>(which)];
+  if (path.is_call) return join == kNever;  // they join where the call returns
+  return path.pc == join && path.frame == frame;
 }
 
-int Warp::meeting_at(uint32_t join) {
-  const int above = ways_[static_cast<size_t>(current_)].parent;
+int Warp::join_at(uint32_t join) {
+  const int above = paths_[static_cast<size_t>(current_)].parent;
   if (may_join_at(above, join)) return above;
-  Way& meeting = ways_[static_cast<size_t>(current_)];
-  meeting.state = Way::Joining;
-  meeting.pc = join;
-  meeting.mask = 0;
-  meeting.children = 1;
+  Path& joining = paths_[static_cast<size_t>(current_)];
+  joining.state = Path::Joining;
+  joining.pc = join;
+  joining.mask = 0;
+  joining.children = 1;
   const int parent = current_;
-  Way child;
-  child.state = Way::Ready;
+  Path child;
+  child.state = Path::Ready;
   child.frame = frame;
   child.parent = parent;
-  current_ = new_way(child);
+  current_ = new_path(child);
   return parent;
 }
 
 void Warp::split(Mask taken, uint32_t target, uint32_t join) {
-  const int parent = meeting_at(join);
-  Way other;
-  other.state = Way::Ready;
+  const int parent = join_at(join);
+  Path other;
+  other.state = Path::Ready;
   other.pc = target;
   other.mask = taken;
   other.frame = frame;
   other.parent = parent;
-  ++ways_[static_cast<size_t>(parent)].children;
-  new_way(other);
+  ++paths_[static_cast<size_t>(parent)].children;
+  new_path(other);
   mask &= ~taken;
 }
 
@@ -271,10 +271,10 @@ void Warp::branch(Mask taken, uint32_t target, uint32_t join) {
   if (rest == 0 || target == pc) {
     pc = target;
   } else if (target == join) {
-    ways_[static_cast<size_t>(meeting_at(join))].mask |= taken;
+    paths_[static_cast<size_t>(join_at(join))].mask |= taken;
     mask = rest;
   } else if (pc == join) {
-    ways_[static_cast<size_t>(meeting_at(join))].mask |= rest;
+    paths_[static_cast<size_t>(join_at(join))].mask |= rest;
     mask = taken;
     pc = target;
   } else {
@@ -282,12 +282,12 @@ void Warp::branch(Mask taken, uint32_t target, uint32_t join) {
   }
 }
 
-void Warp::meet() {
-  const int parent = ways_[static_cast<size_t>(current_)].parent;
+void Warp::rejoin() {
+  const int parent = paths_[static_cast<size_t>(current_)].parent;
   if (parent < 0) return;
-  Way& meeting = ways_[static_cast<size_t>(parent)];
-  if (meeting.pc != pc - 1 || meeting.frame != frame || meeting.is_call) return;
-  meeting.mask |= mask;
+  Path& joining = paths_[static_cast<size_t>(parent)];
+  if (joining.pc != pc - 1 || joining.frame != frame || joining.is_call) return;
+  joining.mask |= mask;
   end_current();
 }
 
@@ -328,19 +328,19 @@ void Warp::call(const CallSite& site, uint32_t callee, Mask which) {
                   parameter.bytes);
     });
   }
-  Way& meeting = ways_[static_cast<size_t>(current_)];
-  meeting.state = Way::Joining;
-  meeting.is_call = true;
-  meeting.pc = pc;
-  meeting.mask = mask & ~which;
-  meeting.children = 1;
-  meeting.callee = made;
-  Way child;
-  child.state = Way::Ready;
+  Path& joining = paths_[static_cast<size_t>(current_)];
+  joining.state = Path::Joining;
+  joining.is_call = true;
+  joining.pc = pc;
+  joining.mask = mask & ~which;
+  joining.children = 1;
+  joining.callee = made;
+  Path child;
+  child.state = Path::Ready;
   child.mask = which;
   child.frame = made;
   child.parent = current_;
-  load(new_way(child));
+  load(new_path(child));
 }
 
 void Warp::return_threads(Mask which) {
@@ -348,38 +348,38 @@ void Warp::return_threads(Mask which) {
     exit_threads(which);
     return;
   }
-  int parent = ways_[static_cast<size_t>(current_)].parent;
-  while (!ways_[static_cast<size_t>(parent)].is_call) parent = ways_[static_cast<size_t>(parent)].parent;
+  int parent = paths_[static_cast<size_t>(current_)].parent;
+  while (!paths_[static_cast<size_t>(parent)].is_call) parent = paths_[static_cast<size_t>(parent)].parent;
   const Function& function = *frame->function;
   const Frame& caller = *frame->caller;
   for (size_t k = 0; k < std::min(frame->site->results.size(), function.results.size()); ++k) {
     const Parameter& result = function.results[k];
     each_lane(which, [&](uint32_t lane) {
-      std::memcpy(ways_[static_cast<size_t>(parent)].frame->params.data() +
+      std::memcpy(paths_[static_cast<size_t>(parent)].frame->params.data() +
                       size_t{lane} * caller.function->param_bytes + frame->site->results[k],
                   frame->params.data() + size_t{lane} * function.param_bytes + result.offset, result.bytes);
     });
   }
-  ways_[static_cast<size_t>(parent)].mask |= which;
+  paths_[static_cast<size_t>(parent)].mask |= which;
   mask &= ~which;
   if (mask == 0) end_current();
 }
 
 bool Warp::let_go_above(int which) {
   bool any = false;
-  for (int at = ways_[static_cast<size_t>(which)].parent; at >= 0;
-       at = ways_[static_cast<size_t>(at)].parent) {
-    const Way meeting = ways_[static_cast<size_t>(at)];
-    if ((meeting.mask & alive) == 0) continue;
-    Way early;
-    early.state = Way::Ready;
-    early.pc = meeting.pc;
-    early.mask = meeting.mask & alive;
-    early.frame = meeting.frame;
-    early.parent = meeting.parent;
-    if (early.parent >= 0) ++ways_[static_cast<size_t>(early.parent)].children;
-    ways_[static_cast<size_t>(at)].mask = 0;
-    new_way(early);
+  for (int at = paths_[static_cast<size_t>(which)].parent; at >= 0;
+       at = paths_[static_cast<size_t>(at)].parent) {
+    const Path joining = paths_[static_cast<size_t>(at)];
+    if ((joining.mask & alive) == 0) continue;
+    Path early;
+    early.state = Path::Ready;
+    early.pc = joining.pc;
+    early.mask = joining.mask & alive;
+    early.frame = joining.frame;
+    early.parent = joining.parent;
+    if (early.parent >= 0) ++paths_[static_cast<size_t>(early.parent)].children;
+    paths_[static_cast<size_t>(at)].mask = 0;
+    new_path(early);
     any = true;
   }
   return any;
@@ -393,46 +393,47 @@ Mask Warp::gather(const Instruction& i, Mask which, Mask needed, bool anywhere) 
   if (which != mask && (needed & mask & ~which) != 0)
     fault(FaultKind::Deadlock, "threads that the mask names do not execute this: their predicate is false", i,
           lane);
-  const auto fits = [&](const Way& way) {
-    return way.state == Way::Waiting && way.frame == frame &&
-           (way.pc == pc - 1 || (anywhere && code[way.pc].run == i.run));
+  const auto fits = [&](const Path& path) {
+    return path.state == Path::Waiting && path.frame == frame &&
+           (path.pc == pc - 1 || (anywhere && code[path.pc].run == i.run));
   };
   Mask together = which;
-  for (const Way& way : ways_)
-    if (fits(way)) together |= way.mask;
+  for (const Path& path : paths_)
+    if (fits(path)) together |= path.mask;
   if ((needed & ~together) != 0) {
-    Way& way = ways_[static_cast<size_t>(current_)];
-    way.state = Way::Waiting;
-    way.needed = needed;
+    Path& path = paths_[static_cast<size_t>(current_)];
+    path.state = Path::Waiting;
+    path.needed = needed;
     --pc;
     steps_ = 0;
     return 0;
   }
   together = which;
-  for (Way& way : ways_) {
-    if (!fits(way) || (way.mask & needed) == 0) continue;
-    together |= way.mask;
-    way.state = Way::Ready;
-    ++way.pc;
+  for (Path& path : paths_) {
+    if (!fits(path) || (path.mask & needed) == 0) continue;
+    together |= path.mask;
+    path.state = Path::Ready;
+    ++path.pc;
   }
   return together;
 }
 
 bool Warp::wake_waiting() {
-  for (Way& way : ways_) {
-    if (way.state != Way::Waiting) continue;
+  for (Path& path : paths_) {
+    if (path.state != Path::Waiting) continue;
     Mask there = 0;
-    for (const Way& other : ways_)
-      if (other.state == Way::Waiting && other.pc == way.pc && other.frame == way.frame) there |= other.mask;
-    if ((way.needed & alive & ~there) == 0) {
-      way.state = Way::Ready;
+    for (const Path& other : paths_)
+      if (other.state == Path::Waiting && other.pc == path.pc && other.frame == path.frame)
+        there |= other.mask;
+    if ((path.needed & alive & ~there) == 0) {
+      path.state = Path::Ready;
       return true;
     }
   }
-  // Those that others wait for may themselves wait where ways meet.
+  // Those that others wait for may themselves wait where paths join.
   bool any = false;
-  for (size_t which = 0; which < ways_.size(); ++which)
-    if (ways_[which].state == Way::Waiting) any |= let_go_above(static_cast<int>(which));
+  for (size_t which = 0; which < paths_.size(); ++which)
+    if (paths_[which].state == Path::Waiting) any |= let_go_above(static_cast<int>(which));
   return any;
 }
 
@@ -448,11 +449,11 @@ void Warp::fault(FaultKind kind, const std::string& what, const Instruction& i, 
   if (&function != &launch.kernel) message += ", function `" + function.name + "`";
   message += ", block " + triple(block.index[0], block.index[1], block.index[2]) + ", thread " +
              triple(thread % bx, thread / bx % by, thread / bx / by);
-  if (at < function.places.size()) {
-    const ptx::Place& place = function.places[at];
-    const std::string& file = place.file == 0 ? std::string() : launch.program.files[place.file - 1];
-    if (!file.empty()) message += "\n  at " + file + ":" + std::to_string(place.source_line);
-    message += "\n  in line " + std::to_string(place.line) + " of the PTX: " + function.texts[at];
+  if (at < function.locations.size()) {
+    const ptx::Location& location = function.locations[at];
+    const std::string& file = location.file == 0 ? std::string() : launch.program.files[location.file - 1];
+    if (!file.empty()) message += "\n  at " + file + ":" + std::to_string(location.source_line);
+    message += "\n  in line " + std::to_string(location.line) + " of the PTX: " + function.texts[at];
   }
   throw Fault(kind, message);
 }
@@ -508,10 +509,10 @@ void Warp::watch(const Instruction& i, Allocation* where, uint64_t at, uint32_t 
   std::vector<uint8_t>& written = where == nullptr ? block.written : where->written;
   if (!written.empty() && access == Access::Write) std::memset(written.data() + at, 1, bytes);
   if (!written.empty() && std::memchr(written.data() + at, 0, bytes) != nullptr) {
-    const std::string place = where == nullptr ? "shared memory at " + std::to_string(at)
-                                               : launch.memory.describe(where->base + at);
+    const std::string memory = where == nullptr ? "shared memory at " + std::to_string(at)
+                                                : launch.memory.describe(where->base + at);
     fault(FaultKind::Unwritten,
-          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of " + place +
+          std::string(name_of(access)) + " of " + std::to_string(bytes) + " bytes of " + memory +
               " that nobody has written",
           i, lane);
   }

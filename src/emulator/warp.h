@@ -12,7 +12,7 @@
 #include "emulator/program.h"
 #include "emulator/watch.h"
 
-/// What handlers work on: a warp, its block, its launch. Only the room's sources include this.
+/// The state that handlers work on: a warp, its block, its launch. Only the component's sources include this.
 namespace ingot::emulator {
 
 /// A function that is being executed, by the threads that called it together.
@@ -35,8 +35,8 @@ struct LaunchState {
   const std::vector<std::byte>& parameters;
   Memory& memory;
   uint64_t limit;
-  Watch* watch = nullptr;   ///< null: nobody looks for races
-  bool is_watched = false;  ///< for races, or for reads of what nobody has written
+  Watch* watch = nullptr;   ///< null: races are not detected
+  bool is_watched = false;  ///< for races, or for reads of unwritten memory
   LaunchCounts counts{};
   std::string* printed = nullptr;  ///< null: printf is silent
   bool is_cooperative = false;
@@ -46,7 +46,7 @@ struct LaunchState {
   uint64_t workspace = 0;  ///< 16 bytes for a barrier of the grid that is code; 0: none
 };
 
-/// What `barrier.red` combines.
+/// The reduction of `barrier.red`.
 struct Reduction {
   uint32_t count = 0;
   bool all = true;
@@ -64,8 +64,8 @@ struct Block {
   uint32_t exited = 0;  ///< threads
   struct Barrier {
     uint32_t arrived = 0;   ///< threads
-    uint32_t expected = 0;  ///< threads; 0: nobody is there yet
-    bool is_of_all = true;  ///< who has exited is not waited for
+    uint32_t expected = 0;  ///< threads; 0: no thread has come yet
+    bool is_of_all = true;  ///< threads that have exited are not waited for
     Reduction reduction{};
     Reduction result{};
   };
@@ -90,7 +90,7 @@ class Warp {
   const uint32_t index;
   Mask alive = 0;
 
-  // The way that runs now.
+  // The path that runs now.
   std::byte* registers = nullptr;
   const std::byte* constants = nullptr;
   const Instruction* code = nullptr;
@@ -109,21 +109,21 @@ class Warp {
 
   // Control, called by handlers. `pc` is that of the instruction after theirs.
 
-  /// Threads of `taken` go on at `target`, the others of the way at `pc`; they meet at `join`.
+  /// Threads of `taken` go on at `target`, the others of the path at `pc`; they join at `join`.
   void branch(Mask taken, uint32_t target, uint32_t join);
-  /// The same, where `pc` or `target` may be the place to meet, and the threads have something to do before.
+  /// The same, where `pc` or `target` may be the join, and the threads have something to do before.
   void split(Mask taken, uint32_t target, uint32_t join);
-  /// The way has come to a place where ways meet, the instruction before `pc`.
-  void meet();
+  /// The path has come to a join, the instruction before `pc`.
+  void rejoin();
   void exit_threads(Mask which);
   void call(const CallSite& site, uint32_t callee, Mask which);
   void return_threads(Mask which);
   /// For an instruction that threads `which` execute together with those of `needed`, as far as they have not
-  /// exited: those that do now, with those that waited for it in other ways; or none, if the way has to wait
-  /// for others. `anywhere`: others may be at another instruction of this handler.
+  /// exited: those that do now, with those that waited for it in other paths; or none, if the path has to
+  /// wait for others. `anywhere`: others may be at another instruction of this handler.
   Mask gather(const Instruction& i, Mask which, Mask needed, bool anywhere);
   /// At a barrier of the block, for `threads` (0: all); true when these go on, which is the second time that
-  /// they ask.
+  /// they come.
   bool barrier(const Instruction& i, Mask which, uint32_t number, uint32_t threads,
                const Reduction& of_these);
   /// The same for all threads of a cooperative launch.
@@ -132,7 +132,7 @@ class Warp {
   /// Releases a barrier that all have come to that are waited for.
   void complete(uint32_t number);
   void arrive(uint32_t number, uint32_t threads, Mask which, const Reduction& of_these);
-  /// Lets other ways and warps run.
+  /// Lets other paths and warps run.
   void yield() {
     steps_ = 0;
     yields_ = true;
@@ -174,7 +174,7 @@ class Warp {
 
   std::byte* local(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
   std::byte* param(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane, Access access);
-  /// What stands at a place among the frame's parameters, for a call of what every device has.
+  /// What is at an offset among the frame's parameters, for a call of what every device has.
   std::byte* call_param(const Instruction& i, uint32_t at, uint32_t bytes, uint32_t lane);
 
   [[noreturn]] void fault(FaultKind kind, const std::string& what, const Instruction& i, uint32_t lane) const;
@@ -182,13 +182,13 @@ class Warp {
  private:
   uint32_t together_ = 0;  ///< ops that threads of the warp did together
 
-  /// A way of threads that run together, or a place where ways meet.
-  struct Way {
+  /// A path of threads that run together, or a join.
+  struct Path {
     enum State : uint8_t { Unused, Ready, Waiting, AtBarrier, Joining } state = Unused;
     bool is_call = false;  ///< a Joining one that is a call's return
     uint8_t barrier = 0;
     bool is_released = false;  ///< by its barrier
-    uint32_t pc = 0;           ///< of a Joining one: where they meet
+    uint32_t pc = 0;           ///< of a Joining one: where they join
     Mask mask = 0;             ///< of a Joining one: those that have come
     Mask needed = 0;           ///< of a Waiting one: for whom it waits
     int parent = -1;
@@ -197,19 +197,19 @@ class Warp {
     Frame* callee = nullptr;  ///< of a call
   };
 
-  std::vector<Way> ways_;
+  std::vector<Path> paths_;
   int current_ = -1;
-  uint32_t steps_ = 0;  ///< that the way may still do now
+  uint32_t steps_ = 0;  ///< that the path may still do now
   bool yields_ = false;
   std::vector<std::unique_ptr<Frame>> frames_;
   std::vector<Frame*> spare_;
   std::vector<std::byte> local_;
   uint32_t local_size_ = 0;  ///< of one thread
 
-  int new_way(const Way& way);
-  int meeting_at(uint32_t join);
+  int new_path(const Path& path);
+  int join_at(uint32_t join);
   void save();
-  void load(int way);
+  void load(int path);
   void end_current();
   void child_ended(int parent);
   int next_ready() const;
@@ -218,11 +218,11 @@ class Warp {
   void drop_frame(Frame* frame);
   void fill_specials(Frame& frame);
   bool wake_waiting();
-  /// Lets go on who waits where a way is to meet others; it takes long, or waits for them. Whether anyone was
+  /// Lets those go on that wait at a join for a path which takes long, or waits for them. Whether any were
   /// there.
-  bool let_go_above(int way);
+  bool let_go_above(int path);
   void release(uint32_t number);
-  bool may_join_at(int way, uint32_t join) const;
+  bool may_join_at(int path, uint32_t join) const;
 
   std::byte* generic_slowly(const Instruction& i, uint64_t address, uint32_t bytes, uint32_t lane,
                             Access access);

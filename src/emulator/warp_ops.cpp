@@ -2,15 +2,15 @@
 
 #include "emulator/access.h"
 
-// What the threads of a warp do together, and control.
+// Operations of warps, and control.
 
 namespace ingot::emulator::handlers {
 
 namespace {
 
-constexpr uint32_t kNobody = 0xA5A5A5A5;  // what a thread that does not take part would give
+constexpr uint32_t kNobody = 0xA5A5A5A5;  // the value of a thread that does not take part
 
-/// The threads that execute an instruction together; none: later. The mask operand stands at `slot`.
+/// The threads that execute an instruction together; none: later. The mask operand is at `slot`.
 Mask together(Warp& w, const Instruction& i, Mask m, Slot slot, bool anywhere = false) {
   Mask needed = 0;
   each_lane(m, [&](uint32_t l) {
@@ -211,7 +211,7 @@ void branch_indexed(Warp& w, const Instruction& i, Mask m) {
   w.pc = static_cast<uint32_t>(targets[index]);
 }
 
-void meet(Warp& w, const Instruction&, Mask) { w.meet(); }
+void rejoin(Warp& w, const Instruction&, Mask) { w.rejoin(); }
 
 void call(Warp& w, const Instruction& i, Mask m) {
   const CallSite& site = w.frame->function->calls[i.target];

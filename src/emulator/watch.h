@@ -14,9 +14,9 @@ enum class Access : uint8_t { Read, Write, Atomic };
 const char* name_of(Access access);
 
 /// Watches the accesses of one launch for races: two threads touch a byte, one of them writes, not both by
-/// atomic or strong accesses, and nothing lies between - no barrier of the block, no op of the warp together,
-/// no fence of the first one's block. What is reported is a race; a chain of synchronisation that is too
-/// short may hide one.
+/// atomic or strong accesses, and nothing comes between - no barrier of the block, no op of the warp
+/// together, no fence of the first one's block. What is reported is a race; a chain of synchronisation that
+/// is too short may hide one.
 class Watch {
  public:
   explicit Watch(uint64_t blocks) : fences_(blocks, 0) {}

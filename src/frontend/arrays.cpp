@@ -279,11 +279,12 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const NodeId high = builder_->make(Op::select, {up, stop, start});
   const NodeId low = builder_->make(Op::select, {up, start, stop});
   const NodeId distance = builder_->make(Op::subtract, {high, low});
-  const NodeId turns = builder_->make(
+  const NodeId iterations = builder_->make(
       Op::add, {builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}),
                                                   builder_->make(Op::absolute, {step})}),
                 one});
-  return {start, builder_->make(Op::select, {builder_->make(Op::greater, {distance, zero}), turns, zero}),
+  return {start,
+          builder_->make(Op::select, {builder_->make(Op::greater, {distance, zero}), iterations, zero}),
           step};
 }
 
@@ -655,7 +656,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
     return value_for(Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>() || value.is<Letters>()) {
+    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>() || value.is<Characters>()) {
       unsupported({}, "assigning a " + type_name(value) + " to part of an array",
                   "assign element by element");
     }

@@ -99,18 +99,18 @@ Value Evaluator::structure_of(const nb::object& object) {
   return new_dict(std::move(keys), all(object.attr("values")()));
 }
 
-std::optional<Value> Evaluator::tried_turn(Call& call) {
+std::optional<Value> Evaluator::tried_iteration(Call& call) {
   const std::vector<NodeId> operands{builder_->index(1)};
   const std::vector<ir::Type> types{ir::kInt64};
   const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
   const std::vector<NodeId> parameters =
       builder_->enter(builder_->begin(Op::for_, operands, schedule), 0, types);
-  Call turn{.positional = {Scalar{Kind::py_int(), parameters[0]}},
-            .keywords = {},
-            .name = call.name,
-            .node = call.node};
+  Call iteration{.positional = {Scalar{Kind::py_int(), parameters[0]}},
+                 .keywords = {},
+                 .name = call.name,
+                 .node = call.node};
   try {
-    return this->call(call.positional.at(0), turn);
+    return this->call(call.positional.at(0), iteration);
   } catch (const Diverged&) {
     return std::nullopt;
   }
@@ -120,7 +120,7 @@ Value Evaluator::primitive_dtypes_of_lane(Call& call) {
   const Checkpoint before = checkpoint();
   nb::object found;
   bool has_arrays = false;
-  if (const std::optional<Value> given = tried_turn(call)) found = dtypes_in(*given, has_arrays);
+  if (const std::optional<Value> given = tried_iteration(call)) found = dtypes_in(*given, has_arrays);
   go_back(before);
   if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
   return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(found)}};

@@ -57,15 +57,16 @@ Value Evaluator::builtin_len(Call& call) {
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
   if (const Record* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};
   if (const HeapObject* list = growing(value)) return list->values[0];
-  if (const Value walked = walked_of(value); !same(walked, value)) {
-    Call keys{.positional = {walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked},
+  if (const Value iterated = iterated_of(value); !same(iterated, value)) {
+    Call keys{.positional = {iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated},
               .keywords = {},
               .name = "len",
               .node = call.node};
     return builtin_len(keys);
   }
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
-  if (const Letters* text = value.as<Letters>()) return Scalar{Kind::py_int(), Texts(*this).length(*text)};
+  if (const Characters* text = value.as<Characters>())
+    return Scalar{Kind::py_int(), Texts(*this).length(*text)};
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, imported("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};
@@ -144,7 +145,7 @@ Value Evaluator::minmax(Call& call, bool is_max) {
   if (values.empty() || (values.size() > 1 && otherwise != nullptr)) raise_as_called(given);
   finish(call, values.size());
   if (values.size() == 1) {
-    call.positional[0] = values[0] = begin_walk(values[0], call.node);
+    call.positional[0] = values[0] = begin_iterate(values[0], call.node);
     const auto elements = static_elements(values[0], call.node);
     const bool is_ranked = key != nullptr && !is_none(*key);
     if (!elements && is_ranked && otherwise != nullptr) {

@@ -207,16 +207,16 @@ void Evaluator::comprehend(nb::handle e, const Value& first, const std::function
   const nb::list generators = e.attr("generators");
   const Renamed renamed(*this, e);
   const size_t loops = loops_.size();
-  const std::function<void(size_t)> walk_from = [&](size_t number) {
+  const std::function<void(size_t)> iterate_from = [&](size_t number) {
     if (number == nb::len(generators)) return element();
     const nb::handle generator = generators[number];
-    const nb::object walked = attribute(generator, "iter");
+    const nb::object iterated = attribute(generator, "iter");
     const uint32_t since = next_object_;
-    const Value given = number == 0 ? first : eval(walked);
-    const Value iterable = begin_walk(given, walked);
+    const Value given = number == 0 ? first : eval(iterated);
+    const Value iterable = begin_iterate(given, iterated);
     const nb::list tests = generator.attr("ifs");
-    const Turn turn = [&](const Value& one) {
-      unroll_loops(loops, walked);
+    const Iteration iteration = [&](const Value& one) {
+      unroll_loops(loops, iterated);
       assign(generator.attr("target"), one);
       for (const nb::handle test : tests) {
         const std::optional<bool> known = static_truth(eval_condition(test));
@@ -225,12 +225,13 @@ void Evaluator::comprehend(nb::handle e, const Value& first, const std::function
                       "make an array and select from it, or write a loop");
         if (!*known) return;
       }
-      walk_from(number + 1);
+      iterate_from(number + 1);
     };
-    if (walks_generator(iterable)) return walk(iterable, walked, turn, is_held(given, since, walked));
-    each_element(iterable, elements_of(iterable, walked), walked, turn);
+    if (iterates_generator(iterable))
+      return iterate(iterable, iterated, iteration, is_held(given, since, iterated));
+    each_element(iterable, elements_of(iterable, iterated), iterated, iteration);
   };
-  walk_from(0);
+  iterate_from(0);
 }
 
 Value Evaluator::first_iterable(nb::handle comprehension) {
@@ -280,7 +281,7 @@ Value Evaluator::list_comp(nb::handle e) {
   try {
     return new_list(comprehended(e, first));
   } catch (const base::Unsupported& refusal) {
-    // How many elements there are may hang on conditions, or on what inner loops walk.
+    // How many elements there are may depend on conditions, or on what inner loops iterate.
     go_back(before);
     try {
       return growing_comprehension(e, first_iterable(e));
@@ -294,7 +295,7 @@ Value Evaluator::growing_comprehension(nb::handle e, const Value& first) {
   const std::string suffix = suffix_of(e);
   const Value list = new_list({});
   state_.locals["@result" + suffix] = list;
-  walk_comprehension(e, first, "list");
+  iterate_comprehension(e, first, "list");
   forget(suffix);
   const HeapObject& made = state_.heap.at(list.as<Reference>()->object);
   if (!made.conflict.empty()) {
@@ -309,7 +310,7 @@ Value Evaluator::eval_dict_comp(nb::handle e) {
   const Value first = first_iterable(e);
   if (has_open_length(first) && !is_range_to_demand(first)) {
     state_.locals["@result" + suffix_of(e)] = dict;
-    walk_comprehension(e, first, "dict");
+    iterate_comprehension(e, first, "dict");
     forget(suffix_of(e));
     return dict;
   }
@@ -347,7 +348,7 @@ std::optional<Value> Evaluator::call_of_generator(const Value& callee, nb::handl
   return std::nullopt;
 }
 
-void Evaluator::walk_comprehension(nb::handle comprehension, const Value& first, const std::string& kind) {
+void Evaluator::iterate_comprehension(nb::handle comprehension, const Value& first, const std::string& kind) {
   const Renamed renamed(*this, comprehension);
   const std::string suffix = suffix_of(comprehension);
   for (const char* hidden : {"@it", "@result", "@seen", "@place", "@value"}) {
@@ -369,7 +370,7 @@ Value Evaluator::consume(nb::handle comprehension, const std::string& kind, nb::
     state_.locals["@result" + suffix] =
         Static{kind == "sum" ? nb::object(nb::int_(0)) : nb::object(nb::bool_(kind == "all"))};
   }
-  walk_comprehension(comprehension, first, kind);
+  iterate_comprehension(comprehension, first, kind);
   if (orders) {
     const Value seen = state_.locals["@seen" + suffix];
     const std::string message = kind + "() arg is an empty sequence";
@@ -388,7 +389,7 @@ void Evaluator::forget(const std::string& suffix) {
 
 Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle node) {
   const nb::list generators = comprehension.attr("generators");
-  const Value iterable = begin_walk(first_iterable(comprehension), node);
+  const Value iterable = begin_iterate(first_iterable(comprehension), node);
   const bool open = iterable.is<Range>() || has_open_length(iterable);
   if (!open || nb::len(generators) > 1)
     return array_of(new_list(comprehended(comprehension, iterable)), node);
@@ -417,7 +418,7 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
   state_.locals["@result" + suffix] =
       filled(lengths, builder_->constant(ir::Type::scalar(kind->dtype()), {}));
   state_.locals["@place" + suffix] = Static{nb::int_(0)};
-  walk_comprehension(comprehension, iterable, "array");
+  iterate_comprehension(comprehension, iterable, "array");
   Value result = state_.locals["@result" + suffix];
   const bool filters = nb::len(nb::list(generators[0].attr("ifs"))) > 0;
   const Value place = state_.locals["@place" + suffix];

@@ -6,7 +6,8 @@
 // A function with collectives is run for all lanes once for each of them, up to it, and once to its end
 // (`library/batching`): in each of these passes the results of the collectives before are known, so that a
 // lane stops at the first one after them and gives its operand. That is right where
-// - all lanes come there: it stands in no branch or loop, and no exit leads around it. Loops whose turns are
+// - all lanes come there: it stands in no branch or loop, and no exit leads around it. Loops whose iterations
+// are
 //   known are unrolled;
 // - what runs again shows nowhere: no lane writes into memory, or changes containers, that are older than the
 //   lane, and before the last collective nothing is printed, drawn, or asked of Python.
@@ -160,9 +161,9 @@ void Evaluator::Collectives::need_place_of_all(const Axis& axis, nb::handle node
   for (ir::RegionId at = evaluator_.builder_->current(); at != axis.region; at = f[f[at].owner].parent) {
     if (f.op(f[at].owner) == Op::block) continue;
     evaluator_.unroll_loops(axis.loops, node);
-    evaluator_.unsupported(node,
-                           "a collective of a named axis in a branch or loop that hangs on what is computed",
-                           "call it where all lanes come, so often as is known when compiling");
+    evaluator_.unsupported(
+        node, "a collective of a named axis in a branch or loop that depends on what is computed",
+        "call it where all lanes come, so often as is known when compiling");
   }
   const auto has_edges = [](const Target* target) { return !target->edges.empty(); };
   if (std::any_of(evaluator_.targets_.begin() + static_cast<ptrdiff_t>(axis.targets),
@@ -255,8 +256,8 @@ Value Evaluator::primitive_in_lane(Call& call) {
                   .loops = loops_.size(),
                   .derivatives = derivatives_.size()};
   const Restored<std::optional<Axis>> around(frame_->axis, axis);
-  Call turn{.positional = {lane}, .keywords = {}, .name = call.name, .node = call.node};
-  Value given = this->call(call.positional.at(2), turn);
+  Call iteration{.positional = {lane}, .keywords = {}, .name = call.name, .node = call.node};
+  Value given = this->call(call.positional.at(2), iteration);
   if (frame_->axis->met > 0) Collectives(*this).need_own_effects(*frame_->axis, true, call.node);
   return given;
 }
@@ -266,7 +267,7 @@ Value Evaluator::primitive_stop_of(Call& call) {
   nb::object stop = nb::none();
   {
     const Restored<nb::object*> probe(probe_, &stop);
-    tried_turn(call);
+    tried_iteration(call);
   }
   go_back(before);
   return structure_of(stop);

@@ -80,7 +80,8 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
       numbers.push_back(builder.make(Op::stride, {view}, {axis}));
     return numbers;
   }
-  if (form.is<Letters>() && element.is<Static>()) return numbers_of(form, Texts(e_).letters_of(element));
+  if (form.is<Characters>() && element.is<Static>())
+    return numbers_of(form, Texts(e_).characters_of(element));
   if (form.is<Member>() && element.is<Static>()) return numbers_of(form, Members(e_).opened(element));
   std::vector<NodeId> numbers;
   const std::vector<Value> forms = parts_of(form);
@@ -158,9 +159,9 @@ class Evaluator::Columns::Conversion {
       else fill(e_.builder_->index(from.is<Unbound>() ? Record::kUnbound : Record::kNone));
     } else if (const Array* a = to.as<Array>()) {
       for (int i = 0; i < 3 + 2 * a->type.rank(); ++i) add(next());
-    } else if (to.is<Letters>() && from.is<Static>()) {
-      const Value letter = Texts(e_).letters_of(from);
-      fill(letter.as<Letters>()->codes->as<Scalar>()->node);
+    } else if (to.is<Characters>() && from.is<Static>()) {
+      const Value character = Texts(e_).characters_of(from);
+      fill(character.as<Characters>()->codes->as<Scalar>()->node);
     } else if (to.is<Member>() && from.is<Static>()) {
       fill(Members(e_).opened(from).as<Member>()->place->as<Scalar>()->node);
     } else if (const Maybe* m = to.as<Maybe>()) {

@@ -20,7 +20,7 @@ nb::object lookup(nb::handle type, const std::string& name);
 bool is_member_of_enum(nb::handle object);
 bool is_enum(nb::handle type);
 
-/// Turns one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
+/// Makes one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
 /// over values that are known now or staged. No user code runs and no user object changes.
 class Evaluator {
  public:
@@ -33,8 +33,8 @@ class Evaluator {
   /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
   /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
   /// throws Uses to ask for more. Where `opens_texts` is false all texts are known; else throws Demand where
-  /// letters are needed, or not enough. `on_device`: the code is for a device.
-  /// `in_order`: `prange` is `range`.
+  /// characters are needed, or not enough. `on_device`: the code is for a device. `in_order`: `prange` is
+  /// `range`.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
                 const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device,
                 bool in_order);
@@ -77,7 +77,7 @@ class Evaluator {
   class Texts;
   class Unrolled;
   class AtHandler;
-  using Turn = std::function<void(const Value&)>;  ///< what is done with one element of what is walked
+  using Iteration = std::function<void(const Value&)>;  ///< what is done with one element
   struct Clause;
   struct Catcher;
   class Handling;
@@ -146,12 +146,12 @@ class Evaluator {
   Value stored(Value value);  ///< what has a name can be seen through it: an array becomes memory
   Value call_closure(const Closure& closure, Call& call);
   Value first_iterable(nb::handle comprehension);
-  /// Evaluates `element` for each element that a comprehension takes, first walking `first`.
+  /// Evaluates `element` for each element that a comprehension takes, first iterating `first`.
   void comprehend(nb::handle e, const Value& first, const std::function<void()>& element);
   std::vector<Value> comprehended(nb::handle e, const Value& first);
   /// `sum(... for ...)` and the like as loops; none for other calls.
   std::optional<Value> call_of_generator(const Value& callee, nb::handle e);
-  void walk_comprehension(nb::handle comprehension, const Value& first, const std::string& kind);
+  void iterate_comprehension(nb::handle comprehension, const Value& first, const std::string& kind);
   Value consume(nb::handle comprehension, const std::string& kind, nb::handle node);
   Value array_of_comprehension(nb::handle comprehension, nb::handle node);
   void forget(const std::string& suffix);
@@ -242,12 +242,12 @@ class Evaluator {
   Value eval_generator(nb::handle e);
   Value eval_yield(nb::handle e);
   Value eval_yield_from(nb::handle e);
-  /// Whether walking something evaluates a generator, so that its elements are known one at a time.
-  bool walks_generator(const Value& iterable) const;
-  /// Walks that. `held`: something else may hold the generator when the walk ends early.
-  void walk(const Value& iterable, nb::handle node, const Turn& turn, bool held);
-  Value walk_generator(const Generator& generator, nb::handle node, const Turn& turn, bool held);
-  void walk_beside(const Zip& zip, nb::handle node, const Turn& turn, bool held);
+  /// Whether iterating over something evaluates a generator, so that its elements are known one at a time.
+  bool iterates_generator(const Value& iterable) const;
+  /// Iterates over that. `held`: something else may hold the generator when the loop ends early.
+  void iterate(const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
+  Value iterate_generator(const Generator& generator, nb::handle node, const Iteration& iteration, bool held);
+  void iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held);
   /// Lets a generator expression see the variables of the activation that made it.
   void see_creator(const Definition& definition, Frame& frame);
   /// Whether all iterators in a value were made since `next_object_` had the given value.
@@ -256,7 +256,7 @@ class Evaluator {
   /// The handlers of a generator as its consumer sees them.
   std::vector<Catcher*> handlers_outside(const Frame& generator, std::deque<Catcher>& made) const;
   Reference list_of(const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
-  /// What the k-th element of something is, and whether it has one; for what is walked beside a generator.
+  /// What the k-th element of something is, and whether there is one; iterated over beside a generator.
   struct Beside {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
@@ -264,7 +264,7 @@ class Evaluator {
   /// A number of a range without end.
   Value counted(const Range& range, const Value& place, nb::handle node);
   Beside beside(const Value& iterable, nb::handle node);
-  /// Raises where Python says at once that something cannot be walked.
+  /// Raises where Python says at once that something cannot be iterated over.
   void need_iterable(const Value& value);
   /// What the `__iter__` of an instance's class gives; none: it has none.
   std::optional<Value> iterator_of_object(const Value& value, nb::handle node);
@@ -272,7 +272,7 @@ class Evaluator {
   void unroll_loops(size_t since, nb::handle node);
 
   // loops.cpp
-  /// The turns of a staged loop: how many, and what the k-th gives.
+  /// The iterations of a staged loop: how many, and what the k-th gives.
   struct Trips {
     NodeId count;
     std::function<Value(NodeId)> element;
@@ -281,24 +281,24 @@ class Evaluator {
   Checkpoint checkpoint();
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
-  Value iterator(std::string name, Value walks);
-  /// What an iterator walks, which has been walked then; other things as they are.
-  Value begin_walk(const Value& iterable, nb::handle node);
-  /// Whether a generator yields what equals a value; it is walked as far as that.
+  Value iterator(std::string name, Value iterates);
+  /// What an iterator iterates, which has been iterated over then; other things as they are.
+  Value begin_iterate(const Value& iterable, nb::handle node);
+  /// Whether a generator yields what equals a value; it is iterated over as far as that.
   Value is_yielded(const Value& wanted, const Value& given, nb::handle node);
-  /// What is left to be walked after some elements; none: not known.
+  /// What is left to be iterated over after some elements; none: not known.
   std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
-  /// Refuses to walk what Python walks, and compiled code does not.
-  void refuse_walk(const Value& iterable, nb::handle node);
-  /// The elements of what was known when walking began; refuses what is no longer.
+  /// Refuses to iterate what Python iterates, and compiled code does not.
+  void refuse_iterate(const Value& iterable, nb::handle node);
+  /// The elements of what was known when iterating began; refuses what is no longer.
   std::vector<Value> still_known(const Value& iterable, nb::handle node);
-  /// Takes the elements of something known one by one; what a turn changes in it is seen by the next.
+  /// Takes the elements of something known one by one; what an iteration changes in it is seen by the next.
   void each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
-                    const std::function<void(const Value&)>& turn);
-  /// The turns from the `first` on (0, or 1 after a peeled one).
+                    const std::function<void(const Value&)>& iteration);
+  /// The iterations from the `first` on (0, or 1 after a peeled one).
   void counted_loop(nb::handle s, const Value& iterable, int64_t first = 0);
   void peeled_loop(nb::handle s, const Value& iterable);
-  bool loses_in_first_turn(const State& entry, const State& carried);
+  bool loses_in_first_iteration(const State& entry, const State& carried);
   void while_loop(nb::handle s);
   void loop_body(nb::handle s);
   void with_breaks(nb::handle s, const std::function<void()>& loop);
@@ -551,7 +551,7 @@ class Evaluator {
 
   // batching.cpp
   nb::object dtypes_in(const Value& value, bool& has_arrays);
-  std::optional<Value> tried_turn(Call& call);  ///< what a turn gives, to be gone back from; none: nothing
+  std::optional<Value> tried_iteration(Call& call);  ///< what an iteration gives, for going back
   Value structure_of(const nb::object& object);
 
   // growing.cpp
@@ -570,8 +570,8 @@ class Evaluator {
   NodeId length_of(const HeapObject& list) const;
   bool is_list(const Value& value) const;
   bool may_grow(const Value& list);  ///< there are elements, which a growing list can have
-  std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are walked
-  /// Refuses that a turn has changed the length of a list that is walked; of a dict, Python raises.
+  std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are iterated over
+  /// Refuses that an iteration has changed a list's length; where it is a dict's, Python raises.
   void check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node);
   Value widen(const Reference& list, const Value& given, nb::handle node);  ///< the element as it is held
   void grow(const Reference& list, const Value& given, nb::handle node);
@@ -583,7 +583,7 @@ class Evaluator {
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node,
                    std::vector<std::pair<std::string, Value>> keywords = {});
   std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
-  bool has_open_length(const Value& iterable) const;  ///< walks something of a length that is not known
+  bool has_open_length(const Value& iterable) const;  ///< of a length that is not known
   NodeId array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
   nb::object describe_growing(const HeapObject& list, Outward& outward);
 
@@ -598,10 +598,10 @@ class Evaluator {
   Value by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
                  bool with_values = true);
   void put_in_mapping(const Reference& dict, const Value& key, const Value& value, nb::handle node);
-  void refuse_while_walked(const HeapObject& dict, nb::handle node);
+  void refuse_while_iterated(const HeapObject& dict, nb::handle node);
   Value mapping_method(const Reference& dict, const std::string& name, Call& call);
   void by_update(const Reference& dict, const Value& other, nb::handle node);
-  Value walked_of(const Value& iterable) const;  ///< the lists that stand for what is walked of such a dict
+  Value iterated_of(const Value& iterable) const;  ///< the lists that stand for such a dict
   Value listed(const Value& iterable, nb::handle node);
 
   // ufuncs.cpp
@@ -937,7 +937,7 @@ class Evaluator {
   /// What has been unrolled so far.
   struct Unrolling {
     size_t depth = 0;  ///< of loops that are being unrolled now
-    size_t turns = 0;
+    size_t iterations = 0;
     size_t ops = 0;  ///< of outermost loops that have ended
     const ir::Builder* builder = nullptr;
     size_t first = 0;  ///< the number of ops before the outermost loop
@@ -947,12 +947,12 @@ class Evaluator {
   bool opens_texts_ = true;
   bool on_device_ = false;
   bool in_order_ = false;                             ///< loops over `prange` run as those over `range`
-  bool has_letters_ = false;                          ///< some text is not known
+  bool has_characters_ = false;                       ///< some text is not known
   std::vector<NodeId> conditions_;                    ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
-  std::vector<std::string> walks_;                    ///< suffixes of the generators that are being walked
-  std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this place: key, what is walked
+  std::vector<std::string> iterates_;                 ///< suffixes of open generators
+  std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this place: key, iterable
   std::map<std::string, uint64_t> suffixes_;          ///< numbers of activations of generators by path
   uint64_t frames_ = 0;                               ///< how many activations there have been
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now

@@ -29,7 +29,7 @@ struct Evaluator::Target {
   NodeId label;
   std::vector<Edge> edges;
   size_t handlers = 0;  ///< how many were open where the label was made
-  size_t walks = 0;     ///< and how many generators were being walked
+  size_t iterates = 0;  ///< and how many generators were being iterated over
 };
 
 /// One `except`, with the classes that it catches (none: all).
@@ -129,12 +129,12 @@ struct Evaluator::Frame {
   std::vector<Target*> continues;
   int depth = 0;
   uint64_t number = 0;  ///< no other activation has it
-  /// Of a generator that is being walked: what is done with what it yields. Its variables stand among those
-  /// of the activation that walks it, its caller.
-  const Turn* consumer = nullptr;
+  /// Of a generator that is being iterated over: what is done with what it yields. Its variables stand among
+  /// those of the activation that iterates over it, its caller.
+  const Iteration* consumer = nullptr;
   std::string suffix;        ///< of the names that its variables have there
   size_t first_handler = 0;  ///< of its own
-  bool is_held = false;      ///< something else may hold it when walking ends
+  bool is_held = false;      ///< something else may hold it when iterating ends
   bool is_closing = false;   ///< its consumer has left it
   std::optional<Axis> axis;  ///< while it runs a lane
 
@@ -309,8 +309,8 @@ inline bool is_vectorized(nb::handle object) {
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 
-/// Whether what is walked is a list or dict, or several things of which one is.
-bool walks_container(const Value& iterable);
+/// Whether what is iterated over is a list or dict, or several things of which one is.
+bool iterates_container(const Value& iterable);
 
 /// Whether a range has no end: what `enumerate` and `count` count.
 bool counts_on(const Value& iterable);

@@ -197,7 +197,7 @@ void Evaluator::pass_on(const Error& error) {
       }
       break;
     }
-    if (!handler.refusal.empty()) unsupported(here_, handler.refusal, "walk it to its end");
+    if (!handler.refusal.empty()) unsupported(here_, handler.refusal, "iterate over it to its end");
     if (handler.of_routine) report(handler, error);
     const Handling handling(*this, i);
     if (handler.of_generator) {
@@ -291,7 +291,7 @@ void Evaluator::run_finals(size_t outside) {
   const Restored<std::vector<Catcher*>> restored(handlers_, all);
   for (size_t i = all.size(); i-- > outside;) {
     handlers_.resize(i);
-    if (!all[i]->refusal.empty()) unsupported(here_, all[i]->refusal, "walk it to its end");
+    if (!all[i]->refusal.empty()) unsupported(here_, all[i]->refusal, "iterate over it to its end");
     const AtHandler at_handler(*this, *all[i]);
     if (all[i]->is_final()) run_body(all[i]->finalbody);
   }

@@ -532,7 +532,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Set* s = value.as<Set>()) history_of(*s, e);
   const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
                            value.is<Scalar>() || value.is<Static>() || value.is<Text>() ||
-                           value.is<Letters>() || value.is<Tuple>() || value.is<Range>();
+                           value.is<Characters>() || value.is<Tuple>() || value.is<Range>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
   if (value.is<Static>() && is_function_or_jitted(value.as<Static>()->object))
@@ -646,7 +646,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = contents(*r, e);  // a copy: checks replace the state
     if (object.type == HeapObject::Type::List) return open(pick(object.values, "list"), "the element", e);
-    if (index.is<Letters>()) return Texts(*this).item_of(object, index, e);
+    if (index.is<Characters>()) return Texts(*this).item_of(object, index, e);
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
     if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
@@ -662,10 +662,10 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   const Static* text = value.as<Static>();
   const bool is_text =
       text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
-  if (value.is<Letters>()) return Texts(*this).item(value, index, e);
+  if (value.is<Characters>()) return Texts(*this).item(value, index, e);
   if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> letters = Texts(*this).opened(value, false, e))
-      return Texts(*this).item(*letters, index, e);
+    if (const std::optional<Value> characters = Texts(*this).opened(value, false, e))
+      return Texts(*this).item(*characters, index, e);
   }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     require_static(index, "an index into a text", e);

@@ -369,7 +369,7 @@ std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const
   if (Texts::is_known(index)) return named_field(records, text_of(index.as<Static>()->object));
   if (Texts::is_text(index)) {
     e_.unsupported(node, "a field whose name is not known when compiling",
-                   "name it, or walk a tuple of names");
+                   "name it, or iterate over a tuple of names");
   }
   if (!e_.is_list(index) || e_.growing(index) != nullptr) return std::nullopt;
   const std::vector<Value> parts = e_.elements_of(index, node);

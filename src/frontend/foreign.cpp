@@ -65,7 +65,7 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (const Record* r = Records::open(value))
     return kind_of_class(Records(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
   if (is_instance(value)) return kind_of_class(class_of_value(value));
-  if (value.is<Text>() || value.is<Letters>()) return imported("ingot._foreign").attr("TEXT");
+  if (value.is<Text>() || value.is<Characters>()) return imported("ingot._foreign").attr("TEXT");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return imported("builtins").attr("range")(1);
   if (const Set* s = value.as<Set>()) {

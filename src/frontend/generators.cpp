@@ -1,10 +1,11 @@
 #include "frontend/fields.h"
 #include "frontend/records.h"
 
-// Generators. A generator is evaluated where it is walked: its body in an activation of its own, and at each
-// `yield` what the consumer does with the element. What either of them changes is changed inside the loops
-// and branches of the generator, so the variables of both stand in one state, the generator's under names of
-// their own. A consumer that leaves early passes the handlers of the generator as a GeneratorExit would.
+// Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and
+// at each `yield` what the consumer does with the element. What either of them changes is changed inside the
+// loops and branches of the generator, so the variables of both stand in one state, the generator's under
+// names of their own. A consumer that leaves early passes the handlers of the generator as a GeneratorExit
+// would.
 
 namespace ingot::frontend {
 
@@ -83,8 +84,8 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
   const Frame* creator = frame.caller;
   while (creator != nullptr && creator->number != definition.creator) creator = creator->caller;
   if (creator == nullptr) {
-    unsupported(here_, "a generator expression that is walked outside the function that made it",
-                "walk it there, or write a generator");
+    unsupported(here_, "a generator expression that is iterated over outside the function that made it",
+                "iterate over it there, or write a generator");
   }
   if (creator->home() == frame.caller->home()) {
     for (const auto& [name, own] : creator->renamed) frame.renamed.emplace(name, own);
@@ -110,10 +111,10 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
   }
 }
 
-bool Evaluator::walks_generator(const Value& iterable) const {
+bool Evaluator::iterates_generator(const Value& iterable) const {
   if (const Zip* z = iterable.as<Zip>())
-    return std::ranges::any_of(*z->members, [this](const Value& m) { return walks_generator(m); });
-  if (const Iterator* i = iterable.as<Iterator>()) return walks_generator(*i->walks);
+    return std::ranges::any_of(*z->members, [this](const Value& m) { return iterates_generator(m); });
+  if (const Iterator* i = iterable.as<Iterator>()) return iterates_generator(*i->iterates);
   return iterable.is<Generator>();
 }
 
@@ -128,9 +129,9 @@ bool Evaluator::is_held(const Value& given, uint32_t since, nb::handle expressio
   return frame_->consumer == nullptr || !is_library(frame_->globals) || frame_->is_held;
 }
 
-void Evaluator::walk(const Value& iterable, nb::handle node, const Turn& turn, bool held) {
-  if (const Generator* g = iterable.as<Generator>()) walk_generator(*g, node, turn, held);
-  else walk_beside(*iterable.as<Zip>(), node, turn, held);
+void Evaluator::iterate(const Value& iterable, nb::handle node, const Iteration& iteration, bool held) {
+  if (const Generator* g = iterable.as<Generator>()) iterate_generator(*g, node, iteration, held);
+  else iterate_beside(*iterable.as<Zip>(), node, iteration, held);
 }
 
 std::vector<Evaluator::Catcher*> Evaluator::handlers_outside(const Frame& generator,
@@ -160,7 +161,8 @@ std::vector<Evaluator::Catcher*> Evaluator::handlers_outside(const Frame& genera
   return seen;
 }
 
-Value Evaluator::walk_generator(const Generator& generator, nb::handle node, const Turn& turn, bool held) {
+Value Evaluator::iterate_generator(const Generator& generator, nb::handle node, const Iteration& iteration,
+                                   bool held) {
   const Definition& definition = *generator.definition;
   Frame frame = frame_of(definition);
   prepare(frame, node);
@@ -171,13 +173,13 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
   }
   frame.is_held = held;
   const size_t handled = handled_.size();
-  const Turn consume = [&](const Value& value) {
+  const Iteration consume = [&](const Value& value) {
     std::deque<Catcher> made;
     const Restored<std::vector<const Error*>> outside(handled_, first_of(handled_, handled));
     const Restored<std::vector<Catcher*>> handlers(handlers_, handlers_outside(frame, made));
     const Restored<std::string> path(frame.caller->path, frame.caller->path + "~" + key_of(here_));
     const Restored<Frame*> active(frame_, frame.caller);
-    turn(value);
+    iteration(value);
   };
   frame.consumer = &consume;
   frame.first_handler = handlers_.size();
@@ -186,7 +188,7 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
   if (definition.creator != 0) see_creator(definition, frame);
   Value result = nothing();
   {
-    const Pushed<std::string> open(walks_, frame.suffix);
+    const Pushed<std::string> open(iterates_, frame.suffix);
     const Restored<Frame*> active(frame_, &frame);
     Catcher border(*this, &frame);
     border.of_generator = true;
@@ -212,18 +214,19 @@ Value Evaluator::walk_generator(const Generator& generator, nb::handle node, con
 Value Evaluator::eval_yield(nb::handle e) {
   const Value value = e.attr("value").is_none() ? nothing() : stored(eval_open(e.attr("value")));
   if (frame_->is_closing)
-    unsupported(e, "a `yield` in a generator that its consumer has left", "walk the generator to its end");
+    unsupported(e, "a `yield` in a generator that its consumer has left",
+                "iterate over the generator to its end");
   const Here here(*this, e);
   (*frame_->consumer)(value);
   return nothing();
 }
 
 Value Evaluator::eval_yield_from(nb::handle e) {
-  const Value iterable = begin_walk(eval(e.attr("value")), e);
+  const Value iterable = begin_iterate(eval(e.attr("value")), e);
   if (const Generator* g = iterable.as<Generator>()) {
     const Here here(*this, e);
     // Leaving closes what it delegates to first, whoever holds it.
-    return walk_generator(*g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
+    return iterate_generator(*g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
   }
   const std::string suffix = suffix_of(e);
   for (const char* hidden : {"@items", "@item"}) frame_->renamed[hidden] = hidden + suffix;
@@ -294,21 +297,21 @@ Value Evaluator::counted(const Range& range, const Value& place, nb::handle node
   return binary("Add", start, binary("Mult", place, step, node), node);
 }
 
-void Evaluator::walk_beside(const Zip& zip, nb::handle node, const Turn& turn, bool held) {
+void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held) {
   const std::vector<Value>& members = *zip.members;
-  const auto generates = [this](const Value& member) { return walks_generator(member); };
+  const auto generates = [this](const Value& member) { return iterates_generator(member); };
   if (std::ranges::count_if(members, generates) > 1) {
-    unsupported(node, "generators that are walked in step",
-                "make a list of one of them, or walk one of them by `for`");
+    unsupported(node, "generators that are iterated over in step",
+                "make a list of one of them, or iterate over one of them by `for`");
   }
   const size_t at = static_cast<size_t>(std::ranges::find_if(members, generates) - members.begin());
   std::vector<std::optional<Beside>> parts(members.size());
   for (size_t i = 0; i < members.size(); ++i)
     if (i != at) parts[i] = beside(members[i], node);
-  const std::string suffix = "@w" + std::to_string(walks_.size()) + suffix_of(node);
+  const std::string suffix = "@w" + std::to_string(iterates_.size()) + suffix_of(node);
   const std::string name = "@place" + suffix;
   state_.locals[name] = Static{nb::int_(0)};
-  const Pushed<std::string> open(walks_, suffix);
+  const Pushed<std::string> open(iterates_, suffix);
   block([&](Target& stop) {
     const auto need = [&](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) {
@@ -325,15 +328,15 @@ void Evaluator::walk_beside(const Zip& zip, nb::handle node, const Turn& turn, b
       Tuple tuple;
       for (size_t i = 0; i < members.size(); ++i)
         tuple.members.push_back(i == at ? value : parts[i]->element(state_.locals.at(name)));
-      turn(tuple);
-      // No walk has 2**63 turns.
+      iteration(tuple);
+      // No loop has 2**63 iterations.
       const Value place = state_.locals.at(name);
       const NodeId next = builder_->make(Op::add, {stage_index(place), builder_->index(1)});
       state_.locals[name] = known_number(Scalar{Kind::py_int(), next});
       need(0, at);
     };
     need(0, at);
-    walk(members[at], node, step, held);
+    iterate(members[at], node, step, held);
     return nothing();
   });
   state_.locals.erase(name);
@@ -341,8 +344,8 @@ void Evaluator::walk_beside(const Zip& zip, nb::handle node, const Turn& turn, b
 
 void Evaluator::unroll_loops(size_t since, nb::handle node) {
   for (size_t i = since; i < loops_.size(); ++i) {
-    const auto& [key, walked] = loops_[i];
-    const Range* r = walked.as<Range>();
+    const auto& [key, iterated] = loops_[i];
+    const Range* r = iterated.as<Range>();
     if (r == nullptr || counted_.contains(key)) continue;
     for (const Value& bound : *r->bounds)
       if (const Scalar* s = bound.as<Scalar>()) demand(s->node, node);
@@ -354,28 +357,28 @@ void Evaluator::unroll_loops(size_t since, nb::handle node) {
 Reference Evaluator::list_of(const Value& iterable, nb::handle node, std::optional<size_t> most) {
   const Reference list = *new_list({}).as<Reference>();
   const size_t since = loops_.size();
-  const Turn turn = [&](const Value& value) {
+  const Iteration iteration = [&](const Value& value) {
     unroll_loops(since, node);
     if (most && contents(list, node).values.size() == *most) {
       raise(ExceptionKind::ValueError, "too many values to unpack (expected " + std::to_string(*most) + ")");
     }
     append(list, value, node);
   };
-  walk(iterable, node, turn, true);
+  iterate(iterable, node, iteration, true);
   return list;
 }
 
 Value Evaluator::is_yielded(const Value& wanted, const Value& given, nb::handle node) {
-  const Value iterable = begin_walk(given, node);
+  const Value iterable = begin_iterate(given, node);
   return block([&](Target& found) {
     const auto leave = [&]() -> Value { leave_to(found, Static{nb::bool_(true)}); };
-    const Turn turn = [&](const Value& value) {
+    const Iteration iteration = [&](const Value& value) {
       const Value equal = equal_members(wanted, value, node);
       const std::optional<bool> known = static_truth(equal);
       if (known == true) leave();
       if (!known) fork(truth(equal, node), leave, nothing);
     };
-    walk(iterable, node, turn, true);
+    iterate(iterable, node, iteration, true);
     return Value(Static{nb::bool_(false)});
   });
 }
@@ -451,11 +454,11 @@ Value Evaluator::builtin_iter(Call& call) {
   if (std::optional<Value> made = iterator_of_object(value, call.node)) return *made;
   need_iterable(value);
   if (value.is<Array>() || value.is<Structured>()) return iterator("iterator", stored(value));
-  refuse_walk(value, call.node);
+  refuse_iterate(value, call.node);
   const nb::object model = stand_in(value);
   const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
                         value.is<Range>() || value.is<Static>();
-  if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "walk it by `for`");
+  if (!is_known) unsupported(call.node, "an iterator over a " + type_name(value), "iterate over it by `for`");
   std::string name = "iterator";
   if (model.is_valid()) name = text_of(imported("builtins").attr("iter")(model).type().attr("__name__"));
   return iterator(name, value);
@@ -464,7 +467,8 @@ Value Evaluator::builtin_iter(Call& call) {
 std::optional<Value> Evaluator::iterator_of_object(const Value& value, nb::handle node) {
   if (!is_instance(value)) return std::nullopt;
   if (Records::open(value) != nullptr)
-    unsupported(node, "walking what may be an instance of several classes", "write a method that walks it");
+    unsupported(node, "iterating what may be an instance of several classes",
+                "write a method that iterates over it");
   const std::optional<Value> made = call_special(value, "__iter__", {}, node);
   if (!made || made->is<Iterator>()) return made;
   if (is_instance(*made))
@@ -490,26 +494,27 @@ Value Evaluator::builtin_next(Call& call) {
     if (last != nullptr) return *last;
     raise_error(make_error(imported("builtins").attr("StopIteration"), {}));
   };
-  if (walks_generator(*i->walks)) {
-    const Value iterable = begin_walk(given, node);
+  if (iterates_generator(*i->iterates)) {
+    const Value iterable = begin_iterate(given, node);
     return block([&](Target& found) {
-      walk(iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
+      iterate(iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
       return stop();
     });
   }
   const Value place = state_.heap.at(i->cell).values[0];
   const bool nests =
-      std::ranges::any_of(parts_of(*i->walks), [](const Value& v) { return v.is<Iterator>(); });
+      std::ranges::any_of(parts_of(*i->iterates), [](const Value& v) { return v.is<Iterator>(); });
   if (nests || (!static_int(place) && !place.is<Scalar>()))
-    unsupported(node, "`next` of a " + i->name + " that has been walked already", "take its elements first");
-  const Beside walked = beside(*i->walks, node);
+    unsupported(node, "`next` of a " + i->name + " that has been iterated over already",
+                "take its elements first");
+  const Beside iterated = beside(*i->iterates, node);
   const auto take = [&] {
-    const Value value = walked.element(place);
+    const Value value = iterated.element(place);
     const NodeId next = builder_->make(Op::add, {stage_index(place), builder_->index(1)});
     state_.heap.at(i->cell).values[0] = known_number(Scalar{Kind::py_int(), next});
     return value;
   };
-  const Value there = walked.has(place);
+  const Value there = iterated.has(place);
   if (const std::optional<bool> known = static_truth(there)) return *known ? take() : stop();
   if (last != nullptr) return fork(truth(there, node), take, stop);
   fork(truth(there, node), nothing, stop);

@@ -4,10 +4,10 @@
 #include "frontend/rows.h"
 
 // Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
-// the turns of a loop bring different numbers of elements (`join`), or where it is made of what has such a
-// length. Its elements are numbers, or tuples of numbers and of what is known: each number of an element has
-// a column, an array that is at least as long as the list. What grows by appending is moved into columns of
-// twice the length.
+// the iterations of a loop bring different numbers of elements (`join`), or where it is made of what has such
+// a length. Its elements are numbers, or tuples of numbers and of what is known: each number of an element
+// has a column, an array that is at least as long as the list. What grows by appending is moved into columns
+// of twice the length.
 //
 // So a list that grows in a loop is two carried values, and what is done with it is loads, stores and Python
 // (`ingot/library/lists.py`).
@@ -45,9 +45,9 @@ std::optional<Value> Evaluator::form_of(const Value& element) {
   }
   if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
   if (element.is<Static>() || element.is<Unbound>()) return element;
-  const Letters* letters = element.as<Letters>();
-  const bool is_letter = letters != nullptr && letters->codes->is<Scalar>();
-  if (!element.is<Tuple>() && !element.is<Member>() && !is_letter) return std::nullopt;
+  const Characters* characters = element.as<Characters>();
+  const bool is_character = characters != nullptr && characters->codes->is<Scalar>();
+  if (!element.is<Tuple>() && !element.is<Member>() && !is_character) return std::nullopt;
   std::vector<Value> parts = parts_of(element);
   for (Value& part : parts) {
     const std::optional<Value> form = form_of(part);
@@ -188,16 +188,16 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
   const std::vector<NodeId> after = growing_lengths(iterable);
   if (std::ranges::equal(before, after)) return;
   const Zip* z = iterable.as<Zip>();
-  const std::vector<Value> walked = z != nullptr ? *z->members : std::vector<Value>{iterable};
-  const bool are_of_dicts = std::ranges::all_of(walked, [&](const Value& list) {
+  const std::vector<Value> iterated = z != nullptr ? *z->members : std::vector<Value>{iterable};
+  const bool are_of_dicts = std::ranges::all_of(iterated, [&](const Value& list) {
     return growing(list) == nullptr || is_of_mapping(*list.as<Reference>());
   });
   if (!are_of_dicts || before.size() != after.size()) {
     const std::string fact = key_of(node) + "#changes";
     if (z == nullptr && class_of(node) == "For" && !unrolled_.contains(fact))
       throw Demand{fact, -1, place_of(node)};
-    unsupported(node, "a list that grows or shrinks while it is walked",
-                "walk a copy of it, or count its places");
+    unsupported(node, "a list that grows or shrinks while it is iterated over",
+                "iterate over a copy of it, or count its places");
   }
   for (size_t i = 0; i < before.size(); ++i) {
     check(builder_->make(Op::equal, {before[i], after[i]}), ExceptionKind::RuntimeError,
@@ -339,12 +339,12 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
 }
 
 bool Evaluator::has_open_length(const Value& iterable) const {
-  if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->walks);
+  if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->iterates);
   if (mapping(iterable) != nullptr ||
       (iterable.is<View>() && mapping(Reference{iterable.as<View>()->object})))
-    return has_open_length(walked_of(iterable));
+    return has_open_length(iterated_of(iterable));
   if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
-  if (growing(iterable) != nullptr || iterable.is<Letters>()) return true;
+  if (growing(iterable) != nullptr || iterable.is<Characters>()) return true;
   if (Fields::is_array(iterable)) return Fields::rank_of(*iterable.as<Structured>()) > 0;
   if (const Range* r = iterable.as<Range>())
     return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
@@ -428,7 +428,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
     if (const Scalar* s = form.as<Scalar>()) {
       return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
     }
-    if (form.is<Letters>()) return nb::make_tuple("letter");
+    if (form.is<Characters>()) return nb::make_tuple("character");
     if (const Member* m = form.as<Member>()) return nb::make_tuple("member", Members::tuple_of(m->type));
     if (form.is<Unbound>()) return nb::make_tuple("absent");
     if (const Maybe* m = form.as<Maybe>()) {

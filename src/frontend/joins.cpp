@@ -74,7 +74,7 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
 Value Evaluator::block(const std::function<Value(Target&)>& body) {
   const NodeId node = builder_->begin(Op::block, {});
   const ir::Type label_type[] = {ir::Type::label()};
-  Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size(), walks_.size()};
+  Target target{builder_->enter(node, 0, label_type)[0], {}, handlers_.size(), iterates_.size()};
   {
     const Pushed<Target*> open(targets_, &target);
     try {
@@ -93,7 +93,7 @@ void Evaluator::leave_to(Target& target, Value value) {
   run_finals(target.handlers);
   if (frame_->returns == &target && frame_->consumer == nullptr)
     state_.locals.clear();  // nothing of this call is seen after it
-  for (size_t i = target.walks; i < walks_.size(); ++i) forget(walks_[i]);
+  for (size_t i = target.iterates; i < iterates_.size(); ++i) forget(iterates_[i]);
   target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label,
                           conditions_.empty() ? NodeId() : conditions_.back()});
   throw Diverged{};
@@ -221,7 +221,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   }
   if (Array* array = joined.as<Array>()) {
     array->node = {};
-    array->object = 0;  // another than that of the same number in a turn before
+    array->object = 0;  // another than that of the same number in an iteration before
     return Maybe{{}, share(joined), unbound, none};
   }
   return Records(*this).conflict(a, b, what + ", which is bound on some paths only,");
@@ -282,9 +282,11 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     return apart(a, b, what);
   }
   if (const auto records = Fields::alike(a, b)) return join(records->first, records->second, what);
-  if ((a.is<Letters>() && Texts::may_be_character(b)) || (b.is<Letters>() && Texts::may_be_character(a))) {
-    const Value& letter = a.is<Letters>() ? a : b;
-    if (letter.as<Letters>()->codes->is<Scalar>()) return Letters{share(Value(Scalar{Kind::py_int(), {}}))};
+  if ((a.is<Characters>() && Texts::may_be_character(b)) ||
+      (b.is<Characters>() && Texts::may_be_character(a))) {
+    const Value& character = a.is<Characters>() ? a : b;
+    if (character.as<Characters>()->codes->is<Scalar>())
+      return Characters{share(Value(Scalar{Kind::py_int(), {}}))};
   }
   std::vector<Value> parts = parts_of(a);
   if (same_form(a, b) && !parts.empty()) {
@@ -377,8 +379,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       carry(*m->present, actual, value);
       out.push_back(builder_->make(Op::some, {value[0]}));
     }
-  } else if (shape.is<Letters>() && actual.is<Static>()) {
-    carry(shape, Texts(*this).letters_of(actual), out);
+  } else if (shape.is<Characters>() && actual.is<Static>()) {
+    carry(shape, Texts(*this).characters_of(actual), out);
   } else if (shape.is<Member>() && actual.is<Static>()) {
     carry(shape, Members(*this).opened(actual), out);
   } else {

@@ -118,10 +118,10 @@ void Evaluator::Kernels::launch(Call& call) {
   border.barrier = true;
   const Pushed<Catcher*> open(e_.handlers_, &border);
   const Restored<bool> is_open(launch.is_open, true);
-  Call turn{.positional = e_.elements_of(call.positional.at(3), call.node),
-            .keywords = {},
-            .name = call.name,
-            .node = call.node};
+  Call iteration{.positional = e_.elements_of(call.positional.at(3), call.node),
+                 .keywords = {},
+                 .name = call.name,
+                 .node = call.node};
   const ir::SpanId here = b.span();
   const nb::object kernel = e_.require_static(call.positional.at(2), "a kernel", call.node);
   const nb::object code = attribute(kernel, "__code__");
@@ -132,7 +132,7 @@ void Evaluator::Kernels::launch(Call& call) {
   b.set_span(own);
   launch.enters = true;
   try {
-    const Value given = e_.call(call.positional.at(2), turn);
+    const Value given = e_.call(call.positional.at(2), iteration);
     b.set_span(here);
     if (!is_none(given)) {
       refuse(own, "a kernel that returns a value", "write the value into an array that the kernel is given");
@@ -405,12 +405,12 @@ void Evaluator::Kernels::check(const ir::Function& function) {
       const std::optional<ir::Scope> scope = ir::scope_of_meeting(function, node);
       if (scope == ir::Scope::Block && !of_block.is_uniform(node)) {
         refuse(function[node].span, "a barrier that not all threads of a block may come to",
-               "let all of them come to it: put it outside of what hangs on the thread, or let all threads "
+               "let all of them come to it: put it outside of what depends on the thread, or let all threads "
                "decide alike, by `cuda.syncthreads_or(condition)`");
       }
       if (scope == ir::Scope::Device && !of_all.is_uniform(node)) {
         refuse(function[node].span, "a barrier of the grid that not all threads may come to",
-               "let all of them come to it: put it outside of what hangs on the thread or its block");
+               "let all of them come to it: put it outside of what depends on the thread or its block");
       }
     });
   }

@@ -2,8 +2,8 @@
 
 #include "frontend/evaluator_parts.h"
 
-/// What the evaluator knows of kernels: functions of which a launch runs one turn for each thread. A kernel
-/// is evaluated once, in the region of a `launch`; what threads know of themselves are the region's
+/// What the evaluator knows of kernels: functions of which a launch runs one iteration for each thread. A
+/// kernel is evaluated once, in the region of a `launch`; what threads know of themselves are the region's
 /// parameters.
 
 namespace ingot::frontend {

@@ -3,7 +3,7 @@
 #include "frontend/records.h"
 
 // Families of classes: instances of several classes that may stand in one place. A record says of which of
-// them it may be; what hangs on the class is evaluated on a path for each of them, where the record is of
+// them it may be; what depends on the class is evaluated on a path for each of them, where the record is of
 // that class alone. The number of the class stands in the lowest bits of the place, so it takes no memory,
 // and the place alone tells records apart.
 //

@@ -3,20 +3,20 @@
 #include "frontend/texts.h"
 #include "frontend/unrolled.h"
 
-// Loops. What the turns of a staged loop carry is found by a fixpoint: first the body is evaluated as if it
-// changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
+// Loops. What the iterations of a staged loop carry is found by a fixpoint: first the body is evaluated as if
+// it changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
 // again, until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an
 // inner loop is where its next evaluation starts.
 //
 // Demands. Where a value must be known (an axis, an index into a tuple, which of two functions), the
-// evaluator walks from the number to the loop indices and scalar arguments it is made of, and asks for one of
-// them: the loop is unrolled, or the argument becomes part of the signature.
+// evaluator iterates from the number to the loop indices and scalar arguments it is made of, and asks for one
+// of them: the loop is unrolled, or the argument becomes part of the signature.
 
 namespace ingot::frontend {
 
 namespace {
 
-constexpr size_t kMostTurns = 20'000;  ///< of a loop that is unrolled
+constexpr size_t kMostIterations = 20'000;  ///< of a loop that is unrolled
 
 }  // namespace
 
@@ -91,12 +91,12 @@ void Evaluator::loop_body(nb::handle s) {
 void Evaluator::run_for(nb::handle s) {
   const uint32_t since = next_object_;
   const Value given = eval(s.attr("iter"));
-  Value iterable = begin_walk(given, s);
+  Value iterable = begin_iterate(given, s);
   // A list whose length the loop changes is read by index, as Python's iterators do.
   if (unrolled_.contains(key_of(s) + "#changes") && is_list(iterable))
-    iterable = begin_walk(by_library("by_index", {iterable}, s), s);
-  // A loop in another one has so little to do that it is written out: a few turns, known, or the length of a
-  // short axis, of a few statements that hold none.
+    iterable = begin_iterate(by_library("by_index", {iterable}, s), s);
+  // A loop in another one has so little to do that it is written out: a few iterations, known, or the length
+  // of a short axis, of a few statements that hold none.
   const auto written_out = [&](const Trips& trips) -> std::optional<std::vector<Value>> {
     const nb::object body = s.attr("body");
     const auto statements = static_cast<int64_t>(nb::len(body));
@@ -118,21 +118,21 @@ void Evaluator::run_for(nb::handle s) {
     return numbers;
   };
   with_breaks(s, [&] {
-    if (walks_generator(iterable)) {
-      const auto turn = [&](const Value& element) {
+    if (iterates_generator(iterable)) {
+      const auto iteration = [&](const Value& element) {
         assign(s.attr("target"), element);
         loop_body(s);
       };
-      return walk(iterable, s, turn, is_held(given, since, s.attr("iter")));
+      return iterate(iterable, s, iteration, is_held(given, since, s.attr("iter")));
     }
-    // What one turn makes of a variable meets nothing where no other turn follows.
+    // What one iteration makes of a variable meets nothing where no other iteration follows.
     const Range* range = iterable.as<Range>();
     const bool is_counted = range != nullptr && !range->parallel && !range->endless;
     const Trips trips = is_counted ? trips_of_range(*range) : Trips();
-    const bool is_one_turn = is_counted && builder_->function().is_constant(trips.count, 1);
-    if (const auto numbers = is_counted && !is_one_turn ? written_out(trips) : std::nullopt)
+    const bool is_one_iteration = is_counted && builder_->function().is_constant(trips.count, 1);
+    if (const auto numbers = is_counted && !is_one_iteration ? written_out(trips) : std::nullopt)
       return unrolled_loop(s, iterable, *numbers);
-    if (const auto elements = static_elements(iterable, s, is_one_turn))
+    if (const auto elements = static_elements(iterable, s, is_one_iteration))
       return unrolled_loop(s, iterable, *elements);
     if (unrolled_.contains(key_of(s))) counted_.insert(key_of(s));
     const Checkpoint point = checkpoint();
@@ -157,72 +157,72 @@ void Evaluator::unrolled_loop(nb::handle s, const Value& iterable, std::vector<V
   });
 }
 
-bool walks_container(const Value& iterable) {
-  if (const Zip* z = iterable.as<Zip>()) return std::ranges::any_of(*z->members, walks_container);
+bool iterates_container(const Value& iterable) {
+  if (const Zip* z = iterable.as<Zip>()) return std::ranges::any_of(*z->members, iterates_container);
   return iterable.is<Reference>() || iterable.is<View>();
 }
 
-Value Evaluator::iterator(std::string name, Value walks) {
-  return Iterator{new_cell(Static{nb::int_(0)}), std::move(name), share(std::move(walks))};
+Value Evaluator::iterator(std::string name, Value iterates) {
+  return Iterator{new_cell(Static{nb::int_(0)}), std::move(name), share(std::move(iterates))};
 }
 
-Value Evaluator::begin_walk(const Value& iterable, nb::handle node) {
-  if (const Value walked = walked_of(iterable); !same(walked, iterable)) return walked;
+Value Evaluator::begin_iterate(const Value& iterable, nb::handle node) {
+  if (const Value iterated = iterated_of(iterable); !same(iterated, iterable)) return iterated;
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Value> members = *z->members;
-    for (Value& member : members) member = begin_walk(member, node);
+    for (Value& member : members) member = begin_iterate(member, node);
     return Zip{share(std::move(members))};
   }
-  if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_walk(*made, node);
-  if (const Record* row = row_of(iterable)) return begin_walk(Rows(*this).walked(*row, node), node);
+  if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_iterate(*made, node);
+  if (const Record* row = row_of(iterable)) return begin_iterate(Rows(*this).iterated(*row, node), node);
   const Iterator* i = iterable.as<Iterator>();
   if (i == nullptr) return Texts(*this).opened(iterable, true, node).value_or(iterable);
   const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
-  if (static_int(taken) == 0) return begin_walk(Value(*i->walks), node);
-  if (std::optional<Value> rest = rest_of(*i->walks, taken, node)) return begin_walk(*rest, node);
-  unsupported(node, "walking a " + i->name + " that has been walked already",
+  if (static_int(taken) == 0) return begin_iterate(Value(*i->iterates), node);
+  if (std::optional<Value> rest = rest_of(*i->iterates, taken, node)) return begin_iterate(*rest, node);
+  unsupported(node, "iterating over a " + i->name + " that has been iterated over already",
               "make it anew, or a list of it");
 }
 
-void Evaluator::refuse_walk(const Value& iterable, nb::handle node) {
+void Evaluator::refuse_iterate(const Value& iterable, nb::handle node) {
   if (is_instance(iterable)) {
     const nb::object type = class_of_value(iterable);
     if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
-      unsupported(node, "walking a " + type_name(iterable), "walk its parts");
+      unsupported(node, "iterating over a " + type_name(iterable), "iterate over its parts");
   }
-  const Letters* letters = iterable.as<Letters>();
-  if (iterable.is<Text>() || (letters != nullptr && letters->codes->is<Scalar>()))
-    unsupported(node, "walking a text that is not known when compiling", "print or return the text");
+  const Characters* characters = iterable.as<Characters>();
+  if (iterable.is<Text>() || (characters != nullptr && characters->codes->is<Scalar>()))
+    unsupported(node, "iterating over a text that is not known when compiling", "print or return the text");
 }
 
 std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node) {
   std::optional<std::vector<Value>> elements = static_elements(iterable, node, true);
-  if (!elements && walks_container(iterable)) {
+  if (!elements && iterates_container(iterable)) {
     const std::string fact = key_of(node) + "#changes";
     if (is_list(iterable) && class_of(node) == "For" && !unrolled_.contains(fact))
       throw Demand{fact, -1, place_of(node)};
-    unsupported(node, "a list that grows or shrinks while it is walked",
-                "walk a copy of it, or count its places");
+    unsupported(node, "a list that grows or shrinks while it is iterated over",
+                "iterate over a copy of it, or count its places");
   }
   if (!elements) trips_of(iterable, node);  // raises, or refuses
   return base::known(std::move(elements));
 }
 
 void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
-                             const std::function<void(const Value&)>& turn) {
-  const bool may_change = walks_container(iterable);
+                             const std::function<void(const Value&)>& iteration) {
+  const bool may_change = iterates_container(iterable);
   std::optional<Reference> dict;
   if (const Reference* r = iterable.as<Reference>()) dict = *r;
   if (const View* v = iterable.as<View>()) dict = Reference{v->object};
   if (dict && contents(*dict, node).type != HeapObject::Type::Dict) dict.reset();
   const size_t size = dict ? contents(*dict, node).values.size() : 0;
   const Pins pins(*this, elements);
-  const Pins walked(*this, {iterable});
+  const Pins iterated(*this, {iterable});
   Unrolled unrolled(*this, iterable, node);
   for (size_t i = 0; i < elements.size(); ++i) {
-    unrolled.turn();
+    unrolled.iteration();
     if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
-    turn(Value(elements[i]));
+    iteration(Value(elements[i]));
     if (const Set* s = iterable.as<Set>(); s != nullptr && nb::len(host_set(*s, node)) != elements.size())
       raise(ExceptionKind::RuntimeError, "Set changed size during iteration");
     if (!may_change) continue;
@@ -256,8 +256,8 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
 }
 
 /// Whether a number that enters the loop as Python's own is carried as a NumPy dtype that may not hold it, or
-/// one of NumPy's as another dtype, in which the first turn does not compute.
-bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
+/// one of NumPy's as another dtype, in which the first iteration does not compute.
+bool Evaluator::loses_in_first_iteration(const State& entry, const State& carried) {
   for (const auto& [name, before] : entry.locals) {
     const auto it = carried.locals.find(name);
     const Scalar* after = it == carried.locals.end() ? nullptr : it->second.as<Scalar>();
@@ -278,11 +278,11 @@ bool Evaluator::loses_in_first_turn(const State& entry, const State& carried) {
   return false;
 }
 
-/// `s = 0.1; for v in x32: s += v`: the first turn stands before the loop, which then carries a float32.
+/// `s = 0.1; for v in x32: s += v`: the first iteration stands before the loop, which then carries a float32.
 void Evaluator::peeled_loop(nb::handle s, const Value& iterable) {
   const Trips trips = trips_of(iterable, s.attr("iter"));
   const NodeId some = builder_->make(Op::greater, {trips.count, builder_->index(0)});
-  const auto turns = [&] {
+  const auto iterations = [&] {
     {
       const Restored<std::string> path(frame_->path, frame_->path + "#first");
       assign(s.attr("target"), trips.element(builder_->index(0)));
@@ -291,7 +291,7 @@ void Evaluator::peeled_loop(nb::handle s, const Value& iterable) {
     counted_loop(s, iterable, 1);
     return Value(Static{nb::none()});
   };
-  fork(some, turns, [] { return Value(Static{nb::none()}); });
+  fork(some, iterations, [] { return Value(Static{nb::none()}); });
 }
 
 void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first) {
@@ -309,7 +309,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
   border.barrier = parallel;
   const Pushed<Catcher*> open(handlers_, &border);
   const Pushed<std::pair<std::string, Value>> inside(loops_, {own_key, iterable});
-  for (int turn = 0; turn < 256; ++turn) {
+  for (int iteration = 0; iteration < 256; ++iteration) {
     const Trips trips = trips_of(iterable, s.attr("iter"));
     const NodeId before = builder_->index(first);
     std::vector<NodeId> operands{first == 0 ? trips.count
@@ -329,9 +329,9 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     std::optional<ir::RegionId> end;
     State back;
     try {
-      const NodeId turn_number =
+      const NodeId iteration_number =
           first == 0 ? parameters[0] : builder_->make(Op::add, {parameters[0], before});
-      assign(s.attr("target"), trips.element(turn_number));
+      assign(s.attr("target"), trips.element(iteration_number));
       loop_body(s);
       check_lengths(iterable, lengths, s);
       end = builder_->suspend();
@@ -343,7 +343,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     }
     if (!same(next, shape)) {
       go_back(point);
-      if (first == 0 && !parallel && loses_in_first_turn(point.state, next)) {
+      if (first == 0 && !parallel && loses_in_first_iteration(point.state, next)) {
         peeled_.insert(key);
         return peeled_loop(s, iterable);
       }
@@ -374,7 +374,7 @@ void Evaluator::while_loop(nb::handle s) {
   const std::string key = key_of(s);
   const Checkpoint point = checkpoint();
   State shape = assumed_carried(key, state_);
-  for (int turn = 0; turn < 256; ++turn) {
+  for (int iteration = 0; iteration < 256; ++iteration) {
     std::vector<NodeId> operands;
     carry(shape, point.state, operands);
     std::vector<ir::Type> types;
@@ -494,7 +494,7 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
               return *part;
             }};
   }
-  refuse_walk(iterable, node);
+  refuse_iterate(iterable, node);
   if (counts_on(iterable)) {
     return {builder_->index(INT64_MAX), [this, range = *iterable.as<Range>(), node](NodeId k) {
               return counted(range, known_number(Scalar{Kind::py_int(), k}), node);
@@ -514,13 +514,13 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
               return Fields(*this).item(records, Scalar{Kind::py_int(), k}, node);
             }};
   }
-  if (const Letters* text = iterable.as<Letters>()) {
+  if (const Characters* text = iterable.as<Characters>()) {
     return {Texts(*this).length(*text),
-            [this, walked = *text](NodeId k) { return Texts(*this).letter(walked, k); }};
+            [this, iterated = *text](NodeId k) { return Texts(*this).character(iterated, k); }};
   }
   if (const HeapObject* list = growing(iterable)) {
-    return {length_of(*list), [this, walked = *iterable.as<Reference>()](NodeId k) {
-              return load_element(state_.heap.at(walked.object), k);
+    return {length_of(*list), [this, iterated = *iterable.as<Reference>()](NodeId k) {
+              return load_element(state_.heap.at(iterated.object), k);
             }};
   }
   if (const Zip* z = iterable.as<Zip>()) {
@@ -535,7 +535,7 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   if (iterable.is<Tuple>() || iterable.is<Reference>()) {
-    unsupported(node, "walking a " + type_name(iterable) + " beside something of unknown length",
+    unsupported(node, "iterating over a " + type_name(iterable) + " beside something of unknown length",
                 "use an array");
   }
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
@@ -599,7 +599,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     std::vector<Value> elements;
     if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
     for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
-      if (elements.size() >= kMostTurns)
+      if (elements.size() >= kMostIterations)
         unsupported(node, "unrolling a loop to more than 20 000 iterations", "use an array");
       elements.emplace_back(Static{nb::int_(i)});
       if (__builtin_add_overflow(i, bounds[2], &i)) break;
@@ -609,7 +609,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
   if (const Zip* z = iterable.as<Zip>()) {
     const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
       return member.is<Zip>() ? static_elements(member, node).has_value()
-                              : !member.is<Array>() && !member.is<Range>() && !member.is<Letters>() &&
+                              : !member.is<Array>() && !member.is<Range>() && !member.is<Characters>() &&
                                     !Fields::is_array(member) && growing(member) == nullptr;
     });
     if (!is_known) return std::nullopt;
@@ -620,8 +620,9 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       auto elements = static_elements((*z->members)[i], node, true);
       if (!elements) return std::nullopt;
       if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); })) {
-        unsupported(node, "a list that gets shorter while it is walked from the back beside something else",
-                    "walk its indices");
+        unsupported(node,
+                    "a list that gets shorter while it is iterated over from the back beside something else",
+                    "iterate over its indices");
       }
       count = std::min(count.value_or(elements->size()), elements->size());
       parts[i] = std::move(*elements);

@@ -91,7 +91,7 @@ std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::ha
   std::vector<std::pair<std::string, const Value*>> all;
   if (!node.is_valid() || has_attribute(node, "body")) return all;
   std::set<std::string> seen;
-  for (const nb::handle part : imported("ast").attr("walk")(node)) {
+  for (const nb::handle part : imported("ast").attr("iterate")(node)) {
     if (class_of(part) != "Name") continue;
     const std::string name = text_of(part.attr("id"));
     const auto cell = frame->shared.find(name);
@@ -162,9 +162,9 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
       text_arguments_[nb::handle(description[1]).ptr()] = argument;
     return Static{nb::borrow<nb::object>(description[1])};
   }
-  if (tag == "letters") {
-    has_letters_ = true;
-    return Letters{share(parameter(nb::cast<nb::tuple>(description[1]), name, -1))};
+  if (tag == "characters") {
+    has_characters_ = true;
+    return Characters{share(parameter(nb::cast<nb::tuple>(description[1]), name, -1))};
   }
   if (tag == "slice" || tag == "range") {
     std::array<Value, 3> ends;
@@ -333,8 +333,8 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     return nb::make_tuple("member", Members::tuple_of(m->type));
   }
   if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
-  if (const Letters* l = value.as<Letters>())
-    return nb::make_tuple("letters", nb::make_tuple(describe_result(*l->codes, outward)));
+  if (const Characters* l = value.as<Characters>())
+    return nb::make_tuple("characters", nb::make_tuple(describe_result(*l->codes, outward)));
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = state_.heap.at(r->object);
     if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
@@ -651,9 +651,10 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.depth = frame_ == nullptr ? 0 : frame_->depth + 1;
   if (frame.depth > 64) {
     if (yields(frame)) {
-      unsupported(node,
-                  "the generator `" + text_of(frame.function.attr("__name__")) + "`, which walks itself,",
-                  "write a function that appends to a list, or a loop with a stack of its own");
+      unsupported(
+          node,
+          "the generator `" + text_of(frame.function.attr("__name__")) + "`, which iterates over itself,",
+          "write a function that appends to a list, or a loop with a stack of its own");
     }
     unsupported(node,
                 "recursion of `" + text_of(frame.function.attr("__name__")) +
@@ -739,9 +740,9 @@ Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments,
   try {
     return lower_with_facts(function, arguments, captures);
   } catch (const base::Unsupported&) {
-    if (!has_letters_ || !opens_texts_) throw;
+    if (!has_characters_ || !opens_texts_) throw;
     Demand demand;
-    demand.of_letters = true;
+    demand.of_characters = true;
     throw demand;
   }
 }
@@ -794,7 +795,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   has_memory_maps_ = false;
   text_arguments_.clear();
   unrolling_ = {};
-  has_letters_ = false;
+  has_characters_ = false;
   mixed_.clear();
   captured_.clear();
   guards_.clear();
@@ -803,7 +804,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   errors_ = nb::list();
   handlers_.clear();
   handled_.clear();
-  walks_.clear();
+  iterates_.clear();
   loops_.clear();
   containers_.clear();
   pinned_.clear();

@@ -57,8 +57,8 @@ struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
   int argument = -1;  ///< an argument whose numbers are to be known statically
   base::Place place;
-  bool of_lengths = false;  ///< ... whose short last axes are
-  bool of_letters = false;  ///< ... whose texts are to be described as letters; -1: no text is to be
+  bool of_lengths = false;     ///< ... whose short last axes are
+  bool of_characters = false;  ///< ... whose texts are to be described as characters; -1: no text is to be
 };
 
 /// An array or container (or a number that keeps changing) outside, which is to be a hidden argument: what

@@ -67,7 +67,7 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
   const bool may_be =
       std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
       std::ranges::all_of(object.keys, [&](const nb::object& k) {
-        if (form->is<Letters>()) return Texts::may_be_character(Static{k});
+        if (form->is<Characters>()) return Texts::may_be_character(Static{k});
         if (const Member* m = form->as<Member>()) return nb::borrow(k.type()).is(m->type);
         return !PyUnicode_Check(k.ptr()) && !k.is_none();
       });
@@ -88,7 +88,7 @@ void Evaluator::put_in_mapping(const Reference& dict, const Value& given_key, co
                                nb::handle node) {
   need_own(state_.heap.at(dict.object), node);
   const Value value = Records(*this).held(given, node);
-  const Value key = Texts::may_be_character(given_key) ? Texts(*this).letters_of(given_key) : given_key;
+  const Value key = Texts::may_be_character(given_key) ? Texts(*this).characters_of(given_key) : given_key;
   if (!form_of(key) || !form_of(value)) {
     unsupported(
         node,
@@ -100,10 +100,11 @@ void Evaluator::put_in_mapping(const Reference& dict, const Value& given_key, co
   state_.heap.at(dict.object).values[2] = named(table);
 }
 
-void Evaluator::refuse_while_walked(const HeapObject& dict, nb::handle node) {
+void Evaluator::refuse_while_iterated(const HeapObject& dict, nb::handle node) {
   for (size_t i = 0; i < 2; ++i) {
     if (std::ranges::count(pinned_, dict.values[i].as<Reference>()->object) > 0) {
-      unsupported(node, "taking a key out of a dict while it is walked", "walk a list of its keys");
+      unsupported(node, "taking a key out of a dict while it is iterated over",
+                  "iterate over a list of its keys");
     }
   }
 }
@@ -112,7 +113,7 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
   const nb::handle node = call.node;
   const std::vector<Value> given = call.positional;
   const HeapObject object = state_.heap.at(dict.object);
-  if (name == "pop" || name == "popitem" || name == "clear") refuse_while_walked(object, node);
+  if (name == "pop" || name == "popitem" || name == "clear") refuse_while_iterated(object, node);
   if (name == "keys" || name == "values" || name == "items") return View{dict.object, "dict_" + name};
   if (name == "get") return by_dicts("get", object, given, node);
   if (name == "pop") return by_dicts(given.size() > 1 ? "pop_or" : "pop", object, given, node);
@@ -164,7 +165,7 @@ void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle 
                   call);
 }
 
-Value Evaluator::walked_of(const Value& iterable) const {
+Value Evaluator::iterated_of(const Value& iterable) const {
   const View* v = iterable.as<View>();
   const HeapObject* dict = v != nullptr ? mapping(Reference{v->object}) : mapping(iterable);
   if (dict == nullptr) return iterable;

@@ -32,7 +32,7 @@ bool Evaluator::is_same_shape(const State& a, const State& b) const {
 }
 
 bool Evaluator::is_called_often(const Frame& frame) {
-  if (frame_ == nullptr || launch_ != nullptr || !walks_.empty() || module_of(frame).starts_with(kLibrary))
+  if (frame_ == nullptr || launch_ != nullptr || !iterates_.empty() || module_of(frame).starts_with(kLibrary))
     return false;
   for (const Frame* at = frame_; at != nullptr; at = at->caller)
     if (at->axis) return false;  // its calls may meet those of other lanes

@@ -138,16 +138,16 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
   return open(before.values[nb::cast<size_t>(removed)], "the item", node);
 }
 
-std::vector<Value> Evaluator::elements_of(const Value& walked, nb::handle node) {
-  Value iterable = begin_walk(walked, node);
+std::vector<Value> Evaluator::elements_of(const Value& iterated, nb::handle node) {
+  Value iterable = begin_iterate(iterated, node);
   if (const Range* r = iterable.as<Range>()) {
     std::array<Value, 3> bounds = *r->bounds;
     for (Value& bound : bounds) bound = known_number(bound);
     iterable = Range{share(std::move(bounds)), r->parallel};
   }
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
-  if (walks_generator(iterable)) return contents(list_of(iterable, node), node).values;
-  refuse_walk(iterable, node);
+  if (iterates_generator(iterable)) return contents(list_of(iterable, node), node).values;
+  refuse_iterate(iterable, node);
   if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
@@ -216,7 +216,7 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
     return change_list(list, name.c_str(), given, {}, node);
   if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
   if (name == "extend" && state_.heap.at(list.object).argument < 0 &&
-      (has_open_length(given[0]) || walks_generator(given[0])))
+      (has_open_length(given[0]) || iterates_generator(given[0])))
     return by_library("extend", {list, given[0]}, node);
   if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
   const std::vector<Value> values = contents(list, node).values;

@@ -323,12 +323,13 @@ Value Evaluator::np_arange(Call& call) {
   const NodeId span = builder_->make(Op::subtract, {stage(stop, Kind::py_float()), first});
   check(builder_->make(Op::not_equal, {by, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
         "float division by zero");
-  const NodeId turns = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
-  check(builder_->make(Op::equal, {turns, turns}), ExceptionKind::ValueError,
+  const NodeId iterations = builder_->make(Op::ceil, {builder_->make(Op::divide, {span, by})});
+  check(builder_->make(Op::equal, {iterations, iterations}), ExceptionKind::ValueError,
         "arange: cannot compute length");
-  check(builder_->make(Op::less, {turns, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
+  check(builder_->make(Op::less, {iterations, builder_->constant(0x1p62)}), ExceptionKind::ValueError,
         "Maximum allowed size exceeded");
-  const NodeId count = builder_->make(Op::maximum, {builder_->cast(turns, DType::Int64), builder_->index(0)});
+  const NodeId count =
+      builder_->make(Op::maximum, {builder_->cast(iterations, DType::Int64), builder_->index(0)});
   // NumPy fills with first + i * ((first + step) - first).
   const NodeId delta = builder_->make(Op::subtract, {builder_->make(Op::add, {first, by}), first});
   const NodeId scaled = builder_->make(Op::multiply, {builder_->cast(vector(count), DType::Float64), delta});

@@ -141,10 +141,10 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
-  if (ast == "Add" && (a.is<Text>() || b.is<Text>() || a.is<Letters>() || b.is<Letters>())) {
+  if (ast == "Add" && (a.is<Text>() || b.is<Text>() || a.is<Characters>() || b.is<Characters>())) {
     raise_by_type("binary", entry->symbol, {a, b});
     const auto shown = [&](const Value& text) {
-      return text.is<Letters>() ? text_of_value(text, "{}", node) : text;
+      return text.is<Characters>() ? text_of_value(text, "{}", node) : text;
     };
     return joined_text({shown(a), shown(b)});
   }
@@ -171,14 +171,14 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
-    // What a format takes is known by its letters alone.
-    if (!(ast == "Mod" && a.is<Letters>())) raise_by_type("binary", entry->symbol, {a, b});
+    // What a format takes is known by its characters alone.
+    if (!(ast == "Mod" && a.is<Characters>())) raise_by_type("binary", entry->symbol, {a, b});
     if (ast == "Mod")
       if (const std::optional<Value> text = formatted(a, b, node)) return *text;
     if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
       return binary(ast, arrays->first, arrays->second, node);
     if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>() ||
-        a.is<Letters>() || b.is<Letters>() || a.is<Range>() || b.is<Range>()) {
+        a.is<Characters>() || b.is<Characters>() || a.is<Range>() || b.is<Range>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "make arrays of them with np.array(...), or take their elements one by one");
     }
@@ -330,7 +330,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     const bool contains = ast == "In" || ast == "NotIn";
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
-  if (a.is<Letters>() || b.is<Letters>())
+  if (a.is<Characters>() || b.is<Characters>())
     if (std::optional<Value> result = Texts(*this).compare(ast, a, b, node)) return *result;
   if (by_value)
     if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
@@ -338,7 +338,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     const Value inside = is_element(a, b, node);
     return ast == "In" ? inside : unary("Not", inside, node);
   }
-  if ((ast == "In" || ast == "NotIn") && walks_generator(b)) {
+  if ((ast == "In" || ast == "NotIn") && iterates_generator(b)) {
     const Value inside = is_yielded(a, b, node);
     return ast == "In" ? inside : unary("Not", inside, node);
   }
@@ -927,8 +927,8 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
       s != nullptr && s->kind.dtype() == DType::Bool && builder_->function().is_constant(s->node))
     return builder_->function().constant(s->node).bits[0] != 0;
   if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
-  if (const Value walked = walked_of(value); !same(walked, value))
-    return static_truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked);
+  if (const Value iterated = iterated_of(value); !same(iterated, value))
+    return static_truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated);
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
   if (row_of(value) != nullptr) return std::nullopt;
   if (const Record* r = value.as<Record>()) return r->may_be_none ? std::nullopt : std::optional(true);
@@ -985,11 +985,11 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
     const NodeId flags = builder_->cast(whole(value), DType::Bool);
     return builder_->function().type(flags).is_scalar() ? flags : reduce_all({flags}, Op::bitwise_or);
   }
-  if (const Value walked = walked_of(value); !same(walked, value))
-    return truth(walked.is<Zip>() ? walked.as<Zip>()->members->at(0) : walked, node);
+  if (const Value iterated = iterated_of(value); !same(iterated, value))
+    return truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated, node);
   if (const HeapObject* list = growing(value))
     return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
-  if (const Letters* text = value.as<Letters>())
+  if (const Characters* text = value.as<Characters>())
     return builder_->make(Op::not_equal, {Texts(*this).length(*text), builder_->index(0)});
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");

@@ -7,9 +7,9 @@
 
 // Functions of Python's own on containers, types and texts.
 //
-// Iterators. What `zip`, `enumerate` and `reversed` give holds what it walks, and a cell of the shadow heap
-// that says how far `next` has taken it, or that it has been walked; whoever walks takes what is left
-// (`begin_walk`), once.
+// Iterators. What `zip`, `enumerate` and `reversed` give holds what it iterates, and a cell of the shadow
+// heap that says how far `next` has taken it, or that it has been iterated over; whoever iterates takes what
+// is left (`begin_iterate`), once.
 
 namespace ingot::frontend {
 
@@ -101,7 +101,7 @@ Value Evaluator::builtin_reversed(Call& call) {
   }
   if (sequence.is<Iterator>())
     raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
-  if (const Value text = begin_walk(sequence, call.node); text.is<Letters>()) {
+  if (const Value text = begin_iterate(sequence, call.node); text.is<Characters>()) {
     const Slice backwards{
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
     return iterator("reversed", Texts(*this).item(text, backwards, call.node));
@@ -127,7 +127,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   }
   if (const Structured* s = value.as<Structured>()) return Fields::class_of(*s);
   if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
-      value.is<Slice>() || value.is<Text>() || value.is<Letters>() || value.is<Set>())
+      value.is<Slice>() || value.is<Text>() || value.is<Characters>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(imported("types"), "FunctionType");
   if (value.is<Iterator>()) {
@@ -325,7 +325,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     const bool is_open = growing(value) != nullptr;
     kept =
         is_open ? by_library("copy", {value}, node) : new_list(contents(*value.as<Reference>(), node).values);
-  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Letters>() &&
+  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Characters>() &&
              !value.is<Member>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }
@@ -348,9 +348,9 @@ Value Evaluator::joined_text(const std::vector<Value>& pieces) {
       parts.insert(parts.end(), t->parts->begin(), t->parts->end());
     } else {
       const std::string literal = text_of(piece.as<Static>()->object);
-      for (const char letter : literal) {
-        if (letter == '{' || letter == '}') form += letter;
-        form += letter;
+      for (const char character : literal) {
+        if (character == '{' || character == '}') form += character;
+        form += character;
       }
     }
   }
@@ -390,7 +390,7 @@ Value Evaluator::builtin_str(Call& call) {
   finish(call, 3);
   if (encoding != nullptr || errors != nullptr) return by_host(given, "what bytes are decoded by");
   if (object == nullptr) return Static{nb::str("")};
-  if (object->is<Letters>()) return *object;
+  if (object->is<Characters>()) return *object;
   return text_of_value(*object, "{!s}", call.node);
 }
 

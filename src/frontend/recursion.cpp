@@ -181,7 +181,7 @@ class Evaluator::InRoutine {
         conditions_(e.conditions_, {}),
         handlers_(e.handlers_, {}),
         handled_(e.handled_, {}),
-        walks_(e.walks_, {}),
+        iterates_(e.iterates_, {}),
         loops_(e.loops_, {}),
         targets_(e.targets_, {}),
         makings_(e.pools_.makings, routine.makings),
@@ -205,7 +205,7 @@ class Evaluator::InRoutine {
   Restored<std::vector<NodeId>> conditions_;
   Restored<std::vector<Catcher*>> handlers_;
   Restored<std::vector<const Error*>> handled_;
-  Restored<std::vector<std::string>> walks_;
+  Restored<std::vector<std::string>> iterates_;
   Restored<std::vector<std::pair<std::string, Value>>> loops_;
   Restored<std::vector<Target*>> targets_;
   Restored<Pools::Makings> makings_;

@@ -3,9 +3,9 @@
 // is its place in the pool, so a list that moves in the store stays the same list. Which lists have a pool,
 // and which share one, are facts about the places in the program where they are made: two pools are made one
 // where lists of both may stand in one place. `len`, items and `append` are done on headers and store; all
-// else is the Python of `ingot.library.lists`. Such a list is walked by a generator, so that it may grow
-// meanwhile, as in Python. What it leaves behind in the store when it moves is not used again before the call
-// ends.
+// else is the Python of `ingot.library.lists`. Such a list is iterated over by a generator, so that it may
+// grow meanwhile, as in Python. What it leaves behind in the store when it moves is not used again before the
+// call ends.
 
 #include "frontend/rows.h"
 
@@ -213,11 +213,11 @@ void Evaluator::Rows::delete_item(const Record& list, const Value& index, nb::ha
   e_.by_library("drop", {list, e_.checked_index(index)}, node);
 }
 
-Value Evaluator::Rows::walked(const Record& given, nb::handle node) {
+Value Evaluator::Rows::iterated(const Record& given, nb::handle node) {
   const Record list =
       Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
-  Call call{.positional = {list}, .keywords = {}, .name = "walked", .node = node};
-  return e_.inline_function(imported("ingot.library.rows").attr("walked"), call);
+  Call call{.positional = {list}, .keywords = {}, .name = "iterated", .node = node};
+  return e_.inline_function(imported("ingot.library.rows").attr("iterated"), call);
 }
 
 bool Evaluator::Rows::is_list(const Value& value) const {

@@ -36,7 +36,7 @@ class Evaluator::Rows {
   void set_item(const Record& list, const Value& index, const Value& value, nb::handle node);
   Value method(const Record& list, const std::string& name, Call& call);
   void delete_item(const Record& list, const Value& index, nb::handle node);
-  Value walked(const Record& list, nb::handle node);
+  Value iterated(const Record& list, nb::handle node);
   /// An operator or comparison of lists of which one is a record; none: another one.
   std::optional<Value> binary(const std::string& ast, const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);

@@ -149,7 +149,7 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
 }
 
 std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool is_last) const {
-  // Walk to what the number is made of: loop indices and scalar arguments can be known on demand.
+  // Iterate to what the number is made of: loop indices and scalar arguments can be known on demand.
   std::vector<NodeId> pending{number};
   while (!pending.empty()) {
     const NodeId at = pending.back();
@@ -247,7 +247,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";
   if (value.is<Slice>()) return "slice";
-  if (value.is<Text>() || value.is<Letters>()) return "str";
+  if (value.is<Text>() || value.is<Characters>()) return "str";
   if (value.is<Closure>()) return "function";
   if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
   if (const View* v = value.as<View>()) return v->name;

@@ -3,7 +3,7 @@
 #include "frontend/evaluator_parts.h"
 
 // Sets. Where all elements are known when compiling, a cell of the shadow heap holds the history of a set:
-// what was done to make it. Doing that again on a host set gives what CPython has, the order of walking
+// what was done to make it. Doing that again on a host set gives what CPython has, the order of iterating
 // included. Where an element is not known, the set becomes an instance of `ingot.library.sets.HashSet`: that
 // is a fact about the expression that makes it, `made_at` of the cell, and the function is evaluated again
 // with it.

@@ -64,10 +64,10 @@ void Evaluator::bind(const std::string& name, Value value) {
 }
 
 std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handle node) {
-  const Value value = begin_walk(given, node);
+  const Value value = begin_iterate(given, node);
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
-  if (walks_generator(value)) return unpack(list_of(value, node, count), count, node);
-  refuse_walk(value, node);
+  if (iterates_generator(value)) return unpack(list_of(value, node, count), count, node);
+  refuse_iterate(value, node);
   const auto counted = [&](NodeId length, const std::function<Value(NodeId)>& element) {
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
     check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
@@ -88,9 +88,9 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
     const NodeId length = length_of(state_.heap.at(list));
     return counted(length, [&](NodeId i) { return load_element(state_.heap.at(list), i); });
   }
-  if (const Letters* text = value.as<Letters>()) {
+  if (const Characters* text = value.as<Characters>()) {
     const NodeId length = Texts(*this).length(*text);
-    return counted(length, [&](NodeId i) { return Texts(*this).letter(*text, i); });
+    return counted(length, [&](NodeId i) { return Texts(*this).character(*text, i); });
   }
   const auto elements = static_elements(value, node);
   if (!elements)
@@ -106,9 +106,9 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
 
 std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, size_t after,
                                              nb::handle node) {
-  Value value = begin_walk(given, node);
-  if (walks_generator(value)) value = list_of(value, node);
-  if (value.is<Array>() || value.is<Letters>() || Fields::is_array(value) || growing(value) != nullptr) {
+  Value value = begin_iterate(given, node);
+  if (iterates_generator(value)) value = list_of(value, node);
+  if (value.is<Array>() || value.is<Characters>() || Fields::is_array(value) || growing(value) != nullptr) {
     unsupported(node,
                 "a starred target for a " + type_name(value) + " whose length is not known when compiling",
                 "take slices");
@@ -356,7 +356,7 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
     unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
   }
   if (const HeapObject* dict = mapping(container)) {
-    refuse_while_walked(*dict, target);
+    refuse_while_iterated(*dict, target);
     by_dicts("pop", HeapObject(*dict), {index}, target);
     return;
   }

@@ -7,18 +7,18 @@ using ir::Op;
 
 namespace {
 
-/// A known text of so many letters is walked letter by letter, unless it is the caller's.
-constexpr size_t kMostLetters = 64;
+/// A known text of so many characters is iterated over character by character, unless it is the caller's.
+constexpr size_t kMostCharacters = 64;
 constexpr int64_t kEmpty = -1;  ///< the code of a character that is the empty text
 
 bool is_character(const Value& value) {
-  const Letters* text = value.as<Letters>();
+  const Characters* text = value.as<Characters>();
   return text != nullptr && text->codes->is<Scalar>();
 }
 
 Py_ssize_t count_in(const Value& known) { return PyUnicode_GET_LENGTH(known.as<Static>()->object.ptr()); }
 
-int64_t letter_of(const Value& known, Py_ssize_t place) {
+int64_t character_of(const Value& known, Py_ssize_t place) {
   return static_cast<int64_t>(PyUnicode_READ_CHAR(known.as<Static>()->object.ptr(), place));
 }
 
@@ -30,37 +30,37 @@ bool Evaluator::Texts::is_known(const Value& value) {
 }
 
 bool Evaluator::Texts::is_text(const Value& value) {
-  return is_known(value) || value.is<Letters>() || value.is<Text>();
+  return is_known(value) || value.is<Characters>() || value.is<Text>();
 }
 
 bool Evaluator::Texts::may_be_character(const Value& text) { return is_known(text) && count_in(text) <= 1; }
 
-std::optional<Value> Evaluator::Texts::opened(const Value& text, bool is_walked, nb::handle node) {
+std::optional<Value> Evaluator::Texts::opened(const Value& text, bool is_iterated, nb::handle node) {
   if (!e_.opens_texts_ || !is_known(text) || e_.frame_->of_library) return std::nullopt;
   const auto given = e_.text_arguments_.find(text.as<Static>()->object.ptr());
   if (given != e_.text_arguments_.end()) {
     Demand demand{{}, given->second, e_.place_of(node)};
-    demand.of_letters = true;
+    demand.of_characters = true;
     throw demand;
   }
-  if (is_walked && static_cast<size_t>(count_in(text)) <= kMostLetters) return std::nullopt;
-  e_.has_letters_ = true;
-  return Letters{share(codes_of(text))};
+  if (is_iterated && static_cast<size_t>(count_in(text)) <= kMostCharacters) return std::nullopt;
+  e_.has_characters_ = true;
+  return Characters{share(codes_of(text))};
 }
 
-Value Evaluator::Texts::letters_of(const Value& text) {
-  if (!may_be_character(text)) return Letters{share(codes_of(text))};
-  const int64_t code = count_in(text) == 0 ? kEmpty : letter_of(text, 0);
-  return Letters{share(Value(Scalar{Kind::py_int(), e_.builder_->index(code)}))};
+Value Evaluator::Texts::characters_of(const Value& text) {
+  if (!may_be_character(text)) return Characters{share(codes_of(text))};
+  const int64_t code = count_in(text) == 0 ? kEmpty : character_of(text, 0);
+  return Characters{share(Value(Scalar{Kind::py_int(), e_.builder_->index(code)}))};
 }
 
 /// An array of the code points of a text.
 Value Evaluator::Texts::codes_of(const Value& text) {
   ir::Builder& builder = *e_.builder_;
-  if (const Letters* letters = text.as<Letters>()) {
-    if (!is_character(text)) return *letters->codes;
+  if (const Characters* characters = text.as<Characters>()) {
+    if (!is_character(text)) return *characters->codes;
     const NodeId code = code_of(text);
-    const NodeId length = this->length(*letters);
+    const NodeId length = this->length(*characters);
     const NodeId one = builder.index(1);
     const Array made = e_.new_memory({&one, 1}, DType::Int64);
     builder.make(Op::store, {made.node, builder.index(0), code});
@@ -72,48 +72,48 @@ Value Evaluator::Texts::codes_of(const Value& text) {
   const NodeId length = builder.index(size);
   const Array made = e_.new_memory({&length, 1}, DType::UInt32);
   for (Py_ssize_t i = 0; i < size; ++i) {
-    const NodeId code = builder.constant(static_cast<uint32_t>(letter_of(text, i)));
+    const NodeId code = builder.constant(static_cast<uint32_t>(character_of(text, i)));
     builder.make(Op::store, {made.node, builder.index(i), code});
   }
   return made;
 }
 
 NodeId Evaluator::Texts::code_of(const Value& character) {
-  const Value letter = is_known(character) ? letters_of(character) : character;
-  return letter.as<Letters>()->codes->as<Scalar>()->node;
+  const Value character = is_known(character) ? characters_of(character) : character;
+  return character.as<Characters>()->codes->as<Scalar>()->node;
 }
 
-NodeId Evaluator::Texts::length(const Letters& text) {
+NodeId Evaluator::Texts::length(const Characters& text) {
   ir::Builder& builder = *e_.builder_;
   if (const Array* codes = text.codes->as<Array>()) return builder.length(codes->node, 0);
   const NodeId is_empty = builder.make(Op::less, {text.codes->as<Scalar>()->node, builder.index(0)});
   return builder.make(Op::select, {is_empty, builder.index(0), builder.index(1)});
 }
 
-Value Evaluator::Texts::letter(const Letters& text, NodeId place) {
+Value Evaluator::Texts::character(const Characters& text, NodeId place) {
   const NodeId code = e_.builder_->make(Op::load, {text.codes->as<Array>()->node, place});
-  return Letters{share(Value(Scalar{Kind::py_int(), e_.builder_->cast(code, DType::Int64)}))};
+  return Characters{share(Value(Scalar{Kind::py_int(), e_.builder_->cast(code, DType::Int64)}))};
 }
 
 Value Evaluator::Texts::item(const Value& text, const Value& index, nb::handle node) {
-  const Letters whole{share(codes_of(text))};
-  if (index.is<Slice>()) return Letters{share(e_.index_array(*whole.codes->as<Array>(), index, node))};
+  const Characters whole{share(codes_of(text))};
+  if (index.is<Slice>()) return Characters{share(e_.index_array(*whole.codes->as<Array>(), index, node))};
   const std::optional<Kind> kind = e_.kind_of(index);
   if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
     e_.raise_by_type("subscript", "", {text, index});
     e_.unsupported(node, "an element of a " + e_.type_name(text), "use an array, a list, a tuple or a dict");
   }
   e_.need_index_sized(index);
-  return letter(whole, e_.place_of_staged(index, length(whole), "string index out of range"));
+  return character(whole, e_.place_of_staged(index, length(whole), "string index out of range"));
 }
 
 Value Evaluator::Texts::ord(const Value& text) {
-  const Letters& letters = *text.as<Letters>();
-  const NodeId length = this->length(letters);
+  const Characters& characters = *text.as<Characters>();
+  const NodeId length = this->length(characters);
   e_.check(e_.builder_->make(Op::equal, {length, e_.builder_->index(1)}), ExceptionKind::TypeError,
            "ord() expected a character, but string of length {} found", {length});
-  if (const Scalar* code = letters.codes->as<Scalar>()) return *code;
-  return *letter(letters, e_.builder_->index(0)).as<Letters>()->codes;
+  if (const Scalar* code = characters.codes->as<Scalar>()) return *code;
+  return *character(characters, e_.builder_->index(0)).as<Characters>()->codes;
 }
 
 Value Evaluator::Texts::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
@@ -130,7 +130,7 @@ std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Val
   }
   const bool is_equality = ast == "Eq" || ast == "NotEq";
   if (a.is<Text>() || b.is<Text>() || !is_text(a) || !is_text(b)) {
-    const Value& other = a.is<Letters>() ? b : a;
+    const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
     const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
                          (kind && kind->is_python() && !other.is<Array>());
@@ -144,10 +144,10 @@ std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Val
                 : ast == "LtE"   ? Op::less_equal
                 : ast == "Gt"    ? Op::greater
                                  : Op::greater_equal;
-  const auto is_letter = [](const Value& v) { return is_character(v) || may_be_character(v); };
-  if (is_letter(a) && is_letter(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
-  const auto has_other_length = [](const Value& letter, const Value& known) {
-    return is_character(letter) && is_known(known) && count_in(known) > 1;
+  const auto is_character = [](const Value& v) { return is_character(v) || may_be_character(v); };
+  if (is_character(a) && is_character(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
+  const auto has_other_length = [](const Value& character, const Value& known) {
+    return is_character(character) && is_known(known) && count_in(known) > 1;
   };
   if (is_equality && (has_other_length(a, b) || has_other_length(b, a)))
     return Value(Static{nb::bool_(ast == "NotEq")});
@@ -164,7 +164,8 @@ std::optional<Value> Evaluator::Texts::contains(const Value& part, const Value& 
   } else if (whole.is<Reference>() && !e_.is_list(whole) && e_.mapping(whole) == nullptr) {
     for (const nb::object& key : e_.contents(*whole.as<Reference>(), node).keys)
       members.push_back(Static{key});
-  } else if (is_known(whole) && is_character(part) && static_cast<size_t>(count_in(whole)) <= kMostLetters) {
+  } else if (is_known(whole) && is_character(part) &&
+             static_cast<size_t>(count_in(whole)) <= kMostCharacters) {
     members.push_back(Static{nb::str("")});
     for (const nb::handle each : whole.as<Static>()->object)
       members.push_back(Static{nb::borrow<nb::object>(each)});
@@ -206,23 +207,23 @@ Value Evaluator::Texts::item_of(const HeapObject& dict, const Value& key, nb::ha
 Value Evaluator::builtin_ord(Call& call) {
   const Value text = need(call, 0, "character");
   finish(call, 1);
-  if (text.is<Letters>()) return Texts(*this).ord(text);
+  if (text.is<Characters>()) return Texts(*this).ord(text);
   if (text.is<Text>())
     unsupported(call.node, "`ord` of a text that has parts which are not known when compiling",
-                "take a letter of it");
-  return by_host(call, "what a letter is made of");
+                "take a character of it");
+  return by_host(call, "what a character is made of");
 }
 
 Value Evaluator::builtin_chr(Call& call) {
   const Value number = need(call, 0, "i");
   finish(call, 1);
-  if (number.is<Static>()) return by_host(call, "what a letter is made of");
+  if (number.is<Static>()) return by_host(call, "what a character is made of");
   const NodeId code = stage_index(number);
   check(both(builder_->make(Op::greater_equal, {code, builder_->index(0)}),
              builder_->make(Op::less, {code, builder_->index(0x110000)})),
         ExceptionKind::ValueError, "chr() arg not in range(0x110000)");
-  has_letters_ = true;
-  return Letters{share(Value(Scalar{Kind::py_int(), code}))};
+  has_characters_ = true;
+  return Characters{share(Value(Scalar{Kind::py_int(), code}))};
 }
 
 void Evaluator::Texts::need_known(const Call& call) {
@@ -230,10 +231,10 @@ void Evaluator::Texts::need_known(const Call& call) {
                                                "enumerate", "zip",  "list",    "tuple",      "str",
                                                "repr",      "bool", "reversed"};
   if (kKnown.contains(call.name)) return;
-  const std::function<bool(const Value&)> has_letters = [&](const Value& value) {
-    return value.is<Letters>() || std::ranges::any_of(parts_of(value), has_letters);
+  const std::function<bool(const Value&)> has_characters = [&](const Value& value) {
+    return value.is<Characters>() || std::ranges::any_of(parts_of(value), has_characters);
   };
-  if (std::ranges::any_of(call.values(), has_letters)) {
+  if (std::ranges::any_of(call.values(), has_characters)) {
     e_.unsupported(call.node, "`" + call.name + "` of a text that is not known when compiling",
                    "use len, ord, ==, `in`, indices and loops over it");
   }

@@ -4,13 +4,13 @@ namespace ingot::frontend {
 
 namespace {
 
-constexpr size_t kMostTurns = 20'000;
+constexpr size_t kMostIterations = 20'000;
 constexpr size_t kMostOps = 16'000;
 
 }  // namespace
 
-Evaluator::Unrolled::Unrolled(Evaluator& evaluator, const Value& walked, nb::handle node)
-    : e_(evaluator), walked_(walked), node_(node) {
+Evaluator::Unrolled::Unrolled(Evaluator& evaluator, const Value& iterated, nb::handle node)
+    : e_(evaluator), iterated_(iterated), node_(node) {
   Unrolling& all = e_.unrolling_;
   if (all.depth++ > 0) return;
   all.builder = e_.builder_.get();
@@ -29,17 +29,17 @@ size_t Evaluator::Unrolled::made() const {
   return now > all.first ? now - all.first : 0;
 }
 
-void Evaluator::Unrolled::turn() {
+void Evaluator::Unrolled::iteration() {
   Unrolling& all = e_.unrolling_;
-  if (++all.turns > kMostTurns) refuse("20 000 iterations");
+  if (++all.iterations > kMostIterations) refuse("20 000 iterations");
   if (all.ops + made() > kMostOps) refuse("16 000 operations");
 }
 
 void Evaluator::Unrolled::refuse(const std::string& amount) {
-  const std::string words = walked_.is<Range>() ? "" : e_.words_of(walked_);
+  const std::string words = iterated_.is<Range>() ? "" : e_.words_of(iterated_);
   e_.unsupported(
       node_, "unrolling " + (words.empty() ? "loops" : "a loop over " + words) + " to more than " + amount,
-      "walk an array, such as np.array(...) of the numbers, instead of a tuple, list or text that is "
+      "iterate over an array, such as np.array(...) of the numbers, instead of a tuple, list or text that is "
       "known when compiling");
 }
 

@@ -4,18 +4,18 @@
 
 namespace ingot::frontend {
 
-/// A loop that is being unrolled. All of a function have one budget of turns and of operations, as loops
+/// A loop that is being unrolled. All of a function have one budget of iterations and of operations, as loops
 /// inside each other multiply: the time to compile grows with both.
 class Evaluator::Unrolled {
  public:
-  /// `walked`: what the loop walks, for the refusal.
-  Unrolled(Evaluator& evaluator, const Value& walked, nb::handle node);
+  /// `iterated`: what the loop iterates, for the refusal.
+  Unrolled(Evaluator& evaluator, const Value& iterated, nb::handle node);
   ~Unrolled();
   Unrolled(const Unrolled&) = delete;
   Unrolled& operator=(const Unrolled&) = delete;
 
-  /// Counts a turn; refuses what is beyond the budget.
-  void turn();
+  /// Counts an iteration; refuses what is beyond the budget.
+  void iteration();
 
  private:
   /// Ops that the outermost loop around has made so far.
@@ -23,7 +23,7 @@ class Evaluator::Unrolled {
   [[noreturn]] void refuse(const std::string& amount);
 
   Evaluator& e_;
-  const Value& walked_;
+  const Value& iterated_;
   nb::handle node_;
 };
 

@@ -65,7 +65,7 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Zip* z = value.as<Zip>()) return *z->members;
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
   if (const Text* t = value.as<Text>()) return *t->parts;
-  if (const Letters* l = value.as<Letters>()) return std::vector<Value>(1, *l->codes);
+  if (const Characters* l = value.as<Characters>()) return std::vector<Value>(1, *l->codes);
   if (const Member* m = value.as<Member>()) return std::vector<Value>(1, *m->place);
   if (const Structured* s = value.as<Structured>()) {
     std::vector<Value> parts = s->places;
@@ -74,7 +74,7 @@ std::vector<Value> parts_of(const Value& value) {
   }
   if (const Closure* c = value.as<Closure>()) return *c->defaults;
   if (const Error* e = value.as<Error>()) return parts_of_error(*e);
-  if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->walks);
+  if (const Iterator* i = value.as<Iterator>()) return std::vector<Value>(1, *i->iterates);
   if (const Generator* g = value.as<Generator>()) return *g->values;
   return {};
 }
@@ -86,7 +86,7 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (value.is<Zip>()) return Zip{share(std::move(parts))};
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
   if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
-  if (value.is<Letters>()) return Letters{share(std::move(parts[0]))};
+  if (value.is<Characters>()) return Characters{share(std::move(parts[0]))};
   if (const Member* m = value.as<Member>()) return Member{m->type, share(std::move(parts[0]))};
   if (const Structured* s = value.as<Structured>()) {
     Structured other = *s;

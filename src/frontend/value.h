@@ -151,7 +151,7 @@ struct Foreign {
   std::shared_ptr<const Value> points_to{};
 };
 
-/// What `enumerate` and `zip` walk. Members are walked together.
+/// What `enumerate` and `zip` iterate. Members are iterated over together.
 struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
 };
@@ -162,9 +162,9 @@ struct Text {
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
-/// A text of which the letters are known only when the call runs: an array of their code points, or, of a
-/// text of one letter, a number: its code point, -1 for the empty text in its place.
-struct Letters {
+/// A text of which the characters are known only when the call runs: an array of their code points, or, of a
+/// text of one character, a number: its code point, -1 for the empty text in its place.
+struct Characters {
   std::shared_ptr<const Value> codes;
 };
 
@@ -179,21 +179,22 @@ struct Member {
 struct View {
   uint32_t object;
   std::string name;                   ///< dict_keys, dict_values, dict_items or list
-  std::optional<size_t> from_back{};  ///< how many there were when walking began
+  std::optional<size_t> from_back{};  ///< how many there were when iterating began
   size_t skip = 0;                    ///< how many have been taken already
 };
 
-/// What can be walked once. A cell of the shadow heap holds how far it has been; None: walked by a loop.
+/// What can be iterated over once. A cell of the shadow heap holds how far it has been; None: iterated over
+/// by a loop.
 struct Iterator {
   uint32_t cell;
   std::string name;  ///< of its class
-  std::shared_ptr<const Value> walks;
+  std::shared_ptr<const Value> iterates;
 };
 
 struct Definition;
 
 /// A generator that has not begun: what its function is, and the variables that have values by then. It is
-/// evaluated where it is walked.
+/// evaluated where it is iterated over.
 struct Generator {
   std::shared_ptr<const Definition> definition;
   std::shared_ptr<const std::vector<std::string>> names;
@@ -257,8 +258,8 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Structured, Text, Letters, Member, View, Closure, Error, Object, Iterator, Generator,
-               Set, Record>
+               Foreign, Structured, Text, Characters, Member, View, Closure, Error, Object, Iterator,
+               Generator, Set, Record>
       v;
 
   Value() = default;

@@ -6,12 +6,12 @@
 
 namespace ingot::ir {
 
-/// A function with other attributes, and the same otherwise: what a pass gives that only decides.
+/// A copy of a function with other attributes, for passes that change nothing else.
 class Annotation {
  public:
   explicit Annotation(const Function& function);
 
-  /// Sets the `index`-th word of a node's attributes, which decides nothing about its type.
+  /// Sets the `index`-th word of a node's attributes; one that does not affect its type.
   void set(NodeId node, size_t index, int64_t word);
   std::unique_ptr<Function> finish() { return std::move(copy_); }
 

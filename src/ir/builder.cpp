@@ -69,7 +69,7 @@ NodeId Builder::append(Op op, std::span<const NodeId> operands, std::span<const 
 void Builder::append_results(NodeId node) {
   const Type type = function_->type(node);
   if (!type.is(TypeKind::Results)) return;
-  // A copy: appending grows the arena.
+  // A copy, as appending may move the arena.
   const auto members = module_->types.members(type);
   const std::vector<Type> types(members.begin(), members.end());
   for (size_t i = 0; i < types.size(); ++i) {
@@ -89,7 +89,7 @@ std::vector<NodeId> Builder::enter(NodeId node, size_t region, std::span<const T
   Function& f = *function_;
   const RegionId id = f.region(node, region);
   INGOT_ASSERT(f[id].nodes.empty() && f[node].parent == current_,
-               "a region is entered once, from where its node stands");
+               "a region is entered once, from the region of its node");
   current_ = id;
   open_.push_back(id);
   std::vector<NodeId> nodes;
@@ -133,7 +133,7 @@ void Builder::set_results(NodeId node, std::span<const Type> results) {
 }
 
 std::vector<NodeId> Builder::end(NodeId node) {
-  INGOT_ASSERT((*function_)[node].parent == current_, "end closes the node where it stands");
+  INGOT_ASSERT((*function_)[node].parent == current_, "end closes the node in its own region");
   append_results(node);
   return function_->results_of(node);
 }

@@ -6,7 +6,7 @@ namespace ingot::ir {
 
 namespace {
 
-/// Follows a yielded value through the arms of `if`s to where it grows, and collects the yields on the way.
+/// Follows a yielded value through the arms of `if`s to where it grows, and collects the yields found there.
 class GrowthFinder {
  public:
   GrowthFinder(const Function& function, NodeId parameter) : f_(function), parameter_(parameter) {}
@@ -32,7 +32,7 @@ class GrowthFinder {
   }
   NodeId grown() const { return grown_; }
 
-  /// Whether what was followed is used on the way, and in stores where it grows, alone; in one at least.
+  /// Whether what was followed is used only by those yields, and by stores where it grows; by one at least.
   bool is_used_so(const Cursor& cursor) const {
     bool stores = false;
     for (uint32_t i = parameter_.index; i < f_.node_count(); ++i) {

@@ -29,7 +29,7 @@ bool each_reached(const Function& function, NodeId call, Fn&& fn) {
   return true;
 }
 
-/// What a call does: what the functions do that it reaches. All of them may use up the stack.
+/// The effects of a call: those of the functions that it reaches. All of them may use up the stack.
 Effects effects_of_call(const Function& function, NodeId call) {
   Effects all = effect::Raise;
   const bool is_known = each_reached(function, call, [&](Op op) {

@@ -21,14 +21,14 @@ T load(const void* address) {
 }
 
 template <class T>
-consteval bool accepted(std::string_view letters, Gives gives) {
+consteval bool accepted(std::string_view characters, Gives gives) {
   const base::DTypeClass dtype_class = base::info(base::dtype_for<T>()).dtype_class;
-  const char letter = dtype_class == base::DTypeClass::Bool    ? 'B'
-                      : dtype_class == base::DTypeClass::Int   ? 'I'
-                      : dtype_class == base::DTypeClass::Float ? 'F'
-                                                               : 'C';
+  const char character = dtype_class == base::DTypeClass::Bool    ? 'B'
+                         : dtype_class == base::DTypeClass::Int   ? 'I'
+                         : dtype_class == base::DTypeClass::Float ? 'F'
+                                                                  : 'C';
   if (gives == Gives::Complex && !base::complex_of(base::dtype_for<T>())) return false;
-  return letters.find(letter) != std::string_view::npos;
+  return characters.find(character) != std::string_view::npos;
 }
 
 consteval base::DType given(Gives gives, base::DType operand) {

@@ -9,10 +9,10 @@
 
 namespace ingot::ir {
 
-/// Applies an elementwise op to `count` elements: element i of `a` and `b` lies i strides (bytes) on, a
-/// stride of 0 repeats the first; results lie one after the other. `b` of a unary op is not looked at.
-/// Elements need not be aligned; those of bool are 0 or 1. The result may take the place of an operand of the
-/// same stride. The thread's floating-point state decides the values; see `wants_default_state`.
+/// Applies an elementwise op to `count` elements: element i of `a` and `b` is i strides (bytes) from the
+/// first, a stride of 0 repeats the first; results are contiguous. `b` of a unary op is not read. Elements
+/// need not be aligned; those of bool are 0 or 1. The result may overwrite an operand of the same stride. The
+/// thread's floating-point state decides the values; see `wants_default_state`.
 using ElementLoop = void (*)(const void* a, int64_t a_stride, const void* b, int64_t b_stride, void* out,
                              int64_t count);
 
@@ -26,8 +26,8 @@ ElementLoop cast_loop(base::DType from, base::DType to);
 /// none for this dtype, and reductions start from their first element (base/reduction.h).
 std::optional<base::Scalar> identity_of(Op op, base::DType dtype);
 
-/// The number that changes nothing as the second operand of an op, not even the sign of a zero; none: there
-/// is none.
+/// The number that, as the second operand of an op, changes no value, not even the sign of a zero; none:
+/// there is none.
 std::optional<base::Scalar> neutral_of(Op op, base::DType dtype);
 
 }  // namespace ingot::ir

@@ -1,6 +1,6 @@
 // The rules of folding. Laws for rule writers: a rule keeps the type and, bit for bit, the value (a NaN stays
-// a NaN; its sign and payload are free); it never makes a thing dearer; and it ends, because it gives an
-// operand, a constant, or a node nearer to the canonical form: constants on the right, lengths asked of the
+// a NaN; its sign and payload are free); it never raises the cost; and it terminates, because it gives an
+// operand, a constant, or a node closer to the canonical form: constants on the right, lengths taken from the
 // oldest array that has them.
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace ingot::ir {
 
-/// One node that is to be made: the rules look at it and give the node to take instead, or none.
+/// One node that is to be made: the rules return a node to use instead, or none.
 class Folder {
  public:
   Folder(Builder& builder, Op op, std::span<const NodeId> operands, std::span<const int64_t> attributes,
@@ -35,7 +35,7 @@ class Folder {
 
  private:
   using Extent = Builder::Extent;
-  static constexpr int kFarAway = 8;  ///< so many ops to where a length comes from are worth remembering
+  static constexpr int kFarAway = 8;  ///< a length this many ops from its origin is memoised
 
   NodeId at(size_t i) const { return operands_[i]; }
   bool all_constant() const {
@@ -45,7 +45,7 @@ class Folder {
   DType dtype() const { return f_.type(at(0)).dtype(); }
   bool exact_class() const { return base::is_int(dtype()) || base::is_bool(dtype()); }
 
-  /// `node` if it has the type that is wanted.
+  /// `node` if it has the type that is requested.
   NodeId if_typed(NodeId node) const { return f_.type(node) == type_ ? node : NodeId(); }
   NodeId constant_of(DType t, base::Scalar bits) const {
     return type_.is_scalar() ? b_.constant(Type::scalar(t), bits) : NodeId();
@@ -118,7 +118,7 @@ NodeId Folder::elementwise() {
     if (op_ == Op::isinf) return of_infinity();
     return of_complex_parts();
   }
-  // a op c = c op a: constants stand on the right.
+  // a op c = c op a: constants go to the right.
   if (info(op_).laws.commutative && f_.is_constant(at(0))) return b_.make(op_, {at(1), at(0)});
   if (const NodeId node = of_complex_parts()) return node;
   if (at(0) == at(1)) return with_equal_operands();
@@ -174,7 +174,7 @@ NodeId Folder::with_equal_operands() {
   }
 }
 
-/// x ** 1 = x (integers), x ** 2 = x * x and so on, as the op says.
+/// x ** 1 = x (integers), x ** 2 = x * x and so on, as the op defines it.
 NodeId Folder::power_by_constant(NodeId exponent) {
   const NodeId x = at(0);
   if (base::is_complex(dtype())) {
@@ -244,7 +244,7 @@ NodeId Folder::with_number_on_the_right() {
   }
 }
 
-/// Integers at least 0 by what makes them.
+/// Integers known to be at least 0 by the op that makes them.
 bool Folder::is_natural(NodeId node) const {
   return f_.op(node) == Op::length || (f_.op(node) == Op::maximum && base::is_int(f_.type(node).dtype()) &&
                                        is_number(f_.operand(node, 1), 0));
@@ -267,7 +267,7 @@ NodeId Folder::sum_with_constants() {
   return b_.make(Op::add, {x, b_.constant(Type::scalar(dtype()), total)});
 }
 
-/// What is added and taken away again (integers wrap).
+/// Numbers that are added and subtracted again (integers wrap).
 NodeId Folder::sum_of_sums() {
   if (!base::is_int(dtype()) || (op_ != Op::add && op_ != Op::subtract)) return {};
   const auto is = [&](size_t side, Op op) { return f_.op(at(side)) == op && f_.type(at(side)) == type_; };
@@ -361,7 +361,7 @@ NodeId Folder::with_opposite() {
   return number(op_ == Op::bitwise_and ? 0 : base::is_bool(dtype()) ? 1 : -1);
 }
 
-/// Whether a function is NaN, by its argument; of functions that are so far from cheap that whoever asks only
+/// Whether a function is NaN, by its argument; of functions that are so costly that a caller who asks only
 /// that need not compute them.
 NodeId Folder::of_nan() {
   const Op function = f_.op(at(0));
@@ -472,8 +472,8 @@ bool lossless(DType from, DType to) {
   return base::can_cast_safely(from, to) && (!wide_int || base::is_int(to));
 }
 
-/// Whether from → through → to is from → to. Between integers and floats, C goes by way of different types
-/// for different sources, so that only the way back is safe.
+/// Whether from → through → to is from → to. Between integers and floats, C goes through different types for
+/// different sources, so that only the round trip is safe.
 bool may_skip(DType from, DType through, DType to) {
   if (!lossless(from, through)) return false;
   if (to == from || base::is_bool(from)) return true;
@@ -482,8 +482,8 @@ bool may_skip(DType from, DType through, DType to) {
 
 }  // namespace
 
-/// cast(x) < c = x < c, where x is of fewer bits, none of which the cast loses; of what x cannot be, as c
-/// tells.
+/// cast(x) < c = x < c, where x is of fewer bits, none of which the cast loses; of values that x cannot have,
+/// c decides.
 NodeId Folder::narrowed_comparison() {
   if (f_.op(at(0)) != Op::cast || type_.dtype() != DType::Bool) return {};
   const bool is_less = op_ == Op::less || op_ == Op::less_equal;
@@ -639,7 +639,7 @@ Folder::Extent Folder::follow(NodeId array, int64_t axis) const {
   return here;
 }
 
-/// What is known of a node that is one of the function's parameters; null of others.
+/// The facts about a node that is one of the function's parameters; null for others.
 const ParameterInfo* Folder::parameter(NodeId node) const {
   if (f_.op(node) != Op::param || f_[node].parent != f_.body()) return nullptr;
   return &f_.parameters()[static_cast<size_t>(f_.attribute(node, 0))];
@@ -664,7 +664,7 @@ NodeId Folder::length() {
   return found.node == at(0) ? NodeId() : b_.make(Op::length, {found.node}, {found.axis});
 }
 
-/// The stride of an array without gaps: the lengths of the axes inside it are all there is.
+/// The stride of an array without gaps: the lengths of the axes inside it make up all of it.
 NodeId Folder::stride_in_layout(const ParameterInfo& view, size_t axis) {
   const NodeId x = at(0);
   const Type type = f_.type(x);

@@ -12,7 +12,7 @@ size_t Function::result_count(NodeId id) const {
 
 NodeId Function::result(NodeId id, size_t i) const {
   if (!type(id).is(TypeKind::Results)) return id;
-  // The projections stand right after the node in its region; with regions, after the nodes inside.
+  // The projections come right after the node in its region; with regions, after the nodes inside.
   const Node& n = nodes_[id.index];
   const std::vector<NodeId>& siblings = regions_[n.parent.index].nodes;
   const auto at = std::lower_bound(siblings.begin(), siblings.end(), id);
@@ -26,7 +26,7 @@ std::vector<NodeId> Function::results_of(NodeId id) const {
 }
 
 bool Function::encloses(RegionId outer, RegionId inner) const {
-  // A region's owner is older than the region, so ids fall on the way out.
+  // A region's owner is older than the region, so ids fall from inner to outer.
   while (inner.index > outer.index) {
     const NodeId owner = regions_[inner.index].owner;
     if (!owner) return false;
@@ -37,14 +37,14 @@ bool Function::encloses(RegionId outer, RegionId inner) const {
 
 bool Function::reaches(NodeId definition, RegionId region) const {
   const RegionId home = nodes_[definition.index].parent;
-  NodeId way_in;
+  NodeId entry;
   while (region != home) {
     if (region.index < home.index) return false;
-    way_in = regions_[region.index].owner;
-    if (!way_in) return false;
-    region = nodes_[way_in.index].parent;
+    entry = regions_[region.index].owner;
+    if (!entry) return false;
+    region = nodes_[entry.index].parent;
   }
-  return !way_in || definition < way_in;
+  return !entry || definition < entry;
 }
 
 std::unique_ptr<Module> Module::clone() const {

@@ -19,7 +19,7 @@
 
 namespace ingot::ir {
 
-/// A 32-bit id that is not mixed up with others.
+/// A 32-bit id, a type of its own for each kind.
 template <class Tag>
 struct Id {
   static constexpr uint32_t kNone = 0xffffffff;
@@ -51,7 +51,7 @@ struct Node {
   uint32_t attribute_count;
   uint32_t first_region;  ///< its regions have consecutive ids
   SpanId span;
-  RegionId parent;  ///< the region it stands in
+  RegionId parent;  ///< the region it is in
 };
 
 /// A sequence of nodes, the last a terminator, with parameters.
@@ -61,7 +61,7 @@ struct Region {
   std::vector<NodeId> nodes;  ///< parameters first, then the body in order
 };
 
-/// A place in the source, and the place of the call that brought it here by inlining.
+/// A location in the source, and that of the call that brought it here by inlining.
 struct Span {
   TextId file;
   uint32_t line = 0;
@@ -106,7 +106,7 @@ class Function {
   RegionId body() const { return RegionId(0); }
   std::span<const ParameterInfo> parameters() const { return parameters_; }
   std::span<const Type> results() const { return results_; }
-  /// What its float arithmetic, and that of nothing it calls, need not keep.
+  /// The relaxations of its own float arithmetic, not of that of its callees.
   Relaxations relaxations() const { return relaxations_; }
 
   const Node& operator[](NodeId id) const { return nodes_[id.index]; }
@@ -166,10 +166,10 @@ class Function {
            constant(id) == base::Scalar::of(value);
   }
 
-  /// Whether region `inner` is `outer` or lies in it.
+  /// Whether region `inner` is `outer` or inside it.
   bool encloses(RegionId outer, RegionId inner) const;
-  /// Whether a node's value is there for the next node appended to a region: it stands in that region, or in
-  /// an enclosing one before the node through which that region is entered. (Ids alone do not say so: a
+  /// Whether a node's value is available to the next node appended to a region: it is in that region, or in
+  /// an enclosing one before the node through which that region is entered. (Ids alone do not show it: a
   /// region may be resumed after later nodes of an enclosing one.)
   bool reaches(NodeId definition, RegionId region) const;
 
@@ -190,7 +190,7 @@ class Function {
   std::vector<Region> regions_;
 };
 
-/// What belongs together: functions and the types, texts and places they use. Owns all of it.
+/// Functions that belong together, and the types, strings and locations they use. Owns all of it.
 class Module {
  public:
   Module() = default;
@@ -200,11 +200,11 @@ class Module {
 
   TypeTable types;
 
-  /// Once the flag is set, what works on the module ends: `go_on` throws. Null: it works to its end.
+  /// Once the flag is set, work on the module ends: `go_on` throws. Null: it is never set.
   void heed(const std::atomic<bool>* stop) { stop_ = stop; }
-  /// Whether nobody waits for what becomes of the module.
+  /// Whether nobody waits for the result of work on the module any more.
   bool is_abandoned() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
-  /// Throws base::Abandoned where nobody does.
+  /// Throws base::Abandoned if so.
   void go_on() const {
     if (is_abandoned()) throw base::Abandoned();
   }
@@ -215,9 +215,9 @@ class Module {
 
   SpanId span(const Span& span);
   const Span& span(SpanId id) const { return spans_[id.index]; }
-  /// file, line and columns of a span; an empty place for none.
+  /// file, line and columns of a span; an empty location for none.
   base::Place place(SpanId id) const;
-  /// A span's place, and those of the calls that it is inlined at, the innermost first; nothing for none.
+  /// A span's location, and those of the calls that it is inlined at, the innermost first; nothing for none.
   std::vector<base::Site> sites(SpanId id) const;
 
   /// Reserves a function's number before it is built, so that calls can name it (recursion).

@@ -8,7 +8,7 @@ namespace ingot::ir {
 
 namespace {
 
-/// One question: which type has this node?
+/// A query for the type of a node
 struct Query {
   const Function& function;
   Op op;
@@ -99,7 +99,7 @@ Type infer_select(const Query& q) {
   return shape.with_dtype(q.type(1).dtype());
 }
 
-// Control: from the operands alone; the verifier holds the regions to it.
+// Control: from the operands alone; the verifier checks the regions against it.
 Type infer_if_(const Query& q) {
   q.need_count(1);
   q.need(q.type(0) == kBool, "wants a bool");
@@ -436,7 +436,7 @@ Type infer_load(const Query& q) {
   q.need_indices(1);
   return q.type(0).element();
 }
-/// A store's operands, and `more` behind them.
+/// A store's operands, and `more` after them.
 void need_store(const Query& q, size_t more) {
   q.need(!q.operands.empty() && q.type(0).is_view(), "wants a view");
   const auto rank = static_cast<size_t>(q.type(0).rank());

@@ -49,8 +49,8 @@ void Step::raise(base::ExceptionKind kind, std::string message) const {
 
 void Step::touch(const void* address, size_t size, Access access) const {
   for (const Watch& watch : strand.watches)
-    if (!watch.tracker->note(watch.turn, address, size, access) && !machine.options.in_order)
-      fail("race: two turns touch one byte, and one of them writes,");
+    if (!watch.tracker->note(watch.iteration, address, size, access) && !machine.options.in_order)
+      fail("race: two iterations touch one byte, and one of them writes,");
 }
 
 void Step::fence(Scope scope) const {
@@ -58,7 +58,7 @@ void Step::fence(Scope scope) const {
     const ThreadBlock* block = strand.block;
     const bool in_block = block != nullptr && (watch.tracker == &block->between_warps ||
                                                watch.tracker == &block->in_warp[strand.thread / kWarp]);
-    if (in_block || scope >= Scope::Device) watch.tracker->fence(watch.turn);
+    if (in_block || scope >= Scope::Device) watch.tracker->fence(watch.iteration);
   }
 }
 
@@ -77,7 +77,7 @@ std::vector<int64_t> Machine::shuffled(int64_t count) {
 BlockRef Machine::allocate(int64_t size, Space space) {
   const int64_t lengths[] = {size};
   auto block = std::make_shared<MemoryBlock>();
-  // Unspecified contents: other ones for other seeds.
+  // Unspecified contents: different for different seeds.
   const auto fill = static_cast<std::byte>(0xa5 ^ options.seed);
   block->own.assign(byte_count(lengths, DType::UInt8), fill);
   block->data = block->own.data();
@@ -123,10 +123,10 @@ void Machine::advance(Strand& strand) {
 }
 
 void Machine::run(Strand& strand) {
-  strand.gives_way = false;
-  while (strand.state == Strand::State::Running && !strand.gives_way) {
+  strand.yields = false;
+  while (strand.state == Strand::State::Running && !strand.yields) {
     try {
-      while (strand.state == Strand::State::Running && !strand.gives_way) advance(strand);
+      while (strand.state == Strand::State::Running && !strand.yields) advance(strand);
     } catch (const std::bad_alloc&) {
       strand.raised = Raised{base::ExceptionKind::MemoryError, "", {}};
       unwind(*this, strand);

@@ -59,14 +59,14 @@ struct Raised {
   base::ExceptionKind kind = base::ExceptionKind::Exception;
   std::string message;  ///< holes filled
   SpanId span;
-  std::optional<int64_t> made{};  ///< the number of what it is made of, with the values shown
-  std::vector<std::pair<base::DType, base::Scalar>> values{};  ///< these
+  std::optional<int64_t> made{};  ///< which exception the program around makes of the values shown
+  std::vector<std::pair<base::DType, base::Scalar>> values{};  ///< the values shown
   /// The calls that it has left, the innermost first; where there are too many, the outermost is the last.
   std::vector<SpanId> callers{};
 };
 
-/// What compiled code reaches outside itself: the routines of the library table and host calls. The driver
-/// fills it; compiled code calls the same routines.
+/// What a function calls outside the IR: the routines of the library table and host calls. The driver fills
+/// it; compiled code calls the same routines.
 struct Externals {
   /// Runs a library routine; false: it raised, `raised` is set.
   std::function<bool(std::string_view routine, std::span<const Value> operands, std::vector<Value>& results,
@@ -84,11 +84,11 @@ struct Externals {
 };
 
 struct InterpretOptions {
-  uint64_t seed = 0;        ///< of the order of parallel turns and threads, and of what new memory holds
+  uint64_t seed = 0;        ///< of the order of parallel iterations and threads, and of what new memory holds
   int64_t step_limit = -1;  ///< nodes executed before InternalError("step limit"); -1: none
   const Externals* externals = nullptr;
-  /// Parallel turns run in order, and may touch the same bytes: as in machine code where an array has one
-  /// element in two places.
+  /// Parallel iterations run in order, and may touch the same bytes: as in machine code where an array has
+  /// one element at two indices.
   bool in_order = false;
 };
 
@@ -99,11 +99,11 @@ struct Outcome {
   std::vector<BlockRef> kept;  ///< by the numbers that op `keep` gave
 };
 
-/// Runs a function, at either stage, slowly and plainly. Elementwise values are `base::math`; reductions are
-/// in the order of docs/semantics.md. Every load, store, index and view is checked: what a check of the
-/// program should have caught is an InternalError, as are two turns of a `parallel_for` or two threads
-/// between barriers touching one byte when one of them writes (atomics apart), and a barrier not all threads
-/// of a block reach.
+/// Runs a function, at either stage, without optimisation. Elementwise values are `base::math`; reductions
+/// are in the order of docs/semantics.md. Every load, store, index and view is checked: what a check in the
+/// program should have caught throws InternalError, as are two iterations of a `parallel_for` or two threads
+/// between barriers touching one byte when one of them writes (other than atomics), and a barrier not all
+/// threads of a block reach.
 Outcome interpret(const Module& module, FunctionId function, std::span<const Value> arguments,
                   const InterpretOptions& options = {});
 

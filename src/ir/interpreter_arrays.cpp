@@ -130,7 +130,7 @@ ViewValue slice(const Step& step, ViewValue v) {
     v.strides[i] = wrapping_multiply(v.strides[i], stride);
   }
   v.lengths = std::move(lengths);
-  // No element is there to be reached; the offset may be anywhere.
+  // There is no element; the offset may be any.
   if (is_empty && v.block == nullptr) v.offset = 0;
   return v;
 }
@@ -173,7 +173,7 @@ ViewValue reshape(const Step& step, ViewValue v) {
 }
 
 ViewValue sized(const Step& step, ViewValue v) {
-  step.need(step.indices(1, step.count() - 1) == v.lengths, "says other lengths than the array has");
+  step.need(step.indices(1, step.count() - 1) == v.lengths, "states other lengths than the array has");
   return v;
 }
 

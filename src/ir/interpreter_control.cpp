@@ -14,7 +14,7 @@ namespace ingot::ir {
 
 namespace {
 
-constexpr size_t kMostCallers = 15;  ///< of an exception that are remembered
+constexpr size_t kMostCallers = 15;  ///< that an exception keeps
 
 std::string show(DType dtype, const Scalar& value) {
   return base::visit_dtype(dtype, [&]<class T>() -> std::string {
@@ -33,7 +33,7 @@ void pop_frame(Strand& strand) {
   strand.frames.pop_back();
 }
 
-/// Begins the region of the topmost frame again.
+/// Restarts the region of the topmost frame.
 void restart(Frame& frame, size_t region, std::span<const Value> parameters) {
   const Function& function = *frame.activation->function;
   frame.region = function.region(frame.owner, region);
@@ -75,7 +75,7 @@ void finish_parallel(Machine& machine, Strand& strand) {
   Frame& frame = strand.frames.back();
   const Function& function = *frame.activation->function;
   ParallelLoop& loop = *frame.parallel;
-  if (loop.failed_turn >= 0) {
+  if (loop.failed_iteration >= 0) {
     Raised failure = std::move(loop.failure);
     pop_frame(strand);
     strand.raised = std::move(failure);
@@ -92,16 +92,16 @@ void finish_parallel(Machine& machine, Strand& strand) {
   leave(strand, results);
 }
 
-/// Goes on with the next turn that may still matter: none after the lowest that raised.
-void next_parallel_turn(Machine& machine, Strand& strand) {
+/// Continues with the next iteration whose result may still count: none after the lowest that raised.
+void next_parallel_iteration(Machine& machine, Strand& strand) {
   Frame& frame = strand.frames.back();
   ParallelLoop& loop = *frame.parallel;
   while (loop.position < loop.order.size()) {
-    const int64_t turn = loop.order[loop.position++];
-    if (loop.failed_turn >= 0 && turn > loop.failed_turn) continue;
-    frame.turn = turn;
-    strand.watches.back().turn = static_cast<uint32_t>(turn);
-    const Value parameters[] = {Scalar::of(turn)};
+    const int64_t iteration = loop.order[loop.position++];
+    if (loop.failed_iteration >= 0 && iteration > loop.failed_iteration) continue;
+    frame.iteration = iteration;
+    strand.watches.back().iteration = static_cast<uint32_t>(iteration);
+    const Value parameters[] = {Scalar::of(iteration)};
     return restart(frame, 0, parameters);
   }
   finish_parallel(machine, strand);
@@ -109,8 +109,8 @@ void next_parallel_turn(Machine& machine, Strand& strand) {
 
 void yield_to_for(Strand& strand, std::span<const Value> carried) {
   Frame& frame = strand.frames.back();
-  if (++frame.turn >= frame.count) return leave(strand, carried);
-  restart(frame, 0, with_number(frame.turn, carried));
+  if (++frame.iteration >= frame.count) return leave(strand, carried);
+  restart(frame, 0, with_number(frame.iteration, carried));
 }
 
 void yield_to_while(const Step& step, std::span<const Value> values) {
@@ -122,12 +122,12 @@ void yield_to_while(const Step& step, std::span<const Value> values) {
 
 void yield_to_parallel(const Step& step, std::span<const Value> values) {
   ParallelLoop& loop = *step.strand.frames.back().parallel;
-  const auto turn = static_cast<size_t>(step.strand.frames.back().turn);
-  for (size_t i = 0; i < values.size(); ++i) loop.contributions[i][turn] = step.scalar(i);
-  next_parallel_turn(step.machine, step.strand);
+  const auto iteration = static_cast<size_t>(step.strand.frames.back().iteration);
+  for (size_t i = 0; i < values.size(); ++i) loop.contributions[i][iteration] = step.scalar(i);
+  next_parallel_iteration(step.machine, step.strand);
 }
 
-/// Status first, then what stands for the results that are not there.
+/// Status first, then stand-ins for the results that are not there.
 std::vector<Value> failed_results(const Function& function, NodeId node, base::ExceptionKind kind) {
   std::vector<Value> results{Scalar::of(static_cast<int32_t>(kind) + 1)};
   for (size_t i = 1; i < function.result_count(node); ++i)
@@ -166,12 +166,12 @@ void unwind(Machine& machine, Strand& strand) {
   while (!strand.frames.empty()) {
     Frame& frame = strand.frames.back();
     if (ParallelLoop* loop = frame.parallel.get()) {
-      if (loop->failed_turn < 0 || frame.turn < loop->failed_turn) {
-        loop->failed_turn = frame.turn;
+      if (loop->failed_iteration < 0 || frame.iteration < loop->failed_iteration) {
+        loop->failed_iteration = frame.iteration;
         loop->failure = std::move(*strand.raised);
       }
       strand.raised.reset();
-      return next_parallel_turn(machine, strand);
+      return next_parallel_iteration(machine, strand);
     }
     const bool is_call = frame.own && frame.owner;
     const NodeId owner = frame.owner;
@@ -227,7 +227,7 @@ void interp_parallel_for(Step& step) {
   const Value first[] = {Scalar::of(int64_t{0})};
   enter_region(strand, step.node, 0, first);
   strand.frames.back().parallel = std::move(loop);
-  next_parallel_turn(step.machine, strand);
+  next_parallel_iteration(step.machine, strand);
 }
 
 void interp_share(Step& step) { enter_region(step.strand, step.node, 0, {}); }
@@ -321,7 +321,7 @@ void interp_call(Step& step) {
 
 namespace {
 
-/// Holds what came from outside to the node's types, from result `first` on.
+/// Checks values from outside against the node's types, from result `first` on.
 void check_results(const Step& step, size_t first, std::span<const Value> results) {
   const size_t count = step.function.result_count(step.node);
   step.need(results.size() + first == count, "gave another number of results");

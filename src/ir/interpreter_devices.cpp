@@ -5,7 +5,7 @@
 #include "ir/uniformity.h"
 #include "ir/walk.h"
 
-// Launches. Each thread of a block is a strand of its own; they go in random order from one meeting - a
+// Launches. Each thread of a block is a strand of its own; they go in random order from one collective - a
 // barrier, a vote, a shuffle - to the next. Blocks run one after the other, unless the launch has barriers
 // for all of them: then they go on together.
 
@@ -25,15 +25,16 @@ Extent3 unravel(int64_t linear, const Extent3& extent) {
 }
 
 /// The number of a thread in the order of the last axis of the whole launch first.
-int64_t place_of(const Extent3& block, const Extent3& thread, const Extent3& grid, const Extent3& threads) {
-  int64_t place = 0;
-  for (size_t i = 3; i-- > 0;) place = place * grid[i] * threads[i] + block[i] * threads[i] + thread[i];
-  return place;
+int64_t number_of_thread(const Extent3& block, const Extent3& thread, const Extent3& grid,
+                         const Extent3& threads) {
+  int64_t number = 0;
+  for (size_t i = 3; i-- > 0;) number = number * grid[i] * threads[i] + block[i] * threads[i] + thread[i];
+  return number;
 }
 
 /// The node that a strand waits at, as a step of it.
-Step at_meeting(Machine& machine, Strand& strand) {
-  return {machine, strand, *strand.frames.back().activation, strand.meeting};
+Step at_collective(Machine& machine, Strand& strand) {
+  return {machine, strand, *strand.frames.back().activation, strand.collective};
 }
 
 const Function& function_of(const Strand& strand) { return *strand.frames.back().activation->function; }
@@ -43,30 +44,30 @@ bool waits(const Strand& strand, Scope scope) {
 }
 
 /// Whether two strands wait at the same node.
-bool is_same_place(const Strand& a, const Strand& b) {
-  return a.meeting == b.meeting && &function_of(a) == &function_of(b);
+bool wait_together(const Strand& a, const Strand& b) {
+  return a.collective == b.collective && &function_of(a) == &function_of(b);
 }
 
-/// Whether two strands ask the same thing, wherever they are.
+/// Whether two strands wait at equal collectives, at any node.
 bool is_same_question(const Strand& a, const Strand& b) {
   const Function& f = function_of(a);
   const Function& g = function_of(b);
-  if (f.op(a.meeting) != g.op(b.meeting) || a.mask != b.mask) return false;
-  if (!std::ranges::equal(f.attributes(a.meeting), g.attributes(b.meeting))) return false;
-  const bool has_value = f.op(a.meeting) == Op::match || f.op(a.meeting) == Op::shuffle;
-  return !has_value || f.type(f.operand(a.meeting, 1)) == g.type(g.operand(b.meeting, 1));
+  if (f.op(a.collective) != g.op(b.collective) || a.mask != b.mask) return false;
+  if (!std::ranges::equal(f.attributes(a.collective), g.attributes(b.collective))) return false;
+  const bool has_value = f.op(a.collective) == Op::match || f.op(a.collective) == Op::shuffle;
+  return !has_value || f.type(f.operand(a.collective, 1)) == g.type(g.operand(b.collective, 1));
 }
 
-/// Threads that have come together: what each gets.
-class Meeting {
+/// A collective that all its threads have reached: computes the value of each.
+class Collective {
  public:
   /// `there`: by lane of a warp, or the threads of a block; null: not in it.
-  Meeting(Machine& machine, std::vector<Strand*> there) : machine_(machine), there_(std::move(there)) {}
+  Collective(Machine& machine, std::vector<Strand*> there) : machine_(machine), there_(std::move(there)) {}
 
   /// Gives the values, and lets all go on.
   void end() {
     each([&](Strand& strand) {
-      const Step step = at_meeting(machine_, strand);
+      const Step step = at_collective(machine_, strand);
       switch (step.op()) {
         case Op::vote: return answer(step);
         case Op::match: return step.give_number(agreeing(step));
@@ -97,10 +98,10 @@ class Meeting {
     int32_t count = 0;
     int32_t all = 0;
     each([&](Strand& strand) {
-      const Step other = at_meeting(machine_, strand);
-      const bool says = other.truth(other.count() - 1);
-      if (says) holds |= uint32_t{1} << strand.lane();
-      count += says;
+      const Step other = at_collective(machine_, strand);
+      const bool is_true = other.truth(other.count() - 1);
+      if (is_true) holds |= uint32_t{1} << strand.lane();
+      count += is_true;
       ++all;
     });
     switch (static_cast<Question>(step.attribute(0))) {
@@ -115,7 +116,7 @@ class Meeting {
   uint32_t agreeing(const Step& step) const {
     uint32_t mask = 0;
     each([&](Strand& strand) {
-      const Step other = at_meeting(machine_, strand);
+      const Step other = at_collective(machine_, strand);
       if (other.scalar(1) == step.scalar(1)) mask |= uint32_t{1} << strand.lane();
     });
     const bool wants_all = static_cast<Agreement>(step.attribute(0)) == Agreement::All;
@@ -136,14 +137,14 @@ class Meeting {
       case Source::Exclusive: lane = (own ^ by) <= last ? own ^ by : own; break;
     }
     step.need(there_[lane] != nullptr, "wants the value of a lane that is not in the mask");
-    return at_meeting(machine_, *there_[lane]).scalar(1);
+    return at_collective(machine_, *there_[lane]).scalar(1);
   }
 
   Machine& machine_;
   std::vector<Strand*> there_;
 };
 
-/// The running of one block of a launch.
+/// The execution of one block of a launch.
 class BlockRun {
  public:
   enum class End : uint8_t { Done, Waits };
@@ -163,7 +164,7 @@ class BlockRun {
       const Extent3 thread = unravel(t, threads);
       begin_thread(at, thread);
       Strand& strand = *strands_.back();
-      strand.place = place_of(at, thread, grid, threads);
+      strand.number = number_of_thread(at, thread, grid, threads);
       strand.thread = static_cast<uint32_t>(t);
       strand.watches.push_back({&between_blocks, static_cast<uint32_t>(block)});
       strand.watches.push_back({&block_.between_warps, strand.thread / kWarp});
@@ -185,7 +186,7 @@ class BlockRun {
       const auto goes_on = [](const auto& s) { return s->state == Strand::State::Running; };
       if (std::ranges::any_of(strands_, goes_on)) continue;
       if (failed() != nullptr) return End::Done;
-      fail_at_meeting();
+      fail_at_collective();
     }
   }
 
@@ -197,7 +198,7 @@ class BlockRun {
     Strand* lowest = nullptr;
     for (const auto& strand : strands_) {
       if (strand->state != Strand::State::Failed) continue;
-      if (lowest == nullptr || strand->place < lowest->place) lowest = strand.get();
+      if (lowest == nullptr || strand->number < lowest->number) lowest = strand.get();
     }
     return lowest;
   }
@@ -244,7 +245,7 @@ class BlockRun {
     return any;
   }
 
-  /// Lets those of a warp go on whose masks are all there.
+  /// Releases the threads of a warp whose masks are complete.
   bool release_masked(size_t number) {
     const Strands threads = warp(number);
     bool any = false;
@@ -261,17 +262,17 @@ class BlockRun {
         there[other->lane()] = other.get();
       }
       if (!are_all) continue;
-      if (function_of(*first).op(first->meeting) == Op::barrier) {
+      if (function_of(*first).op(first->collective) == Op::barrier) {
         if (absent == 0) block_.in_warp[number].clear();
-        else block_.in_warp[number].forget_turns(first->mask);
+        else block_.in_warp[number].forget_iterations(first->mask);
       }
-      Meeting(step_.machine, std::move(there)).end();
+      Collective(step_.machine, std::move(there)).end();
       any = true;
     }
     return any;
   }
 
-  /// Where no thread of the warp can go on, those that ask who is here learn it.
+  /// Where no thread of the warp can go on, those at an `active` get their lanes.
   bool release_active(size_t number) {
     const Strands threads = warp(number);
     if (std::ranges::any_of(threads, [](const auto& s) { return s->state == Strand::State::Running; }))
@@ -281,8 +282,8 @@ class BlockRun {
       if (!waits(*first, Scope::Warp) || first->mask != 0) continue;
       std::vector<Strand*> there(kWarp, nullptr);
       for (const auto& other : threads)
-        if (waits(*other, Scope::Warp) && is_same_place(*first, *other)) there[other->lane()] = other.get();
-      Meeting(step_.machine, std::move(there)).end();
+        if (waits(*other, Scope::Warp) && wait_together(*first, *other)) there[other->lane()] = other.get();
+      Collective(step_.machine, std::move(there)).end();
       any = true;
     }
     return any;
@@ -292,13 +293,13 @@ class BlockRun {
     std::vector<Strand*> there;
     for (const auto& strand : strands_) {
       if (strand->has_ended()) continue;
-      if (!waits(*strand, Scope::Block) || (!there.empty() && !is_same_place(*there[0], *strand)))
+      if (!waits(*strand, Scope::Block) || (!there.empty() && !wait_together(*there[0], *strand)))
         return false;
       there.push_back(strand.get());
     }
     if (there.empty()) return false;
     forget_all();
-    Meeting(step_.machine, std::move(there)).end();
+    Collective(step_.machine, std::move(there)).end();
     return true;
   }
 
@@ -307,11 +308,11 @@ class BlockRun {
     for (RaceTracker& tracker : block_.in_warp) tracker.clear();
   }
 
-  [[noreturn]] void fail_at_meeting() const {
+  [[noreturn]] void fail_at_collective() const {
     for (const auto& strand : strands_) {
       if (strand->state != Strand::State::Waiting) continue;
       const bool in_warp = strand->scope == Scope::Warp && strand->mask != kAllLanes;
-      at_meeting(step_.machine, *strand)
+      at_collective(step_.machine, *strand)
           .fail(in_warp ? "not all threads of the mask come here"
                         : "not all threads of the block reach the barrier");
     }
@@ -332,7 +333,7 @@ class LaunchRun {
 
   void one_by_one() {
     for (int64_t block : step_.machine.shuffled(blocks_)) {
-      if (lowest_ >= 0 && place_of(unravel(block, grid_), {}, grid_, threads_) > lowest_) continue;
+      if (lowest_ >= 0 && number_of_thread(unravel(block, grid_), {}, grid_, threads_) > lowest_) continue;
       BlockRun run(step_, between_blocks_, block, grid_, threads_);
       if (run.run() == BlockRun::End::Waits) fail(run);
       end(run);
@@ -356,15 +357,15 @@ class LaunchRun {
   }
 
  private:
-  /// Keeps what the lowest thread has raised.
+  /// Keeps the exception of the lowest thread.
   void end(const BlockRun& run) {
     Strand* failed = run.failed();
-    if (failed == nullptr || (lowest_ >= 0 && failed->place > lowest_)) return;
-    lowest_ = failed->place;
+    if (failed == nullptr || (lowest_ >= 0 && failed->number > lowest_)) return;
+    lowest_ = failed->number;
     step_.strand.raised = std::move(failed->raised);
   }
   [[noreturn]] void fail(const BlockRun& run) const {
-    at_meeting(step_.machine, *run.waiting()).fail("waits for blocks that may not run yet");
+    at_collective(step_.machine, *run.waiting()).fail("waits for blocks that may not run yet");
   }
 
   Step& step_;
@@ -372,7 +373,7 @@ class LaunchRun {
   Extent3 grid_;
   Extent3 threads_;
   RaceTracker between_blocks_;
-  int64_t lowest_ = -1;  ///< the place of the thread that raises
+  int64_t lowest_ = -1;  ///< the position in the launch of the thread that raises
 };
 
 bool has_barrier_of_all(const Function& function, NodeId launch) {
@@ -385,11 +386,11 @@ bool has_barrier_of_all(const Function& function, NodeId launch) {
 
 void wait(Step& step, Scope scope, uint32_t mask) {
   Strand& strand = step.strand;
-  step.need(strand.block != nullptr, "stands outside of a launch");
+  step.need(strand.block != nullptr, "is outside of a launch");
   const bool is_in = scope != Scope::Warp || mask == 0 || (mask >> strand.lane() & 1) != 0;
   step.need(is_in, "comes with a mask that it is not in");
   strand.state = Strand::State::Waiting;
-  strand.meeting = step.node;
+  strand.collective = step.node;
   strand.scope = scope;
   strand.mask = mask;
 }
@@ -440,7 +441,7 @@ void interp_shuffle(Step& step) { wait(step, Scope::Warp, mask_of(step)); }
 void interp_active(Step& step) { wait(step, Scope::Warp, 0); }
 void interp_fence(Step& step) { step.fence(static_cast<Scope>(step.attribute(0))); }
 void interp_linked(Step& step) { step.need(false, "is of what is linked, which is not interpreted"); }
-void interp_nanosleep(Step& step) { step.strand.gives_way = step.strand.block != nullptr; }
+void interp_nanosleep(Step& step) { step.strand.yields = step.strand.block != nullptr; }
 
 namespace {
 
@@ -471,8 +472,8 @@ void interp_atomic(Step& step) {
 void interp_compare_exchange(Step& step) {
   const auto [at, before] = atomic_element(step, 1);
   if (before == step.scalar(step.count() - 2)) step.scalar(step.count() - 1).store(step.view(0).dtype, at);
-  // Who waits for another thread by asking again lets it run.
-  step.strand.gives_way = step.strand.block != nullptr;
+  // A thread that polls for another one yields to it.
+  step.strand.yields = step.strand.block != nullptr;
   step.give(before);
 }
 

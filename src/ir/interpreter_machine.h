@@ -12,8 +12,8 @@
 #include "ir/interpreter.h"
 #include "ir/race_tracker.h"
 
-/// The inside of the interpreter. A `Strand` runs nodes on an explicit stack of frames, so that recursion
-/// costs no stack of the host, and the threads of a kernel can stop at a barrier and go on later.
+/// Internals of the interpreter. A `Strand` runs nodes on an explicit stack of frames, so that recursion
+/// costs no stack of the host, and the threads of a kernel can stop at a barrier and resume later.
 namespace ingot::ir {
 
 using base::Scalar;
@@ -24,32 +24,32 @@ struct Activation {
   std::vector<Value> values;
 };
 
-/// A parallel loop under way.
+/// A parallel loop that runs.
 struct ParallelLoop {
-  std::vector<int64_t> order;  ///< the turns, shuffled
+  std::vector<int64_t> order;  ///< the iterations, shuffled
   size_t position = 0;
-  std::vector<std::vector<Scalar>> contributions;  ///< by combiner, then by turn
+  std::vector<std::vector<Scalar>> contributions;  ///< by combiner, then by iteration
   RaceTracker tracker;
-  int64_t failed_turn = -1;  ///< the lowest that raised
+  int64_t failed_iteration = -1;  ///< the lowest that raised
   Raised failure;
 };
 
-/// A region under way.
+/// A region that runs.
 struct Frame {
   Activation* activation;
   std::unique_ptr<Activation> own;  ///< of a function's body: the activation it has begun
   NodeId owner;                     ///< the node whose region it is; of a called body, the caller's `call`
   RegionId region;
   size_t next = 0;  ///< in the region's body
-  int64_t turn = 0;
+  int64_t iteration = 0;
   int64_t count = 0;
   std::unique_ptr<ParallelLoop> parallel;
 };
 
-/// A tracker that is told of a strand's accesses, and as whose.
+/// A tracker that gets a strand's accesses, and the strand that they are reported as.
 struct Watch {
   RaceTracker* tracker;
-  uint32_t turn;
+  uint32_t iteration;
 };
 
 /// Threads of a launch that go in step.
@@ -74,13 +74,13 @@ struct Strand {
   std::optional<Raised> raised;
   std::vector<Value> results;  ///< once Done
   ThreadBlock* block = nullptr;
-  uint32_t thread = 0;     ///< its number in the block
-  int64_t place = 0;       ///< its number in the launch, in the order of the last axis of the grid first
-  bool gives_way = false;  ///< lets others run before it goes on
+  uint32_t thread = 0;  ///< its number in the block
+  int64_t number = 0;   ///< its number in the launch, in the order of the last axis of the grid first
+  bool yields = false;  ///< lets others run before it goes on
   /// @name While Waiting
-  NodeId meeting;
+  NodeId collective;
   Scope scope = Scope::Block;
-  uint32_t mask = 0;  ///< of scope Warp: for whom it waits; 0: for whoever comes
+  uint32_t mask = 0;  ///< of scope Warp: the lanes it waits for; 0: for all that come
 
   uint32_t lane() const { return thread % kWarp; }
   bool has_ended() const { return state == State::Done || state == State::Failed; }
@@ -91,7 +91,7 @@ struct OutOfMemory : std::bad_alloc {};
 
 class Machine;
 
-/// One node being executed: its operands, and the way to give its value.
+/// One node being executed: its operands, and how it gives its value.
 class Step {
  public:
   Step(Machine& m, Strand& s, Activation& a, NodeId n)
@@ -134,16 +134,16 @@ class Step {
   }
   void give(ArrayValue array) const { give(std::make_shared<const ArrayValue>(std::move(array))); }
 
-  /// Throws InternalError with what is wrong, the node and its place.
+  /// Throws InternalError with what is wrong, the node and its location.
   [[noreturn]] void fail(const std::string& what) const;
   void need(bool holds, const char* what) const {
     if (!holds) fail(what);
   }
   void raise(base::ExceptionKind kind, std::string message) const;
 
-  /// Tells the trackers; InternalError at a race.
+  /// Informs the trackers; InternalError at a race.
   void touch(const void* address, size_t size, Access access) const;
-  /// Tells the trackers of a fence in a scope.
+  /// Informs the trackers of a fence in a scope.
   void fence(Scope scope) const;
   /// Memory that begins its life.
   void forget(const void* address, size_t size) const;
@@ -181,26 +181,26 @@ class Machine {
 /// @name Control (interpreter_control.cpp)
 void enter_region(Strand& strand, NodeId owner, size_t region, std::span<const Value> parameters);
 void give_results(Activation& activation, NodeId node, std::span<const Value> values);
-/// Takes the strand's exception to who catches it: a call, a parallel loop, or nobody (Failed).
+/// Takes the strand's exception to what catches it: a call, a parallel loop, or nobody (Failed).
 void unwind(Machine& machine, Strand& strand);
 /// The message with its holes filled by operands from `first` on.
 std::string format_message(const Step& step, TextId text, size_t first);
 
 /// @name Values
-/// The bytes of an array; throws OutOfMemory beyond what the interpreter is willing to hold.
+/// The bytes of an array; throws OutOfMemory beyond the interpreter's limit.
 size_t byte_count(std::span<const int64_t> lengths, DType dtype);
 int64_t element_count(std::span<const int64_t> lengths);
 ArrayValue make_array(DType dtype, std::vector<int64_t> lengths);
 std::vector<int64_t> c_strides(std::span<const int64_t> lengths, DType dtype);
 /// Whether a value has this type.
 bool conforms(const TypeTable& types, Type type, const Value& value);
-/// What stands for an unspecified value: zero of scalars, else nothing.
+/// The stand-in for an unspecified value: zero of scalars, else nothing.
 Value unspecified(Type type);
 /// Null, or what is wrong with a view: a negative length, or elements outside its block.
 const char* view_fault(const ViewValue& view);
 /// Makes the bytes of bools 0 or 1.
 void normalise(DType dtype, std::span<std::byte> bytes);
-/// Copies elements that lie at `strides` from `from` into C order.
+/// Copies elements at `strides` from `from` into C order.
 void copy_out(const std::byte* from, std::span<const int64_t> lengths, std::span<const int64_t> strides,
               size_t size, std::byte* to);
 /// Calls fn(indices) for each index of a shape, in C order.
@@ -232,7 +232,7 @@ std::byte* element_at(const Step& step, const ViewValue& view, size_t first);
 /// A view or array rearranged: the layout of the result on the same memory. `v.block` of arrays is null.
 ViewValue rearrange(const Step& step, ViewValue v);
 /// Index arrays from operand `first` on, for `axes` of a shape, checked: the lengths of the index, and for
-/// each place in C order the index along each axis.
+/// each position in C order the index along each axis.
 struct IndexArrays {
   std::vector<int64_t> lengths;
   std::vector<const int64_t*> at;
@@ -245,7 +245,7 @@ class Combiner {
  public:
   Combiner(Op op, DType dtype);
   Scalar operator()(const Scalar& a, const Scalar& b) const;
-  /// The start of a reduction, where `first` stands for a missing identity.
+  /// The start of a reduction, where `first` replaces a missing identity.
   Scalar start(const Scalar& first) const { return identity_.value_or(first); }
   bool has_identity() const { return identity_.has_value(); }
 

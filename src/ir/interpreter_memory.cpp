@@ -10,13 +10,13 @@ namespace ingot::ir {
 namespace {
 
 std::byte* address(const Step& step, const ViewValue& view, int64_t offset) {
-  // A view is inside its block when it is made; what is here is the safety net.
+  // A view is checked to be inside its block when it is made; this is a second check.
   step.need(offset >= 0 && offset <= view.block->size - static_cast<int64_t>(base::size_of(view.dtype)),
             "reaches outside its buffer");
   return view.block->data + offset;
 }
 
-/// Reads one element whose bytes the trackers know of.
+/// Reads one element whose bytes the trackers have.
 Scalar load(DType dtype, const std::byte* at) {
   Scalar value = Scalar::load(dtype, at);
   if (base::is_bool(dtype)) value.bits[0] = value.bits[0] != 0;
@@ -225,10 +225,10 @@ void interp_sort_line(Step& step) {
 }
 
 void interp_argsort_line(Step& step) {
-  const ViewValue& places = step.view(0);
+  const ViewValue& order = step.view(0);
   const ViewValue& view = step.view(1);
-  step.need(places.lengths == view.lengths, "has another number of places");
-  auto* const first = reinterpret_cast<int64_t*>(line_of(step, places, Access::Write));
+  step.need(order.lengths == view.lengths, "has another number of indices");
+  auto* const first = reinterpret_cast<int64_t*>(line_of(step, order, Access::Write));
   std::iota(first, first + view.lengths[0], int64_t{0});
   base::argsort_line(view.dtype, line_of(step, view, Access::Read), first, view.lengths[0]);
 }

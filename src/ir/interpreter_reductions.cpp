@@ -57,8 +57,8 @@ T element(const std::byte* at) {
   return value;
 }
 
-/// The lines along an axis: `length` elements, `stride` bytes apart, from each of `first` on. None when
-/// empty.
+/// The lines along an axis: `length` elements, at a stride of `stride` bytes, from each of `first` on. None
+/// when empty.
 struct Lines {
   int64_t length;
   int64_t stride;
@@ -73,7 +73,7 @@ Lines lines(const ArrayValue& x, int64_t axis) {
   return found;
 }
 
-/// The elements of a line, one behind the other.
+/// The elements of a line, contiguous.
 std::vector<std::byte> elements_of(const std::byte* line, const Lines& l, size_t size) {
   std::vector<std::byte> elements(static_cast<size_t>(l.length) * size);
   for (int64_t k = 0; k < l.length; ++k)
@@ -99,15 +99,15 @@ void interp_reduce(Step& step) {
   const base::ReductionOrder order = base::reduction_order(std::ranges::find(axes, last) != axes.end());
   const size_t size = base::size_of(x.dtype);
   for_each_range(r, [&](int64_t offset, size_t number) {
-    const auto place = [&](int64_t k) {
+    const auto offset_of = [&](int64_t k) {
       return static_cast<size_t>(offset + r.offsets[static_cast<size_t>(k)]);
     };
     const auto load = [&](int64_t k) {
-      return evaluate_cast(x.dtype, lane, Scalar::load(x.dtype, x.data.data() + place(k)));
+      return evaluate_cast(x.dtype, lane, Scalar::load(x.dtype, x.data.data() + offset_of(k)));
     };
     const Scalar start = combine.start(count > 0 ? load(0) : Scalar{});
     const auto accumulate = [&](Scalar& sum, int64_t k) {
-      if (where == nullptr || where->data[place(k) / size] != std::byte{0}) sum = combine(sum, load(k));
+      if (where == nullptr || where->data[offset_of(k) / size] != std::byte{0}) sum = combine(sum, load(k));
     };
     const Scalar value = base::reduce_in_order(order, count, start, accumulate, combine);
     evaluate_cast(lane, x.dtype, value).store(x.dtype, result.data.data() + number * size);
@@ -187,15 +187,15 @@ void interp_argsort(Step& step) {
   ArrayValue result = make_array(DType::Int64, x.lengths);
   const Lines from = lines(x, step.attribute(0));
   const Lines to = lines(result, step.attribute(0));
-  std::vector<int64_t> places(static_cast<size_t>(from.length));
+  std::vector<int64_t> indices(static_cast<size_t>(from.length));
   for (size_t i = 0; i < from.first.size(); ++i) {
     const std::vector<std::byte> elements =
         elements_of(x.data.data() + from.first[i], from, base::size_of(x.dtype));
-    std::iota(places.begin(), places.end(), int64_t{0});
-    base::argsort_line(x.dtype, elements.data(), places.data(), from.length);
+    std::iota(indices.begin(), indices.end(), int64_t{0});
+    base::argsort_line(x.dtype, elements.data(), indices.data(), from.length);
     std::byte* at = result.data.data() + to.first[i];
-    for (int64_t place : places) {
-      std::memcpy(at, &place, sizeof place);
+    for (int64_t index : indices) {
+      std::memcpy(at, &index, sizeof index);
       at += to.stride;
     }
   }

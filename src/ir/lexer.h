@@ -39,7 +39,7 @@ class Lexer {
   Token next();
   /// Throws UserError at the token.
   [[noreturn]] void fail(const Token& at, const std::string& message) const;
-  /// The characters that a Text or Symbol token stands for.
+  /// The characters that a Text or Symbol token represents.
   std::string unescaped(const Token& token) const;
 
  private:

@@ -12,7 +12,7 @@ namespace ingot::ir {
 /// @name The words of the text form: docs/ir.md
 /// Letters, digits, `_`, `.`, `$` and every byte above ASCII make a word.
 bool is_word_character(char c);
-/// Whether a name can stand behind `%` or `@` without quotes.
+/// Whether a name can follow `%` or `@` without quotes.
 bool is_word(std::string_view name);
 /// `"..."`, with escapes for quotes, backslashes and control characters.
 std::string quoted(std::string_view text);

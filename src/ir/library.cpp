@@ -17,7 +17,7 @@ bool fits_matmul(std::span<const Type> operands, std::span<const Type> results) 
 }
 
 /// One of NumPy's gufuncs by a name with a dot: inputs, outputs, and an i64 vector of one element, all of
-/// them views in C order, of which the last tells whether the routine failed.
+/// them views in C order, of which the last states whether the routine failed.
 bool fits_gufunc(std::span<const Type> operands, std::span<const Type> results) {
   const auto is_array = [](Type type) { return type.is_array(); };
   return operands.size() >= 2 && std::ranges::all_of(operands, is_array) && results.size() == 1 &&
@@ -26,8 +26,8 @@ bool fits_gufunc(std::span<const Type> operands, std::span<const Type> results) 
 
 constexpr LibraryInfo kGufunc = {"gufunc", effect::Read | effect::Write, fits_gufunc, 0, 0};
 
-/// seed[n], what it is, length → x[length]: the words of a new stream as NumPy's `default_rng` makes it,
-/// before `settle_pcg64`.
+/// seed[n], its kind, length → x[length]: the words of a new stream as NumPy's `default_rng` makes it, before
+/// `settle_pcg64`.
 bool fits_default_rng(std::span<const Type> operands, std::span<const Type> results) {
   return operands.size() == 3 && results.size() == 1 && operands[1] == kInt64 && operands[2] == kInt64 &&
          (operands[0] == Type::array(DType::Int64, 1) || operands[0] == Type::array(DType::UInt64, 1)) &&

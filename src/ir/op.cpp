@@ -9,13 +9,13 @@ namespace {
 using base::DType;
 using base::DTypeClass;
 
-constexpr ClassMask class_mask(std::string_view letters) {
+constexpr ClassMask class_mask(std::string_view characters) {
   ClassMask mask = 0;
-  for (char letter : letters) {
-    const DTypeClass dtype_class = letter == 'B'   ? DTypeClass::Bool
-                                   : letter == 'I' ? DTypeClass::Int
-                                   : letter == 'F' ? DTypeClass::Float
-                                                   : DTypeClass::Complex;
+  for (char character : characters) {
+    const DTypeClass dtype_class = character == 'B'   ? DTypeClass::Bool
+                                   : character == 'I' ? DTypeClass::Int
+                                   : character == 'F' ? DTypeClass::Float
+                                                      : DTypeClass::Complex;
     mask = static_cast<ClassMask>(mask | static_cast<ClassMask>(dtype_class));
   }
   return mask;
@@ -145,7 +145,7 @@ constexpr bool well_formed() {
 }
 static_assert(well_formed(),
               "an elementwise card accepts something, and has a derivative where it gives numbers that have; "
-              "a list attribute stands last");
+              "a list attribute comes last");
 
 constexpr std::string_view kSchedules[] = {"serial",  "independent",    "vector",
                                            "threads", "threads_vector", "independent_threads"};
@@ -189,7 +189,7 @@ bool is_long(Op op) {
 
 bool wants_default_state(Op op, DType operand) {
   if (!info(op).elementwise || base::is_bool(operand) || base::is_int(operand)) return false;
-  // These two take bits apart.
+  // These two take numbers' bits.
   if (is_long(op)) return op != Op::mantissa && op != Op::exponent;
   if (op == Op::cube || op == Op::fourth_power) return true;
   return base::is_complex(operand) && (op == Op::absolute || op == Op::sign || op == Op::sqrt);
@@ -197,7 +197,7 @@ bool wants_default_state(Op op, DType operand) {
 
 namespace {
 
-/// How many real numbers of work a number is.
+/// How many real numbers a number counts for in costs.
 int reals_of(DType operand) {
   constexpr int kComplex = 4;
   return base::is_complex(operand) ? kComplex : 1;

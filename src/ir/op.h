@@ -23,10 +23,10 @@ inline constexpr int kOpCount = 0
 #include "ir/ops.def"
     ;
 
-/// Where an op may stand.
+/// Where an op may occur.
 enum class Stage : uint8_t { Array = 1, Loop = 2, Both = 3 };
 
-/// What an op does besides giving a value. Passes ask these, never lists of ops.
+/// What an op does besides giving a value. Passes query these, never lists of ops.
 struct Effects {
   uint16_t bits = 0;
   constexpr bool any(Effects other) const { return (bits & other.bits) != 0; }
@@ -42,7 +42,7 @@ inline constexpr Effects Write{2};      ///< to memory
 inline constexpr Effects Allocate{4};   ///< gives memory with an identity of its own
 inline constexpr Effects Raise{8};      ///< may leave the function with an exception
 inline constexpr Effects Exit{16};      ///< may leave for a label outside
-inline constexpr Effects Host{32};      ///< is seen outside, or sees it
+inline constexpr Effects Host{32};      ///< is observable outside, or observes it
 inline constexpr Effects Random{64};    ///< draws from a stream of random numbers
 inline constexpr Effects Sync{128};     ///< waits for other threads
 inline constexpr Effects Control{256};  ///< in the table only: has those of its regions
@@ -95,8 +95,8 @@ struct OpInfo {
   Stage stage = Stage::Both;
   Effects effects;
   Laws laws;
-  /// Of elementwise ops: the time that a real element takes, in additions, about; and that of one in lanes,
-  /// in additions of lanes.
+  /// Of elementwise ops: the time of a real element, in additions, about; and that of one in lanes, in
+  /// additions of lanes.
   uint8_t cost = 1;
   uint8_t lane_cost = 1;
   /// Of elementwise ops: by operand, whether the derivative is not zero everywhere (`GRAD`).
@@ -112,8 +112,8 @@ struct OpInfo {
 };
 
 const OpInfo& info(Op op);
-/// Whether the host alone runs an op: it calls the program around or C, draws random numbers, keeps buffers,
-/// or is a routine that works in memory of its own, as sorts do.
+/// Whether the host alone runs an op: it calls the embedding program or C, draws random numbers, keeps
+/// buffers, or is a routine that works in memory of its own, as sorts do.
 inline bool host_only(Op op) {
   const Effects effects = info(op).effects;
   return op == Op::c_call || op == Op::c_value || effects.any(effect::Host | effect::Random) ||
@@ -139,17 +139,17 @@ bool is_long(Op op);
 /// state (base/float_state.h), whatever the calling thread's is. Others round as the thread does.
 bool wants_default_state(Op op, base::DType operand);
 
-/// The values of Choice attributes, by attribute name: the texts, in the order of their numbers.
+/// The values of Choice attributes, by attribute name: the strings, in the order of their numbers.
 std::span<const std::string_view> choices(std::string_view attribute);
 
 enum class Schedule : uint8_t { Serial, Independent, Vector, Threads, ThreadsVector, IndependentThreads };
-/// Whether turns may run together in the lanes of vectors.
+/// Whether iterations may run together in the lanes of vectors.
 constexpr bool has_lanes(Schedule s) { return s == Schedule::Vector || s == Schedule::ThreadsVector; }
-/// Whether threads may share the turns.
+/// Whether threads may share the iterations.
 constexpr bool has_threads(Schedule s) {
   return s == Schedule::Threads || s == Schedule::ThreadsVector || s == Schedule::IndependentThreads;
 }
-/// Whether turns have been shown to touch no memory that others write.
+/// Whether iterations have been shown to touch no memory that others write.
 constexpr bool is_shown_independent(Schedule s) {
   return s == Schedule::Independent || s == Schedule::IndependentThreads;
 }

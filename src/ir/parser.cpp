@@ -9,7 +9,7 @@
 #include "ir/text.h"
 
 // A text is read twice. First the headers, bodies skipped by their braces, so that a call may name a function
-// that stands further down. Then the bodies, through a Builder that does not fold.
+// further down. Then the bodies, through a Builder that does not fold.
 
 namespace ingot::ir {
 
@@ -18,7 +18,7 @@ namespace {
 constexpr int kMaxTypeDepth = 64;
 constexpr int kMaxRegionDepth = 500;
 
-/// What all of the grammar is made of: marks, words, numbers, types.
+/// The elements of the grammar: marks, words, numbers, types.
 class Reader {
  public:
   Reader(Module& module, const Lexer& lexer) : module_(module), lexer_(lexer) {}
@@ -34,14 +34,14 @@ class Reader {
   Token expect(Token::Kind kind, const std::string& what);
   std::string read_text();
   std::string read_symbol();
-  /// A word, perhaps behind a minus sign.
+  /// A word, perhaps after a minus sign.
   std::string read_signed_word();
   template <class T>
   T read_int();
 
-  /// A type that values have.
+  /// A type of values.
   Type read_type(int depth = 0);
-  /// What stands behind a node: a type, `(T, U)` or `()`.
+  /// What follows a node: a type, `(T, U)` or `()`.
   Type read_node_type();
   /// Types, to the closing parenthesis.
   std::vector<Type> read_type_list();
@@ -165,7 +165,7 @@ Type Reader::read_node_type() {
   return module_.types.results(read_type_list());
 }
 
-/// A function as its header says it.
+/// A function as its header describes it.
 struct Header {
   FunctionId id;
   std::vector<Token> names;  ///< of the parameters
@@ -187,7 +187,7 @@ class BodyReader : Reader {
   std::unique_ptr<Function> read();
 
  private:
-  /// A node while it is read.
+  /// A node that is being read.
   struct Pending {
     std::vector<Token> names;
     Token at;
@@ -200,7 +200,7 @@ class BodyReader : Reader {
 
   const Function& function() const { return builder_.function(); }
   void read_nodes();
-  /// False: it was a terminator.
+  /// False: after a terminator.
   bool read_node();
   Pending read_head();
   Op read_op();
@@ -578,7 +578,7 @@ void ModuleReader::declare(const Token& at, const std::string& name, Header& hea
     fail(at, "function " + symbol(name) + " is declared with another signature");
 }
 
-/// To behind the brace that closes the body.
+/// To after the brace that closes the body.
 void ModuleReader::skip_body() {
   size_t depth = 0;
   do {

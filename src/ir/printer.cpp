@@ -7,7 +7,7 @@ namespace ingot::ir {
 
 namespace {
 
-/// Prints one function. Does not rely on what the verifier checks: its messages are made here.
+/// Prints one function. Relies on no invariant of the verifier, whose messages it prints.
 class Printer {
  public:
   Printer(const Function& function, PrintOptions options)
@@ -62,7 +62,8 @@ void Printer::name_parameters() {
   }
 }
 
-/// Numbers the nodes of a region and of the regions in it; of a broken function, no region twice.
+/// Numbers the nodes of a region and of the regions in it; visits no region twice, even in a malformed
+/// function.
 void Printer::number_region(RegionId id) {
   if (id.index >= numbered_.size() || numbered_[id.index]) return;
   numbered_[id.index] = true;
@@ -80,7 +81,7 @@ std::string Printer::name(NodeId id) const {
   return "%" + std::to_string(numbers_[id.index]);
 }
 
-/// The `result` nodes that stand right after a node, as they should: all of them, or none.
+/// The `result` nodes that come right after a node, as they should: all of them, or none.
 std::span<const NodeId> Printer::results_after(NodeId node) const {
   if (!function_.type(node).is(TypeKind::Results)) return {};
   if (function_[node].parent.index >= function_.region_count()) return {};
@@ -98,7 +99,7 @@ std::span<const NodeId> Printer::results_after(NodeId node) const {
   return results;
 }
 
-/// The names on the left; the number of `result` nodes they stand for.
+/// The names on the left; the number of `result` nodes they represent.
 size_t Printer::print_names(NodeId node) {
   const std::span<const NodeId> results = results_after(node);
   for (NodeId const result : results) out_ += (result == results[0] ? "" : ", ") + name(result);
@@ -176,7 +177,7 @@ void Printer::print_span(SpanId id) {
   }
 }
 
-/// All of a node's line but its names and regions.
+/// A node's line without its names and regions.
 void Printer::print_head(NodeId node) {
   const Type type = function_.type(node);
   out_ += name_of(function_.op(node));

@@ -4,7 +4,7 @@
 
 namespace ingot::ir {
 
-/// Whether what the mark says happened before what turn `me` does now.
+/// Whether the mark's access happened before what iteration `me` does now.
 bool RaceTracker::is_ordered(const Mark& mark, uint32_t me) const {
   const auto mine = fences_.find(me);
   if (mine == fences_.end()) return false;
@@ -15,8 +15,8 @@ bool RaceTracker::is_ordered(const Mark& mark, uint32_t me) const {
   return fence != other->second.times.end() && mine->second.last > *fence;
 }
 
-bool RaceTracker::note(uint32_t turn, const void* address, size_t size, Access access) {
-  const uint32_t me = turn % (kSeveral - 1) + 1;
+bool RaceTracker::note(uint32_t iteration, const void* address, size_t size, Access access) {
+  const uint32_t me = iteration % (kSeveral - 1) + 1;
   if (access == Access::Atomic) fences_[me].last = ++now_;
   const auto begin = reinterpret_cast<uintptr_t>(address);
   bool free = true;
@@ -38,8 +38,8 @@ bool RaceTracker::note(uint32_t turn, const void* address, size_t size, Access a
   return free;
 }
 
-void RaceTracker::fence(uint32_t turn) {
-  Fences& fences = fences_[turn % (kSeveral - 1) + 1];
+void RaceTracker::fence(uint32_t iteration) {
+  Fences& fences = fences_[iteration % (kSeveral - 1) + 1];
   fences.times.push_back(++now_);
   fences.last = now_;
 }
@@ -55,7 +55,7 @@ void RaceTracker::forget(const void* address, size_t size) {
   }
 }
 
-void RaceTracker::forget_turns(uint32_t mask) {
+void RaceTracker::forget_iterations(uint32_t mask) {
   for (auto& [number, page] : pages_)
     for (Marks& marks : page)
       for (Mark& mark : marks.of)

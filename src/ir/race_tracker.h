@@ -10,39 +10,41 @@ namespace ingot::ir {
 
 enum class Access : uint8_t { Read, Write, Atomic };
 
-/// Remembers, byte by byte, which turns of a parallel loop (or threads, or blocks) touched what, and finds
-/// two that touch one byte when one of them writes, or one of them is atomic and the other is not.
+/// Remembers, byte by byte, which iterations of a parallel loop (or threads, or blocks) touched what, and
+/// finds two that touch one byte when one of them writes, or one of them is atomic and the other is not.
 ///
-/// Fences order accesses: what a turn did before a fence is no conflict for a turn that has come to a fence
-/// or an atomic access since. That is not all that orders need, so races may be missed, but none is made up.
+/// Fences order accesses: what an iteration did before a fence is no conflict for an iteration that has come
+/// to a fence or an atomic access since. A memory model requires more, so races may be missed, but none is
+/// reported falsely.
 class RaceTracker {
  public:
-  /// Notes an access by a turn. False: another turn's access to one of the bytes conflicts with it.
-  bool note(uint32_t turn, const void* address, size_t size, Access access);
-  /// Notes a fence of a turn.
-  void fence(uint32_t turn);
+  /// Notes an access by an iteration. False: another iteration's access to one of the bytes conflicts with
+  /// it.
+  bool note(uint32_t iteration, const void* address, size_t size, Access access);
+  /// Notes a fence of an iteration.
+  void fence(uint32_t iteration);
   /// Forgets bytes whose life begins anew.
   void forget(const void* address, size_t size);
-  /// Forgets what these turns did, alone or with others: they have waited for each other.
-  void forget_turns(uint32_t mask);
-  /// Forgets all: the turns have waited for each other.
+  /// Forgets what these iterations did, alone or with others: they have waited for each other.
+  void forget_iterations(uint32_t mask);
+  /// Forgets all: the iterations have waited for each other.
   void clear() { pages_.clear(); }
 
  private:
   static constexpr size_t kPageBytes = 256;
   static constexpr uint32_t kNobody = 0;
   static constexpr uint32_t kSeveral = 0xffffffff;
-  /// Who (turn + 1), and when it was last.
+  /// The iteration (+ 1), and the time of its last access.
   struct Mark {
     uint32_t by = kNobody;
     uint32_t at = 0;
   };
-  /// Who read, wrote, changed atomically.
+  /// The last read, write and atomic access.
   struct Marks {
     std::array<Mark, 3> of;
   };
   using Page = std::array<Marks, kPageBytes>;
-  /// When a turn came to fences, and when it last came to one or to an atomic access.
+  /// When an iteration came to fences, and when it last came to one or to an atomic access.
   struct Fences {
     std::vector<uint32_t> times;
     uint32_t last = 0;
@@ -51,7 +53,7 @@ class RaceTracker {
   bool is_ordered(const Mark& mark, uint32_t me) const;
 
   uint32_t now_ = 0;
-  std::unordered_map<uint32_t, Fences> fences_;  ///< by turn + 1
+  std::unordered_map<uint32_t, Fences> fences_;  ///< by iteration + 1
   std::unordered_map<uintptr_t, Page> pages_;
 };
 

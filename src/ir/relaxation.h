@@ -7,9 +7,9 @@
 
 namespace ingot::ir {
 
-/// What the float arithmetic of a function need not keep. The names are LLVM's.
+/// What the float arithmetic of a function does not have to preserve. The names are LLVM's.
 enum class Relaxation : uint8_t {
-  nnan,      ///< no operand or result is NaN; the value of what is, is unspecified
+  nnan,      ///< no operand or result is NaN; else the value is unspecified
   ninf,      ///< the same of infinities
   nsz,       ///< the sign of zero does not matter
   arcp,      ///< x / y may be x * (1 / y)
@@ -19,7 +19,7 @@ enum class Relaxation : uint8_t {
 };
 constexpr std::string_view kRelaxationNames[] = {"nnan", "ninf", "nsz", "arcp", "contract", "afn", "reassoc"};
 
-/// A set of them; empty: IEEE arithmetic in the written order.
+/// A set of relaxations; empty: IEEE arithmetic in the written order.
 class Relaxations {
  public:
   void add(Relaxation r) { bits_ |= bit(r); }

@@ -9,7 +9,7 @@
 namespace ingot::ir {
 
 struct PrintOptions {
-  bool spans = false;  ///< also the place of each node: `at "f.py":3:4-9`
+  bool spans = false;  ///< also the location of each node: `at "f.py":3:4-9`
 };
 
 /// The text form. Reading it back gives the same nodes in the same order: printing what `parse` read from a
@@ -18,12 +18,12 @@ std::string print(const Module& module, PrintOptions options = {});
 std::string print(const Function& function, PrintOptions options = {});
 /// One node on one line, for messages.
 std::string print_node(const Function& function, NodeId node);
-/// The number that names a node in the text form: its place in the order of the text. (Ids differ from it
+/// The number that names a node in the text form: its position in the order of the text. (Ids differ from it
 /// where a region was suspended and resumed.)
 uint32_t text_number(const Function& function, NodeId node);
 
 /// Reads a text; `file` names it in errors. Types are inferred and compared with those written. Nodes are
-/// appended as they stand: nothing is folded. Throws base::UserError with the place.
+/// appended as written: nothing is folded. Throws base::UserError with the location.
 std::unique_ptr<Module> parse(std::string_view text, const std::string& file);
 /// Reads functions into an existing module.
 void parse_into(Module& module, std::string_view text, const std::string& file);

@@ -66,7 +66,7 @@ void Uniformity::walk_node(NodeId node, bool divergent) {
   if (!function_.type(node).is_void()) mark(node, is_own(node) || any_operand_varies(node));
 }
 
-/// Whether the value is each thread's own, whatever the operands are.
+/// Whether the value differs by thread for any operands.
 bool Uniformity::is_own(NodeId node) const {
   const Op op = function_.op(node);
   if (op == Op::load || op == Op::read) return false;
@@ -122,7 +122,7 @@ void Uniformity::walk_block(NodeId node, bool divergent) {
   for (size_t i = 0; i < values.size(); ++i) mark(function_.result(node, i), varies(values[i]));
 }
 
-/// Turns in any order: nothing in there is uniform.
+/// Iterations in any order: nothing in them is uniform.
 void Uniformity::walk_parallel(NodeId node) {
   const RegionId body = function_.region(node);
   for (NodeId const parameter : function_.region_parameters(body)) mark(parameter, true);
@@ -141,14 +141,14 @@ void Uniformity::leave(NodeId exit, bool divergent) {
     mark(function_.result(block, i - 1), varies(function_.operand(exit, i)));
 }
 
-/// Whether nothing is left to do for a thread that took the exit.
+/// Whether a thread that took the exit has nothing left to do.
 bool Uniformity::ends_thread(NodeId exit) const {
   NodeId node = function_[function_[function_.operand(exit, 0)].parent].owner;
   for (;;) {
     const RegionId region = function_[node].parent;
     const auto body = function_.region_body(region);
-    const auto behind = std::ranges::find(body, node);
-    const bool is_last = std::all_of(behind + 1, body.end(), [&](NodeId other) {
+    const auto after = std::ranges::find(body, node);
+    const bool is_last = std::all_of(after + 1, body.end(), [&](NodeId other) {
       return function_.op(other) == Op::result || function_.op(other) == Op::yield;
     });
     if (!is_last) return false;
@@ -164,7 +164,7 @@ bool Uniformity::may_skip(NodeId exit, NodeId node) const {
   const RegionId left = function_[function_.operand(exit, 0)].parent;
   if (!function_.encloses(left, function_[node].parent)) return false;
   if (order_.place[node.index] > order_.place[exit.index]) return true;
-  // The node stands before the exit: missed only in a later turn of a loop around both.
+  // The node comes before the exit: missed only in a later iteration of a loop around both.
   for (RegionId region = function_[exit].parent; region != left;
        region = function_[function_[region].owner].parent) {
     const Op op = function_.op(function_[region].owner);

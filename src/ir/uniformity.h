@@ -11,8 +11,8 @@ namespace ingot::ir {
 
 /// What the threads of one block of a launch, or of all its blocks, have in common. A value varies when it
 /// depends on the thread index (or the block's), on memory of the thread's own or on an atomic access;
-/// control flow is divergent where a varying value decided that a thread comes there. What all threads load
-/// from one place is the same, if there is no race. Threads that have ended are no part of this.
+/// control flow is divergent where a varying value decided whether a thread comes there. What all threads
+/// load from one location is the same, if there is no race. Threads that have ended are no part of this.
 class Uniformity {
  public:
   /// Of a well-formed launch (verifier.h, invariants 1 to 8). `scope`: Block, or Device of all blocks.
@@ -51,7 +51,7 @@ class Uniformity {
   bool changed_ = false;
 };
 
-/// Whether an op is one where threads of a launch wait for each other or tell each other something.
+/// Whether an op is one where threads of a launch wait for each other or exchange values.
 bool is_meeting(Op op);
 /// Of such a node: the threads that must come here together, those of the Block or of the whole launch
 /// (Device); none: those of a mask, wherever they come.

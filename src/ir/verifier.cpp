@@ -17,31 +17,31 @@ constexpr size_t kMaxFaults = 20;
 
 using Types = std::vector<Type>;
 
-/// One function `check_...` for each invariant; those of the first group make the rest safe to ask.
+/// One function `check_...` for each invariant; those of the first group make the others safe to run.
 class Verifier {
  public:
   Verifier(const Function& function, Stage stage) : function_(function), stage_(stage) {}
   std::vector<Fault> run();
 
  private:
-  void check_regions_list_nodes();      // 13
-  void check_regions_end();             // 1
-  void check_parameters_stand_first();  // 1
-  void check_attributes();              // 4
-  void check_results_follow();          // 5
-  void check_operands_dominate();       // 2
-  void check_types();                   // 3
-  void check_stage();                   // 6
-  void check_region_types();            // 7
-  void check_exits();                   // 8
-  void check_labels();                  // 8
-  void check_exits_stay_inside();       // 9
-  void check_returns();                 // 9
-  void check_meetings();                // 10
-  void check_spans();                   // 11
-  void check_shared_buffers();          // 12
-  void check_vector_loops();            // 14
-  void check_host_only();               // 15
+  void check_regions_list_nodes();     // 13
+  void check_regions_end();            // 1
+  void check_parameters_come_first();  // 1
+  void check_attributes();             // 4
+  void check_results_follow();         // 5
+  void check_operands_dominate();      // 2
+  void check_types();                  // 3
+  void check_stage();                  // 6
+  void check_region_types();           // 7
+  void check_exits();                  // 8
+  void check_labels();                 // 8
+  void check_exits_stay_inside();      // 9
+  void check_returns();                // 9
+  void check_collectives();            // 10
+  void check_spans();                  // 11
+  void check_shared_buffers();         // 12
+  void check_vector_loops();           // 14
+  void check_host_only();              // 15
 
   void check_listing(RegionId region, std::vector<int>& listings);
   void check_owned_regions(NodeId node);
@@ -88,7 +88,7 @@ void Verifier::check_listing(RegionId region, std::vector<int>& listings) {
   for (NodeId const node : function_[region].nodes) {
     if (!node || node.index >= function_.node_count())
       return add(13, {}, "region " + std::to_string(region.index) + " lists a node that does not exist");
-    need(function_[node].parent == region, 13, node, "stands in another region than the one that lists it");
+    need(function_[node].parent == region, 13, node, "is in another region than the one that lists it");
     need(!last || last < node, 13, node, "ids do not ascend in the region");
     ++listings[node.index];
     last = node;
@@ -97,7 +97,7 @@ void Verifier::check_listing(RegionId region, std::vector<int>& listings) {
 
 void Verifier::check_owned_regions(NodeId node) {
   const Node& n = function_[node];
-  need(n.region_count == info(n.op).regions, 13, node, "has not the regions its card says");
+  need(n.region_count == info(n.op).regions, 13, node, "has not the regions its card gives");
   if (n.first_region + size_t{n.region_count} > function_.region_count())
     return add(13, node, "owns a region that does not exist");
   for (size_t i = 0; i < n.region_count; ++i) {
@@ -135,7 +135,7 @@ void Verifier::check_regions_end() {
   }
 }
 
-void Verifier::check_parameters_stand_first() {
+void Verifier::check_parameters_come_first() {
   need(function_[function_.body()].parameter_count == function_.parameters().size(), 1, {},
        "the body's parameters are not the function's");
   for (uint32_t i = 0; i < function_.region_count(); ++i) {
@@ -143,8 +143,7 @@ void Verifier::check_parameters_stand_first() {
     for (size_t k = 0; k < region.nodes.size(); ++k) {
       const NodeId node = region.nodes[k];
       const bool parameter = function_.op(node) == Op::param;
-      need(parameter == (k < region.parameter_count), 1, node,
-           "parameters do not stand first in their region");
+      need(parameter == (k < region.parameter_count), 1, node, "parameters are not first in their region");
       if (parameter && function_.attributes(node).size() == 1) {
         need(function_.attribute(node, 0) == static_cast<int64_t>(k), 1, node,
              "parameters are not numbered in order");
@@ -235,7 +234,7 @@ void Verifier::check_operands_dominate() {
       }
       need(!function_.type(operand).is_void(), 2, node, "an operand gives no value");
       need(function_.reaches(operand, function_[node].parent), 2, node,
-           "an operand stands where it does not reach this node");
+           "an operand is where it does not reach this node");
     }
   });
 }
@@ -268,7 +267,7 @@ void Verifier::check_stage() {
   const bool arrays = (static_cast<int>(stage_) & static_cast<int>(Stage::Array)) != 0;
   each_node([&](NodeId node) {
     const auto allowed = static_cast<int>(info(function_.op(node)).stage);
-    need((allowed & static_cast<int>(stage_)) != 0, 6, node, "the op may not stand at this stage");
+    need((allowed & static_cast<int>(stage_)) != 0, 6, node, "the op may not occur at this stage");
     need(arrays || !contains_array(function_.type(node)), 6, node, "whole arrays are gone at the loop stage");
   });
 }
@@ -299,23 +298,23 @@ void Verifier::check_region_types() {
     if (function_[node].region_count == 0) return;
     const Types operands = types_of(function_.operands(node));
     const Types results = types_of(function_.results_of(node));
-    Types turn{kInt64};
+    Types iteration{kInt64};
     switch (function_.op(node)) {
       case Op::if_:
         check_region(node, 0, {}, results);
         check_region(node, 1, {}, results);
         break;
       case Op::for_:
-        turn.insert(turn.end(), results.begin(), results.end());
-        check_region(node, 0, turn, results);
+        iteration.insert(iteration.end(), results.begin(), results.end());
+        check_region(node, 0, iteration, results);
         break;
       case Op::while_: check_while(node, operands, results); break;
-      case Op::parallel_for: check_region(node, 0, turn, results); break;
+      case Op::parallel_for: check_region(node, 0, iteration, results); break;
       case Op::block: check_region(node, 0, {Type::label()}, results); break;
       case Op::share: check_share(node, results); break;
       case Op::back: check_region(node, 0, {}, {}); break;
       case Op::launch: check_launch(node, operands.size()); break;
-      default: add(7, node, "no rule says what its regions are"); break;
+      default: add(7, node, "no rule defines its regions"); break;
     }
   });
 }
@@ -392,12 +391,12 @@ NodeId Verifier::enclosing_launch(NodeId node) const {
   return around;
 }
 
-void Verifier::check_meetings() {
+void Verifier::check_collectives() {
   std::map<std::pair<NodeId, Scope>, Uniformity> known;
   each_node([&](NodeId node) {
     if (!is_meeting(function_.op(node))) return;
     const NodeId launch = enclosing_launch(node);
-    if (!launch) return add(10, node, "stands in no launch");
+    if (!launch) return add(10, node, "is in no launch");
     const std::optional<Scope> scope = scope_of_meeting(function_, node);
     if (!scope) return;
     const auto key = std::pair(launch, *scope);
@@ -416,7 +415,7 @@ void Verifier::check_spans() {
   const Effects silent = effect::Read | effect::Allocate;
   each_node([&](NodeId node) {
     const bool seen = ((effects_of(function_, node).bits) & ~silent.bits) != 0;
-    need(!seen || function_[node].span, 11, node, "has an effect and no place in the source");
+    need(!seen || function_[node].span, 11, node, "has an effect and no location in the source");
   });
 }
 
@@ -443,14 +442,14 @@ void Verifier::check_vector_loops() {
          "a vector loop carries nothing but cursors");
     const Effects good = effect::Read | effect::Write;
     need((effects_of(function_, node).bits & ~good.bits) == 0, 14, node,
-         "the turns of a vector loop only read and write memory");
+         "the iterations of a vector loop only read and write memory");
   });
 }
 
 void Verifier::check_host_only() {
   each_node([&](NodeId node) {
     if (!host_only(function_, node)) return;
-    need(!enclosing_launch(node), 15, node, "is for the host alone and stands in a launch");
+    need(!enclosing_launch(node), 15, node, "is for the host alone and is in a launch");
     if (function_.op(node) == Op::call) return;
     for (NodeId const operand : function_.operands(node)) {
       const Type type = function_.type(operand);
@@ -465,7 +464,7 @@ std::vector<Fault> Verifier::run() {
   check_regions_list_nodes();
   if (!faults_.empty()) return faults_;
   check_regions_end();
-  check_parameters_stand_first();
+  check_parameters_come_first();
   check_attributes();
   if (!faults_.empty()) return faults_;
   check_operands_dominate();
@@ -478,7 +477,7 @@ std::vector<Fault> Verifier::run() {
   check_exits();
   check_labels();
   check_exits_stay_inside();
-  if (faults_.empty()) check_meetings();
+  if (faults_.empty()) check_collectives();
   check_returns();
   check_spans();
   check_shared_buffers();

@@ -8,16 +8,16 @@
 
 namespace ingot::ir {
 
-/// How a walk goes on from a node.
+/// How an iteration over nodes goes on from a node.
 enum class Walk : uint8_t {
-  Into,  ///< into its regions, then behind it
-  Past,  ///< behind it
+  Into,  ///< into its regions, then after it
+  Past,  ///< after it
   Stop,  ///< no further
 };
 
 /// Visits the nodes of a region's body and of the regions inside, in the order of the text: a node before
-/// what is in it. `visit(node)` says how to go on, or gives nothing: into all regions. Whether it was not
-/// stopped.
+/// what is in it. `visit(node)` returns how to go on, or nothing: into all regions. Returns whether it was
+/// not stopped.
 template <class Visit>
 bool walk(const Function& function, RegionId region, Visit&& visit);
 
@@ -48,15 +48,15 @@ bool any_within(const Function& function, RegionId region, Condition&& condition
   return !walk(function, region, [&](NodeId node) { return condition(node) ? Walk::Stop : Walk::Into; });
 }
 
-/// Whether a loop stands in a region or in the regions inside.
+/// Whether a loop is in a region or in the regions inside.
 bool has_loop(const Function& function, RegionId region);
 
-/// The order of the text, which ids do not tell: a region may have been resumed after later nodes of an
+/// The order of the text, which ids do not give: a region may have been resumed after later nodes of an
 /// enclosing one.
 struct TextOrder {
   explicit TextOrder(const Function& function);
   std::vector<uint32_t> place;  ///< by node, parameters too
-  std::vector<uint32_t> end;    ///< by node: the place behind all that is in it
+  std::vector<uint32_t> end;    ///< by node: the position after all that is in it
 };
 
 }  // namespace ingot::ir

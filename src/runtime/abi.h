@@ -23,7 +23,7 @@
 
 namespace ingot::runtime {
 
-/// 0, or 1 + the number of a `base::ExceptionKind`; the rest stands in `Context::error`.
+/// 0, or 1 + the number of a `base::ExceptionKind`; the rest is in `Context::error`.
 using Status = int32_t;
 
 constexpr Status status_of(base::ExceptionKind kind) { return 1 + static_cast<Status>(kind); }
@@ -32,23 +32,23 @@ constexpr base::ExceptionKind exception_of(Status status) {
   return static_cast<base::ExceptionKind>(status - 1);
 }
 
-/// Memory that views are views of: the host's, or in calls of code for a device the device's, whose addresses
-/// the host cannot touch. Those of arguments are made by the caller (on its stack) for the call;
-/// those that the code allocates belong to the call, which hands the ones that results view to the caller.
+/// Memory that views are views of: the host's, or, in calls of device code, the device's, whose addresses the
+/// host cannot touch. Those of arguments are made by the caller (on its stack) for the call;
+/// those that the code allocates belong to the call, which passes those that results view to the caller.
 struct Buffer {
   std::byte* data;  ///< never null; of allocated ones aligned to 64 bytes
   int64_t size;     ///< bytes
-  /// Of allocated ones: the Context of the call as long as they belong to it, null once handed out. Of
-  /// arguments: the caller's business, but never the address of the call's Context.
+  /// Of allocated ones: the Context of the call as long as they belong to it, null once passed on. Of
+  /// arguments: for the caller to use, but never the address of the call's Context.
   void* owner;
   Buffer* next;  ///< the list of the call's allocated buffers
   Buffer* previous;
-  /// Of allocated ones: gives header and memory back. Null: they are the host's allocator's.
+  /// Of allocated ones: frees header and memory. Null: the host's allocator frees them.
   void (*release)(Buffer*) = nullptr;
 };
 
-/// A view: the address of the element with index 0 in every axis, the buffer it lies in, then `rank` lengths
-/// and `rank` strides (bytes) that follow it in memory.
+/// A view: the address of the element with index 0 in every axis, its buffer, then `rank` lengths and `rank`
+/// strides (bytes) that follow it in memory.
 struct ViewSlot {
   std::byte* data;
   Buffer* buffer;
@@ -56,23 +56,23 @@ struct ViewSlot {
   int64_t* strides(int rank) { return lengths() + rank; }
 };
 
-/// What a raise leaves: the number of the place in the object's table of error sites, and the values that
+/// What a raise leaves: the number of the location in the object's table of error sites, and the values that
 /// its message shows (bits of each, widened to 64: integers sign- or zero-extended, floats as double).
 struct Error {
   static constexpr int kMaxArguments = 32;
-  /// The site of an error that no place in the object raises: memory ran out in an allocation (argument 0
+  /// The site of an error that no location in the object raises: memory ran out in an allocation (argument 0
   /// is the number of bytes), or the call was interrupted.
   static constexpr uint32_t kNoSite = 0xffffffff;
-  /// Arguments of an error without a site: 1 + the site that says where it has come up, or 0; and whether a
-  /// device has refused what it was asked for (RuntimeError).
-  static constexpr size_t kPlace = 1;
+  /// Arguments of an error without a site: 1 + the site where it has come up, or 0; and whether a device has
+  /// refused what it was asked for (RuntimeError).
+  static constexpr size_t kLocation = 1;
   static constexpr size_t kIsRefusal = 2;
   static constexpr int kMaxCallers = 15;
   Status status;  ///< what the entry returned
   uint32_t site;
   uint64_t arguments[kMaxArguments];
-  /// The calls between functions of the object that it left, the innermost first, but for recursion: their
-  /// sites. Where there are too many, the outermost one is the last.
+  /// The sites of the calls between functions of the object that the error left, the innermost first,
+  /// recursion left out. Where there are too many, the outermost one is the last.
   uint32_t caller_count;
   uint32_t callers[kMaxCallers];
 };
@@ -80,12 +80,12 @@ struct Error {
 struct Hooks;
 class Errand;
 
-/// The state of one call, used by one thread at a time. Made anew, or reset, by the caller for each (`Call`
-/// in context.h does).
+/// The state of one call, used by one thread at a time. Made or reset by the caller for each (`Call` in
+/// context.h does).
 struct Context {
   /// Bits of `*attention`.
   static constexpr uint32_t kInterrupt = 1;  ///< leave with KeyboardInterrupt
-  static constexpr uint32_t kLength = 2;     ///< the call's length is watched, see `watch_length`
+  static constexpr uint32_t kLength = 2;     ///< the call's duration is watched, see `watch_length`
 
   /// Not 0: the next poll calls `ingot_v1_poll`. `kInterrupt` may be set from a signal handler or another
   /// thread. The pointer itself is never null.
@@ -97,7 +97,7 @@ struct Context {
   /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
   /// is no limit.
   std::byte* stack_limit;
-  // Of a call whose length is watched, in ticks of the processor's clock.
+  // Of a call whose duration is watched, in ticks of the processor's clock.
   int64_t next_look;  ///< when it is looked at; 0: it has not polled
   int64_t last_read;  ///< when a poll read the clock
   uint32_t unread;    ///< how many polls do not read it from now on
@@ -111,20 +111,21 @@ struct Context {
   void* const* functions;
 };
 
-/// What the program around the runtime does on request of the code.
+/// Callbacks of the embedding program.
 struct Hooks {
-  /// Called by a poll of a watched call that is long: first to let go of what others wait for (the GIL), then
-  /// time and again, so that signals are handled (`kLongCall` and `kBetweenLooks` in context.h). 0 to go on,
-  /// or the status to leave with, the error being in the context.
+  /// Called by a poll of a watched call that is long: first to release what others wait for (the GIL), then
+  /// repeatedly, so that signals are handled (`kLongCall` and `kBetweenLooks` in context.h). 0 to go on, or
+  /// the status to leave with, the error being in the context.
   Status (*long_call)(Context*);
-  /// Runs what only the embedding program has: the library routine `what`, or, `what` being "host", its own
-  /// call number `number`. The slots are those of the operands, each as `layout` says it: words such as `f64`
-  /// and `view<f64,2>`, each with a space after it. Returns a status as an entry does, or
+  /// Runs what only the embedding program provides: the library routine `what`, or, `what` being "host", its
+  /// own call number `number`. The slots are those of the operands, each as `layout` describes it: words such
+  /// as `f64` and `view<f64,2>`, each with a space after it. Returns a status as an entry does, or
   /// throws std::bad_alloc; null: there is no such thing here.
   Status (*outside)(Context*, const char* what, const char* layout, int64_t number, void** slots);
-  /// Called before the code waits for a device: lets go of what others wait for. Null: nothing is to be done.
+  /// Called before the code waits for a device: releases what others wait for. Null: nothing to release.
   void (*let_go)(Context*) = nullptr;
-  /// Whether signals are handled while the call runs an errand (errand.h), so that it may be left. Null: not.
+  /// Whether signals are handled while the call runs an errand (errand.h), so that the call may be left.
+  /// Null: they are not.
   bool (*may_leave_errands)(Context*) = nullptr;
   /// Runs an errand, and handles signals meanwhile: 0, or the status to leave with while the errand goes on.
   Status (*run_errand)(Context*, const std::shared_ptr<Errand>&) = nullptr;
@@ -135,7 +136,7 @@ using Entry = Status (*)(Context*, void** slots);
 /// The symbol of a function's entry is this and its name, so that no entry is called as a C function is.
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 
-// What compiled code knows of these structures.
+// The offsets in these structures that compiled code uses.
 inline constexpr size_t kContextAttentionOffset = 0;
 inline constexpr size_t kContextErrorOffset = 8;
 inline constexpr size_t kContextHooksOffset = 344;

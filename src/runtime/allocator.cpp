@@ -1,11 +1,11 @@
-// Results and temporaries come from `runtime/allocator`. Writing into fresh memory costs a page fault for
-// each page, which is more than most loops cost, so freed blocks stay mapped: the next buffer of the same
-// class (eight classes to the doubling) gets the block that was freed last. Blocks from 2 MiB on are mappings
-// of their own, in huge pages. At most an eighth of the memory that the process may use is kept
-// (`INGOT_KEPT_MEMORY`, `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the
-// system, and all do when an allocation fails, which is then tried again. `ingot.memory()` and `python -m
-// ingot info` show limit, kept, in use and peak. The cache is one object for the process, with a lock that
-// forking takes, so that a child has it whole. Under the address sanitizer kept blocks are poisoned.
+// Allocates results and temporaries. Writing into fresh memory costs a page fault for each page, which is
+// more than most loops cost, so freed blocks stay mapped: the next buffer of the same class (eight classes to
+// the doubling) gets the block that was freed last. Blocks from 2 MiB on are mappings of their own, in huge
+// pages. At most an eighth of the memory that the process may use is kept (`INGOT_KEPT_MEMORY`,
+// `ingot.set_kept_memory_limit`); above that the blocks freed first go back to the system, and all do when an
+// allocation fails, which is then tried again. `ingot.memory()` and `python -m ingot info` show limit, kept,
+// in use and peak. The cache is one object for the process, with a lock that forking takes, so that a child
+// has it whole. Under the address sanitizer kept blocks are poisoned.
 //
 // A result that is a whole buffer becomes a NumPy array over the block itself (`bindings/results`): it owns
 // its data through a NumPy memory handler, `ingot`, whose free gives the block back and whose realloc serves
@@ -46,12 +46,12 @@ namespace ingot::runtime {
 
 namespace {
 
-/// Blocks from here on are asked for only where the memory for them is there: it is going to be written, and
-/// the system hands out more than it has, and kills who uses it.
+/// Blocks from here on are requested only if memory for them is available: it is going to be written, and the
+/// system overcommits, and kills processes that use too much.
 constexpr size_t kVeryLarge = size_t{256} << 20;
 
-/// What stands before the data. While a block is kept, the links of its buffer are those of the list of its
-/// class, and the block stands in the list of all kept ones by age.
+/// The header before the data. While a block is kept, the links of its buffer are those of the list of its
+/// class, and the block is in the list of all kept ones by age.
 struct Block {
   Buffer buffer;
   uint64_t size_class;
@@ -111,7 +111,7 @@ void* get_memory(size_t size) {
   return size >= Allocator::kLarge ? map(size) : std::aligned_alloc(Allocator::kAlignment, size);
 }
 
-/// How many blocks the system gives until one is missing; 0: all are there. Read where a block is new alone.
+/// How many blocks the system gives until one is refused; 0: none is. Read only where a block is new.
 constinit std::atomic<int64_t> until_missing = 0;
 
 bool is_made_to_fail() {
@@ -133,7 +133,7 @@ int64_t initial_limit() {
   return std::min(machine, memory_limit_of_group()) / 8;
 }
 
-/// The kept blocks. Every function wants `mutex` held.
+/// The kept blocks. Every function requires `mutex` held.
 struct Cache {
   std::mutex mutex;
   Block* classes[kClasses];  ///< the block that was freed last, and on
@@ -189,7 +189,7 @@ constinit pthread_once_t is_set_up = PTHREAD_ONCE_INIT;
 
 void set_up() {
   cache.use.limit = initial_limit();
-  // A child starts with a cache that no other thread was at work on.
+  // A child starts with a cache that no other thread was changing.
   pthread_atfork([] { cache.mutex.lock(); }, [] { cache.mutex.unlock(); }, [] { cache.mutex.unlock(); });
 }
 
@@ -201,7 +201,7 @@ std::unique_lock<std::mutex> locked_cache() {
 void give_back(Block* blocks) {
   while (blocks != nullptr) {
     Block* block = blocks;
-    blocks = block->newer;  // NOLINT(clang-analyzer-unix.Malloc): a block stands in a list once
+    blocks = block->newer;  // NOLINT(clang-analyzer-unix.Malloc): a block is in a list once
     give_memory_back(block);
   }
 }
@@ -249,7 +249,7 @@ void Allocator::free(Buffer* buffer) noexcept {
   {
     const auto lock = locked_cache();
     cache.use.in_use -= static_cast<int64_t>(size);
-    // A block above the limit would drive out all others, and then itself.
+    // A block above the limit would evict all others, and then itself.
     if (static_cast<int64_t>(size) > cache.use.limit) {
       block->newer = nullptr;
       surplus = block;

@@ -9,7 +9,7 @@
 
 namespace ingot::runtime {
 
-/// What the allocator holds, in bytes of whole blocks: headers and what rounding adds are counted.
+/// The allocator's memory, in bytes of whole blocks, headers and rounding included.
 struct MemoryUse {
   int64_t limit;   ///< the most that is kept
   int64_t kept;    ///< of freed blocks, for the next buffers
@@ -20,15 +20,15 @@ struct MemoryUse {
 /// Where the memory of allocated buffers comes from. A buffer's header and its data are one block; the data
 /// starts `kHeader` bytes after the header. Freed blocks stay mapped, up to a limit, and the next buffer of
 /// about the same size gets the one that was freed last: a fresh block costs a page fault for every page.
-/// When the limit is passed, the blocks that were freed first go back to the system; when an allocation
-/// fails, all do, and it is tried again. Usable from any thread, and in a forked child.
+/// When the limit is passed, the blocks that were freed first are unmapped; when an allocation fails, all
+/// are, and it is tried again. Usable from any thread, and in a forked child.
 ///
-/// Under the address sanitizer, what is kept and what rounding adds is poisoned.
+/// Under the address sanitizer, kept blocks and the bytes that rounding adds are poisoned.
 class Allocator {
  public:
   static constexpr size_t kAlignment = 64;
   /// More than the header needs: NumPy's large arrays begin 16 bytes after a page, and a loop that reads one
-  /// and writes less than two vectors behind it, modulo pages, waits for its own stores.
+  /// and writes less than two vectors after it, modulo pages, waits for its own stores.
   static constexpr size_t kHeader = 128;
   static constexpr size_t kLarge = size_t{2} << 20;       ///< blocks from here on are mappings, in huge pages
   static constexpr int64_t kMaxBytes = int64_t{1} << 47;  ///< what a process can address
@@ -38,26 +38,26 @@ class Allocator {
   static Buffer* allocate(int64_t bytes) noexcept;
   /// Gives back what `allocate` returned and no call owns. Null is allowed.
   static void free(Buffer* buffer) noexcept;
-  /// The same bytes, as many as fit, in a buffer of `bytes` bytes, in place of one that no call owns. Null,
+  /// The same bytes, as many as fit, in a buffer of `bytes` bytes, instead of one that no call owns. Null,
   /// and `buffer` stays as it is, where `allocate` gives null.
   static Buffer* reallocate(Buffer* buffer, int64_t bytes) noexcept;
   /// The buffer that `allocate` made, by its data.
   static Buffer* buffer_of(void* data) noexcept;
 
-  /// For tests: of the blocks that are asked of the system from now on, this one, counted from 1, is not
-  /// there; 0: all are. Gives how many were still to come before the one that was to be missing.
+  /// For tests: of the blocks requested from the system from now on, this one, counted from 1, is refused; 0:
+  /// none is. Returns how many were still to come before the one that was to be refused.
   static int64_t fail_at(int64_t number) noexcept;
 
   static MemoryUse use() noexcept;
-  /// From now on at most `bytes` are kept; what is above goes back to the system. Negative numbers are 0.
+  /// From now on at most `bytes` are kept; the excess is unmapped. Negative numbers are 0.
   static void set_limit(int64_t bytes) noexcept;
   /// Gives kept blocks back until at most `bytes` are kept.
   static void trim(int64_t bytes) noexcept;
 };
 
-/// The limit as a text gives it, such as the environment variable INGOT_KEPT_MEMORY, which holds from the
-/// first allocation: a decimal number. Nothing for any other text. Without the variable, or with such a text,
-/// the limit is an eighth of the memory that this process may use.
+/// The limit that a string gives, such as the environment variable INGOT_KEPT_MEMORY, which holds from the
+/// first allocation: a decimal number. Nothing for any other string. Without the variable, or with such a
+/// string, the limit is an eighth of the memory that this process may use.
 std::optional<int64_t> parse_kept_limit(std::string_view text);
 
 }  // namespace ingot::runtime

@@ -12,7 +12,7 @@ namespace ingot::runtime {
 
 namespace {
 
-/// What a small file of the system's says; no heap is used, as it may be at its end.
+/// The contents of a small file of the system's; no heap is used, as it may be exhausted.
 class File {
  public:
   explicit File(const char* path) noexcept {
@@ -25,7 +25,7 @@ class File {
     close(file);
   }
 
-  /// The number behind a word at the start of a line, or at the start of the file; -1: there is none.
+  /// The number after a word at the start of a line, or at the start of the file; -1: there is none.
   int64_t number(std::string_view word = {}) const noexcept {
     const std::string_view text(text_.data(), size_);
     size_t at = 0;
@@ -46,7 +46,7 @@ class File {
   size_t size_ = 0;
 };
 
-/// What a group may still use: what it uses counts pages of files, which it can be rid of.
+/// What a group may still use: its use includes pages of files, which can be reclaimed.
 int64_t left_of_group(const char* limit, const char* use, const char* statistics) noexcept {
   const int64_t most = File(limit).number();
   const int64_t now = File(use).number();

@@ -25,7 +25,7 @@ inline void unlink_buffer(Context& context, Buffer& buffer) {
   buffer.next = buffer.previous = nullptr;
 }
 
-/// Gives back an allocated buffer that no call owns, to whoever it came from.
+/// Gives back an allocated buffer that no call owns, to the allocator that it came from.
 inline void free_buffer(Buffer* buffer) noexcept {
   if (buffer != nullptr && buffer->release != nullptr) buffer->release(buffer);
   else Allocator::free(buffer);

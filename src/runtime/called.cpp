@@ -6,8 +6,8 @@
 #include "runtime/buffer_list.h"
 #include "runtime/symbols.h"
 
-// What compiled code calls for itself; the table of all it may name is in symbols.cpp, which libraries that
-// are linked ahead of time do without.
+// The functions that compiled code calls directly; the table of all symbols is in symbols.cpp, which
+// libraries that are linked ahead of time do not need.
 
 namespace ingot::runtime {
 
@@ -48,10 +48,11 @@ Status ingot_v1_outside(Context* context, const char* what, const char* layout, 
   return context->error.status;
 }
 
-Status ingot_v1_parallel(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept {
-  // What the owner has stored past the caches is seen by the others.
+Status ingot_v1_parallel(Context* context, Iterations iterations, void* data, int64_t count,
+                         int64_t grain) noexcept {
+  // Stores of the owner past the caches become visible to the others.
   __builtin_ia32_sfence();
-  return Pool::run(context, turns, data, count, grain);
+  return Pool::run(context, iterations, data, count, grain);
 }
 
 uint32_t ingot_v1_enter_default_state() noexcept {

@@ -17,11 +17,11 @@ namespace ingot::runtime {
 
 namespace {
 
-/// Never written, since neither an interrupt nor a watch is asked for.
+/// Never written, since neither interrupts nor watches are requested.
 const uint32_t kNoAttention = 0;
 constexpr Hooks kNoHooks = {[](Context*) -> Status { return 0; }, nullptr};
 
-/// What is left of the stack for the functions that compiled code calls, Python's among them.
+/// The part of the stack that is left to the functions that compiled code calls, Python's among them.
 constexpr size_t kStackReserve = size_t{512} << 10;
 
 /// How much of a stack is used at most: one without a limit would take all memory.
@@ -54,17 +54,17 @@ std::byte* stack_limit() {
 /// How many polls at most do not read the clock.
 constexpr uint32_t kMostUnread = 15;
 
-/// Much cheaper to read than the time, which is all that a short call would do. Processors count between one
-/// and five of these a nanosecond.
+/// Much cheaper to read than the time, which would dominate a short call. Processors count between one and
+/// five of these a nanosecond.
 int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 
-/// Sets what is read of an error before anybody has raised it. Its other arguments are read only where a site
-/// has stored them: setting all of them would cost more than a small function does.
+/// Sets the fields of an error that are read before it is raised. Its other arguments are read only where a
+/// site has stored them: setting all of them would cost more than a small function does.
 void clear(Error& error) {
   error.status = 0;
   error.site = 0;
   error.caller_count = 0;
-  static_assert(Error::kPlace == 1 && Error::kIsRefusal == 2);
+  static_assert(Error::kLocation == 1 && Error::kIsRefusal == 2);
   error.arguments[0] = error.arguments[1] = error.arguments[2] = 0;
 }
 
@@ -72,7 +72,7 @@ void clear(Error& error) {
 
 Context make_context(uint32_t* attention, const Hooks* hooks, void* user) {
   if (attention == nullptr) attention = const_cast<uint32_t*>(&kNoAttention);
-  Context context;  // set one by one: GCC zeroes the whole with slow string instructions
+  Context context;  // set one by one: GCC zeroes the struct with slow string instructions
   context.attention = attention;
   clear(context.error);
   context.buffers = nullptr;
@@ -179,7 +179,7 @@ Status Call::run(Entry entry, void** slots) {
   if (own != outer_state_) [[unlikely]]
     own.set();
   const Status status = entry(&context_, slots);
-  // What runs outside meanwhile may have changed the outer one.
+  // A callback may have changed the outer one meanwhile.
   if (own != outer_state_) [[unlikely]]
     outer_state_.set();
   context_.error.status = status;

@@ -45,7 +45,7 @@ static_assert(offsetof(KernelCall, cooperative) == kKernelCallCooperativeOffset)
 static_assert(offsetof(KernelCall, packed) == kKernelCallPackedOffset);
 static_assert(offsetof(KernelCall, packed_bytes) == kKernelCallPackedBytesOffset);
 static_assert(offsetof(KernelCall, kinds) == kKernelCallKindsOffset);
-static_assert(offsetof(KernelError, turn) == kKernelErrorTurnOffset);
+static_assert(offsetof(KernelError, iteration) == kKernelErrorIterationOffset);
 static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
 static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
 static_assert(offsetof(KernelError, site) == kKernelErrorSiteOffset);
@@ -70,7 +70,7 @@ void let_go(Context& context) {
   if (context.hooks->let_go != nullptr) context.hooks->let_go(&context);
 }
 
-/// Runs what calls a device; what it throws becomes the context's error.
+/// Runs a function that calls a device; its exceptions become the context's error.
 template <class Fn>
 Status guarded(Context& context, Fn&& fn) noexcept {
   try {
@@ -101,8 +101,8 @@ void release_on_device(Buffer* buffer) {
   delete own;
 }
 
-/// What is loaded on devices, by the addresses of texts and names in objects. Part of the closed list of
-/// process-wide state.
+/// The code that is loaded on devices, by the addresses of texts and names in objects. Part of the closed
+/// list of process-wide state.
 class Kernels {
  public:
   const devices::Kernel& find(Context& context, const KernelCall& call) {
@@ -141,7 +141,7 @@ class Kernels {
   };
 
   struct Options {
-    const std::byte* end;  ///< of the memory that the texts lie in
+    const std::byte* end;  ///< of the memory that the texts are in
     std::shared_ptr<const devices::LoadOptions> options;
   };
   devices::LoadOptions options_of(const char* text) const {
@@ -158,7 +158,7 @@ class Kernels {
   std::map<Key, std::unique_ptr<devices::Code>> codes_;
 };
 
-/// Never destroyed: drivers may be gone before.
+/// Never destroyed: drivers may be unloaded before.
 Kernels& kernels() {
   static Kernels& all = *new Kernels;
   return all;
@@ -166,16 +166,16 @@ Kernels& kernels() {
 
 constexpr KernelError kNoError{KernelError::kNone, 0, 0, 0, {}};
 
-/// Notes a launch instead of doing it.
+/// Captures a launch instead of doing it.
 void record_launch(Recording& recording, Device& device, devices::Step step, const KernelCall& call) {
-  Address place = 0;
-  std::shared_ptr<GraphMemory> record;
+  Address address = 0;
+  std::shared_ptr<GraphMemory> report;
   if (call.may_raise != 0) {
-    record = recording.allocate_apart(sizeof kNoError);
-    place = record->address();
+    report = recording.allocate_separate(sizeof kNoError);
+    address = report->address();
     const Recording::Suspended suspended;
-    device.write(place, &kNoError, sizeof kNoError);
-    call.arguments[0] = &place;
+    device.write(address, &kNoError, sizeof kNoError);
+    call.arguments[0] = &address;
   }
   for (int64_t i = 0; i < call.count; ++i) {
     const auto kind = static_cast<uint8_t>(call.kinds[i]);
@@ -187,7 +187,7 @@ void record_launch(Recording& recording, Device& device, devices::Step step, con
     step.arguments.push_back(argument);
   }
   recording.add(device, std::move(step));
-  if (record != nullptr) recording.wait(std::move(record));
+  if (report != nullptr) recording.wait(std::move(report));
 }
 
 uint32_t extent_of(int64_t length, int64_t most) {
@@ -195,7 +195,7 @@ uint32_t extent_of(int64_t length, int64_t most) {
   return static_cast<uint32_t>(length);
 }
 
-/// Views of device memory which, for the time of this, are views of copies on the host.
+/// Views of device memory which, during its lifetime, are views of copies on the host.
 class Staged {
  public:
   explicit Staged(Device& device) : device_(device) {}
@@ -307,10 +307,10 @@ bool run_by_library(Device& device, const char* what, std::string_view layout, v
   return has_run;
 }
 
-/// Elements of device memory as they are on the host meanwhile.
+/// A copy on the host of elements of device memory.
 template <class Fn>
 Status on_host(Context& context, int32_t dtype, void* elements, int64_t count, Fn&& fn) {
-  if (count == 0) return 0;  // NumPy's sorts of nothing want an address
+  if (count == 0) return 0;  // NumPy's sorts need an address even for no elements
   let_go(context);
   return guarded(context, [&] {
     Recording::refuse("a sort that runs on the host");
@@ -394,29 +394,29 @@ Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept
     }
     KernelError error = kNoError;
     const std::unique_ptr<Buffer, FreeBuffer> memory(allocate_on_device(&device, sizeof error));
-    Address record = address_of(memory->data);
-    device.write(record, &error, sizeof error);
-    call->arguments[0] = &record;
+    Address report = address_of(memory->data);
+    device.write(report, &error, sizeof error);
+    call->arguments[0] = &report;
     {
       const devices::ObservedLaunch observed(device, call->name);
       device.launch(kernel, launch, {call->arguments, count});
     }
     let_go(*context);
-    device.read(&error, record, sizeof error);
-    if (error.turn == KernelError::kNone) return 0;
+    device.read(&error, report, sizeof error);
+    if (error.iteration == KernelError::kNone) return 0;
     context->error.site = error.site;
     std::copy_n(error.arguments, Error::kMaxArguments, context->error.arguments);
     return error.status;
   });
 }
 
-std::optional<Error> look_at_record(void* device, const void* record) {
+std::optional<Error> look_at_record(void* device, const void* report) {
   auto& on = *static_cast<Device*>(device);
   KernelError found{};
-  on.read(&found.turn, address_of(record), sizeof found.turn);
-  if (found.turn == KernelError::kNone) return std::nullopt;
-  on.read(&found, address_of(record), sizeof found);
-  on.write(address_of(record), &kNoError, sizeof kNoError);
+  on.read(&found.iteration, address_of(report), sizeof found.iteration);
+  if (found.iteration == KernelError::kNone) return std::nullopt;
+  on.read(&found, address_of(report), sizeof found);
+  on.write(address_of(report), &kNoError, sizeof kNoError);
   Error error{found.status, found.site, {}, 0, {}};
   std::copy_n(found.arguments, Error::kMaxArguments, error.arguments);
   return error;
@@ -506,12 +506,12 @@ Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, voi
 }
 
 Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements,
-                               int64_t* places, int64_t count) noexcept {
+                               int64_t* indices, int64_t count) noexcept {
   return on_host(*context, dtype, elements, count, [&](std::vector<std::byte>& copy, int64_t) {
     std::vector<int64_t> order(static_cast<size_t>(count));
     const Status status = ingot_v1_argsort(context, dtype, stable, copy.data(), order.data(), count);
     if (status == 0 && count > 0)
-      device_of(context).write(address_of(places), order.data(),
+      device_of(context).write(address_of(indices), order.data(),
                                count * static_cast<int64_t>(sizeof(int64_t)));
     return status;
   });

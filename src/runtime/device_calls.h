@@ -10,8 +10,8 @@
 #include "devices/device.h"
 #include "runtime/abi.h"
 
-/// What code for a device calls: the memory and the kernels of `Context::device`, which is not null. What
-/// waits calls `Hooks::let_go` before.
+/// The functions that device code calls: the memory and the kernels of `Context::device`, which is not null.
+/// What waits calls `Hooks::let_go` first.
 namespace ingot::runtime {
 
 /// A launch, as compiled code describes it.
@@ -22,28 +22,28 @@ struct KernelCall {
   int64_t grid[3];
   int64_t block[3];
   int64_t shared_bytes;  ///< dynamic
-  int64_t may_raise;  ///< then the first argument is the address of the record of errors, which is put there
-  void** arguments;   ///< the address of each
-  int64_t count;      ///< of arguments
-  int64_t cooperative;  ///< 1: all blocks are there at once
-  /// Not null: more values than a launch takes, so many bytes; the last argument is the address of a copy of
-  /// them on the device, which is put there.
+  int64_t may_raise;     ///< then the first argument is the address of the error report, which is put there
+  void** arguments;      ///< the address of each
+  int64_t count;         ///< of arguments
+  int64_t cooperative;   ///< 1: all blocks are there at once
+  /// Not null: more values than a launch takes, packed into so many bytes; the last argument is the address
+  /// of a copy of them on the device, which is put there.
   const void* packed;
   int64_t packed_bytes;
   const char* kinds;  ///< of each argument: its bytes, with `kKernelCallAddress` if it is an address
 };
 
-/// What threads that raise leave: that of the lowest turn stays.
+/// The error report of threads that raise: that of the lowest iteration stays.
 struct KernelError {
   static constexpr uint64_t kNone = ~uint64_t{0};
-  uint64_t turn;
+  uint64_t iteration;
   int32_t lock;
   Status status;
   uint32_t site;
   uint64_t arguments[Error::kMaxArguments];
 };
 
-// What compiled code knows of these structures.
+// The offsets in these structures that compiled code uses.
 inline constexpr size_t kKernelCallTextOffset = 0;
 inline constexpr size_t kKernelCallBytesOffset = 8;
 inline constexpr size_t kKernelCallNameOffset = 16;
@@ -58,27 +58,27 @@ inline constexpr size_t kKernelCallPackedOffset = 112;
 inline constexpr size_t kKernelCallPackedBytesOffset = 120;
 inline constexpr size_t kKernelCallKindsOffset = 128;
 inline constexpr uint8_t kKernelCallAddress = 0x80;
-inline constexpr size_t kKernelErrorTurnOffset = 0;
+inline constexpr size_t kKernelErrorIterationOffset = 0;
 inline constexpr size_t kKernelErrorLockOffset = 8;
 inline constexpr size_t kKernelErrorStatusOffset = 12;
 inline constexpr size_t kKernelErrorSiteOffset = 16;
 inline constexpr size_t kKernelErrorArgumentsOffset = 24;
 
-/// A buffer of a device's memory that belongs to no call. While the thread records a graph, the memory is the
-/// graph's, too. Throws devices::DeviceError.
+/// A buffer of a device's memory that belongs to no call. While the thread captures a graph, the memory is
+/// the graph's, too. Throws devices::DeviceError.
 Buffer* allocate_on_device(void* device, int64_t bytes);
 
-/// What a launch that may raise has left in its record, a device's address; nothing: no thread has raised.
-/// Waits. The record is then ready for the next launch.
-std::optional<Error> look_at_record(void* device, const void* record);
+/// Reads the error report, at a device's address, of a launch that may raise; nothing: no thread has raised.
+/// Waits. The report is then ready for the next launch.
+std::optional<Error> look_at_record(void* device, const void* report);
 
-/// The kernels whose texts lie in some memory: they are unloaded when it goes.
+/// The kernels whose texts are in some memory: they are unloaded when it goes.
 class LoadedKernels {
  public:
   LoadedKernels() = default;
   explicit LoadedKernels(std::span<const std::byte> texts) : texts_(texts) {}
   ~LoadedKernels();
-  /// How their texts are loaded; said before the first launch.
+  /// How their texts are loaded; given before the first launch.
   void load_with(std::shared_ptr<const devices::LoadOptions> options);
   LoadedKernels(LoadedKernels&& other) noexcept : texts_(std::exchange(other.texts_, {})) {}
   LoadedKernels& operator=(LoadedKernels&& other) noexcept {
@@ -99,14 +99,14 @@ Buffer* ingot_v1_device_allocate(Context* context, int64_t bytes) noexcept;
 Status ingot_v1_device_launch(Context* context, const KernelCall* call) noexcept;
 /// Waits for all before, and reads from the device's memory.
 Status ingot_v1_device_read(Context* context, void* to, const void* from, int64_t bytes) noexcept;
-/// ... `count` elements of `size` bytes, which lie `stride` bytes apart and are put side by side.
+/// ... `count` elements of `size` bytes, at a stride of `stride` bytes, put into contiguous memory.
 Status ingot_v1_device_read_row(Context* context, void* to, const void* from, int64_t count, int64_t stride,
                                 int64_t size) noexcept;
-/// A routine that the device's libraries have, by them. Else `ingot_v1_outside` with copies of the views'
-/// memory on the host, which are written back. Views of one memory are of one copy.
+/// A routine that the device's libraries have runs there. Else `ingot_v1_outside` with copies of the views'
+/// memory on the host, which are written back. Views of one memory share one copy.
 Status ingot_v1_device_outside(Context* context, const char* what, const char* layout, int64_t number,
                                void** slots) noexcept;
-/// A copy of device memory on the host, until it is written back. Null where it fails, the error being in the
+/// A copy of device memory on the host, until it is written back. Null on failure, with the error in the
 /// context.
 void* ingot_v1_device_stage(Context* context, const void* from, int64_t bytes) noexcept;
 /// ... of the words of a stream of random numbers, which can be drawn from there.
@@ -116,7 +116,7 @@ Status ingot_v1_device_write_back(Context* context, void* copy, void* to, int64_
 Status ingot_v1_device_sort(Context* context, int32_t dtype, int32_t stable, void* elements,
                             int64_t count) noexcept;
 Status ingot_v1_device_argsort(Context* context, int32_t dtype, int32_t stable, void* elements,
-                               int64_t* places, int64_t count) noexcept;
+                               int64_t* indices, int64_t count) noexcept;
 }
 
 }  // namespace ingot::runtime

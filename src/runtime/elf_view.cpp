@@ -12,7 +12,7 @@ void require(bool holds, const char* what) {
   if (!holds) throw LoadError(std::string("damaged object: ") + what);
 }
 
-/// `size` bytes at `offset`, which lie inside `bytes`.
+/// `size` bytes at `offset`, which are inside `bytes`.
 std::span<const std::byte> slice(std::span<const std::byte> bytes, uint64_t offset, uint64_t size,
                                  const char* what) {
   require(offset <= bytes.size() && size <= bytes.size() - offset, what);
@@ -45,13 +45,13 @@ void ElfView::read_sections() {
   require(header_.e_shnum > 0 && header_.e_shnum < SHN_LORESERVE, "the number of sections is out of range");
   require(header_.e_shstrndx < header_.e_shnum, "the table of section names does not exist");
   sections_ = read_array<Elf64_Shdr>(
-      slice(image_, header_.e_shoff, header_.e_shnum * sizeof(Elf64_Shdr), "section headers lie outside it"));
+      slice(image_, header_.e_shoff, header_.e_shnum * sizeof(Elf64_Shdr), "section headers are outside it"));
   for (size_t i = 0; i < sections_.size(); ++i) {
     const Elf64_Shdr& section = sections_[i];
     if (section.sh_type == SHT_NULL) continue;
     require(section.sh_type == SHT_NOBITS || section.sh_size <= image_.size(), "a section is too large");
     slice(image_, section.sh_offset, section.sh_type == SHT_NOBITS ? 0 : section.sh_size,
-          "a section lies outside it");
+          "a section is outside it");
     section_name(i);
   }
 }
@@ -77,14 +77,14 @@ void ElfView::check_symbol(size_t index) const {
   require(symbol.st_shndx < sections_.size(), "a symbol's section does not exist");
   const uint64_t size = sections_[symbol.st_shndx].sh_size;
   require(symbol.st_value <= size && symbol.st_size <= size - symbol.st_value,
-          "a symbol lies outside its section");
+          "a symbol is outside its section");
 }
 
 std::string_view ElfView::text_at(size_t string_table, size_t offset) const {
   require(string_table < sections_.size() && sections_[string_table].sh_type == SHT_STRTAB,
           "a string table does not exist");
   auto bytes = content(string_table);
-  require(offset < bytes.size(), "a name lies outside the string table");
+  require(offset < bytes.size(), "a name is outside the string table");
   auto* text = reinterpret_cast<const char*>(bytes.data()) + offset;
   const size_t length = strnlen(text, bytes.size() - offset);
   require(length < bytes.size() - offset, "a name has no end");
@@ -102,7 +102,7 @@ std::string_view ElfView::symbol_name(size_t symbol) const {
 std::span<const std::byte> ElfView::content(size_t section) const {
   const Elf64_Shdr& header = sections_[section];
   if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL) return {};
-  return slice(image_, header.sh_offset, header.sh_size, "a section lies outside it");
+  return slice(image_, header.sh_offset, header.sh_size, "a section is outside it");
 }
 
 std::optional<size_t> ElfView::find_section(std::string_view name) const {

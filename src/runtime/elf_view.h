@@ -11,12 +11,13 @@
 
 namespace ingot::runtime {
 
-/// A relocatable ELF64 x86-64 object in memory, its headers checked: whatever is read through this class lies
-/// inside the image, whatever bytes the image holds. The image must outlive the view; it need not be aligned.
+/// A relocatable ELF64 x86-64 object in memory, its headers checked: all that is read through this class is
+/// inside the image, for any bytes that the image holds. The image must outlive the view; it need not be
+/// aligned.
 class ElfView {
  public:
-  /// Throws LoadError if the image is not such an object, if a header, section or name lies outside it, or if
-  /// a symbol lies outside its section.
+  /// Throws LoadError if the image is not such an object, if a header, section or name is outside it, or if a
+  /// symbol is outside its section.
   explicit ElfView(std::span<const std::byte> image);
 
   const Elf64_Ehdr& header() const { return header_; }

@@ -46,16 +46,16 @@ std::string format_error(const ObjectInfo& info, const Error& error) {
 
 std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error) {
   std::vector<base::Site> sites;
-  const uint64_t place = error.arguments[Error::kPlace];
-  const bool has_place = error.site != Error::kNoSite || (place > 0 && place <= info.sites.size());
-  if (!has_place) return sites;
+  const uint64_t location = error.arguments[Error::kLocation];
+  const bool has_location = error.site != Error::kNoSite || (location > 0 && location <= info.sites.size());
+  if (!has_location) return sites;
   const auto add = [&](uint32_t number) {
     const ErrorSite& site = info.sites.at(number);
-    // What has no place stands at its call.
+    // A site without a location gets that of its call.
     if (!site.place.file.empty()) sites.push_back({site.place, site.function});
     sites.insert(sites.end(), site.callers.begin(), site.callers.end());
   };
-  add(error.site != Error::kNoSite ? error.site : static_cast<uint32_t>(place - 1));
+  add(error.site != Error::kNoSite ? error.site : static_cast<uint32_t>(location - 1));
   for (uint32_t i = 0; i < error.caller_count; ++i) add(error.callers[i]);
   return sites;
 }

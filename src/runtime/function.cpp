@@ -26,7 +26,7 @@ using Kind = SlotInfo::Kind;
 base::DType dtype_of(ElementType type) { return static_cast<base::DType>(type); }
 ElementType type_of(base::DType dtype) { return static_cast<ElementType>(dtype); }
 
-/// What one slot points to.
+/// The memory that one slot points to.
 struct Slot {
   Scalar scalar;
   std::vector<int64_t> view;  ///< a ViewSlot, lengths, strides

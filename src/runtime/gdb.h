@@ -6,7 +6,7 @@
 
 namespace ingot::runtime {
 
-/// Tells an attached gdb (or one that attaches later) of an object in memory, as long as this lives, by the
+/// Informs an attached gdb (or one that attaches later) of an object in memory, as long as this lives, by the
 /// interface that gdb defines for just-in-time compilers. Usable from any thread.
 class GdbRegistration {
  public:

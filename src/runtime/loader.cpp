@@ -1,12 +1,12 @@
-// From an object file's bytes to callable code. One mapping holds three segments, each on its own pages:
+// Turns an object file's bytes into callable code. One mapping holds three segments, each on its own pages:
 //
 //   code:      executable sections, then a stub of 16 bytes for each outside function that 32 bits refer to
 //   constants: read-only sections, then the GOT: the address of each symbol that is reached through it
 //   data:      writable sections, with zeros for .bss
 //
-// All symbols of the outside are functions. Where 32 bits refer to one, its stub stands for it, because the C
-// library may be further away than they reach; inside the mapping everything is near. All is written while
-// the pages are writable; then the first two segments lose that right, before anything runs.
+// All symbols of the outside are functions. Where 32 bits refer to one, its stub replaces it, because the C
+// library may be further away than 32 bits reach; inside the mapping all addresses are in reach. All is
+// written while the pages are writable; then the first two segments become read-only, before anything runs.
 
 #include "runtime/loader.h"
 
@@ -38,7 +38,7 @@ std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"
 struct Kind {
   uint32_t number;
   bool through_got;  ///< the target is the symbol's entry in the GOT
-  bool relative;     ///< to the place
+  bool relative;     ///< to the location
   uint8_t size;      ///< bytes
   bool is_signed;    ///< if narrower than 8 bytes
 };
@@ -70,7 +70,7 @@ class Linker {
   explicit Linker(std::span<const std::byte> image)
       : image_(image),
         elf_(image),
-        place_(elf_.sections().size(), kNone),
+        offset_(elf_.sections().size(), kNone),
         stub_(elf_.symbols().size(), kNone),
         got_(elf_.symbols().size(), kNone) {}
 
@@ -108,10 +108,10 @@ class Linker {
   bool takes_stub(const Kind& kind, size_t symbol) const {
     return is_undefined(symbol) && kind.size == 4 && !kind.through_got;
   }
-  bool is_placed(size_t section) const { return place_[section] != kNone; }
+  bool is_placed(size_t section) const { return offset_[section] != kNone; }
   std::byte* at(size_t offset) const { return mapping_.bytes().data() + offset; }
   std::byte* section_address(size_t section) const {
-    return at(extents_[segment_of(section)].offset + place_[section]);
+    return at(extents_[segment_of(section)].offset + offset_[section]);
   }
   uint64_t symbol_address(size_t symbol) const;
   uint64_t target_address(const Kind& kind, size_t symbol) const;
@@ -120,9 +120,9 @@ class Linker {
 
   std::span<const std::byte> image_;
   ElfView elf_;
-  std::vector<size_t> place_;  ///< of each section: its offset in its segment
-  std::vector<size_t> stub_;   ///< of each symbol: its stub's offset in the code
-  std::vector<size_t> got_;    ///< of each symbol: its GOT entry's offset in the constants
+  std::vector<size_t> offset_;  ///< of each section: its offset in its segment
+  std::vector<size_t> stub_;    ///< of each symbol: its stub's offset in the code
+  std::vector<size_t> got_;     ///< of each symbol: its GOT entry's offset in the constants
   std::array<Extent, kSegments> extents_;
   std::vector<Work> work_;
   bool wants_low_ = false;
@@ -187,8 +187,8 @@ void Linker::place_section(size_t index) {
   if (section.sh_size > kMaxSize) refuse("too large");
 
   Extent& extent = extents_[segment_of(index)];
-  place_[index] = round_up(extent.size, alignment);
-  extent.size = place_[index] + section.sh_size;
+  offset_[index] = round_up(extent.size, alignment);
+  extent.size = offset_[index] + section.sh_size;
   if (extent.size > kMaxSize) refuse("too large");
 }
 
@@ -210,13 +210,13 @@ void Linker::collect(size_t section, const Elf64_Rela& relocation) {
   const uint64_t size = elf_.sections()[section].sh_size;
   const bool has_bytes = elf_.sections()[section].sh_type == SHT_PROGBITS;
   if (!has_bytes || relocation.r_offset > size || kind.size > size - relocation.r_offset)
-    throw LoadError("damaged object: a relocation lies outside its section");
+    throw LoadError("damaged object: a relocation is outside its section");
 
   size_t symbol = ELF64_R_SYM(relocation.r_info);
-  auto reserve = [&](std::vector<size_t>& places, Segment segment, size_t bytes) {
-    if (places[symbol] != kNone) return;
-    places[symbol] = round_up(extents_[segment].size, bytes);
-    extents_[segment].size = places[symbol] + bytes;
+  auto reserve = [&](std::vector<size_t>& offsets, Segment segment, size_t bytes) {
+    if (offsets[symbol] != kNone) return;
+    offsets[symbol] = round_up(extents_[segment].size, bytes);
+    extents_[segment].size = offsets[symbol] + bytes;
   };
   if (kind.through_got) reserve(got_, kConstants, sizeof(uint64_t));
   if (takes_stub(kind, symbol)) reserve(stub_, kCode, kStubSize);
@@ -257,7 +257,7 @@ uint64_t Linker::symbol_address(size_t index) const {
 void Linker::fill_stubs_and_got() {
   for (size_t i = 0; i < elf_.symbols().size(); ++i) {
     if (stub_[i] != kNone) {
-      constexpr unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip): to the address behind it
+      constexpr unsigned char jump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *0(%rip): to the address after it
       uint64_t address = symbol_address(i);
       std::byte* stub = at(extents_[kCode].offset + stub_[i]);
       std::memcpy(stub, jump, sizeof jump);
@@ -280,16 +280,16 @@ void Linker::apply(const Work& work) {
   const Elf64_Rela& relocation = work.relocation;
   const Kind& kind = kind_of(relocation);
   const size_t symbol = ELF64_R_SYM(relocation.r_info);
-  std::byte* place = section_address(work.section) + relocation.r_offset;
+  std::byte* target = section_address(work.section) + relocation.r_offset;
   uint64_t value = target_address(kind, symbol) + static_cast<uint64_t>(relocation.r_addend);
-  if (kind.relative) value -= reinterpret_cast<uint64_t>(place);
+  if (kind.relative) value -= reinterpret_cast<uint64_t>(target);
   if (kind.size == 4) {
     const bool fits = kind.is_signed
                           ? static_cast<int64_t>(value) == static_cast<int32_t>(static_cast<uint32_t>(value))
                           : value == static_cast<uint32_t>(value);
     if (!fits) throw LoadError("object reaches for " + describe(symbol) + ", too far for 32 bits");
   }
-  std::memcpy(place, &value, kind.size);
+  std::memcpy(target, &value, kind.size);
 }
 
 void Linker::protect() const {
@@ -304,7 +304,7 @@ std::string Linker::describe(size_t index) const {
   return quoted(named_by_section ? elf_.section_name(symbol.st_shndx) : elf_.symbol_name(index));
 }
 
-/// By name, the globals of a name behind the locals.
+/// By name, the globals of a name after the locals.
 bool is_before(const LoadedObject::Symbol& a, const LoadedObject::Symbol& b) {
   return std::tie(a.name, a.is_global) < std::tie(b.name, b.is_global);
 }

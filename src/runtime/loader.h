@@ -15,10 +15,11 @@ namespace ingot::runtime {
 
 /// Machine code in memory, ready to be called: a relocatable x86-64 object (`.o`) that has been linked
 /// against the closed list of symbols.h. Code is read-only and executable, constants read-only, data
-/// writable. With INGOT_PERF=1 and INGOT_GDB=1 in the environment, perf and gdb learn its functions' names.
+/// writable. With INGOT_PERF=1 and INGOT_GDB=1 in the environment, its functions' names are passed to perf
+/// and gdb.
 ///
-/// Sections that unwinders, linkers and debuggers read (.eh_frame, notes, .ingot, debug information) are not
-/// put into memory. What compiled code never has is refused: thread-local, weak, common and indirect symbols,
+/// Sections for unwinders, linkers and debuggers (.eh_frame, notes, .ingot, debug information) are not put
+/// into memory. What compiled code never has is refused: thread-local, weak, common and indirect symbols,
 /// section groups, constructors, sections both writable and executable.
 class LoadedObject {
  public:
@@ -31,12 +32,12 @@ class LoadedObject {
   /// The same for functions only.
   void* find_function(std::string_view name) const;
 
-  /// How the kernels in it are loaded; said before the first launch.
+  /// How the kernels in it are loaded; given before the first launch.
   void load_kernels_with(std::shared_ptr<const devices::LoadOptions> options) {
     kernels_.load_with(std::move(options));
   }
 
-  /// Whether its code names this symbol of the outside.
+  /// Whether its code uses this external symbol.
   bool calls(std::string_view name) const;
 
   /// A symbol of the object with an address in memory.
@@ -57,7 +58,7 @@ class LoadedObject {
   Mapping mapping_;
   LoadedKernels kernels_;  ///< gone before the mapping is
   std::vector<Symbol> symbols_;
-  std::vector<std::string> outside_;  ///< the names of those that others define
+  std::vector<std::string> outside_;  ///< the names of external symbols
   GdbRegistration gdb_;
 };
 

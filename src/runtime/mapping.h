@@ -13,7 +13,7 @@ class Mapping {
   enum class Access { ReadExecute, Read };
 
   Mapping() = default;
-  /// Throws std::bad_alloc if there is no memory. `low`: below 2 GiB if there is room there.
+  /// Throws std::bad_alloc if there is no memory. `low`: below 2 GiB if there are addresses free.
   Mapping(size_t size, bool low);
   ~Mapping();
   Mapping(Mapping&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}

@@ -9,7 +9,7 @@ namespace ingot::runtime {
 
 /// The functions of `base::math` that compiled code calls instead of repeating their formulas, so that its
 /// values are the interpreter's bit for bit: `ingot_v1_math_<op>_<dtype>`, the dtype that of the operands.
-/// base/math/called.h says how numbers are passed.
+/// base/math/called.h defines how numbers are passed.
 struct MathFunction {
   std::string_view op;
   base::DType dtype;

@@ -11,8 +11,9 @@
 
 namespace ingot::runtime {
 
-/// What a file of compiled code holds: `object` with `info` in a section `.ingot`, and a checksum of all at
-/// the end. Still an ELF object to other tools. Throws LoadError if `object` is none or has such a section.
+/// The contents of a file of compiled code: `object` with `info` in a section `.ingot`, and a checksum of all
+/// at the end. Still an ELF object to other tools. Throws LoadError if `object` is none or has such a
+/// section.
 std::string seal(std::span<const std::byte> object, const ObjectInfo& info);
 
 /// A saved object in memory, ready to be called.
@@ -22,14 +23,14 @@ class Object {
   /// checksum has been compared, and nothing of it runs on a CPU that lacks a feature it needs. Throws
   /// LoadError.
   static Object open(std::span<const std::byte> bytes);
-  /// Of a regular file, which is read, not mapped: a file that shrinks meanwhile does no harm. A link is
+  /// Of a regular file, which is read, not mapped: so a file that shrinks meanwhile does no harm. A link is
   /// refused. Throws LoadError.
   static Object read_file(const std::string& path);
 
   const ObjectInfo& info() const { return info_; }
   const LoadedObject& code() const { return code_; }
   LoadedObject& code() { return code_; }
-  /// Gives places of the user's source, which were told when the code was made, as they are now.
+  /// Updates locations in the user's source, which were those when the code was made, to where they are now.
   void move_places(const std::function<void(base::Place&)>& move);
   /// Throws base::InternalError unless `info` lists an entry of this name.
   Entry entry(std::string_view name) const;

@@ -16,8 +16,8 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The format: the magic, then numbers of the widths in the code below, texts and lists with their lengths as
-// uint32 in front. The checksum is that of all that follows it.
+// The format: the magic, then numbers of the widths in the code below, strings and lists after their lengths
+// as uint32. The checksum is that of all that follows it.
 constexpr std::string_view kMagic = "INGOTINF";
 constexpr uint32_t kVersion = 6;
 constexpr size_t kChecksumEnd = kMagic.size() + sizeof kVersion + sizeof(uint32_t);

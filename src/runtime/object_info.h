@@ -32,14 +32,14 @@ struct EntryInfo {
   std::string symbol;
   std::vector<SlotInfo> params;
   std::vector<SlotInfo> results;
-  /// Whether it is to be called in the default floating-point state alone (base/float_state.h).
+  /// Whether it may be called in the default floating-point state alone (base/float_state.h).
   bool wants_default_state = false;
 
   bool operator==(const EntryInfo&) const = default;
 };
 
-/// A place that raises. `message` shows the error's arguments in its holes `{}`, in order; `{{` and `}}`
-/// stand for braces.
+/// A location that raises. `message` shows the error's arguments in its holes `{}`, in order; `{{` and `}}`
+/// represent braces.
 struct ErrorSite {
   base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message;
@@ -47,12 +47,12 @@ struct ErrorSite {
   base::Place place;
   std::string function;               ///< the Python function's name
   std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
-  /// The number by which the embedding program knows what exception it makes of the arguments; -1: one that
-  /// shows the message.
+  /// The number by which the embedding program makes an exception of the arguments; -1: one that shows the
+  /// message.
   int64_t made = -1;
 };
 
-/// What must be known of an object besides its code.
+/// The metadata of an object.
 struct ObjectInfo {
   std::string build;     ///< the id of the Ingot that made it
   std::string features;  ///< of the CPU that the code needs: a set of base/cpu.h
@@ -70,7 +70,7 @@ ObjectInfo decode(std::span<const std::byte> bytes);
 /// The message of an error, as Python would show it. Throws base::InternalError if the error's site is not
 /// one of `info`'s.
 std::string format_error(const ObjectInfo& info, const Error& error);
-/// Where it was raised, and the calls that it has left, the innermost first; nothing where no place of the
+/// Where it was raised, and the calls that it has left, the innermost first; nothing where no location of the
 /// object has raised it.
 std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error);
 

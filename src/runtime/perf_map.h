@@ -17,7 +17,7 @@ struct PerfSymbol {
 bool perf_map_enabled();
 
 /// Appends the functions to /tmp/perf-PID.map, the file in which `perf report` looks up code that no file on
-/// disk holds. Writes nothing if that name is a link, or a file of somebody else: whoever may write to /tmp
+/// disk holds. Writes nothing if that name is a link, or a file of somebody else: who may write to /tmp
 /// cannot lead the writing elsewhere. Failures are silent. Usable from any thread.
 void append_to_perf_map(std::span<const PerfSymbol> functions);
 

@@ -1,24 +1,24 @@
 // A fork-join pool. A loop is cut into pieces, and each participant has a share of them: a range of pieces
-// and the number of the next one to take. Whoever has finished its share takes pieces from the others'
+// and the number of the next one to take. One that has finished its share takes pieces from the others'
 // shares.
 //
-// The gate says who is inside a loop: whether it is open, and how many threads have entered. The owner opens
-// it when the loop is ready, works itself, closes it, and waits until those that have entered have left.
-// Nobody who is outside looks at the loop, so a thread that wakes up late does no harm.
+// The gate states who is inside a loop: whether it is open, and how many threads have entered. The owner
+// opens it when the loop is ready, works itself, closes it, and waits until those that have entered have
+// left. No thread outside reads the loop, so a thread that wakes up late does no harm.
 //
 // `runtime/pool` starts threads when a loop first needs them: as many as the CPUs that the process may use,
 // or INGOT_NUM_THREADS, or `ingot.set_num_threads`. A loop is cut into pieces of at least ten microseconds,
 // of which each participant has a share, and takes from the others' when that is done. One loop at a time has
 // the pool; one that finds it taken, as a loop inside a shared loop does, runs on its own thread. The owner
 // waits only for pieces that have begun, and polls meanwhile; an idle thread spins for some microseconds and
-// sleeps. Other threads have contexts of their own, poll a word of the loop's, and never see Python. A forked
-// child starts threads of its own.
+// sleeps. Other threads have contexts of their own, poll a word of the loop's, and never call Python. A
+// forked child starts threads of its own.
 //
 // The process-wide state of the runtime is a closed list: gdb's descriptor, the cache of the allocator, the
 // pool, the functions that sort (NumPy's own, where the extension is loaded); of the extension, the inner
 // loops of NumPy's gufuncs that have been called, Python's main thread, the numbers of calls of the
-// compiler and of errands, the operations that wait, and the profile with its labels; of the devices, who
-// looks on; of the compiler, whether memory has run out in LLVM.
+// compiler and of errands, the operations that wait, and the profile with its labels; of the devices, the
+// observer; of the compiler, whether memory has run out in LLVM.
 
 #include "runtime/pool.h"
 
@@ -48,25 +48,25 @@ namespace {
 
 constexpr size_t kLine = 64;  ///< bytes that CPUs pass between them at a time
 constexpr int64_t kPiecesPerThread = 8;
-/// Pieces of many turns have multiples of this many, so that vectors are full but at the end.
+/// The size of large pieces is a multiple of this, so that vectors are full except at the end.
 constexpr int64_t kWholeVectors = 64;
-/// How often an idle thread looks for work, or the owner for the last turn, before it sleeps: some
-/// microseconds. Where threads outnumber CPUs, whoever is waited for needs the CPU.
+/// How often an idle thread looks for work, or the owner for the last iteration, before it sleeps: some
+/// microseconds. Where threads outnumber CPUs, the thread that is waited for needs the CPU.
 constexpr int kLooks = 300;
 constexpr int64_t kWait = 2'000'000;  ///< nanoseconds between polls of an owner that sleeps
-constexpr int64_t kStopped = -1;      ///< comes before all pieces
+constexpr int64_t kStopped = -1;      ///< less than all pieces
 
 struct alignas(kLine) Share {
   std::atomic<int64_t> next;
   int64_t end;
 };
 
-/// The loop under way. What is not atomic is written by the owner while the gate is closed.
+/// The loop that runs. What is not atomic is written by the owner while the gate is closed.
 struct Loop {
-  Turns turns;
+  Iterations iterations;
   void* data;
   int64_t count;
-  int64_t piece;  ///< turns
+  int64_t piece;  ///< iterations
   int participants;
   base::FloatState float_state;  ///< the owner's
   void* const* functions;        ///< the owner's
@@ -116,7 +116,7 @@ int looks() { return pool.limit.load(std::memory_order_relaxed) <= pool.cpus ? k
 std::atomic_ref<uint32_t> attention() { return std::atomic_ref(pool.loop.attention); }
 bool is_stopped() { return attention().load(std::memory_order_relaxed) != 0; }
 
-/// A child has only the thread that forked: no threads of the pool, and no loop under way.
+/// A child has only the thread that forked: no threads of the pool, and no loop that runs.
 void forget_threads() {
   pool.forks.fetch_add(1);
   attention().store(Context::kInterrupt);
@@ -137,7 +137,7 @@ void set_up() {
   pthread_atfork(nullptr, nullptr, forget_threads);
 }
 
-/// Notes the error of a piece, if it comes before the one that is known.
+/// Notes the error of a piece, if it precedes the known one.
 void fail(int64_t piece, const Error& error, Status status) {
   Loop& loop = pool.loop;
   pthread_mutex_lock(&loop.error_mutex);
@@ -178,8 +178,8 @@ void help() {
   const Call call(context);
   take_pieces(participant, [&](int64_t piece, int64_t begin, int64_t end) {
     context.error.caller_count = 0;  // of a piece that has failed
-    const Status status = pool.loop.turns(&context, pool.loop.data, begin, end);
-    // The owner knows why it has stopped the others.
+    const Status status = pool.loop.iterations(&context, pool.loop.data, begin, end);
+    // The owner has its own error, for which it has stopped the others.
     if (status != 0 && !is_stopped()) fail(piece, context.error, status);
   });
 }
@@ -217,7 +217,7 @@ void* work(void*) {
   return nullptr;
 }
 
-/// Starts threads up to a number, as far as the system gives them.
+/// Starts threads up to a number, as far as the system allows.
 void start_threads(int wanted) {
   if (pool.started >= wanted) return;
   sigset_t all;
@@ -236,13 +236,13 @@ void start_threads(int wanted) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-/// Asks whether the call is to be left.
+/// Polls whether the call is to be left.
 Status poll(Context* context) {
   const std::atomic_ref wanted(*context->attention);
   return wanted.load(std::memory_order_relaxed) == 0 ? 0 : ingot_v1_poll(context);
 }
 
-/// Closes the gate and waits until all have left; false: this is a forked child, which they did not come to.
+/// Closes the gate and waits until all have left; false: this is a forked child, which has no such threads.
 bool close_gate(Context* context, uint32_t forks) {
   uint32_t gate = pool.gate.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
   for (int look = looks(); gate != 0 && look > 0; --look) {
@@ -270,9 +270,9 @@ bool close_gate(Context* context, uint32_t forks) {
 }
 
 /// Cuts a loop into pieces and shares. The pool is the caller's.
-void prepare(Turns turns, void* data, int64_t count, int64_t grain, int participants) {
+void prepare(Iterations iterations, void* data, int64_t count, int64_t grain, int participants) {
   Loop& loop = pool.loop;
-  loop.turns = turns;
+  loop.iterations = iterations;
   loop.data = data;
   loop.count = count;
   const int64_t wanted = kPiecesPerThread * participants;
@@ -300,7 +300,7 @@ Status run_shared(Context* context, uint32_t forks) {
   const auto lost = [&] { return pool.forks.load(std::memory_order_relaxed) != forks; };
   take_pieces(0, [&](int64_t piece, int64_t begin, int64_t end) {
     context->error.caller_count = 0;  // of a piece that has failed
-    Status status = loop.turns(context, loop.data, begin, end);
+    Status status = loop.iterations(context, loop.data, begin, end);
     const bool leaves = status != 0 && context->error.site == Error::kNoSite;
     if (status != 0 && !lost()) fail(leaves ? kStopped : piece, context->error, status);
     if (leaves || lost()) return;
@@ -308,7 +308,7 @@ Status run_shared(Context* context, uint32_t forks) {
     if (status != 0 && !lost()) fail(kStopped, context->error, status);
   });
   if (lost() || !close_gate(context, forks)) {
-    // The interrupt hook forked, and the other threads' turns stayed behind.
+    // The interrupt hook forked, and the other threads' iterations are lost.
     context->error = Error{status_of(base::ExceptionKind::RuntimeError), Error::kNoSite, {}, 0, {}};
     return context->error.status;
   }
@@ -333,14 +333,14 @@ void Pool::set_threads(int count) noexcept {
   pool.limit.store(std::clamp(count, 1, kMaxThreads), std::memory_order_relaxed);
 }
 
-Status Pool::run(Context* context, Turns turns, void* data, int64_t count, int64_t grain) noexcept {
+Status Pool::run(Context* context, Iterations iterations, void* data, int64_t count, int64_t grain) noexcept {
   const int64_t most = std::min<int64_t>(threads(), count / std::max<int64_t>(grain, 1));
   if (most < 2 || pool.is_taken.exchange(true, std::memory_order_acquire))
-    return turns(context, data, 0, count);
+    return iterations(context, data, 0, count);
   const uint32_t forks = pool.forks.load();
   start_threads(static_cast<int>(most) - 1);
   const int participants = std::min(static_cast<int>(most), pool.started + 1);
-  prepare(turns, data, count, grain, participants);
+  prepare(iterations, data, count, grain, participants);
   pool.loop.functions = context->functions;
   return run_shared(context, forks);
 }

@@ -21,12 +21,13 @@ std::array<Sorts, base::kDTypeCount> own;
 /// So many elements take about a millisecond.
 constexpr int64_t kLongSort = int64_t{1} << 16;
 
-/// A sort of a line, or of places by the elements there: what `ingot_v1_sort` and `ingot_v1_argsort` take.
+/// A sort of a line, or of indices by the elements there: the arguments of `ingot_v1_sort` and
+/// `ingot_v1_argsort`.
 struct Sorting {
   DType dtype;
   bool is_stable;
   std::byte* elements;
-  int64_t* places;  ///< null: the elements themselves are sorted
+  int64_t* indices;  ///< null: the elements themselves are sorted
   int64_t count;
 
   size_t bytes() const { return base::size_of(dtype) * static_cast<size_t>(count); }
@@ -36,11 +37,11 @@ struct Sorting {
     const Sorts& sorts = own[static_cast<size_t>(dtype)];
     const size_t kind = is_stable ? 1 : 0;
     try {
-      if (places != nullptr) {
-        std::iota(places, places + count, int64_t{0});
+      if (indices != nullptr) {
+        std::iota(indices, indices + count, int64_t{0});
         if (const ArgsortLine sort = sorts.argsort[kind]; sort != nullptr)
-          return sort(elements, places, count, nullptr) == 0;
-        base::argsort_line(dtype, elements, places, count);
+          return sort(elements, indices, count, nullptr) == 0;
+        base::argsort_line(dtype, elements, indices, count);
       } else {
         if (const SortLine sort = sorts.sort[kind]; sort != nullptr)
           return sort(elements, count, nullptr) == 0;
@@ -59,26 +60,26 @@ class SortErrand final : public Errand {
   explicit SortErrand(const Sorting& outer)
       : outer_(outer), elements_(std::make_unique_for_overwrite<std::byte[]>(outer.bytes())) {
     std::memcpy(elements_.get(), outer.elements, outer.bytes());
-    if (outer.places == nullptr) return;
-    places_ = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(outer.count));
+    if (outer.indices == nullptr) return;
+    indices_ = std::make_unique_for_overwrite<int64_t[]>(static_cast<size_t>(outer.count));
   }
 
   void run() noexcept override {
     Sorting inner = outer_;
     inner.elements = elements_.get();
-    inner.places = places_.get();
+    inner.indices = indices_.get();
     has_memory_ = inner.run();
   }
   bool has_memory() const { return has_memory_; }
   void put_back() const {
-    if (places_ == nullptr) std::memcpy(outer_.elements, elements_.get(), outer_.bytes());
-    else std::memcpy(outer_.places, places_.get(), sizeof(int64_t) * static_cast<size_t>(outer_.count));
+    if (indices_ == nullptr) std::memcpy(outer_.elements, elements_.get(), outer_.bytes());
+    else std::memcpy(outer_.indices, indices_.get(), sizeof(int64_t) * static_cast<size_t>(outer_.count));
   }
 
  private:
-  Sorting outer_;  ///< whose memory is not touched by `run`
+  Sorting outer_;  ///< whose memory `run` does not access
   std::unique_ptr<std::byte[]> elements_;
-  std::unique_ptr<int64_t[]> places_;
+  std::unique_ptr<int64_t[]> indices_;
   bool has_memory_ = false;
 };
 
@@ -118,10 +119,10 @@ Status ingot_v1_sort(Context* context, int32_t dtype, int32_t stable, void* elem
   return sorted(*context, {static_cast<DType>(dtype), stable != 0, bytes, nullptr, count});
 }
 
-Status ingot_v1_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* places,
+Status ingot_v1_argsort(Context* context, int32_t dtype, int32_t stable, void* elements, int64_t* indices,
                         int64_t count) noexcept {
   auto* const bytes = static_cast<std::byte*>(elements);
-  return sorted(*context, {static_cast<DType>(dtype), stable != 0, bytes, places, count});
+  return sorted(*context, {static_cast<DType>(dtype), stable != 0, bytes, indices, count});
 }
 
 }  // namespace ingot::runtime

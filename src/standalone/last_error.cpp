@@ -48,7 +48,7 @@ int32_t remember(base::ExceptionKind kind, const char* message) noexcept {
 
 int32_t remember_no_memory() noexcept {
   last.failure = {.kind = base::ExceptionKind::MemoryError};
-  last.text = "MemoryError";  // short texts need no memory
+  last.text = "MemoryError";  // short strings need no memory
   return runtime::status_of(last.failure.kind);
 }
 

@@ -5,13 +5,13 @@
 
 #include "base/exception.h"
 
-/// What a thread's last error was.
+/// A thread's last error.
 namespace ingot::standalone {
 
 struct Failure {
   base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message{};
-  std::string file{};  ///< empty: no place is known
+  std::string file{};  ///< empty: no location is known
   int32_t line = 0;
   std::string function{};
 };

@@ -31,8 +31,7 @@ using runtime::ViewSlot;
 
 static_assert(sizeof(runtime::Buffer) + sizeof(ViewSlot) == INGOT_ARRAY_WORDS(0) * sizeof(int64_t));
 
-/// What the caller of a function wrote down as an array has the layout of a view, with an owner in the place
-/// of the buffer.
+/// The caller's description of an array has the layout of a view, with an owner instead of the buffer.
 struct Owner {
   std::atomic<uint32_t> holders = 1;
   runtime::Buffer* buffer = nullptr;
@@ -67,7 +66,7 @@ std::string message_of(const char* name, const std::string& why) {
   throw Failure{ExceptionKind::ValueError, message_of(value.name, why)};
 }
 
-/// Writes down the strides that elements without gaps have. False: they lie otherwise.
+/// Sets the strides that elements without gaps have. False: they have others.
 bool settle_order(const ingot_value& value, int64_t* lengths, int64_t* strides, int64_t itemsize) {
   const int rank = value.rank;
   bool is_empty = false;
@@ -82,7 +81,7 @@ bool settle_order(const ingot_value& value, int64_t* lengths, int64_t* strides, 
   return true;
 }
 
-/// The bytes of memory that the elements of a view lie in; nothing: memory does not reach so far.
+/// The bytes of memory that the elements of a view are in; nothing: memory does not reach so far.
 std::optional<std::span<std::byte>> extent_of(const ingot_value& value, ViewSlot& view, int64_t itemsize) {
   int64_t below = 0;
   int64_t size = itemsize;
@@ -165,28 +164,28 @@ std::optional<Shared> take_arguments(const ingot_function& function, void** slot
   return shared;
 }
 
-/// What the caller has for a result.
-std::span<const std::byte> place_of(const ingot_value& value, const void* slot) {
+/// The caller's memory for a result.
+std::span<const std::byte> memory_of(const ingot_value& value, const void* slot) {
   const size_t number = base::size_of(static_cast<base::DType>(value.dtype));
   const size_t array = sizeof(ViewSlot) + 2 * sizeof(int64_t) * static_cast<size_t>(value.rank);
   return {static_cast<const std::byte*>(slot), value.rank < 0 ? number : array};
 }
 
-/// Refuses results that have no place of their own.
+/// Refuses results that have no memory of their own.
 void check_results(const ingot_function& function, void* const* slots) {
   const std::span values(function.results, function.result_count);
   for (size_t i = 0; i < values.size(); ++i) {
     if (slots[i] == nullptr) refuse(values[i], "is a null pointer");
-    const std::span<const std::byte> place = place_of(values[i], slots[i]);
+    const std::span<const std::byte> own = memory_of(values[i], slots[i]);
     for (size_t k = 0; k < i; ++k) {
-      const std::span<const std::byte> other = place_of(values[k], slots[k]);
-      if (place.data() < other.data() + other.size() && other.data() < place.data() + place.size())
-        refuse(values[i], "is the place of `" + std::string(values[k].name) + "`, too");
+      const std::span<const std::byte> other = memory_of(values[k], slots[k]);
+      if (own.data() < other.data() + other.size() && other.data() < own.data() + own.size())
+        refuse(values[i], "is the memory of `" + std::string(values[k].name) + "`, too");
     }
   }
 }
 
-/// Owners for as many results as may need one: where there is no memory for them, nothing has happened yet.
+/// Owners for as many results as may need one, before the call: if memory runs out, nothing has happened yet.
 std::vector<std::unique_ptr<Owner>> make_owners(const ingot_function& function) {
   std::vector<std::unique_ptr<Owner>> owners;
   for (const ingot_value& value : std::span(function.results, function.result_count))

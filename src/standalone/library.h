@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What the C source that `python -m ingot build` writes and the runtime in the library agree on. C99 and
-/// C++. A library has a runtime of its own, whose symbols nobody else sees: two libraries share nothing.
+/// The interface between the C source that `python -m ingot build` writes and the runtime in the library. C99
+/// and C++. A library has a runtime of its own, whose symbols are hidden: two libraries share nothing.
 
 #ifdef __cplusplus
 extern "C" {
@@ -59,25 +59,25 @@ struct ingot_library {
 
 /// Calls a function: `slots` holds the addresses of its parameters, then those of its results, and is
 /// changed; `work` has INGOT_ARRAY_WORDS for each array parameter. Returns 0, or 1 + the number of a
-/// base::ExceptionKind; then results are as they were, and the thread's last error says why.
+/// base::ExceptionKind; then results are as they were, and the thread's last error has the reason.
 int32_t ingot_standalone_call(const struct ingot_library* library, const struct ingot_function* function,
                               void** slots, int64_t* work);
 
-/// Refuses a null pointer in the place of an argument of this name: the status of it.
+/// Refuses a null pointer for an argument of this name: the status of it.
 int32_t ingot_standalone_null(const char* name);
 
-/// Gives back what an array's `owner` holds, once for each result that has one. Null is allowed.
+/// Releases an array's `owner`, once for each result that has one. Null is allowed.
 void ingot_standalone_free(void* owner);
 
-/// What is said of the thread's last error: never null.
-const char* ingot_standalone_error(void);          ///< kind, message and place
+/// The parts of the thread's last error: never null.
+const char* ingot_standalone_error(void);          ///< kind, message and location
 const char* ingot_standalone_error_kind(void);     ///< "ZeroDivisionError"
 const char* ingot_standalone_error_message(void);  ///< "division by zero"
-const char* ingot_standalone_error_file(void);     ///< empty: no place is known
+const char* ingot_standalone_error_file(void);     ///< empty: no location is known
 int32_t ingot_standalone_error_line(void);
-const char* ingot_standalone_error_function(void);  ///< of the Python source, that has the place
+const char* ingot_standalone_error_function(void);  ///< of the Python source, that has the location
 
-/// The level whose code runs, chosen once: the highest that this CPU has, or what INGOT_CPU_LEVEL says (2, 3
+/// The level whose code runs, chosen once: the highest that this CPU has, or what INGOT_CPU_LEVEL gives (2, 3
 /// or 4). 0: this CPU has none of them, or not that one; calls then fail.
 int32_t ingot_standalone_level(const struct ingot_library* library);
 

@@ -34,15 +34,15 @@ std::unique_ptr<ir::Module> read_module(const std::string& path, Streams& stream
   return ir::parse(read_file(path, streams), path == "-" ? "<stdin>" : path);
 }
 
-Record read_record_file(const std::string& path, Streams& streams) {
-  return read_record(read_file(path, streams), path);
+ReplayFile read_replay_file(const std::string& path, Streams& streams) {
+  return parse_replay_file(read_file(path, streams), path);
 }
 
-/// A record that says what the call did.
-Record read_ended(const std::string& path, Streams& streams) {
-  Record record = read_record_file(path, streams);
-  if (!record.outcome) throw base::UserError({path, 1}, "the record does not say how the call ended");
-  return record;
+/// A replay file with the outcome of the call.
+ReplayFile read_ended(const std::string& path, Streams& streams) {
+  ReplayFile replay = read_replay_file(path, streams);
+  if (!replay.outcome) throw base::UserError({path, 1}, "the replay file does not state how the call ended");
+  return replay;
 }
 
 /// All faults at a stage.
@@ -79,7 +79,7 @@ struct Work {
   Emit emit = Emit::Nothing;
   bool run = false;
   devices::Device* device = nullptr;
-  const Record& call;
+  const ReplayFile& call;
   const std::optional<Outcome>& expected;  ///< none: outcomes are printed
 };
 
@@ -95,8 +95,8 @@ bool report(const Outcome& outcome, const Work& work, const std::string& how, St
   return found.empty();
 }
 
-/// Does `act`, whether it was good: false, having said what was wrong, if the record does not let it. None,
-/// if the text is no program: it does what only the interpreter sees, or wants too much memory.
+/// Does `act`, whether it was good: false, having reported what was wrong, if the replay file does not allow
+/// it. None, if the text is no program: it does what only the interpreter sees, or wants too much memory.
 template <class Fn>
 std::optional<bool> attempt(const std::string& how, Streams& streams, Fn&& act) {
   std::optional<bool> good;
@@ -121,7 +121,7 @@ bool has_launch(const ir::Function& function) {
 }
 
 /// Compiles a function, prints what is made of it, and runs it. A text at the loop stage is taken as it
-/// stands; another is led there first, which uses the module up.
+/// is; another is lowered to it first, which uses the module up.
 bool compile(ir::Module& module, ir::FunctionId function, bool at_loop_stage, const Work& work,
              const std::string& how, Streams& streams) {
   driver::CompileOptions options{.target = driver::asked_for(), .codegen = {}, .run_passes = !at_loop_stage};
@@ -189,19 +189,19 @@ devices::Device* find_device(const std::string& kind) {
 }
 
 /// Makes the call of a folder that `f.record` wrote again, from each of its texts.
-bool replay(const std::string& folder, Streams& streams) {
+bool replay_folder(const std::string& folder, Streams& streams) {
   const std::string file = folder + "/call.txt";
-  const Record record = read_ended(file, streams);
-  if (record.stages.empty()) throw base::UserError({file, 1}, "the record names no texts");
-  const Work work{.interpret = true, .run = true, .call = record, .expected = record.outcome};
+  const ReplayFile replay = read_ended(file, streams);
+  if (replay.stages.empty()) throw base::UserError({file, 1}, "the replay file names no texts");
+  const Work work{.interpret = true, .run = true, .call = replay, .expected = replay.outcome};
   bool good = true;
-  for (const std::string& stage : record.stages) {
+  for (const std::string& stage : replay.stages) {
     std::string path = folder;
     path.append("/").append(stage);
     good = work_on(*read_module(path, streams), work, path, streams) && good;
   }
   if (good)
-    streams.out << folder << ": " << record.stages.size() << " texts, interpreted and compiled, the same\n";
+    streams.out << folder << ": " << replay.stages.size() << " texts, interpreted and compiled, the same\n";
   return good;
 }
 
@@ -210,11 +210,11 @@ bool replay(const std::string& folder, Streams& streams) {
 int run(const Options& options, Streams& streams) {
   bool good = true;
   if (options.replay) {
-    for (const std::string& folder : options.inputs) good = replay(folder, streams) && good;
+    for (const std::string& folder : options.inputs) good = replay_folder(folder, streams) && good;
     return good ? 0 : 1;
   }
-  const Record call = options.call.empty() ? Record{} : read_record_file(options.call, streams);
-  const Record expected = options.expect.empty() ? Record{} : read_ended(options.expect, streams);
+  const ReplayFile call = options.call.empty() ? ReplayFile{} : read_replay_file(options.call, streams);
+  const ReplayFile expected = options.expect.empty() ? ReplayFile{} : read_ended(options.expect, streams);
   const Work work{options.interpret,           options.emit, options.run,
                   find_device(options.device), call,         expected.outcome};
   for (const std::string& input : options.inputs) good = treat_file(input, options, work, streams) && good;

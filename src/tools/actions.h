@@ -13,7 +13,7 @@ struct Streams {
   std::ostream& err;
 };
 
-/// All of `ingot-opt`; its exit status. What is wrong with a module or a call has been said on the error
+/// All of `ingot-opt`; its exit status. What is wrong with a module or a call has been reported on the error
 /// stream. Throws base::UserError for what cannot be read, UsageError for a file that is not there.
 int run(const Options& options, Streams& streams);
 

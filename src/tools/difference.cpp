@@ -87,7 +87,7 @@ class Results {
 };
 
 /// Compares what is in one of the arguments' memories afterwards.
-std::string compare_memory(const Record& call, uint64_t number, const Bytes& expected, Bytes got) {
+std::string compare_memory(const ReplayFile& call, uint64_t number, const Bytes& expected, Bytes got) {
   const std::string where = "memory " + std::to_string(number);
   if (expected.size() != got.size()) return where + " has another size";
   for (size_t i = 0; i < call.arguments.size() && expected != got; ++i) {
@@ -121,7 +121,7 @@ const Bytes& contents(const Outcome& outcome, uint64_t number, const Memory& bef
 
 }  // namespace
 
-std::string difference(const Record& call, const Outcome& expected, const Outcome& got) {
+std::string difference(const ReplayFile& call, const Outcome& expected, const Outcome& got) {
   if (!same_ending(expected, got)) return ending(got) + ", expected: " + ending(expected);
   if (expected.results.size() != got.results.size()) {
     return std::to_string(got.results.size()) + " results for " + std::to_string(expected.results.size());

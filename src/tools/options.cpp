@@ -46,7 +46,7 @@ void check(const Options& options) {
   const bool makes_call = options.interpret || options.run;
   const bool asks = makes_call || options.verify || options.print || !options.passes.empty() ||
                     options.emit != Emit::Nothing;
-  if (options.replay && asks) throw UsageError{"--replay stands alone"};
+  if (options.replay && asks) throw UsageError{"--replay combines with no other option"};
   if (!makes_call && !(options.call.empty() && options.expect.empty()))
     throw UsageError{"--call and --expect want --interpret or --run"};
 }
@@ -62,14 +62,14 @@ std::string_view usage() {
          "  --warps               ... and threads whose warps of 32 shuffle\n"
          "  --verify              check every invariant of the IR\n"
          "  --print               print the functions in canonical form\n"
-         "  --spans               ... with the places of their nodes\n"
-         "  --stage array|loop    the stage the text is said to be at (array)\n"
+         "  --spans               ... with the locations of their nodes\n"
+         "  --stage array|loop    the stage the text is taken to be at (array)\n"
          "  --interpret           call the function in the interpreter, print what it does\n"
          "  --emit llvm|asm|object  print what the compiler makes of it\n"
          "  --run                 call the function in machine code, print what it does\n"
          "  --device KIND         ... compiled for a device of a kind (emulated, gpu), where the arrays are\n"
-         "  --call FILE           ... with the arguments of this record (docs/replay.md)\n"
-         "  --expect FILE         ... and compare with this record instead of printing\n"
+         "  --call FILE           ... with the arguments of this replay file (docs/replay.md)\n"
+         "  --expect FILE         ... and compare with this replay file instead of printing\n"
          "  --replay              the files are folders that f.record(...) wrote: make the call of each "
          "again\n"
          "                        from each of its texts, interpreted and compiled, and compare\n"

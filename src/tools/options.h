@@ -22,17 +22,18 @@ struct Options {
   std::string device;  ///< the kind of device that compiled code's arrays are on; empty: the host
   bool verify = false;
   bool print = false;
-  bool spans = false;  ///< printed texts hold places
+  bool spans = false;  ///< printed texts hold locations
   bool interpret = false;
   Emit emit = Emit::Nothing;
   bool run = false;
-  std::string call;     ///< the record of the call that `interpret` and `run` make; empty: without arguments
-  std::string expect;   ///< the record of what it is to do; empty: what it does is printed
+  std::string
+      call;  ///< the replay file of the call that `interpret` and `run` make; empty: without arguments
+  std::string expect;   ///< the replay file of the outcome; empty: what it does is printed
   bool replay = false;  ///< the inputs are folders, and nothing else is asked
   bool help = false;
 };
 
-/// Reads the words behind the program's name. Throws UsageError.
+/// Reads the words after the program's name. Throws UsageError.
 Options read_options(std::span<const std::string_view> words);
 /// What `--help` shows.
 std::string_view usage();

@@ -119,16 +119,16 @@ const OutsideCall& Player::play(std::string_view routine, int64_t site, std::spa
       routine == "host" ? "host " + std::to_string(site) : "library " + std::string(routine);
   std::string fault;
   if (call == nullptr) {
-    fault = number + ", " + asked + ", is not in the record";
+    fault = number + ", " + asked + ", is not in the replay file";
   } else if (call->routine != routine || call->site != site) {
-    fault = number + " is " + asked + ", not what the record has there";
+    fault = number + " is " + asked + ", not what the replay file has there";
   } else if (!std::ranges::equal(call->operands, operands, same_elements)) {
-    fault = number + ", " + asked + ", has other operands than in the record";
+    fault = number + ", " + asked + ", has other operands than in the replay file";
   } else if (!wanted.empty() && !call->raised &&
              !std::ranges::equal(call->results, wanted, [](const Elements& has, const Elements& wants) {
                return has.dtype == wants.dtype && has.lengths == wants.lengths;
              })) {
-    fault = number + ", " + asked + ", wants a result of another type or shape than the record has";
+    fault = number + ", " + asked + ", wants a result of another type or shape than the replay file has";
   } else {
     ++next_;
     if (call->raised) last_message_ = call->raised->message;
@@ -159,7 +159,7 @@ bool Player::interpret(std::string_view routine, int64_t site, std::span<const i
     } else if (const auto* array = std::get_if<std::shared_ptr<const ir::ArrayValue>>(&operands[i])) {
       given.push_back({(*array)->dtype, true, (*array)->lengths, (*array)->data});
     } else {
-      // A number does not say its dtype.
+      // A number does not give its dtype.
       const OutsideCall* call = upcoming();
       const DType dtype =
           call != nullptr && i < call->operands.size() ? call->operands[i].dtype : DType::Int64;
@@ -190,7 +190,7 @@ ir::Externals Player::externals() {
              ir::Raised& raised) { return interpret(routine, 0, operands, results, raised); },
       [this](int64_t site, std::span<const ir::Value> operands, std::vector<ir::Value>& results,
              ir::Raised& raised) { return interpret("host", site, operands, results, raised); },
-      {}};  // calls of functions of C's are not recorded
+      {}};  // calls of functions of C's are in no replay file
 }
 
 runtime::Status Player::call_outside(runtime::Context* context, const char* what, const char* layout,
@@ -224,8 +224,8 @@ runtime::Status Player::call_outside(runtime::Context* context, const char* what
 std::string Player::fault() const {
   if (other_.raised) return other_.raised->message;
   if (next_ == calls_.size()) return {};
-  return "of " + std::to_string(calls_.size()) + " outside calls in the record " + std::to_string(next_) +
-         " were made";
+  return "of " + std::to_string(calls_.size()) + " outside calls in the replay file " +
+         std::to_string(next_) + " were made";
 }
 
 }  // namespace ingot::tools

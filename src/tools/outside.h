@@ -6,7 +6,7 @@
 
 #include "ir/interpreter.h"
 #include "runtime/abi.h"
-#include "tools/record.h"
+#include "tools/replay_file.h"
 
 namespace ingot::tools {
 
@@ -15,8 +15,8 @@ bool same_element(base::DType dtype, const std::byte* a, const std::byte* b);
 /// Whether two values have the same dtype, lengths and elements.
 bool same_elements(const Elements& a, const Elements& b);
 
-/// Plays the recorded outside calls back, in their order. A call that is not the recorded one is a fault, and
-/// raises RuntimeError in the function.
+/// Replays the outside calls of a replay file, in their order. A call that is not the one in the file is a
+/// fault, and raises RuntimeError in the function.
 class Player {
  public:
   /// The calls must outlive the player.
@@ -30,14 +30,14 @@ class Player {
 
   /// Of the last call that raised.
   const std::string& last_message() const { return last_message_; }
-  /// After the call: empty, or what differed from the record first.
+  /// After the call: empty, or what differed from the replay file first.
   std::string fault() const;
 
  private:
   const OutsideCall* upcoming() const { return next_ < calls_.size() ? &calls_[next_] : nullptr; }
-  /// How many of its operands, at most `most`, the next call fills if it is the recorded one.
+  /// How many of its operands, at most `most`, the next call fills if it is the expected one.
   size_t outputs_of_upcoming(size_t most) const;
-  /// The recorded call that this is, or one that raises since it is not. `wanted`: what the caller
+  /// The call of the file that this is, or one that raises since it is not. `wanted`: what the caller
   /// wants filled; a call that does not raise has results of these types and lengths.
   const OutsideCall& play(std::string_view routine, int64_t site, std::span<const Elements> operands,
                           std::span<const Elements> wanted);
@@ -46,7 +46,7 @@ class Player {
 
   std::span<const OutsideCall> calls_;
   size_t next_ = 0;
-  OutsideCall other_;  ///< stands for a call that is not the recorded one; raises what is at fault
+  OutsideCall other_;  ///< stand-in for a call that is not the expected one; raises what is at fault
   std::string last_message_;
 };
 

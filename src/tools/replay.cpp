@@ -24,7 +24,7 @@ Bytes bytes_of(devices::Device* device, const std::byte* data, int64_t size) {
   return bytes;
 }
 
-/// Memory aligned as a record says, of the host or of a device.
+/// Memory aligned as a replay file gives it, of the host or of a device.
 class AlignedBytes {
  public:
   AlignedBytes(const Memory& memory, devices::Device* device)
@@ -60,18 +60,18 @@ class AlignedBytes {
   std::byte* data_;
 };
 
-/// The arguments' memories during a call, and what its results lie in.
+/// The arguments' memories during a call, and those of its results.
 class CallMemory {
  public:
-  explicit CallMemory(const Record& record, devices::Device* device = nullptr)
-      : record_(record), device_(device) {
-    for (const auto& [number, memory] : record.memories) live_.try_emplace(number, memory, device);
-    next_ = record.memories.empty() ? 0 : record.memories.rbegin()->first + 1;
+  explicit CallMemory(const ReplayFile& replay, devices::Device* device = nullptr)
+      : replay_(replay), device_(device) {
+    for (const auto& [number, memory] : replay.memories) live_.try_emplace(number, memory, device);
+    next_ = replay.memories.empty() ? 0 : replay.memories.rbegin()->first + 1;
   }
 
   std::byte* first_element(const Slot& slot) const { return live_.at(slot.memory).data() + slot.offset; }
 
-  /// Says where a result lies: in an argument's memory, or in that of `owner`, which is new.
+  /// Finds where a result is: in an argument's memory, or in that of `owner`, which is new.
   void locate(Slot& result, const std::byte* first, const Slot& argument) const {
     result.memory = argument.memory;
     result.offset = first - live_.at(argument.memory).data();
@@ -85,14 +85,14 @@ class CallMemory {
   }
 
   void note_changes(Outcome& outcome) const {
-    for (const auto& [number, memory] : record_.memories) {
+    for (const auto& [number, memory] : replay_.memories) {
       Bytes now = live_.at(number).contents();
       if (now != memory.bytes) outcome.after.emplace(number, std::move(now));
     }
   }
 
  private:
-  const Record& record_;
+  const ReplayFile& replay_;
   devices::Device* device_;
   std::map<uint64_t, AlignedBytes> live_;
   std::map<const void*, uint64_t> fresh_;
@@ -119,12 +119,12 @@ ir::Value argument_value(const Slot& slot, const CallMemory& memory) {
   return view;
 }
 
-Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const Record& record,
+Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const ReplayFile& replay,
                        const ir::Externals& externals) {
-  CallMemory memory(record);
+  CallMemory memory(replay);
   std::vector<ir::Value> arguments;
-  arguments.reserve(record.arguments.size());
-  for (const Slot& slot : record.arguments) arguments.push_back(argument_value(slot, memory));
+  arguments.reserve(replay.arguments.size());
+  for (const Slot& slot : replay.arguments) arguments.push_back(argument_value(slot, memory));
   const ir::Outcome ended = ir::interpret(module, function, arguments, {.externals = &externals});
   Outcome outcome;
   if (ended.raised) {
@@ -146,7 +146,7 @@ Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const 
       return given != nullptr && given->block == view.block;
     });
     if (argument != arguments.end()) {
-      memory.locate(result, first, record.arguments[static_cast<size_t>(argument - arguments.begin())]);
+      memory.locate(result, first, replay.arguments[static_cast<size_t>(argument - arguments.begin())]);
     } else {
       memory.locate(result, first, view.block.get(), view.block->data, view.block->size, outcome);
     }
@@ -194,13 +194,13 @@ bool overlap(const Slot& a, const Slot& b) {
          a.offset + a.reach.low < b.offset + b.reach.high && b.offset + b.reach.low < a.offset + a.reach.high;
 }
 
-/// Throws ReplayFault for arguments that overlap although the function takes them to be apart.
-void check_alias_sets(const ir::Function& function, const Record& record) {
+/// Throws ReplayFault for arguments that overlap although the function takes them to be disjoint.
+void check_alias_sets(const ir::Function& function, const ReplayFile& replay) {
   const auto parameters = function.parameters();
   for (size_t i = 0; i < parameters.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (parameters[i].alias_set == parameters[j].alias_set ||
-          !overlap(record.arguments[i], record.arguments[j]))
+          !overlap(replay.arguments[i], replay.arguments[j]))
         continue;
       throw ReplayFault{"arguments " + std::to_string(j + 1) + " and " + std::to_string(i + 1) +
                         " overlap, but are of different alias sets"};
@@ -209,10 +209,10 @@ void check_alias_sets(const ir::Function& function, const Record& record) {
 }
 
 /// Throws ReplayFault for arguments that are not as the function takes them to be.
-void check_shapes(const ir::Function& function, const Record& record) {
-  for (size_t i = 0; i < record.arguments.size(); ++i) {
+void check_shapes(const ir::Function& function, const ReplayFile& replay) {
+  for (size_t i = 0; i < replay.arguments.size(); ++i) {
     const ir::ParameterInfo& known = function.parameters()[i];
-    const Slot& slot = record.arguments[i];
+    const Slot& slot = replay.arguments[i];
     const size_t rank = slot.lengths.size();
     auto inside = static_cast<int64_t>(base::size_of(slot.dtype));
     bool fits = true;
@@ -229,7 +229,7 @@ void check_shapes(const ir::Function& function, const Record& record) {
   }
 }
 
-/// Ends a call: if what was made outside is not what was recorded, that is the fault.
+/// Ends a call: if what was made outside is not what the replay file has, that is the fault.
 Outcome checked(Outcome outcome, const Player& player) {
   if (std::string fault = player.fault(); !fault.empty()) throw ReplayFault{std::move(fault)};
   return outcome;
@@ -242,7 +242,8 @@ void refuse_draws(const ir::Module& module) {
     if (function == nullptr) continue;
     const auto draws = [&](ir::NodeId node) { return function->op(node) == ir::Op::draw; };
     if (ir::any_within(*function, function->body(), draws))
-      throw ReplayFault{"@" + function->name() + " draws from a stream of NumPy's, which no record holds"};
+      throw ReplayFault{"@" + function->name() +
+                        " draws from a stream of NumPy's, which no replay file holds"};
   }
 }
 
@@ -257,15 +258,15 @@ ir::FunctionId find_function(const ir::Module& module, const std::string& name) 
   return *found;
 }
 
-void check_call(const ir::Module& module, ir::FunctionId function, const Record& record) {
+void check_call(const ir::Module& module, ir::FunctionId function, const ReplayFile& replay) {
   refuse_draws(module);
   const auto& [name, parameters, results] = module.signature(function);
-  if (parameters.size() != record.arguments.size()) {
+  if (parameters.size() != replay.arguments.size()) {
     throw ReplayFault{"@" + name + " takes " + std::to_string(parameters.size()) +
-                      " arguments, the record has " + std::to_string(record.arguments.size())};
+                      " arguments, the replay file has " + std::to_string(replay.arguments.size())};
   }
   for (size_t i = 0; i < parameters.size(); ++i) {
-    const Slot& slot = record.arguments[i];
+    const Slot& slot = replay.arguments[i];
     const ir::Type type = parameters[i];
     const bool fits = slot.is_view ? type.is_view() && static_cast<size_t>(type.rank()) == slot.lengths.size()
                                    : type.is_scalar() && !slot.unspecified;
@@ -274,30 +275,32 @@ void check_call(const ir::Module& module, ir::FunctionId function, const Record&
                             "the function's parameter is of type " + module.types.to_string(type));
     }
   }
-  check_alias_sets(*module.function(function), record);
-  check_shapes(*module.function(function), record);
+  check_alias_sets(*module.function(function), replay);
+  check_shapes(*module.function(function), replay);
   for (const ir::Type type : results) {
     if (!type.is_scalar() && !type.is_view())
-      throw ReplayFault{"@" + name + " gives a " + module.types.to_string(type) + ", which no record holds"};
+      throw ReplayFault{"@" + name + " gives a " + module.types.to_string(type) +
+                        ", which no replay file holds"};
   }
 }
 
-Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const Record& record) {
-  Player player(record.calls);
+Outcome interpret_call(const ir::Module& module, ir::FunctionId function, const ReplayFile& replay) {
+  Player player(replay.calls);
   const ir::Externals externals = player.externals();
-  return checked(interpret_with(module, function, record, externals), player);
+  return checked(interpret_with(module, function, replay, externals), player);
 }
 
-Outcome run_call(const driver::CompiledFunction& function, const Record& record, devices::Device* device) {
+Outcome run_call(const driver::CompiledFunction& function, const ReplayFile& replay,
+                 devices::Device* device) {
   const auto& [params, results] = std::tie(function.interface.params, function.interface.results);
-  CallMemory memory(record, device);
+  CallMemory memory(replay, device);
   std::vector<EntrySlot> slots(params.size() + results.size());
   std::vector<void*> addresses;
   for (size_t i = 0; i < slots.size(); ++i) {
     addresses.push_back(slots[i].prepare(i < params.size() ? params[i] : results[i - params.size()]));
-    if (i < params.size()) slots[i].fill(record.arguments[i], memory);
+    if (i < params.size()) slots[i].fill(replay.arguments[i], memory);
   }
-  Player player(record.calls);
+  Player player(replay.calls);
   const runtime::Hooks hooks{.long_call = nullptr, .outside = &Player::call_outside};
   runtime::Context context = runtime::make_context(nullptr, &hooks, &player);
   context.device = device;
@@ -325,7 +328,7 @@ Outcome run_call(const driver::CompiledFunction& function, const Record& record,
     const auto argument = std::ranges::find_if(
         given, [&](const EntrySlot& argument_slot) { return &argument_slot.buffer == view.buffer; });
     if (argument != given.end()) {
-      memory.locate(result, view.data, record.arguments[static_cast<size_t>(argument - given.begin())]);
+      memory.locate(result, view.data, replay.arguments[static_cast<size_t>(argument - given.begin())]);
     } else {
       memory.locate(result, view.data, view.buffer, view.buffer->data, view.buffer->size, outcome);
     }

@@ -11,7 +11,8 @@ namespace ingot::transform {
 /// The view that others are slices of, with axes in another order or of length 1 more or less.
 ir::NodeId whole_of(const ir::Function& function, ir::NodeId view);
 
-/// `h[i] = h[i] op x`, of an element, or of all elements of a view, whose places may be those of other turns.
+/// `h[i] = h[i] op x`, of an element, or of all elements of a view, whose places may be those of other
+/// iterations.
 struct Accumulation {
   ir::NodeId load;  ///< none: the element becomes x, by `constant`
   ir::NodeId store;
@@ -20,7 +21,7 @@ struct Accumulation {
   /// Of integers or bools as they stand, by element of a view from outside: every order gives the same value.
   bool exact = false;
   /// What the element is an extreme by, instead of the combiner alone: pieces of the range that go in order
-  /// give what the turns give.
+  /// give what the iterations give.
   std::optional<Carried> extreme = {};
 };
 

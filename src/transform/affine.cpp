@@ -189,7 +189,7 @@ bool Inequalities::differs(const Polynomial& sum, int depth) {
   const Polynomial one(1);
   if (search(sum - one, steps_) || search(Polynomial() - sum - one, steps_)) return true;
   if (leaves_rest(sum)) return true;
-  // The sign may hang on what is chosen.
+  // The sign may depend on what is chosen.
   for (const Atom atom : sum.atoms()) {
     const auto choice = cases_.find(atom);
     const auto parts = choice == cases_.end() || depth == 0 ? std::nullopt : sum.split(atom);

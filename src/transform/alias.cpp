@@ -34,7 +34,7 @@ std::vector<Root> initial_roots(const ir::Function& function, NodeId loop) {
   return roots;
 }
 
-/// Whether a loop's turns only exchange the memory that it carries, and all of that lies apart.
+/// Whether a loop's iterations only exchange the memory that it carries, and all of that lies apart.
 bool exchanges(const ir::Function& function, NodeId loop) {
   const ir::RegionId body = function.region(loop);
   const NodeId last = function.terminator(body);
@@ -47,7 +47,7 @@ bool exchanges(const ir::Function& function, NodeId loop) {
     if (!is_slot || std::ranges::find(given, value) != given.end()) return false;
     given.push_back(value);
   }
-  // What is not known is not asked after here: the answer might hang on this loop again.
+  // What is not known is not asked after here: the answer might depend on this loop again.
   const std::vector<Root> roots = initial_roots(function, loop);
   if (std::ranges::any_of(roots, [](const Root& root) { return root.kind == Root::Kind::Unknown; }))
     return false;

@@ -14,7 +14,7 @@ struct Root {
     Unknown,    ///< may be any that was known where a node's value was found, or anywhere
     Parameter,  ///< of an alias set
     Fresh,      ///< made by a node of this function
-    Carried,    ///< what a loop carries in one slot in one turn, where turns exchange what lies apart
+    Carried,  ///< what a loop carries in one slot in one iteration, where iterations exchange what lies apart
   };
   Kind kind = Kind::Unknown;
   uint32_t number = 0;  ///< the alias set, the node (0: none), or the parameter of the loop's region
@@ -29,7 +29,7 @@ ir::NodeId memory_of(const ir::Function& function, ir::NodeId view_or_buffer);
 Root root_of(const ir::Function& function, ir::NodeId view_or_buffer);
 
 /// Whether two roots may share memory. (What is fresh may have been given on and come back as unknown, but
-/// not as what was found before it was made.) Of two that a loop carries, in one and the same turn.
+/// not as what was found before it was made.) Of two that a loop carries, in one and the same iteration.
 bool may_overlap(const ir::Function& function, const Root& a, const Root& b);
 
 /// All memory that a value may be of, none of it `Unknown`; none: that is not known.

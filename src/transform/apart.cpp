@@ -106,7 +106,7 @@ class Layout {
 
   void look(NodeId view) {
     const NodeId memory = memory_of(f_, view);
-    if (f_.op(memory) == Op::alloc && is_inside(memory)) return;  // the turn's own
+    if (f_.op(memory) == Op::alloc && is_inside(memory)) return;  // the iteration's own
     NodeId at = view;
     while (f_.op(at) == Op::view && !is_known(at)) {
       const NodeId whole = part_of(f_, at);

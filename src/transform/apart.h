@@ -15,7 +15,7 @@ namespace ingot::transform {
 bool is_in_c_order(const ir::Function& function, ir::NodeId view);
 
 /// The views that say whether an element that a node with regions, a loop say, writes may stand in two
-/// places, by which its turns would meet.
+/// places, by which its iterations would meet.
 struct Layouts {
   /// Whether what the lengths and strides of `views` are is known before the loop.
   bool known = true;

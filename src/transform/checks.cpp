@@ -1,13 +1,14 @@
-// Checks. `checks` bounds what the turns of a loop compute by intervals that code before the loop evaluates,
-// and divides the loop: in the fast version the checks that cannot fail are gone, the careful version is the
-// loop as it was. Checks on data - a gathered index, the domain of `math.log`, the overflow of loaded ints,
-// `if x[i] < 0: raise` - divide strips of turns: where they are all that keeps a loop from running in lanes,
-// each strip (128 turns, 64 of a loop around others) first computes the conditions of all of its turns, in
-// lanes and without a write, and then chooses between turns without these checks and careful ones, which
-// raise where Python raises. What reads memory that the loop writes, or carried values, cannot be computed
-// before; a load behind an index check waits for that check's phase. Folding knows where elementary functions
-// are NaN or infinite, so that no condition computes them. A number that each turn moves by a constant is
-// bounded by the count of its `for`, or by time: no loop has 2^61 turns.
+// Checks. `checks` bounds what the iterations of a loop compute by intervals that code before the loop
+// evaluates, and divides the loop: in the fast version the checks that cannot fail are gone, the careful
+// version is the loop as it was. Checks on data - a gathered index, the domain of `math.log`, the overflow of
+// loaded ints, `if x[i] < 0: raise` - divide strips of iterations: where they are all that keeps a loop from
+// running in lanes, each strip (128 iterations, 64 of a loop around others) first computes the conditions of
+// all of its iterations, in lanes and without a write, and then chooses between iterations without these
+// checks and careful ones, which raise where Python raises. What reads memory that the loop writes, or
+// carried values, cannot be computed before; a load behind an index check waits for that check's phase.
+// Folding knows where elementary functions are NaN or infinite, so that no condition computes them. A number
+// that each iteration moves by a constant is bounded by the count of its `for`, or by time: no loop has 2^61
+// iterations.
 
 #include "transform/checks.h"
 
@@ -27,26 +28,26 @@ namespace ingot::transform {
 
 namespace {
 
-/// Turns in a strip of an innermost loop, as a power of two: few enough for the CPU to make the checks of a
-/// strip while it still computes the one before.
+/// Iterations in a strip of an innermost loop, as a power of two: few enough for the CPU to make the checks
+/// of a strip while it still computes the one before.
 constexpr int64_t kStripBits = 7;
 /// ... and in one of a loop around others.
 constexpr int64_t kOuterStripBits = 6;
 /// ... and in one of which a launch makes the checks: enough for all of a device's threads.
 constexpr int64_t kLaunchStripBits = 20;
-/// Loops of fewer turns are not worth a strip.
-constexpr int64_t kFewTurns = 16;
+/// Loops of fewer iterations are not worth a strip.
+constexpr int64_t kFewIterations = 16;
 /// Of a loop that cannot run in lanes, what is computed in lanes before takes at least this long, for the few
 /// values that are kept: each takes as long as kKept.
 constexpr int kMuchWork = 8;
 constexpr int kKept = 2;
 constexpr size_t kMostKept = 4;
-/// What takes as long as an elementary function is worth a strip in loops of any number of turns.
+/// What takes as long as an elementary function is worth a strip in loops of any number of iterations.
 constexpr int kFunction = 30;
 
-class Divider : public Rewriter {
+class LoopVersioner : public Rewriter {
  public:
-  Divider(const Function& source, const base::Machine& machine)
+  LoopVersioner(const Function& source, const base::Machine& machine)
       : Rewriter(source),
         loops_(b_),
         has_kernels_(machine.has_kernels()),
@@ -168,7 +169,7 @@ class Divider : public Rewriter {
     return gone;
   }
 
-  /// What strips of a loop do before their turns: checks, and values that the turns find in memory.
+  /// What strips of a loop do before their iterations: checks, and values that the iterations find in memory.
   struct Strips {
     EarlyChecks checks;
     EarlyChecks::Values values{};
@@ -179,7 +180,7 @@ class Divider : public Rewriter {
     const Lanes inside = lanes_in(loop);
     const bool goes_on = source_.op(source_.terminator(source_.region(loop))) == Op::yield;
     if (!goes_on || (inside == Lanes::All && !has_kernels_)) return std::nullopt;
-    // Turns that need no order, and threads share, are a launch with their checks.
+    // Iterations that need no order, and threads share, are a launch with their checks.
     const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)));
     if (has_kernels_ && inside != Lanes::NoLoop && is_asked) return std::nullopt;
     if (inside == Lanes::All) return strips_around_axes(loop, gone);
@@ -187,7 +188,7 @@ class Divider : public Rewriter {
     if (has_kernels_) return strips_in_launch(loop, gone);
     return inside == Lanes::NoLoop ? strips_around_lanes(loop, gone) : std::nullopt;
   }
-  /// ... so that the turns can run in lanes.
+  /// ... so that the iterations can run in lanes.
   std::optional<Strips> strips_in_lanes(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
     if (early.checks().empty()) return std::nullopt;
@@ -196,7 +197,7 @@ class Divider : public Rewriter {
     if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
     return Strips{early};
   }
-  /// ... so that a launch can do all turns, which meet in sums, stores and what they carry at most.
+  /// ... so that a launch can do all iterations, which meet in sums, stores and what they carry at most.
   std::optional<Strips> strips_in_launch(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
     if (early.checks().empty()) return std::nullopt;
@@ -211,7 +212,7 @@ class Divider : public Rewriter {
     const bool is_apart = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
     return is_safe && is_apart ? std::optional(Strips{early}) : std::nullopt;
   }
-  /// ... whose loops inside are axes of that launch: their turns have no checks of their own.
+  /// ... whose loops inside are axes of that launch: their iterations have no checks of their own.
   std::optional<Strips> strips_around_axes(NodeId loop, const Nodes& gone) const {
     if (source_.result_count(loop) > 0 || find_race(source_, loop)) return std::nullopt;
     auto strips = strips_in_launch(loop, gone);
@@ -222,7 +223,7 @@ class Divider : public Rewriter {
     });
     return are_apart ? std::move(strips) : std::nullopt;
   }
-  /// Whether early checks that stand in a loop fail in each of its turns or in none.
+  /// Whether early checks that stand in a loop fail in each of its iterations or in none.
   bool are_same_in(NodeId loop, const EarlyChecks& early) const {
     const RegionId body = source_.region(loop);
     std::vector<bool> varies(source_.node_count());
@@ -250,10 +251,10 @@ class Divider : public Rewriter {
     std::vector<Accumulation> meeting;
     return !find_race(source_, loop, meeting, Stores::Meeting);
   }
-  /// ... as the turns, which wait for each other, have much to do that does not.
+  /// ... as the iterations, which wait for each other, have much to do that does not.
   std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {
     const std::vector<bool> left_out = without_checks(gone);
-    // Turns that do not wait for each other are for threads.
+    // Iterations that do not wait for each other are for threads.
     if (ir::has_threads(static_cast<ir::Schedule>(source_.attribute(loop, 0)))) return std::nullopt;
     if (source_.result_count(loop) == 0 && !find_race(source_, loop)) return std::nullopt;
     if (counts(loop)) return std::nullopt;
@@ -317,21 +318,21 @@ class Divider : public Rewriter {
   void drop(const Nodes& nodes, bool on) {
     for (NodeId node : nodes) dropped_[node.index] = on;
   }
-  NodeId has_many_turns(NodeId loop) {
-    return b_.make(Op::greater_equal, {use(source_.operand(loop, 0)), b_.index(kFewTurns)});
+  NodeId has_many_iterations(NodeId loop) {
+    return b_.make(Op::greater_equal, {use(source_.operand(loop, 0)), b_.index(kFewIterations)});
   }
 
   void write_with(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     // Lanes wait for nobody: short loops are as good as they were with all checks.
     if (plan.values.kept.empty()) {
-      if (!has_kernels_ || lanes_in(loop) == Lanes::NoLoop) all = loops_.both(all, has_many_turns(loop));
+      if (!has_kernels_ || lanes_in(loop) == Lanes::NoLoop) all = loops_.both(all, has_many_iterations(loop));
       return write_strips(loop, all, gone, plan);
     }
     const auto strips = [&] { write_strips(loop, b_.constant(true), {}, plan); };
     const auto fast = [&] {
       drop(gone, true);
       if (plan.checks.phases() == 0 || plan.values.cost >= kFunction) strips();
-      else write_both(loop, has_many_turns(loop), strips, [&] { clone(loop); });
+      else write_both(loop, has_many_iterations(loop), strips, [&] { clone(loop); });
       drop(gone, false);
     };
     write_both(loop, all, fast, [&] { write_careful(loop); });
@@ -342,14 +343,14 @@ class Divider : public Rewriter {
     return lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
   }
 
-  /// Strips of turns. In each, `all` and what the early checks say choose between the turns without these
-  /// checks and the turns as they were.
+  /// Strips of iterations. In each, `all` and what the early checks say choose between the iterations without
+  /// these checks and the iterations as they were.
   void write_strips(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     const EarlyChecks& early = plan.checks;
     const int64_t bits = strip_bits(loop);
-    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId whole = b_.index(int64_t{1} << bits);
-    const NodeId most = has_kernels_ ? loops_.minimum(turns, whole) : whole;
+    const NodeId most = has_kernels_ ? loops_.minimum(iterations, whole) : whole;
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
@@ -386,32 +387,32 @@ class Divider : public Rewriter {
       return loops_.branch(holds, types, with_values, as_written);
     };
     const NodeId shift = b_.index(bits);
-    const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+    const NodeId last_strip = b_.make(Op::right_shift, {loops_.subtract(iterations, b_.index(1)), shift});
     const NodeId strips = loops_.add(last_strip, b_.index(1));
     const Nodes given = loops_.nest({&strips, 1}, first_values, [&](auto number, auto carried) {
       const NodeId first = b_.make(Op::left_shift, {number[0], shift});
-      return strip(first, loops_.minimum(loops_.subtract(turns, first), most), carried);
+      return strip(first, loops_.minimum(loops_.subtract(iterations, first), most), carried);
     });
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
 
-  /// Strips of turns as they were, each for one launch.
+  /// Strips of iterations as they were, each for one launch.
   void write_launches(NodeId loop) {
-    const NodeId turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId most = b_.index(int64_t{1} << kLaunchStripBits);
     const NodeId shift = b_.index(kLaunchStripBits);
-    const NodeId last = b_.make(Op::right_shift, {loops_.subtract(turns, b_.index(1)), shift});
+    const NodeId last = b_.make(Op::right_shift, {loops_.subtract(iterations, b_.index(1)), shift});
     const NodeId strips = loops_.add(last, b_.index(1));
     loops_.set_one_by_one(true);
     loops_.nest({&strips, 1}, [&](auto number) {
       loops_.set_one_by_one(false);
       const NodeId first = b_.make(Op::left_shift, {number[0], shift});
-      run_strip(loop, first, loops_.minimum(loops_.subtract(turns, first), most), {}, {}, {});
+      run_strip(loop, first, loops_.minimum(loops_.subtract(iterations, first), most), {}, {}, {});
     });
     loops_.set_one_by_one(false);
   }
 
-  /// Into a buffer each, the values of a strip's turns that are kept.
+  /// Into a buffer each, the values of a strip's iterations that are kept.
   void compute_values(NodeId loop, NodeId first, NodeId count, const EarlyChecks::Values& values,
                       const Nodes& buffers) {
     if (buffers.empty()) return;
@@ -430,7 +431,7 @@ class Divider : public Rewriter {
     for (size_t i = 0; i < buffers.size(); ++i) loops_.store(buffers[i], {&index, 1}, use(values.kept[i]));
   }
 
-  /// The turns of a strip; values that are `kept` are found in buffers.
+  /// The iterations of a strip; values that are `kept` are found in buffers.
   Nodes run_strip(NodeId loop, NodeId first, NodeId count, std::span<const NodeId> carried, const Nodes& kept,
                   const Nodes& buffers) {
     const RegionId body = source_.region(loop);
@@ -445,18 +446,18 @@ class Divider : public Rewriter {
     });
   }
 
-  /// Whether, in any turn of a strip, any check of a phase would fail, or, where lanes make them, of a later
-  /// one; the last one keeps the values on its way, unless they come after it.
+  /// Whether, in any iteration of a strip, any check of a phase would fail, or, where lanes make them, of a
+  /// later one; the last one keeps the values on its way, unless they come after it.
   NodeId fails(NodeId loop, NodeId first, NodeId count, const Strips& plan, size_t phase,
                const Nodes& buffers) {
     const RegionId body = source_.region(loop);
-    return any_turn(loop, count, [&](NodeId index) {
+    return any_iteration(loop, count, [&](NodeId index) {
       bind(source_.region_parameters(body)[0], loops_.add(first, index));
       std::vector<bool> computed(source_.node_count());
       return fails_from(body, plan, phase, index, buffers, computed);
     });
   }
-  /// ... in one turn. Lanes in which a check of a phase fails do not come to the next one.
+  /// ... in one iteration. Lanes in which a check of a phase fails do not come to the next one.
   NodeId fails_from(RegionId body, const Strips& plan, size_t phase, NodeId index, const Nodes& buffers,
                     std::vector<bool>& computed) {
     const EarlyChecks& early = plan.checks;
@@ -471,17 +472,17 @@ class Divider : public Rewriter {
         any, {ir::kBool}, [&] { return Nodes{b_.constant(true)}; },
         [&] { return Nodes{fails_from(body, plan, phase + 1, index, buffers, computed)}; })[0];
   }
-  NodeId any_turn(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& turn) {
+  NodeId any_iteration(NodeId loop, NodeId count, const std::function<NodeId(NodeId)>& iteration) {
     const NodeId operands[] = {count, b_.constant(false)};
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
                                   static_cast<int64_t>(Op::bitwise_or)};
     set_place(loop);
     const NodeId any = b_.begin(Op::parallel_for, operands, attributes);
     const Type index = ir::kInt64;
-    b_.yield({turn(b_.enter(any, 0, {&index, 1})[0])});
+    b_.yield({iteration(b_.enter(any, 0, {&index, 1})[0])});
     return b_.end(any)[0];
   }
-  /// `computed`: the nodes of the turn itself that phases before have computed, and this one.
+  /// `computed`: the nodes of the iteration itself that phases before have computed, and this one.
   NodeId fails_in(RegionId region, const EarlyChecks& early, size_t phase,
                   std::vector<bool>* computed = nullptr) {
     NodeId any = b_.constant(false);
@@ -510,14 +511,14 @@ class Divider : public Rewriter {
       return loops_.branch(condition, {ir::kBool}, [&] { return arm(0); }, [&] { return arm(1); })[0];
     }
     if (has_kernels_ && are_same_in(node, early)) {
-      const NodeId has_turns = loops_.less(b_.index(0), use(source_.operand(node, 0)));
+      const NodeId has_iterations = loops_.less(b_.index(0), use(source_.operand(node, 0)));
       const auto first = [&] {
         bind(source_.region_parameters(source_.region(node))[0], b_.index(0));
         return Nodes{fails_in(source_.region(node), early, phase)};
       };
-      return loops_.branch(has_turns, {ir::kBool}, first, [&] { return Nodes{b_.constant(false)}; })[0];
+      return loops_.branch(has_iterations, {ir::kBool}, first, [&] { return Nodes{b_.constant(false)}; })[0];
     }
-    return any_turn(node, use(source_.operand(node, 0)), [&](NodeId index) {
+    return any_iteration(node, use(source_.operand(node, 0)), [&](NodeId index) {
       bind(source_.region_parameters(source_.region(node))[0], index);
       return fails_in(source_.region(node), early, phase);
     });
@@ -527,7 +528,7 @@ class Divider : public Rewriter {
   bool has_kernels_;
   bool divides_;
   std::vector<bool> dropped_;
-  std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the turn
+  std::unordered_map<uint32_t, NodeId> in_memory_;  ///< values that are kept, loaded in the iteration
   bool careful_ = false;
   bool only_values_ = false;  ///< what is cloned is computed, and not checked
 };
@@ -535,7 +536,7 @@ class Divider : public Rewriter {
 }  // namespace
 
 std::unique_ptr<ir::Function> checks(const ir::Function& function, const base::Machine& machine) {
-  return Divider(function, machine).run();
+  return LoopVersioner(function, machine).run();
 }
 
 }  // namespace ingot::transform

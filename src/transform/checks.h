@@ -16,11 +16,11 @@ namespace ingot::transform {
 /// in a version without checks may be divided again for the checks that are left, one in the careful version
 /// is not.
 ///
-/// Where other checks are all that keeps a loop from running in lanes - or, on devices, all of its turns from
-/// running at once - and its early checks (EarlyChecks) are
-/// these, its turns run in strips: each makes its early checks for all of its turns first, writing nothing,
-/// and then runs them without these checks or, if one would fail, as they were, from the strip's first turn
-/// on. So what is seen - the writes before an exception, and which check it comes from - is what it was.
+/// Where other checks are all that keeps a loop from running in lanes - or, on devices, all of its iterations
+/// from running at once - and its early checks (EarlyChecks) are these, its iterations run in strips: each
+/// makes its early checks for all of its iterations first, writing nothing, and then runs them without these
+/// checks or, if one would fail, as they were, from the strip's first iteration on. So what is seen - the
+/// writes before an exception, and which check it comes from - is what it was.
 std::unique_ptr<ir::Function> checks(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -1,7 +1,7 @@
-// Arrays that become rows (`contract`). An array of which each turn of a loop writes and reads a part of its
-// own, and which nothing else sees, is made for a block of turns, 16 KiB of it: what all pairs of n bodies
-// need in between is one row in the cache, not n * n numbers in memory (1 000 bodies: 3.5 -> 2.3 ms; 3 000:
-// 72 MB less). Blocks are shared by threads where the turns were independent.
+// Arrays that become rows (`contract`). An array of which each iteration of a loop writes and reads a part of
+// its own, and which nothing else sees, is made for a block of iterations, 16 KiB of it: what all pairs of n
+// bodies need in between is one row in the cache, not n * n numbers in memory (1 000 bodies: 3.5 -> 2.3 ms; 3
+// 000: 72 MB less). Blocks are shared by threads where the iterations were independent.
 
 #include "transform/contract.h"
 
@@ -17,7 +17,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// An array of which each turn of a loop has a part.
+/// An array of which each iteration of a loop has a part.
 struct Part {
   NodeId alloc;
   NodeId view;
@@ -95,7 +95,7 @@ class Contractor : public Rewriter {
     const auto place = is_by_element ? places_.find(source_.operand(id, 0).index) : places_.end();
     if (place == places_.end()) return clone(id);
     Nodes operands = use_all(source_.operands(id).subspan(1));
-    operands[place->second.axis] = place->second.turn;
+    operands[place->second.axis] = place->second.iteration;
     operands.insert(operands.begin(), place->second.view);
     bind(id, b_.make(source_.op(id), operands, source_.attributes(id)));
   }
@@ -105,14 +105,14 @@ class Contractor : public Rewriter {
   struct Place {
     NodeId view;
     size_t axis;
-    NodeId turn;  ///< of the block
+    NodeId iteration;  ///< of the block
   };
 
   Nodes lengths_of(const Part& part) {
     return use_all(
         source_.operands(part.view).subspan(2, static_cast<size_t>(source_.type(part.view).rank())));
   }
-  /// Turns of a block, of so many in all.
+  /// Iterations of a block, of so many in all.
   NodeId block_length(const std::vector<Part>& parts, NodeId total) {
     NodeId bytes = b_.index(0);
     for (const Part& part : parts) {
@@ -121,7 +121,7 @@ class Contractor : public Rewriter {
       const auto element = static_cast<int64_t>(base::size_of(source_.type(part.view).dtype()));
       bytes = loops_.add(bytes, loops_.bytes_in(cache_, element, lengths));
     }
-    return b_.make(Op::maximum, {loops_.minimum(loops_.turns_in(cache_, bytes), total), b_.index(1)});
+    return b_.make(Op::maximum, {loops_.minimum(loops_.iterations_in(cache_, bytes), total), b_.index(1)});
   }
 
   void write_blocks(NodeId loop) {
@@ -129,7 +129,7 @@ class Contractor : public Rewriter {
     const ir::SpanId place = b_.span();
     const NodeId total = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId length = block_length(parts, total);
-    loops_.blocks(total, length, !find_race(source_, loop), [&](NodeId first, NodeId turns) {
+    loops_.blocks(total, length, !find_race(source_, loop), [&](NodeId first, NodeId iterations) {
       for (const Part& part : parts) {
         Nodes lengths = lengths_of(part);
         lengths[part.axis] = length;
@@ -139,17 +139,17 @@ class Contractor : public Rewriter {
         places_[part.view.index] = {view, part.axis, {}};
       }
       b_.set_span(place);
-      write_block(loop, first, turns);
+      write_block(loop, first, iterations);
     });
     b_.set_span(place);
   }
-  void write_block(NodeId loop, NodeId first, NodeId turns) {
+  void write_block(NodeId loop, NodeId first, NodeId iterations) {
     const ir::SpanId place = b_.span();
     const RegionId body = source_.region(loop);
-    const NodeId made = b_.begin(Op::for_, {&turns, 1}, source_.attributes(loop));
-    const NodeId turn = b_.enter(made, 0, std::array{ir::kInt64})[0];
-    for (const Part& part : parts_.at(loop.index)) places_.at(part.view.index).turn = turn;
-    bind(source_.region_parameters(body)[0], loops_.add(first, turn));
+    const NodeId made = b_.begin(Op::for_, {&iterations, 1}, source_.attributes(loop));
+    const NodeId iteration = b_.enter(made, 0, std::array{ir::kInt64})[0];
+    for (const Part& part : parts_.at(loop.index)) places_.at(part.view.index).iteration = iteration;
+    bind(source_.region_parameters(body)[0], loops_.add(first, iteration));
     visit_body(body);
     b_.yield({});
     b_.set_span(place);

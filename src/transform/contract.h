@@ -7,14 +7,14 @@
 
 namespace ingot::transform {
 
-/// Arrays of which each turn of a loop uses a part of its own become as small as a few turns need (array
-/// contraction): of what `n * n` pairs need in between, a row stays in the cache where all of it went through
-/// memory. At the loop stage, after `fuse_nests`.
+/// Arrays of which each iteration of a loop uses a part of its own become as small as a few iterations need
+/// (array contraction): of what `n * n` pairs need in between, a row stays in the cache where all of it went
+/// through memory. At the loop stage, after `fuse_nests`.
 ///
 /// An array made where the loop stands, which nothing but loads and stores in that loop uses, all of them at
 /// the loop's index along one of its axes, where the loop carries nothing and is not `prange`'s. The loop is
-/// then run in blocks of turns, each of which has an array of that many places along the axis: as many as the
-/// first cache holds, one at least. Each element is computed as before, in the same order.
+/// then run in blocks of iterations, each of which has an array of that many places along the axis: as many
+/// as the first cache holds, one at least. Each element is computed as before, in the same order.
 std::unique_ptr<ir::Function> contract(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

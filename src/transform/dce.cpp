@@ -1,6 +1,6 @@
 // Liveness is found optimistically: a value is dead until a node that must stay needs it. So a carried value
-// whose only use is to be carried on, wrapped or computed anew for the next turn, is never found needed, nor
-// is new memory that is only written to.
+// whose only use is to be carried on, wrapped or computed anew for the next iteration, is never found needed,
+// nor is new memory that is only written to.
 
 #include <map>
 #include <set>

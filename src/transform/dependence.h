@@ -61,7 +61,7 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::span<const ir::Cursor> cursors = {},
                                   Carries carries = Carries::Checked);
 
-/// A table that names the place along an axis where a iteration of a loop writes: iterations meet where two
+/// A table that names the place along an axis where an iteration of a loop writes: iterations meet where two
 /// of its numbers are one. Iteration k finds the number at index k + bases + constant.
 struct Table {
   ir::NodeId view;                ///< from outside the loop, which does not write into it

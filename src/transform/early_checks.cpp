@@ -1,12 +1,13 @@
-// Values kept. Where turns wait for each other - a sum in the written order, a histogram - `checks` divides
-// the turns themselves (`EarlyChecks::values`): what a turn computes from its index and from memory that no
-// turn writes, with the checks that this needs, is computed for a strip of 128 turns in lanes and kept in
-// buffers; then the turns run one after another with what is left of them. So a strict sum of exponentials
-// takes the time of its additions. It is done where what is kept takes long, fetches from anywhere counting
-// for nothing; not in loops that only count, which become reductions once their checks are gone; not where
-// turns do not wait and are for threads; and not where a loop around has the better lanes, as lanes whose
-// neighbours lie apart in memory are not. Buffers of at most 8 KiB, of a size known when compiling, that only
-// loads and stores see stand on the stack (64 KiB of a function's, at most).
+// Values kept. Where iterations wait for each other - a sum in the written order, a histogram - `checks`
+// divides the iterations themselves (`EarlyChecks::values`): what an iteration computes from its index and
+// from memory that no iteration writes, with the checks that this needs, is computed for a strip of 128
+// iterations in lanes and kept in buffers; then the iterations run one after another with what is left of
+// them. So a strict sum of exponentials takes the time of its additions. It is done where what is kept takes
+// long, fetches from anywhere counting for nothing; not in loops that only count, which become reductions
+// once their checks are gone; not where iterations do not wait and are for threads; and not where a loop
+// around has the better lanes, as lanes whose neighbours lie apart in memory are not. Buffers of at most 8
+// KiB, of a size known when compiling, that only loads and stores see stand on the stack (64 KiB of a
+// function's, at most).
 
 #include "transform/early_checks.h"
 
@@ -19,7 +20,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Each phase goes through the turns of a strip once more.
+/// Each phase goes through the iterations of a strip once more.
 constexpr size_t kMostPhases = 4;
 /// What takes no longer than this is computed again rather than kept.
 constexpr int kLight = 2;
@@ -80,8 +81,8 @@ void EarlyChecks::survey(RegionId region) {
   }
 }
 
-/// Whether a load gives what it would have given before the turns began. (Where they are independent, other
-/// turns write elsewhere.)
+/// Whether a load gives what it would have given before the iterations began. (Where they are independent,
+/// other iterations write elsewhere.)
 bool EarlyChecks::is_unwritten(NodeId load) const {
   if (writes_anything_) return false;
   const Root root = root_of(f_, f_.operand(load, 0));
@@ -91,7 +92,7 @@ bool EarlyChecks::is_unwritten(NodeId load) const {
   });
 }
 
-/// In one turn: the write stands before the load, or comes again in a loop around both.
+/// In one iteration: the write stands before the load, or comes again in a loop around both.
 bool EarlyChecks::may_precede(NodeId write, NodeId load) const {
   if (order_[write.index] < order_[load.index]) return true;
   for (RegionId region = f_[load].parent; region != body_; region = f_[f_[region].owner].parent) {
@@ -102,7 +103,7 @@ bool EarlyChecks::may_precede(NodeId write, NodeId load) const {
   return false;
 }
 
-/// Adds what a value is computed from; false: it cannot be computed before the turns run.
+/// Adds what a value is computed from; false: it cannot be computed before the iterations run.
 bool EarlyChecks::gather(NodeId value, Cone& cone) const {
   if (!is_inside(value) || std::ranges::find(cone.nodes, value) != cone.nodes.end()) return true;
   const ir::OpInfo& card = ir::info(f_.op(value));
@@ -137,7 +138,7 @@ bool EarlyChecks::gather_branch(NodeId branch, Cone& cone) const {
   return true;
 }
 
-/// What decides whether a turn comes to a check.
+/// What decides whether an iteration comes to a check.
 bool EarlyChecks::gather_way(NodeId check, Cone& cone) const {
   for (RegionId region = f_[check].parent; region != body_; region = f_[f_[region].owner].parent) {
     const NodeId owner = f_[region].owner;
@@ -207,7 +208,7 @@ void EarlyChecks::take(NodeId check) {
     phases_[first].around[node.index] = true;
 }
 
-/// By node: whether it stands in the turn itself and can be computed before, if all early checks hold.
+/// By node: whether it stands in the iteration itself and can be computed before, if all early checks hold.
 std::vector<bool> EarlyChecks::early_nodes() {
   std::vector<bool> early(f_.node_count());
   early[f_.region_parameters(body_)[0].index] = true;
@@ -228,8 +229,8 @@ bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
   return card.effects.pure() && card.regions == 0 && !card.terminator;
 }
 
-/// Whether there are checks in a node that are neither early nor gone: they stay in the turn, and the node
-/// with them.
+/// Whether there are checks in a node that are neither early nor gone: they stay in the iteration, and the
+/// node with them.
 bool EarlyChecks::has_other_checks(NodeId node) const {
   return !ir::walk(f_, node, [&](NodeId inner) {
     return f_.op(inner) == Op::check && !is_left_out(inner) ? ir::Walk::Stop : ir::Walk::Into;
@@ -238,8 +239,8 @@ bool EarlyChecks::has_other_checks(NodeId node) const {
 bool EarlyChecks::is_left_out(NodeId check) const {
   return gone_[check.index] || std::ranges::find(checks_, check) != checks_.end();
 }
-/// The node of the turn itself that is a node in it, or has it in its regions.
-NodeId EarlyChecks::in_turn(NodeId node) const {
+/// The node of the iteration itself that is a node in it, or has it in its regions.
+NodeId EarlyChecks::in_iteration(NodeId node) const {
   while (f_[node].parent != body_) node = f_[f_[node].parent].owner;
   return node;
 }
@@ -262,7 +263,7 @@ void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
   }
 }
 
-/// In additions, with what is in its regions; nothing of what lanes do no faster than turns: they fetch
+/// In additions, with what is in its regions; nothing of what lanes do no faster than iterations: they fetch
 /// elements from anywhere, and divide integers, one by one. (See `set_divides`.)
 int EarlyChecks::cost_of(NodeId node) const {
   const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
@@ -282,7 +283,7 @@ int EarlyChecks::cost_of(NodeId node) const {
   return all;
 }
 
-/// Whether an index is that of the turn plus what is the same in all turns.
+/// Whether an index is that of the iteration plus what is the same in all iterations.
 bool EarlyChecks::is_step(NodeId index) const {
   if (!is_inside(index) || index == f_.region_parameters(body_)[0]) return true;
   return f_.op(index) == Op::add && is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
@@ -306,7 +307,7 @@ EarlyChecks::Values EarlyChecks::values() {
     if (!early[use.index] || !is_new || !f_.type(use).is_scalar()) continue;
     std::vector<bool> again(f_.node_count());
     mark_needed({use}, early, again);
-    // What is the same in all turns is no better in memory.
+    // What is the same in all iterations is no better in memory.
     const bool varies = again[f_.region_parameters(body_)[0].index];
     if (varies && cost_of_all(again) > kLight) values.kept.push_back(use);
   }
@@ -321,7 +322,8 @@ EarlyChecks::Values EarlyChecks::values() {
   }
   mark_needed(values.kept, early, values.needed);
   for (const auto& [load, phase] : phase_of_load_)
-    if (phase && values.needed[in_turn(NodeId(load)).index]) values.phase = std::max(values.phase, *phase);
+    if (phase && values.needed[in_iteration(NodeId(load)).index])
+      values.phase = std::max(values.phase, *phase);
   std::vector<bool> all = values.needed;
   for (NodeId check : checks_) mark_needed({f_.operand(check, 0)}, early, all);
   values.cost = cost_of_all(all) + static_cast<int>(checks_.size());

@@ -13,16 +13,16 @@ namespace ingot::transform {
 /// nodes.
 std::optional<size_t> raising_arm(const Function& function, NodeId node);
 
-/// The checks in a loop that can be made for many turns before the first of them runs: their conditions, and
-/// what decides whether a turn comes to them, are computed from the loop's index, from values from outside,
-/// and from memory that no turn writes - or, of a loop whose turns are `independent`, that the same turn has
-/// not written before. An `if` with an arm that raises is a check as well. None of a loop with exits in it,
-/// or with loops whose turns are counted in it: their lanes end apart. `gone`: checks, by node, that are
-/// known to hold.
+/// The checks in a loop that can be made for many iterations before the first of them runs: their conditions,
+/// and what decides whether an iteration comes to them, are computed from the loop's index, from values from
+/// outside, and from memory that no iteration writes - or, of a loop whose iterations are `independent`, that
+/// the same iteration has not written before. An `if` with an arm that raises is a check as well. None of a
+/// loop with exits in it, or with loops whose iterations are counted in it: their lanes end apart. `gone`:
+/// checks, by node, that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks
-/// of the phases before hold in all turns.
+/// of the phases before hold in all iterations.
 class EarlyChecks {
  public:
   EarlyChecks(const Function& function, NodeId loop, const std::vector<bool>& gone, bool independent = true);
@@ -40,12 +40,12 @@ class EarlyChecks {
   /// Whether a node in the loop has checks of a phase in its regions.
   bool is_around(size_t phase, NodeId node) const { return phases_[phase].around[node.index]; }
 
-  /// Values of a turn that can be computed where all of these checks hold in all turns, too, and that the
-  /// rest of a turn needs; those that take longer to compute again than to keep. No check that stays in the
-  /// turn is in what they are computed by.
+  /// Values of an iteration that can be computed where all of these checks hold in all iterations, too, and
+  /// that the rest of an iteration needs; those that take longer to compute again than to keep. No check that
+  /// stays in the iteration is in what they are computed by.
   struct Values {
     Nodes kept;
-    std::vector<bool> needed;  ///< by node of the turn itself: what they are computed from
+    std::vector<bool> needed;  ///< by node of the iteration itself: what they are computed from
     size_t phase = 0;          ///< in which all loads for them, in branches too, may be made
     int cost = 0;              ///< of all that is early, with the checks, in additions
   };
@@ -77,7 +77,7 @@ class EarlyChecks {
   bool is_early(NodeId node, const std::vector<bool>& early);
   bool has_other_checks(NodeId node) const;
   bool is_left_out(NodeId check) const;
-  NodeId in_turn(NodeId node) const;
+  NodeId in_iteration(NodeId node) const;
   void collect_uses(NodeId node, Nodes& uses) const;
   void mark_needed(Nodes waiting, const std::vector<bool>& early, std::vector<bool>& needed) const;
   int cost_of(NodeId node) const;
@@ -91,7 +91,7 @@ class EarlyChecks {
   std::vector<bool> gone_;
   bool independent_;
   bool divides_ = false;
-  bool jumps_ = false;  ///< there are exits, or loops counted in the turn: no check is early
+  bool jumps_ = false;  ///< there are exits, or loops counted in the iteration: no check is early
   bool writes_anything_ = false;
   Nodes writes_;  ///< each to the view that is its first operand
   Nodes found_;   ///< all checks that are not gone, in order

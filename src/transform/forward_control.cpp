@@ -33,7 +33,7 @@ void Forward::bind_all(std::span<const NodeId> slots, std::span<const NodeId> no
   }
 }
 
-/// The parameters of a region that have values of the program: not a turn's number, nor a label.
+/// The parameters of a region that have values of the program: not an iteration's number, nor a label.
 Nodes Forward::slots_of_entry(NodeId id, size_t region) const {
   const Op op = source_.op(id);
   const auto all = source_.region_parameters(source_.region(id, region));

@@ -1,6 +1,6 @@
 // Loops that become one (`fuse_nests`). Loops after each other that share memory, of one count, are one if no
-// turn of one touches what another turn of the other does: statements that change an array in place go
-// through it once, and what one has stored the next one is given. What is raised between them comes first
+// iteration of one touches what another iteration of the other does: statements that change an array in place
+// go through it once, and what one has stored the next one is given. What is raised between them comes first
 // where nobody sees what was written.
 
 #include "transform/fuse_nests.h"

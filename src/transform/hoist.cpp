@@ -29,9 +29,9 @@ bool holds_loop(const Function& f, NodeId node) {
 /// What leaves a loop.
 struct Moved {
   std::vector<bool> nodes;  ///< by node
-  bool is_guarded = false;  ///< something that only a turn may do is among them
+  bool is_guarded = false;  ///< something that only an iteration may do is among them
   bool is_late = false;     ///< something that may be seen before a check comes before it
-  NodeId branch;            ///< the turn is this `if`, and what is computed for it; none: it is not so
+  NodeId branch;            ///< the iteration is this `if`, and what is computed for it; none: it is not so
 };
 
 class LoopJudge {
@@ -43,7 +43,7 @@ class LoopJudge {
     const bool is_plain = f_.attribute(loop_, 1) != 1 && f_.op(f_.terminator(body_)) == Op::yield;
     if (!is_plain || !has_wanted() || !find_writes()) return std::nullopt;
     find_same();
-    NodeId branch = branch_of_turn();
+    NodeId branch = branch_of_iteration();
     for (const NodeId node : f_.region_body(body_)) {
       if (is_loop(f_, node) && is_inside(f_.operand(node, 0))) want(f_.operand(node, 0));
       if (f_.op(node) == Op::if_ && holds_loop(f_, node) && is_inside(f_.operand(node, 0)))
@@ -58,7 +58,7 @@ class LoopJudge {
     for (const NodeId node : f_.region_body(body_))
       if (moved.nodes[node.index] && (f_.op(node) == Op::load || f_.op(node) == Op::check))
         moved.is_guarded = true;
-    // What is left of the turn in front of the branch must do nothing.
+    // What is left of the iteration in front of the branch must do nothing.
     if (branch && !is_alone(branch, moved.nodes)) moved.branch = {};
     return any_ || moved.branch ? std::optional(std::move(moved)) : std::nullopt;
   }
@@ -73,7 +73,7 @@ class LoopJudge {
     });
   }
 
-  /// What the turns write; false: nobody knows.
+  /// What the iterations write; false: nobody knows.
   bool find_writes() {
     return ir::walk(f_, body_, [&](NodeId node) {
       const ir::Effects own = ir::info(f_.op(node)).effects;
@@ -90,7 +90,7 @@ class LoopJudge {
     return std::ranges::none_of(writes_, [&](const Root& write) { return may_overlap(f_, from, write); });
   }
 
-  /// Finds what is the same in all turns and can be computed before the first of them.
+  /// Finds what is the same in all iterations and can be computed before the first of them.
   void find_same() {
     bool is_first = true;  // nothing has been written or checked before but what is the same
     bool goes_on = true;   // ... and nobody raises but checks
@@ -119,7 +119,7 @@ class LoopJudge {
       }
     }
   }
-  /// Whether checks that are not the same in all turns may say that a load is of an element.
+  /// Whether checks that are not the same in all iterations may say that a load is of an element.
   bool is_guarded(NodeId load) const {
     if (varying_.empty()) return false;
     // Whatever says that there are elements says that there is the first one.
@@ -153,8 +153,8 @@ class LoopJudge {
     for (const NodeId operand : f_.operands(value)) want(operand);
   }
 
-  /// The only node with regions of a turn, an `if` around loops.
-  NodeId branch_of_turn() const {
+  /// The only node with regions of an iteration, an `if` around loops.
+  NodeId branch_of_iteration() const {
     if (f_.result_count(loop_) > 0) return {};
     NodeId branch;
     for (const NodeId node : f_.region_body(body_)) {
@@ -181,7 +181,7 @@ class LoopJudge {
   std::vector<bool> same_;  ///< by node
   std::vector<bool> cone_;  ///< by node: what is wanted, and what that is computed from
   Nodes checks_;
-  Nodes varying_;  ///< conditions of checks that differ from turn to turn
+  Nodes varying_;  ///< conditions of checks that differ from iteration to iteration
   std::vector<Root> writes_;
   bool has_late_ = false;
   bool any_ = false;
@@ -252,8 +252,8 @@ class Hoister : public Rewriter {
     const auto some = [&] {
       return plan.is_late ? loops_.branch(holds(loop, plan, 0), types, all, as_it_was) : all();
     };
-    const NodeId has_turns = loops_.less(b_.index(0), use(source_.operand(loop, 0)));
-    const Nodes given = plan.is_guarded ? loops_.branch(has_turns, types, some, none) : some();
+    const NodeId has_iterations = loops_.less(b_.index(0), use(source_.operand(loop, 0)));
+    const Nodes given = plan.is_guarded ? loops_.branch(has_iterations, types, some, none) : some();
     b_.set_span(place);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
@@ -308,7 +308,7 @@ class Hoister : public Rewriter {
   std::vector<bool> moved_;   ///< by node: out of the loop that is being written
   std::vector<size_t> arms_;  ///< by `if`: the arm that stands for it
   bool any_ = false;
-  bool is_careful_ = false;  ///< turns run one by one, as they were
+  bool is_careful_ = false;  ///< iterations run one by one, as they were
 };
 
 }  // namespace

@@ -7,14 +7,15 @@
 
 namespace ingot::transform {
 
-/// Takes out of loops what the loops inside them wait for and what is the same in all turns. At the loop
+/// Takes out of loops what the loops inside them wait for and what is the same in all iterations. At the loop
 /// stage, for machines with kernels: there a loop inside is an axis of a launch if its count is known before.
 ///
 /// What moves is what counts of loops inside, and conditions of an `if` around them, are computed from:
-/// numbers, loads of memory that no turn writes, and the checks that are the same in all turns, in their
-/// order. It is done before the first turn, if there is one. Where a turn may write or raise before it comes
-/// to such a check, the checks choose between this and the loop as it was, one turn after the other. Then a
-/// loop that does nothing but an `if` that is the same in all turns becomes `if c {loop} else {loop}`.
+/// numbers, loads of memory that no iteration writes, and the checks that are the same in all iterations, in
+/// their order. It is done before the first iteration, if there is one. Where an iteration may write or raise
+/// before it comes to such a check, the checks choose between this and the loop as it was, one iteration
+/// after the other. Then a loop that does nothing but an `if` that is the same in all iterations becomes `if
+/// c {loop} else {loop}`.
 std::unique_ptr<ir::Function> hoist(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -22,7 +22,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Places of a block for chunks: of its first and last one, and of two in turns.
+/// Places of a block for chunks: of its first and last one, and of two in iterations.
 constexpr int64_t kPlaces = 4;
 
 }  // namespace
@@ -219,8 +219,8 @@ class Lowering::InPlaceWriter {
   }
   /// Where a chunk of a block, neither the first nor the last one, stands before it is put where it belongs.
   NodeId place_of(const Block& block, NodeId chunk) {
-    const NodeId turn = b_.make(Op::bitwise_and, {chunk, b_.index(1)});
-    return loops_.add(block.place, loops_.multiply(loops_.add(b_.index(2), turn), chunk_));
+    const NodeId iteration = b_.make(Op::bitwise_and, {chunk, b_.index(1)});
+    return loops_.add(block.place, loops_.multiply(loops_.add(b_.index(2), iteration), chunk_));
   }
   void write_block(NodeId number) {
     const Block block = block_at(number);

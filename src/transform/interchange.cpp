@@ -1,8 +1,8 @@
-// Loops that go inside (`interchange`). A loop of which each turn goes through the same arrays - a
+// Loops that go inside (`interchange`). A loop of which each iteration goes through the same arrays - a
 // convolution by slices, steps in time without neighbours - runs for a strip of 16 KiB of them at a time, if
-// no turn of the nest touches what another one does in any turn around (`find_meeting`). Four turns are
-// written after each other, for `fuse_nests` to make one: the element stays in a register. Strips are shared
-// by threads.
+// no iteration of the nest touches what another one does in any iteration around (`find_meeting`). Four
+// iterations are written after each other, for `fuse_nests` to make one: the element stays in a register.
+// Strips are shared by threads.
 
 #include "transform/interchange.h"
 
@@ -19,11 +19,11 @@ namespace ingot::transform {
 
 namespace {
 
-/// Strips of loops without others inside are multiples of this many turns.
+/// Strips of loops without others inside are multiples of this many iterations.
 constexpr int64_t kStripGrain = 64;
-/// So many turns of the loop around the strips stand after each other, for `fuse_nests` to make one of; where
-/// they have no more nodes than this.
-constexpr int64_t kTurnsAtOnce = 4;
+/// So many iterations of the loop around the strips stand after each other, for `fuse_nests` to make one of;
+/// where they have no more nodes than this.
+constexpr int64_t kIterationsAtOnce = 4;
 constexpr size_t kMostNodes = 40;
 
 /// What is to be run by strips.
@@ -33,7 +33,7 @@ struct Strips {
   NodeId count;
   Nodes lengths;              ///< of the loops in them, from outside
   int64_t element_bytes = 0;  ///< of an element of each view
-  size_t nodes = 0;           ///< in a turn of the loop around
+  size_t nodes = 0;           ///< in an iteration of the loop around
 };
 
 /// Whether, and how, a loop goes into the nests in it.
@@ -89,7 +89,7 @@ class StripJudge {
     const RegionId around[] = {f_.region(loop_)};
     return !find_meeting(f_, around, loops);
   }
-  /// Whether something is stored at places that are the same in all turns around.
+  /// Whether something is stored at places that are the same in all iterations around.
   bool rewrites_in(RegionId region) {
     bool any = false;
     ir::walk(f_, region, [&](NodeId node) {
@@ -136,7 +136,7 @@ class StripJudge {
 
   const Function& f_;
   NodeId loop_;
-  std::vector<bool> depends_;  ///< by node: on the turns of the loops around
+  std::vector<bool> depends_;  ///< by node: on the iterations of the loops around
 };
 
 class Interchanger : public Rewriter {
@@ -163,21 +163,21 @@ class Interchanger : public Rewriter {
     return source_.is_constant(count) ? b_.constant(source_.type(count), source_.constant(count))
                                       : use(count);
   }
-  /// Turns of a strip, of which the cache holds what it touches of all arrays.
+  /// Iterations of a strip, of which the cache holds what it touches of all arrays.
   NodeId strip_length() {
     Nodes lengths;
     for (const NodeId length : strips_.lengths) lengths.push_back(outside(length));
-    NodeId turns = loops_.turns_in(cache_, loops_.bytes_in(cache_, strips_.element_bytes, lengths));
-    if (lengths.empty()) turns = b_.make(Op::bitwise_and, {turns, b_.index(-kStripGrain)});
-    return b_.make(Op::maximum, {turns, b_.index(1)});
+    NodeId iterations = loops_.iterations_in(cache_, loops_.bytes_in(cache_, strips_.element_bytes, lengths));
+    if (lengths.empty()) iterations = b_.make(Op::bitwise_and, {iterations, b_.index(-kStripGrain)});
+    return b_.make(Op::maximum, {iterations, b_.index(1)});
   }
 
   void write(NodeId loop) {
     const ir::SpanId place = b_.span();
     const NodeId total = b_.make(Op::maximum, {outside(strips_.count), b_.index(0)});
-    loops_.blocks(total, strip_length(), true, [&](NodeId first, NodeId turns) {
+    loops_.blocks(total, strip_length(), true, [&](NodeId first, NodeId iterations) {
       first_ = first;
-      turns_ = turns;
+      iterations_ = iterations;
       visit(loop);
       first_ = {};
     });
@@ -185,7 +185,7 @@ class Interchanger : public Rewriter {
   }
   void write_strip(NodeId loop) {
     const ir::SpanId place = b_.span();
-    const NodeId made = b_.begin(Op::for_, {&turns_, 1}, source_.attributes(loop));
+    const NodeId made = b_.begin(Op::for_, {&iterations_, 1}, source_.attributes(loop));
     const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
     bind(source_.region_parameters(source_.region(loop))[0], loops_.add(first_, index));
     visit_body(source_.region(loop));
@@ -194,40 +194,40 @@ class Interchanger : public Rewriter {
     b_.end(made);
   }
 
-  /// Several turns of a loop after each other, and what is left.
+  /// Several iterations of a loop after each other, and what is left.
   void write_unrolled(NodeId loop) {
     const ir::SpanId place = b_.span();
     const RegionId body = source_.region(loop);
     const NodeId index = source_.region_parameters(body)[0];
-    const NodeId several = b_.index(kTurnsAtOnce);
+    const NodeId several = b_.index(kIterationsAtOnce);
     const NodeId count = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId blocks = b_.make(Op::floor_divide, {count, several});
-    const auto loop_of = [&](NodeId turns, const std::function<void(NodeId)>& write) {
-      const NodeId made = b_.begin(Op::for_, {&turns, 1}, source_.attributes(loop));
+    const auto loop_of = [&](NodeId iterations, const std::function<void(NodeId)>& write) {
+      const NodeId made = b_.begin(Op::for_, {&iterations, 1}, source_.attributes(loop));
       write(b_.enter(made, 0, std::array{ir::kInt64})[0]);
       b_.yield({});
       b_.set_span(place);
       b_.end(made);
     };
     loop_of(blocks, [&](NodeId block) {
-      const NodeId turn = loops_.multiply(block, several);
-      for (int64_t i = 0; i < kTurnsAtOnce; ++i) {
-        bind(index, loops_.add(turn, b_.index(i)));
+      const NodeId iteration = loops_.multiply(block, several);
+      for (int64_t i = 0; i < kIterationsAtOnce; ++i) {
+        bind(index, loops_.add(iteration, b_.index(i)));
         visit_body(body);
       }
     });
     const NodeId done = loops_.multiply(blocks, several);
-    loop_of(loops_.subtract(count, done), [&](NodeId turn) {
-      bind(index, loops_.add(turn, done));
+    loop_of(loops_.subtract(count, done), [&](NodeId iteration) {
+      bind(index, loops_.add(iteration, done));
       visit_body(body);
     });
   }
 
   LoopWriter loops_;
-  int64_t cache_;  ///< bytes of the near cache that a block takes
-  Strips strips_;  ///< that are being written
-  NodeId first_;   ///< turn of the strip; none: no strips are being written
-  NodeId turns_;   ///< of the strip
+  int64_t cache_;      ///< bytes of the near cache that a block takes
+  Strips strips_;      ///< that are being written
+  NodeId first_;       ///< iteration of the strip; none: no strips are being written
+  NodeId iterations_;  ///< of the strip
 };
 
 }  // namespace

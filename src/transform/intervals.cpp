@@ -35,12 +35,12 @@ Op overflow_of(Op arithmetic) {
                                       : Op::multiply_overflows;
 }
 
-/// One turn a cycle takes 14 years to come here.
-constexpr int64_t kMostTurns = int64_t{1} << 61;
+/// One iteration a cycle takes 14 years to come here.
+constexpr int64_t kMostIterations = int64_t{1} << 61;
 /// The largest constant whose product with it is a number.
 constexpr int64_t kLargestStep = 2;
 
-/// By how much a turn moves a carried number.
+/// By how much an iteration moves a carried number.
 struct Growth {
   int64_t least = 0;
   int64_t most = 0;
@@ -189,16 +189,16 @@ std::optional<Intervals::Interval> Intervals::find_interval(NodeId value) {
   }
 }
 
-/// 0 ... count - 1. Where the loop has no turns there is nothing to bound.
+/// 0 ... count - 1. Where the loop has no iterations there is nothing to bound.
 std::optional<Intervals::Interval> Intervals::of_index(NodeId parameter) {
   const NodeId owner = f_[f_[parameter].parent].owner;
   if (!owner || f_.attribute(parameter, 0) != 0) return std::nullopt;
   if (f_.op(owner) != Op::for_ && f_.op(owner) != Op::parallel_for) return std::nullopt;
   const auto count = interval(f_.operand(owner, 0));
   if (!count) return std::nullopt;
-  NodeId turns = count->high;
-  if (!is_natural(b_.function(), turns)) turns = b_.make(Op::maximum, {turns, b_.index(0)});
-  return Interval{b_.index(0), loops_.subtract(turns, b_.index(1)), count->holds};
+  NodeId iterations = count->high;
+  if (!is_natural(b_.function(), iterations)) iterations = b_.make(Op::maximum, {iterations, b_.index(0)});
+  return Interval{b_.index(0), loops_.subtract(iterations, b_.index(1)), count->holds};
 }
 
 std::optional<Intervals::Interval> Intervals::of_parameter(NodeId parameter) {
@@ -212,7 +212,7 @@ std::optional<Intervals::Interval> Intervals::of_parameter(NodeId parameter) {
   return f_.op(owner) == Op::for_ ? of_counter(owner, index - 1, false) : std::nullopt;
 }
 
-/// What a loop ends with; of a `while` that is what its head gives in any turn.
+/// What a loop ends with; of a `while` that is what its head gives in any iteration.
 std::optional<Intervals::Interval> Intervals::of_result(NodeId node, size_t index) {
   if (f_.op(node) == Op::for_) return of_counter(node, index, true);
   if (f_.op(node) == Op::if_ || f_.op(node) == Op::block) {
@@ -229,7 +229,8 @@ std::optional<Intervals::Interval> Intervals::of_result(NodeId node, size_t inde
   return f_.op(given) == Op::yield ? interval(f_.operand(given, index + 1)) : std::nullopt;
 }
 
-/// What a loop carries in a slot at the begin of a turn, or after the last one: its init, and a step a turn.
+/// What a loop carries in a slot at the begin of an iteration, or after the last one: its init, and a step an
+/// iteration.
 std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slot, bool after) {
   const bool is_for = f_.op(loop) == Op::for_;
   const NodeId parameter = f_.region_parameters(f_.region(loop))[slot + (is_for ? 1 : 0)];
@@ -239,18 +240,18 @@ std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slo
   const auto init = interval(f_.operand(loop, slot + (is_for ? 1 : 0)));
   if (!growth || !init) return std::nullopt;
   Interval made = *init;
-  NodeId turns = b_.index(kMostTurns);
+  NodeId iterations = b_.index(kMostIterations);
   if (is_for && !by_time_) {
     const auto index = of_index(f_.region_parameters(f_.region(loop))[0]);
     if (!index) return std::nullopt;
-    turns = after ? loops_.add(index->high, b_.index(1)) : index->high;
+    iterations = after ? loops_.add(index->high, b_.index(1)) : index->high;
     made.holds = both(made.holds, index->holds);
   }
   const auto move = [&](NodeId bound, int64_t step) {
     if (step == 0) return bound;
     const NodeId by = b_.index(step);
-    const NodeId way = loops_.multiply(turns, by);
-    made.holds = both(made.holds, loops_.negate(b_.make(Op::multiply_overflows, {turns, by})));
+    const NodeId way = loops_.multiply(iterations, by);
+    made.holds = both(made.holds, loops_.negate(b_.make(Op::multiply_overflows, {iterations, by})));
     made.holds = both(made.holds, loops_.negate(b_.make(Op::add_overflows, {bound, way})));
     return loops_.add(bound, way);
   };
@@ -259,7 +260,7 @@ std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slo
   return made;
 }
 
-/// `start` and the index of a loop of `stop - start` turns: at most the last place before `stop`.
+/// `start` and the index of a loop of `stop - start` iterations: at most the last place before `stop`.
 std::optional<Intervals::Interval> Intervals::of_range(NodeId sum) {
   for (size_t side = 0; side < 2; ++side) {
     const NodeId start = f_.operand(sum, side);
@@ -339,7 +340,7 @@ std::optional<Intervals::Interval> Intervals::of_choice(NodeId value) {
                   both(a->holds, b->holds)};
 }
 
-/// By a positive number that is the same in all turns.
+/// By a positive number that is the same in all iterations.
 std::optional<Intervals::Interval> Intervals::of_division(NodeId value) {
   const NodeId divisor = f_.operand(value, 1);
   if (!is_invariant(divisor)) return std::nullopt;

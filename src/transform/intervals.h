@@ -8,11 +8,11 @@
 
 namespace ingot::transform {
 
-/// What is known, before a loop is entered, of the values that its turns compute: code that stands before the
-/// loop finds bounds, and whether conditions hold in all turns.
+/// What is known, before a loop is entered, of the values that its iterations compute: code that stands
+/// before the loop finds bounds, and whether conditions hold in all iterations.
 ///
-/// A carried number that moves by constants is bounded by the number of turns: of a `for` that is its count,
-/// of any loop 2**61, as nobody waits longer.
+/// A carried number that moves by constants is bounded by the number of iterations: of a `for` that is its
+/// count, of any loop 2**61, as nobody waits longer.
 class Intervals {
  public:
   /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one that stands
@@ -25,7 +25,7 @@ class Intervals {
   std::optional<NodeId> always(NodeId condition, bool wanted);
   /// From now on this select is known to give its last operand.
   void assume_last(NodeId select) { last_.push_back(select); }
-  /// Whether the value is the same in all turns, and can be computed before the loop.
+  /// Whether the value is the same in all iterations, and can be computed before the loop.
   bool is_invariant(NodeId value);
 
  private:
@@ -61,7 +61,7 @@ class Intervals {
   std::function<NodeId(NodeId)> use_;
   std::unordered_map<uint32_t, NodeId> hoisted_;
   std::unordered_map<uint32_t, bool> invariant_;
-  bool by_time_ = false;  ///< turns of a `for` are bounded by time too, not by its count
+  bool by_time_ = false;  ///< iterations of a `for` are bounded by time too, not by its count
   std::unordered_map<uint32_t, std::optional<Interval>> intervals_[2];  ///< by `by_time_`
   std::vector<NodeId> last_;
 };

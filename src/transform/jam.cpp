@@ -1,6 +1,6 @@
-// Turns together (`jam`). Where a vector loop stands in a loop over rows, and its sums fetch vectors that all
-// rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the second
-// matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left.
+// Iterations together (`jam`). Where a vector loop stands in a loop over rows, and its sums fetch vectors
+// that all rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the
+// second matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left.
 
 #include "transform/jam.h"
 
@@ -14,28 +14,28 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops with more nodes are left as they are: their code would be copied for each turn.
+/// Loops with more nodes are left as they are: their code would be copied for each iteration.
 constexpr size_t kMostNodes = 100;
-/// More turns share little that eight do not share.
-constexpr size_t kMostTurns = 8;
+/// More iterations share little that eight do not share.
+constexpr size_t kMostIterations = 8;
 
-/// What of a loop depends on the number of its turn, and how many of its turns run at once.
+/// What of a loop depends on the number of its iteration, and how many of its iterations run at once.
 class JamJudge {
  public:
   JamJudge(const Function& function, NodeId loop, const base::Machine& machine)
       : f_(function),
         loop_(loop),
-        most_carried_(std::min(machine.registers / 2, kMostTurns)),
+        most_carried_(std::min(machine.registers / 2, kMostIterations)),
         varies_(function.node_count()),
         in_lanes_(function.node_count()) {}
 
-  /// The number of turns that run at once; 1: the loop is left as it is.
-  size_t turns() {
+  /// The number of iterations that run at once; 1: the loop is left as it is.
+  size_t iterations() {
     if (f_.result_count(loop_) > 0 || has_lanes(loop_)) return 1;
     varies_[f_.region_parameters(f_.region(loop_))[0].index] = true;
     if (!fits(f_.region(loop_), Around{}) || !shares_ || carried_ == 0 || nodes_ > kMostNodes) return 1;
-    const size_t turns = std::bit_floor(most_carried_ / carried_);
-    return turns > 1 && !find_race(f_, loop_) ? turns : 1;
+    const size_t iterations = std::bit_floor(most_carried_ / carried_);
+    return iterations > 1 && !find_race(f_, loop_) ? iterations : 1;
   }
   const std::vector<bool>& varies() const { return varies_; }
 
@@ -43,7 +43,7 @@ class JamJudge {
   /// The loops that a node is in.
   struct Around {
     NodeId vector;         ///< invalid: none
-    bool carries = false;  ///< a loop in the vector loop that carries values of the turn
+    bool carries = false;  ///< a loop in the vector loop that carries values of the iteration
   };
 
   bool has_lanes(NodeId loop) const {
@@ -93,7 +93,7 @@ class JamJudge {
       around.vector = loop;
       in_lanes_[parameters[0].index] = true;
     }
-    // What a turn carries varies as soon as what it hands on does.
+    // What an iteration carries varies as soon as what it hands on does.
     const Around outside = around;
     const NodeId last = f_.terminator(f_.region(loop));
     const size_t nodes_before = nodes_;
@@ -123,9 +123,9 @@ class JamJudge {
   const Function& f_;
   NodeId loop_;
   size_t most_carried_;         ///< values at once, for which there are registers
-  std::vector<bool> varies_;    ///< with the turn of the loop
+  std::vector<bool> varies_;    ///< with the iteration of the loop
   std::vector<bool> in_lanes_;  ///< may be different in the lanes of the vector loop
-  size_t carried_ = 0;          ///< values of the turn that one loop carries, at most
+  size_t carried_ = 0;          ///< values of the iteration that one loop carries, at most
   size_t nodes_ = 0;
   bool shares_ = false;
 };
@@ -139,40 +139,40 @@ class Jammer : public Rewriter {
     if (varies_ != nullptr) return visit_jammed(id);
     if (source_.op(id) != Op::for_) return clone(id);
     JamJudge judge(source_, id, machine_);
-    const size_t turns = judge.turns();
-    if (turns == 1) return clone(id);
-    write(id, turns, judge.varies());
+    const size_t iterations = judge.iterations();
+    if (iterations == 1) return clone(id);
+    write(id, iterations, judge.varies());
   }
   NodeId use(NodeId old) override {
-    return varies_ != nullptr && (*varies_)[old.index] ? copies_[turn_][old.index] : Rewriter::use(old);
+    return varies_ != nullptr && (*varies_)[old.index] ? copies_[iteration_][old.index] : Rewriter::use(old);
   }
   void bind(NodeId old, NodeId made) override {
-    if (varies_ != nullptr && (*varies_)[old.index]) copies_[turn_][old.index] = made;
+    if (varies_ != nullptr && (*varies_)[old.index]) copies_[iteration_][old.index] = made;
     else Rewriter::bind(old, made);
   }
 
  private:
   NodeId make(Op op, NodeId a, NodeId b) { return b_.make(op, {a, b}); }
 
-  /// Does `write` for each of the turns that run at once.
+  /// Does `write` for each of the iterations that run at once.
   template <class Write>
-  void each_turn(Write write) {
-    for (turn_ = 0; turn_ < copies_.size(); ++turn_) write();
-    turn_ = 0;
+  void each_iteration(Write write) {
+    for (iteration_ = 0; iteration_ < copies_.size(); ++iteration_) write();
+    iteration_ = 0;
   }
 
-  void write(NodeId loop, size_t turns, const std::vector<bool>& varies) {
+  void write(NodeId loop, size_t iterations, const std::vector<bool>& varies) {
     const ir::SpanId place = b_.span();
     const NodeId index = source_.region_parameters(source_.region(loop))[0];
-    const NodeId several = b_.index(static_cast<int64_t>(turns));
+    const NodeId several = b_.index(static_cast<int64_t>(iterations));
     const NodeId count = make(Op::maximum, use(source_.operand(loop, 0)), b_.index(0));
     const NodeId blocks = make(Op::floor_divide, count, several);
 
     const NodeId jammed = b_.begin(Op::for_, {&blocks, 1}, source_.attributes(loop));
     const NodeId first = make(Op::multiply, b_.enter(jammed, 0, {{ir::kInt64}})[0], several);
     varies_ = &varies;
-    copies_.assign(turns, Nodes(source_.node_count()));
-    each_turn([&] { bind(index, make(Op::add, first, b_.index(static_cast<int64_t>(turn_)))); });
+    copies_.assign(iterations, Nodes(source_.node_count()));
+    each_iteration([&] { bind(index, make(Op::add, first, b_.index(static_cast<int64_t>(iteration_)))); });
     visit_body(source_.region(loop));
     varies_ = nullptr;
     b_.yield({});
@@ -192,16 +192,16 @@ class Jammer : public Rewriter {
   void visit_jammed(NodeId id) {
     if (source_.op(id) == Op::for_) return write_loop(id);
     if (!(*varies_)[id.index]) return clone(id);
-    each_turn([&] { clone(id); });
+    each_iteration([&] { clone(id); });
   }
 
-  /// A loop that carries the values of all turns; those that all turns share once.
+  /// A loop that carries the values of all iterations; those that all iterations share once.
   void write_loop(NodeId loop) {
     const auto carried = source_.region_parameters(source_.region(loop)).subspan(1);
     const auto values = [&](std::span<const NodeId> old) {
       Nodes all;
       for (size_t i = 0; i < carried.size(); ++i) {
-        if ((*varies_)[carried[i].index]) each_turn([&] { all.push_back(use(old[i])); });
+        if ((*varies_)[carried[i].index]) each_iteration([&] { all.push_back(use(old[i])); });
         else all.push_back(use(old[i]));
       }
       return all;
@@ -209,7 +209,7 @@ class Jammer : public Rewriter {
     const auto bind_all = [&](std::span<const NodeId> old, std::span<const NodeId> made) {
       size_t next = 0;
       for (size_t i = 0; i < carried.size(); ++i) {
-        if ((*varies_)[carried[i].index]) each_turn([&] { bind(old[i], made[next++]); });
+        if ((*varies_)[carried[i].index]) each_iteration([&] { bind(old[i], made[next++]); });
         else bind(old[i], made[next++]);
       }
     };
@@ -232,8 +232,8 @@ class Jammer : public Rewriter {
 
   const base::Machine& machine_;
   const std::vector<bool>* varies_ = nullptr;  ///< of the loop that is being jammed; none: not in one
-  std::vector<Nodes> copies_;                  ///< by turn, what an old value that varies has become
-  size_t turn_ = 0;
+  std::vector<Nodes> copies_;                  ///< by iteration, what an old value that varies has become
+  size_t iteration_ = 0;
 };
 
 }  // namespace

@@ -7,15 +7,16 @@
 
 namespace ingot::transform {
 
-/// Runs several turns of a loop at once (unroll and jam), where they would each fetch the same vectors: a
-/// product of matrices as three loops fetches a row of the second for several rows of the first. At the loop
-/// stage, after `threads`.
+/// Runs several iterations of a loop at once (unroll and jam), where they would each fetch the same vectors:
+/// a product of matrices as three loops fetches a row of the second for several rows of the first. At the
+/// loop stage, after `threads`.
 ///
-/// A loop is taken if its turns are shown to be independent (`find_race`), it carries nothing, and what is in
-/// it is operations on scalars, views, loads, stores and loops of counts that all turns share; of these one
-/// is a vector loop, in which a loop that carries values of the turn loads neighbours that all turns share.
-/// So many turns are taken at once as the carried values leave registers for; what remains of the turns runs
-/// as before. Each value is computed from the same operands in the same order as before.
+/// A loop is taken if its iterations are shown to be independent (`find_race`), it carries nothing, and what
+/// is in it is operations on scalars, views, loads, stores and loops of counts that all iterations share; of
+/// these one is a vector loop, in which a loop that carries values of the iteration loads neighbours that all
+/// iterations share. So many iterations are taken at once as the carried values leave registers for; what
+/// remains of the iterations runs as before. Each value is computed from the same operands in the same order
+/// as before.
 std::unique_ptr<ir::Function> jam(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

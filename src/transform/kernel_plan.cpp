@@ -24,11 +24,11 @@ namespace {
 
 /// Axes that arrays have at most.
 constexpr size_t kAllLevels = 16;
-/// Loops of so few turns, known while compiling, are left for the loops inside them.
-constexpr int64_t kFewTurns = 8;
-/// ... whose turns combine what they carry, are one thread's.
+/// Loops of so few iterations, known while compiling, are left for the loops inside them.
+constexpr int64_t kFewIterations = 8;
+/// ... whose iterations combine what they carry, are one thread's.
 constexpr int64_t kFewCombined = 64;
-/// Loops of so few turns, known while compiling, are not shared by threads.
+/// Loops of so few iterations, known while compiling, are not shared by threads.
 constexpr int64_t kFewAlong = 16;
 /// What the threads of a block have together, on any device.
 constexpr int64_t kBlockBytes = 48 << 10;
@@ -83,7 +83,7 @@ bool KernelPlan::is_parallel(NodeId loop) const {
   return is_loop(loop) && (only_checks(f_, loop) || (can_share(f_, loop) && written_layouts(f_, loop).known));
 }
 
-/// The accumulations, and stores, that are all that keeps a loop's turns from running at once.
+/// The accumulations, and stores, that are all that keeps a loop's iterations from running at once.
 std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   if (f_.op(loop) != Op::for_ || f_.result_count(loop) > 0 || f_.attribute(loop, 1) == 1) return {};
   const ir::Effects bad = ir::effect::Raise | ir::effect::Exit | ir::effect::Host | ir::effect::Random;
@@ -94,14 +94,14 @@ std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   return meeting;
 }
 
-/// Whether each turn of a nest adds at most once by each of its stores whose sums have an order.
+/// Whether each iteration of a nest adds at most once by each of its stores whose sums have an order.
 bool KernelPlan::is_scatter(NodeId nest, const std::vector<Accumulation>& meeting) const {
   const NodeId count = f_.operand(nest, 0);
   if (f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewCombined) return false;
-  const RegionId turn = f_.region(levels_of(nest).back());
+  const RegionId iteration = f_.region(levels_of(nest).back());
   return std::ranges::all_of(meeting, [&](const Accumulation& own) {
     RegionId region = f_[own.store].parent;
-    while (!own.exact && region != turn) {
+    while (!own.exact && region != iteration) {
       const NodeId owner = f_[region].owner;
       if (!owner || f_.op(owner) != Op::if_) return false;
       region = f_[owner].parent;
@@ -132,7 +132,7 @@ bool KernelPlan::fits_in_kernel(NodeId node) const {
   });
 }
 
-/// Whether the turns of a loop combine what they carry, and raise nothing.
+/// Whether the iterations of a loop combine what they carry, and raise nothing.
 bool KernelPlan::is_running(NodeId loop) const {
   return f_.op(loop) == Op::for_ && f_.result_count(loop) > 0 && f_.attribute(loop, 1) != 1 &&
          !ir::effects_of(f_, loop).any(ir::effect::Raise) && combines(f_, loop) &&
@@ -185,7 +185,7 @@ bool KernelPlan::needs_host_inside(NodeId node) const {
   return !is_serial || has_launch_inside(node);
 }
 
-/// Whether something in a node, that no loop in it repeats, is a launch whose turns have an order.
+/// Whether something in a node, that no loop in it repeats, is a launch whose iterations have an order.
 bool KernelPlan::has_launch_inside(NodeId node) const {
   if (is_loop(node) || f_.op(node) == Op::while_) return false;
   for (size_t i = 0; i < f_[node].region_count; ++i)
@@ -194,7 +194,7 @@ bool KernelPlan::has_launch_inside(NodeId node) const {
   return false;
 }
 
-/// What a nest is whose turns meet in sums or stores alone; none of others.
+/// What a nest is whose iterations meet in sums or stores alone; none of others.
 std::optional<KernelPlan::Part> KernelPlan::meeting_part(NodeId node) const {
   if (!is_loop(node) || !fits_in_kernel(node)) return std::nullopt;
   const std::vector<Accumulation> meeting = meeting_in(node);
@@ -215,7 +215,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
       return fit_in_block({{node}}) && !is_once ? Part::Reduction : Part::Task;
     }
     const NodeId count = f_.operand(node, 0);
-    const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
+    const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations;
     if (!is_short) return Part::Nest;
     const bool has_inner = ir::any_within(f_, f_.region(node), [&](NodeId at) { return is_parallel(at); });
     if (!has_inner) return Part::Task;
@@ -226,7 +226,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   return needs_host_inside(node) ? Part::Host : Part::Task;
 }
 
-/// Whether the turns of a loop inside a nest meet only where those of the nest do.
+/// Whether the iterations of a loop inside a nest meet only where those of the nest do.
 bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
   if (is_parallel(nest)) return false;
   const std::vector<Accumulation> around = meeting_in(nest);
@@ -266,7 +266,7 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
       inner = node;
     }
     if (!inner || f_.encloses(f_.region(nest), f_[f_.operand(inner, 0)].parent)) return levels;
-    // Each thread loads anew what a turn of the outer loop loads once.
+    // Each thread loads anew what an iteration of the outer loop loads once.
     if (is_changed(loads, inner)) return levels;
     levels.push_back(inner);
   }

@@ -16,10 +16,10 @@ class KernelPlan {
  public:
   enum class Part : uint8_t {
     Host,       ///< the host's: control flow, shapes, views, allocations, what only the host can do
-    Nest,       ///< a nest of loops whose turns are independent
+    Nest,       ///< a nest of loops whose iterations are independent
     Reduction,  ///< a parallel loop with values
-    Scan,       ///< a loop whose turns combine what they carry (recurrence.h), and are independent else
-    Scatter,    ///< a nest whose turns meet in sums or stores that have the order of the turns
+    Scan,       ///< a loop whose iterations combine what they carry (recurrence.h), and are independent else
+    Scatter,    ///< a nest whose iterations meet in sums or stores that have the order of the iterations
     Launch,     ///< as it stands
     Task,       ///< runs in one thread, together with the tasks beside it
   };
@@ -36,30 +36,31 @@ class KernelPlan {
   Part part(ir::NodeId node) const { return parts_[node.index]; }
   /// Axes of a grid.
   static constexpr size_t kMostLevels = 3;
-  /// Whether the turns of a node run at once, as a launch of many threads.
+  /// Whether the iterations of a node run at once, as a launch of many threads.
   bool is_shared(ir::NodeId node) const {
     const Part own = part(node);
     return own == Part::Nest || own == Part::Reduction || own == Part::Scan || own == Part::Scatter;
   }
-  /// The loops of a nest, the outermost first: its turns are those of all of them.
+  /// The loops of a nest, the outermost first: its iterations are those of all of them.
   std::vector<ir::NodeId> levels_of(ir::NodeId nest, size_t most = kMostLevels) const;
-  bool has_independent_turns(ir::NodeId nest) const { return is_parallel(nest); }
+  bool has_independent_iterations(ir::NodeId nest) const { return is_parallel(nest); }
   /// How a nest is done in tiles; none: it has none.
   std::optional<Tiling> tiling_of(ir::NodeId nest) const;
   bool is_member(ir::NodeId node, const Task& task) const {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }
-  /// What a turn of a nest does that threads may do together, where all it does besides is one thread's or
-  /// shared: it walks rows, which it may reduce, or combines along them what it carries (as a scan does).
+  /// What an iteration of a nest does that threads may do together, where all it does besides is one thread's
+  /// or shared: it walks rows, which it may reduce, or combines along them what it carries (as a scan does).
   enum class Rows : uint8_t { None, Reduced, Scanned };
   Rows rows_of(ir::NodeId nest) const;
-  /// Whether the turns of a nest come, behind loads, arithmetic and checks, to one loop whose turns are
-  /// independent, or to a choice of loops, that is no axis of the nest: its length differs from turn to turn,
-  /// or what stands before it may raise. Threads then share the turns of that loop (`is_along`).
+  /// Whether the iterations of a nest come, behind loads, arithmetic and checks, to one loop whose iterations
+  /// are independent, or to a choice of loops, that is no axis of the nest: its length differs from iteration
+  /// to iteration, or what stands before it may raise. Threads then share the iterations of that loop
+  /// (`is_along`).
   bool has_rows_of_its_own(ir::NodeId nest) const;
   bool is_along(ir::NodeId loop) const;
-  /// What a store adds to an element that other turns of its nest add to, which is to be one step or, if it
-  /// is not exact, to have an order; null: it does not.
+  /// What a store adds to an element that other iterations of its nest add to, which is to be one step or, if
+  /// it is not exact, to have an order; null: it does not.
   const Accumulation* accumulation_of(ir::NodeId store) const;
   /// The tasks that are done before a node of the host's region; none: null.
   const Task* task_before(ir::NodeId node) const;
@@ -114,7 +115,7 @@ class KernelPlan {
   std::vector<uint32_t> task_of_;  ///< by node, with what is in it
   std::vector<uint32_t> before_;   ///< by node: the task that ends there
   std::vector<Task> tasks_;
-  std::vector<Accumulation> accumulations_;  ///< of nests whose turns meet there alone
+  std::vector<Accumulation> accumulations_;  ///< of nests whose iterations meet there alone
   std::vector<bool> needed_;                 ///< by value: by the host
   std::vector<bool> deferred_;
   uint32_t open_ = kNone;

@@ -1,7 +1,7 @@
-// A block of threads takes a group of blocks of turns, one for each of its warps. Groups begin at multiples
-// of a power of two of blocks, so the value of each is a node of the tree. The second launch walks up from
-// there: neighbours are combined, and what has no neighbour waits, which is the tree of ranges that are split
-// at the largest power of two.
+// A block of threads takes a group of blocks of iterations, one for each of its warps. Groups begin at
+// multiples of a power of two of blocks, so the value of each is a node of the tree. The second launch walks
+// up from there: neighbours are combined, and what has no neighbour waits, which is the tree of ranges that
+// are split at the largest power of two.
 
 #include "ir/evaluate.h"
 #include "transform/kernel_writer.h"
@@ -42,9 +42,9 @@ Nodes LaneReduction::combine_all(std::span<const NodeId> lanes, std::span<const 
   return all;
 }
 
-Nodes LaneReduction::combine_after(NodeId turn, std::span<const NodeId> before,
+Nodes LaneReduction::combine_after(NodeId iteration, std::span<const NodeId> before,
                                    std::span<const NodeId> values) {
-  const NodeId is_first = loops_.equal(turn, b_.index(0));
+  const NodeId is_first = loops_.equal(iteration, b_.index(0));
   Nodes all;
   for (size_t i = 0; i < slots_.size(); ++i)
     all.push_back(loops_.select(is_first, values[i], combine(i, before[i], values[i])));
@@ -74,7 +74,7 @@ NodeId LaneReduction::blocks_of(NodeId count) {
   return b_.make(Op::right_shift, {up, b_.index(kBlockBits)});
 }
 
-Nodes LaneReduction::starts(const Turn& turn, const Inits& inits) {
+Nodes LaneReduction::starts(const Iteration& iteration, const Inits& inits) {
   Nodes first;
   Nodes given;
   Nodes starts;
@@ -82,7 +82,7 @@ Nodes LaneReduction::starts(const Turn& turn, const Inits& inits) {
     if (const auto identity = ir::identity_of(slots_[i].combiner, lane_of(i))) {
       starts.push_back(b_.constant(Type::scalar(lane_of(i)), *identity));
     } else if (is_ordered(i)) {
-      if (first.empty()) first = turn(b_.index(0));
+      if (first.empty()) first = iteration(b_.index(0));
       starts.push_back(b_.cast(first[i], lane_of(i)));
     } else {
       if (given.empty()) given = inits();
@@ -92,15 +92,15 @@ Nodes LaneReduction::starts(const Turn& turn, const Inits& inits) {
   return starts;
 }
 
-/// A lane of the block of turns that begins at `first` less the lane's number.
-Nodes LaneReduction::accumulate(NodeId first, NodeId count, const Nodes& starts, const Turn& turn) {
+/// A lane of the block of iterations that begins at `first` less the lane's number.
+Nodes LaneReduction::accumulate(NodeId first, NodeId count, const Nodes& starts, const Iteration& iteration) {
   const NodeId left = loops_.add(loops_.subtract(count, first), b_.index(base::kReductionLanes - 1));
   const NodeId all = b_.make(Op::right_shift, {left, b_.index(kLaneBits)});
   const NodeId most = b_.index(base::kReductionBlock / base::kReductionLanes);
-  const NodeId turns = loops_.minimum(b_.make(Op::maximum, {all, b_.index(0)}), most);
-  return loops_.loop(turns, starts, [&](std::span<const NodeId> k, std::span<const NodeId> lanes) {
+  const NodeId iterations = loops_.minimum(b_.make(Op::maximum, {all, b_.index(0)}), most);
+  return loops_.loop(iterations, starts, [&](std::span<const NodeId> k, std::span<const NodeId> lanes) {
     const NodeId step = loops_.multiply(k[0], b_.index(base::kReductionLanes));
-    return combine_all(lanes, turn(loops_.add(first, step)));
+    return combine_all(lanes, iteration(loops_.add(first, step)));
   });
 }
 
@@ -113,9 +113,9 @@ Nodes LaneReduction::across_warp(Nodes lanes) {
 }
 
 Nodes LaneReduction::fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts,
-                               const Turn& turn) {
+                               const Iteration& iteration) {
   const NodeId first = loops_.multiply(block, b_.index(base::kReductionBlock));
-  return across_warp(accumulate(loops_.add(first, lane), count, starts, turn));
+  return across_warp(accumulate(loops_.add(first, lane), count, starts, iteration));
 }
 
 void LaneReduction::combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other) {
@@ -130,11 +130,11 @@ void LaneReduction::combine_at(std::span<const NodeId> views, NodeId condition, 
 }
 
 void LaneReduction::fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps,
-                         NodeId count, const Nodes& starts, const Turn& turn) {
+                         NodeId count, const Nodes& starts, const Iteration& iteration) {
   const NodeId lane = loops_.both(thread, b_.index(KernelWriter::kWarp - 1));
   const NodeId warp = b_.make(Op::right_shift, {thread, b_.index(kLaneBits)});
   const NodeId first = loops_.multiply(loops_.add(block, warp), b_.index(base::kReductionBlock));
-  const Nodes lanes = accumulate(loops_.add(first, lane), count, starts, turn);
+  const Nodes lanes = accumulate(loops_.add(first, lane), count, starts, iteration);
   const auto keep = [&](const Nodes& values) {
     for (size_t i = 0; i < slots_.size(); ++i) loops_.store(shared[i], {&thread, 1}, values[i]);
     return Nodes();
@@ -175,7 +175,7 @@ KernelReduction::KernelReduction(KernelWriter& kernels, LoopWriter& loops,
       lanes_(kernels, loops, std::move(slots)),
       warps_(kernels.block_threads() / KernelWriter::kWarp) {}
 
-void KernelReduction::write(NodeId count, const std::function<void()>& prepare, const Turn& turn,
+void KernelReduction::write(NodeId count, const std::function<void()>& prepare, const Iteration& iteration,
                             const Inits& inits, std::span<const NodeId> cells) {
   count_ = b_.make(Op::maximum, {count, b_.index(0)});
   const NodeId up = loops_.add(lanes_.blocks_of(count_), b_.index(warps_ - 1));
@@ -184,20 +184,20 @@ void KernelReduction::write(NodeId count, const std::function<void()>& prepare, 
   const NodeId twice = loops_.multiply(groups_, b_.index(2));
   for (size_t i = 0; i < lanes_.slots().size(); ++i)
     partials_.push_back(loops_.new_view({&twice, 1}, lanes_.lane_of(i)));
-  write_groups(prepare, turn, inits);
+  write_groups(prepare, iteration, inits);
   write_tree(prepare, inits, cells);
 }
 
-void KernelReduction::write_groups(const std::function<void()>& prepare, const Turn& turn,
+void KernelReduction::write_groups(const std::function<void()>& prepare, const Iteration& iteration,
                                    const Inits& inits) {
   const NodeId at_once = loops_.minimum(groups_, b_.index(kMostGroupsAtOnce));
   kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
     prepare();
     const Nodes shared = lanes_.shared();
-    const Nodes starts = lanes_.starts(turn, inits);
+    const Nodes starts = lanes_.starts(iteration, inits);
     kernels_.strided(block, groups_, at_once, [&](NodeId group) {
       const NodeId first = loops_.multiply(group, b_.index(warps_));
-      lanes_.fold(shared, thread, first, b_.index(warps_), count_, starts, turn);
+      lanes_.fold(shared, thread, first, b_.index(warps_), count_, starts, iteration);
       const auto keep = [&] {
         for (size_t i = 0; i < partials_.size(); ++i)
           loops_.store(partials_[i], {&group, 1}, loops_.load(shared[i], {&thread, 1}));

@@ -7,11 +7,11 @@ namespace ingot::transform {
 
 namespace {
 
-/// Turns of a tile, for each thread of a block.
-constexpr int64_t kTurnsOfThread = 8;
+/// Iterations of a tile, for each thread of a block.
+constexpr int64_t kIterationsOfThread = 8;
 constexpr int64_t kMostTilesAtOnce = 1 << 16;
-/// ... where the turns are combined in their order; bytes that a block has for them.
-constexpr int64_t kOrderedTurnsOfThread = 4;
+/// ... where the iterations are combined in their order; bytes that a block has for them.
+constexpr int64_t kOrderedIterationsOfThread = 4;
 constexpr int64_t kOrderedBytes = 48 << 10;
 /// So many are loaded before they are combined.
 constexpr int64_t kAtOnce = 8;
@@ -21,24 +21,24 @@ constexpr int64_t kAtOnce = 8;
 KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
     : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {}
 
-/// Behind the last turn nothing is given.
-Nodes KernelScan::growth_at(NodeId turn, const Growth& growth) {
+/// Behind the last iteration nothing is given.
+Nodes KernelScan::growth_at(NodeId iteration, const Growth& growth) {
   return loops_.branch(
-      loops_.less(turn, count_), scan_.types(), [&] { return growth(turn); },
+      loops_.less(iteration, count_), scan_.types(), [&] { return growth(iteration); },
       [&] { return scan_.identities(); });
 }
 
 NodeId KernelScan::first_of(NodeId tile, NodeId thread) {
-  return loops_.add(loops_.multiply(tile, b_.index(kernels_.block_threads() * kTurnsOfThread)), thread);
+  return loops_.add(loops_.multiply(tile, b_.index(kernels_.block_threads() * kIterationsOfThread)), thread);
 }
 
-/// What the turns of a tile give, the first of which is this thread's.
+/// What the iterations of a tile give, the first of which is this thread's.
 Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth) {
   const NodeId threads = b_.index(kernels_.block_threads());
   // Of equal zeros the first stands.
   const bool any_order =
       std::ranges::none_of(scan_.slots(), [](const BlockScan::Slot& s) { return base::is_float(s.dtype); });
-  const Nodes values = loops_.loop(b_.index(kTurnsOfThread), scan_.identities(), [&](auto k, auto sums) {
+  const Nodes values = loops_.loop(b_.index(kIterationsOfThread), scan_.identities(), [&](auto k, auto sums) {
     const Nodes given = growth_at(loops_.add(first, loops_.multiply(k[0], threads)), growth);
     return scan_.combine(sums, any_order ? given : scan_.scan(shared, thread, given).all);
   });
@@ -48,7 +48,7 @@ Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, c
 void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth,
                         const Inits& inits, std::span<const NodeId> cells) {
   count_ = b_.make(Op::maximum, {count, b_.index(0)});
-  const NodeId size = b_.index(kTurnsOfThread * kernels_.block_threads());
+  const NodeId size = b_.index(kIterationsOfThread * kernels_.block_threads());
   tiles_ = b_.make(Op::floor_divide, {loops_.add(count_, loops_.subtract(size, b_.index(1))), size});
   before_.clear();
   for (const BlockScan::Slot& slot : scan_.slots())
@@ -97,7 +97,7 @@ void KernelScan::add_tiles(const std::function<void()>& prepare, const Inits& in
   });
 }
 
-void KernelScan::run(const std::function<void()>& prepare, const Growth& growth, const Turn& turn) {
+void KernelScan::run(const std::function<void()>& prepare, const Growth& growth, const Iteration& iteration) {
   const NodeId at_once = loops_.minimum(tiles_, b_.index(kMostTilesAtOnce));
   kernels_.blocks(at_once, [&](NodeId block, NodeId thread) {
     prepare();
@@ -105,10 +105,10 @@ void KernelScan::run(const std::function<void()>& prepare, const Growth& growth,
     const NodeId threads = b_.index(kernels_.block_threads());
     kernels_.strided(block, tiles_, at_once, [&](NodeId tile) {
       const NodeId first = first_of(tile, thread);
-      loops_.loop(b_.index(kTurnsOfThread), scan_.load_all(before_, tile), [&](auto k, auto sums) {
+      loops_.loop(b_.index(kIterationsOfThread), scan_.load_all(before_, tile), [&](auto k, auto sums) {
         const NodeId at = loops_.add(first, loops_.multiply(k[0], threads));
         const BlockScan::Scanned given = scan_.scan(shared, thread, growth_at(at, growth));
-        kernels_.when(loops_.less(at, count_), [&] { turn(at, scan_.combine(sums, given.before)); });
+        kernels_.when(loops_.less(at, count_), [&] { iteration(at, scan_.combine(sums, given.before)); });
         return scan_.combine(sums, given.all);
       });
     });
@@ -132,19 +132,19 @@ Nodes KernelScan::chain(const Nodes& given, const Nodes& held, NodeId count, Nod
 }
 
 void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare, const Growth& growth,
-                              const Turn& turn, const Inits& inits, std::span<const NodeId> cells) {
+                              const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells) {
   count_ = b_.make(Op::maximum, {count, b_.index(0)});
   int64_t bytes = 0;
   for (const BlockScan::Slot& slot : scan_.slots())
-    bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (turn ? 2 : 1);
+    bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (iteration ? 2 : 1);
   const int64_t fitting = std::max<int64_t>(kOrderedBytes / (bytes * kernels_.block_threads()), 1);
   const auto most = std::bit_floor(static_cast<uint64_t>(fitting));
-  const int64_t turns = std::min<int64_t>(static_cast<int64_t>(most), kOrderedTurnsOfThread);
-  const int64_t size = turns * kernels_.block_threads();
+  const int64_t iterations = std::min<int64_t>(static_cast<int64_t>(most), kOrderedIterationsOfThread);
+  const int64_t size = iterations * kernels_.block_threads();
   kernels_.blocks(b_.index(1), [&](NodeId, NodeId thread) {
     prepare();
     const Nodes given = scan_.shared(size);
-    const Nodes held = turn ? scan_.shared(size) : Nodes();
+    const Nodes held = iteration ? scan_.shared(size) : Nodes();
     const NodeId threads = b_.index(kernels_.block_threads());
     const NodeId length = b_.index(size);
     const NodeId is_one = loops_.equal(thread, b_.index(0));
@@ -158,10 +158,10 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
       const Nodes after = loops_.branch(
           is_one, scan_.types(), [&] { return chain(given, held, length, before); }, [&] { return before; });
       kernels_.barrier();
-      if (!turn) return after;
+      if (!iteration) return after;
       const NodeId there = loops_.minimum(length, loops_.subtract(count_, start));
       kernels_.strided(thread, there, threads,
-                       [&](NodeId k) { turn(loops_.add(start, k), scan_.load_all(held, k)); });
+                       [&](NodeId k) { iteration(loops_.add(start, k), scan_.load_all(held, k)); });
       return after;
     });
     kernels_.when(is_one, [&] { scan_.store_all(cells, b_.index(0), end); });

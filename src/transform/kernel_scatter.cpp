@@ -9,37 +9,37 @@
 namespace ingot::transform {
 
 KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId view, std::vector<Store> stores,
-                             NodeId turns)
+                             NodeId iterations)
     : kernels_(kernels), loops_(loops), b_(loops.builder()), view_(view), stores_(std::move(stores)) {
   for (int axis = 0; axis < b_.function().type(view).rank(); ++axis)
     lengths_.push_back(b_.length(view, axis));
   elements_ = loops_.product(lengths_);
-  size_ = loops_.multiply(turns, b_.index(static_cast<int64_t>(stores_.size())));
+  size_ = loops_.multiply(iterations, b_.index(static_cast<int64_t>(stores_.size())));
   keys_ = loops_.new_view({&size_, 1}, DType::UInt64);
   places_ = loops_.new_view({&size_, 1}, DType::Int64);
-  for (const Store& store : stores_) summands_.push_back(loops_.new_view({&turns, 1}, store.summand));
+  for (const Store& store : stores_) summands_.push_back(loops_.new_view({&iterations, 1}, store.summand));
 }
 
-NodeId KernelScatter::place_of(NodeId turn, size_t store) {
-  const NodeId first = loops_.multiply(turn, b_.index(static_cast<int64_t>(stores_.size())));
+NodeId KernelScatter::place_of(NodeId iteration, size_t store) {
+  const NodeId first = loops_.multiply(iteration, b_.index(static_cast<int64_t>(stores_.size())));
   return loops_.add(first, b_.index(static_cast<int64_t>(store)));
 }
 
-void KernelScatter::begin(NodeId turn) {
+void KernelScatter::begin(NodeId iteration) {
   for (size_t i = 0; i < stores_.size(); ++i) {
-    const NodeId place = place_of(turn, i);
+    const NodeId place = place_of(iteration, i);
     loops_.store(keys_, {&place, 1}, b_.cast(elements_, DType::UInt64));
     loops_.store(places_, {&place, 1}, place);
   }
 }
 
-void KernelScatter::keep(size_t store, NodeId turn, std::span<const NodeId> indices, NodeId summand) {
+void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId> indices, NodeId summand) {
   NodeId number = b_.index(0);
   for (size_t i = 0; i < lengths_.size(); ++i)
     number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
-  const NodeId place = place_of(turn, store);
+  const NodeId place = place_of(iteration, store);
   loops_.store(keys_, {&place, 1}, b_.cast(number, DType::UInt64));
-  loops_.store(summands_[store], {&turn, 1}, summand);
+  loops_.store(summands_[store], {&iteration, 1}, summand);
 }
 
 void KernelScatter::add_up() {
@@ -83,8 +83,8 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
 NodeId KernelScatter::after(NodeId place, NodeId element, size_t store) {
   const NodeId count = b_.index(static_cast<int64_t>(stores_.size()));
   const auto own = [&] {
-    const NodeId turn = b_.make(Op::floor_divide, {place, count});
-    return Nodes{stores_[store].add(element, loops_.load(summands_[store], {&turn, 1}))};
+    const NodeId iteration = b_.make(Op::floor_divide, {place, count});
+    return Nodes{stores_[store].add(element, loops_.load(summands_[store], {&iteration, 1}))};
   };
   if (store + 1 == stores_.size()) return own()[0];
   const NodeId is_own =

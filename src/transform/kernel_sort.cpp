@@ -36,7 +36,7 @@ void KernelSort::store(NodeId view, NodeId at, NodeId value) {
   loops_.store(view, {&at, 1}, b_.cast(value, b_.function().type(view).dtype()));
 }
 
-void KernelSort::turns_of(NodeId thread, NodeId count, const std::function<void(NodeId)>& body) {
+void KernelSort::iterations_of(NodeId thread, NodeId count, const std::function<void(NodeId)>& body) {
   kernels_.strided(thread, count, b_.index(kernels_.block_threads()), body);
 }
 
@@ -51,9 +51,9 @@ void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId fro
   const NodeId threads = b_.index(kernels_.block_threads());
   const NodeId zero = b_.index(0);
   const NodeId bins = b_.index(kBins);
-  const NodeId first = loops_.multiply(thread, b_.index(kTurnsOfThread));
+  const NodeId first = loops_.multiply(thread, b_.index(kIterationsOfThread));
   const NodeId left = b_.make(Op::maximum, {loops_.subtract(count, first), zero});
-  const NodeId own = loops_.minimum(left, b_.index(kTurnsOfThread));
+  const NodeId own = loops_.minimum(left, b_.index(kIterationsOfThread));
   const auto each = [&](const std::function<void(NodeId named, NodeId counter)>& body) {
     loops_.nest({&own, 1}, [&](std::span<const NodeId> at) {
       const NodeId named = load_place(tile.order, loops_.add(from, loops_.add(first, at[0])));
@@ -99,7 +99,7 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
     const NodeId keys = kernels_.shared(tile(), dtype);
     kernels_.strided(block, lines, at_once, [&](NodeId line) {
       const NodeId first = loops_.multiply(line, count);
-      turns_of(thread, count, [&](NodeId k) {
+      iterations_of(thread, count, [&](NodeId k) {
         store(keys, k, key(load(elements, loops_.add(first, k))));
         store(own.order, k, k);
       });
@@ -113,7 +113,8 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
         });
       });
       const NodeId sorted = loops_.multiply(loops_.both(steps, b_.index(1)), half);
-      turns_of(thread, count, [&](NodeId k) { give(line, k, load_place(own.order, loops_.add(sorted, k))); });
+      iterations_of(thread, count,
+                    [&](NodeId k) { give(line, k, load_place(own.order, loops_.add(sorted, k))); });
       kernels_.barrier();
     });
   });
@@ -172,16 +173,16 @@ void KernelSort::count_digits(const Pass& pass) {
   each_tile(pass, at_top, [&](auto thread, auto line, auto own, auto first, auto count, auto& common) {
     const NodeId found = common[0];
     const NodeId one = b_.constant<int32_t>(1);
-    turns_of(thread, digits(), [&](NodeId digit) { store(found, digit, b_.index(0)); });
+    iterations_of(thread, digits(), [&](NodeId digit) { store(found, digit, b_.index(0)); });
     kernels_.barrier();
-    turns_of(thread, count, [&](NodeId k) {
+    iterations_of(thread, count, [&](NodeId k) {
       const int64_t attributes[] = {static_cast<int64_t>(Op::add), static_cast<int64_t>(ir::Scope::Block),
                                     static_cast<int64_t>(ir::Order::Relaxed)};
       const Nodes operands{found, digit_at(pass, loops_.add(first, k)), one};
       b_.make(Op::atomic, operands, attributes);
     });
     kernels_.barrier();
-    turns_of(thread, digits(), [&](NodeId digit) {
+    iterations_of(thread, digits(), [&](NodeId digit) {
       const NodeId row = loops_.add(loops_.multiply(line, digits()), digit);
       store(pass.counts, loops_.add(loops_.multiply(row, pass.tiles), own), load(found, digit));
     });
@@ -247,7 +248,7 @@ void KernelSort::move(const Pass& pass) {
   each_tile(pass, at_top, [&](auto thread, auto line, auto own, auto first, auto count, auto& shared) {
     const NodeId found = shared[0];
     const NodeId places = shared[1];
-    turns_of(thread, count, [&](NodeId k) {
+    iterations_of(thread, count, [&](NodeId k) {
       store(found, k, digit_at(pass, loops_.add(first, k)));
       store(common.order, k, k);
     });
@@ -259,7 +260,7 @@ void KernelSort::move(const Pass& pass) {
     split(common, thread, count, half, zero,
           [&](NodeId named) { return b_.make(Op::right_shift, {digit_of(named), b_.index(kSplitBits)}); });
     // Of the elements of a digit, the first one takes its own place in the tile off.
-    turns_of(thread, count, [&](NodeId k) {
+    iterations_of(thread, count, [&](NodeId k) {
       const NodeId digit = digit_of(load_place(common.order, k));
       const NodeId last = loops_.select(loops_.equal(k, zero), zero, loops_.subtract(k, one));
       const NodeId before = digit_of(load_place(common.order, last));
@@ -268,7 +269,7 @@ void KernelSort::move(const Pass& pass) {
       kernels_.when(is_first, [&] { store(places, digit, loops_.subtract(load(places, digit), k)); });
     });
     kernels_.barrier();
-    turns_of(thread, count, [&](NodeId k) {
+    iterations_of(thread, count, [&](NodeId k) {
       const NodeId named = load_place(common.order, k);
       const NodeId from = loops_.add(first, named);
       const NodeId to = loops_.add(load(places, digit_of(named)), k);

@@ -14,7 +14,7 @@ class KernelSort {
   KernelSort(KernelWriter& kernels, LoopWriter& loops);
 
   /// How many elements a block sorts by itself.
-  int64_t tile() const { return kTurnsOfThread * kernels_.block_threads(); }
+  int64_t tile() const { return kIterationsOfThread * kernels_.block_threads(); }
   /// Bits of a key that a pass of `by_digits` sorts by.
   int64_t digit_bits() const;
 
@@ -28,9 +28,9 @@ class KernelSort {
   Nodes by_digits(NodeId lines, NodeId count, NodeId digits, const Nodes& views, const Key& key);
 
  private:
-  static constexpr int64_t kTurnsOfThread = 8;
+  static constexpr int64_t kIterationsOfThread = 8;
 
-  /// What a block has in common to sort a tile: places in it twice, by turns the one and the other half.
+  /// What a block has in common to sort a tile: places in it twice, alternately the one and the other half.
   struct Tile {
     NodeId order;
     NodeId counters;
@@ -60,7 +60,7 @@ class KernelSort {
   void each_tile(const Pass& pass, const std::function<Nodes()>& at_top,
                  const std::function<void(NodeId thread, NodeId line, NodeId tile, NodeId first, NodeId count,
                                           const Nodes& common)>& body);
-  void turns_of(NodeId thread, NodeId count, const std::function<void(NodeId)>& body);
+  void iterations_of(NodeId thread, NodeId count, const std::function<void(NodeId)>& body);
   NodeId load(NodeId view, NodeId at) { return loops_.load(view, {&at, 1}); }
   NodeId load_place(NodeId view, NodeId at) { return b_.cast(load(view, at), DType::Int64); }
   void store(NodeId view, NodeId at, NodeId value);

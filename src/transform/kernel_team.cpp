@@ -15,14 +15,14 @@ void KernelTeam::share(NodeId count, const std::function<void(NodeId)>& body) {
 }
 
 Nodes KernelTeam::scan(const std::vector<BlockScan::Slot>&, bool, NodeId count, const Nodes& inits,
-                       const Step& turn) {
-  return loops_.loop(count, inits, [&](auto k, auto carried) { return turn(k[0], carried, true); });
+                       const Step& iteration) {
+  return loops_.loop(count, inits, [&](auto k, auto carried) { return iteration(k[0], carried, true); });
 }
 
 /// The value of the lanes `lane`, `lane + step`, ...: neighbours of the widest step are combined first.
 Nodes ThreadTeam::half(LaneReduction& lanes, int64_t step, NodeId lane,
                        const std::function<Nodes(NodeId)>& leaf) {
-  if (step == kMostTurns) return leaf(lane);
+  if (step == kMostIterations) return leaf(lane);
   return loops_.loop(b_.index(2), lanes.zeros(), [&](auto k, auto before) {
     const NodeId other = loops_.add(lane, loops_.multiply(k[0], b_.index(step)));
     const Nodes own = half(lanes, 2 * step, other, leaf);
@@ -31,40 +31,41 @@ Nodes ThreadTeam::half(LaneReduction& lanes, int64_t step, NodeId lane,
 }
 
 Nodes ThreadTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                         const LaneReduction::Turn& turn) {
-  static_assert(2 * kMostTurns == base::kReductionLanes);
-  const NodeId turns = b_.make(Op::maximum, {count, b_.index(0)});
+                         const LaneReduction::Iteration& iteration) {
+  static_assert(2 * kMostIterations == base::kReductionLanes);
+  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
   const std::vector<Type> types = lanes.lane_types();
-  // Of no turns there is no first one.
+  // Of no iterations there is no first one.
   const auto some = [&] {
-    const Nodes starts = lanes.starts(turn, [&] { return inits; });
+    const Nodes starts = lanes.starts(iteration, [&] { return inits; });
     return half(lanes, 1, b_.index(0), [&](NodeId lane) {
-      const auto there = [&] { return lanes.combine_all(starts, turn(lane)); };
-      const Nodes own = loops_.branch(loops_.less(lane, turns), types, there, [&] { return starts; });
-      // The lane so many places on, which no turn has reached.
+      const auto there = [&] { return lanes.combine_all(starts, iteration(lane)); };
+      const Nodes own = loops_.branch(loops_.less(lane, iterations), types, there, [&] { return starts; });
+      // The lane so many places on, which no iteration has reached.
       return lanes.combine_all(own, starts);
     });
   };
   const Nodes all =
-      loops_.branch(loops_.less(b_.index(0), turns), types, some, [&] { return lanes.zeros(); });
+      loops_.branch(loops_.less(b_.index(0), iterations), types, some, [&] { return lanes.zeros(); });
   Nodes values;
   for (size_t i = 0; i < all.size(); ++i)
-    values.push_back(lanes.finish(i, turns, inits[i], [&] { return all[i]; }));
+    values.push_back(lanes.finish(i, iterations, inits[i], [&] { return all[i]; }));
   return values;
 }
 
 Nodes WarpTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                       const LaneReduction::Turn& turn) {
-  const NodeId turns = b_.make(Op::maximum, {count, b_.index(0)});
-  // Two blocks of turns at most, which are combined as they come.
-  Nodes all = loops_.loop(lanes.blocks_of(turns), lanes.zeros(), [&](auto block, auto before) {
-    const Nodes starts = lanes.starts(turn, [&] { return inits; });
-    return lanes.combine_after(block[0], before, lanes.fold_warp(thread_, block[0], turns, starts, turn));
+                       const LaneReduction::Iteration& iteration) {
+  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
+  // Two blocks of iterations at most, which are combined as they come.
+  Nodes all = loops_.loop(lanes.blocks_of(iterations), lanes.zeros(), [&](auto block, auto before) {
+    const Nodes starts = lanes.starts(iteration, [&] { return inits; });
+    return lanes.combine_after(block[0], before,
+                               lanes.fold_warp(thread_, block[0], iterations, starts, iteration));
   });
   Nodes values;
   for (size_t i = 0; i < all.size(); ++i) {
     const NodeId first = kernels_.shuffle(ir::Source::Index, all[i], 0);
-    values.push_back(lanes.finish(i, turns, inits[i], [&] { return first; }));
+    values.push_back(lanes.finish(i, iterations, inits[i], [&] { return first; }));
   }
   return values;
 }
@@ -97,18 +98,18 @@ WarpTeam::Combined WarpTeam::combine_in_order(BlockScan& scan, const Nodes& give
 }
 
 Nodes WarpTeam::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
-                     const Nodes& inits, const Step& turn) {
+                     const Nodes& inits, const Step& iteration) {
   BlockScan scan(kernels_, loops_, slots);
-  const NodeId turns = b_.make(Op::maximum, {count, b_.index(0)});
+  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
   const NodeId size = b_.index(KernelWriter::kWarp);
-  const NodeId up = loops_.add(turns, loops_.subtract(size, b_.index(1)));
+  const NodeId up = loops_.add(iterations, loops_.subtract(size, b_.index(1)));
   const NodeId rounds = b_.make(Op::floor_divide, {up, size});
   const Nodes end = loops_.loop(rounds, inits, [&](auto round, auto now) {
     const Nodes carried(now.begin(), now.end());
     const NodeId at = loops_.add(loops_.multiply(round[0], size), thread_);
-    const NodeId is_there = loops_.less(at, turns);
+    const NodeId is_there = loops_.less(at, iterations);
     const Nodes given = loops_.branch(
-        is_there, scan.types(), [&] { return turn(at, scan.identities(), false); },
+        is_there, scan.types(), [&] { return iteration(at, scan.identities(), false); },
         [&] { return scan.identities(); });
     Combined combined;
     if (in_order) {
@@ -117,7 +118,7 @@ Nodes WarpTeam::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, N
       const BlockScan::Scanned sums = scan.scan_warp(thread_, given);
       combined = {scan.combine(carried, sums.before), scan.combine(carried, sums.all)};
     }
-    kernels_.when(is_there, [&] { turn(at, combined.before, true); });
+    kernels_.when(is_there, [&] { iteration(at, combined.before, true); });
     return combined.after;
   });
   wait();
@@ -143,22 +144,22 @@ Nodes BlockTeam::Places::of(const LaneReduction& lanes) const {
 }
 
 Nodes BlockTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                        const LaneReduction::Turn& turn) {
+                        const LaneReduction::Iteration& iteration) {
   const Nodes shared = places_.of(lanes);
   const NodeId zero = b_.index(0);
-  const NodeId turns = b_.make(Op::maximum, {count, zero});
+  const NodeId iterations = b_.make(Op::maximum, {count, zero});
   const NodeId warps = b_.make(Op::right_shift, {threads_, b_.index(5)});
-  const NodeId blocks = lanes.blocks_of(turns);
+  const NodeId blocks = lanes.blocks_of(iterations);
   const NodeId last = loops_.subtract(warps, b_.index(1));
   const NodeId groups = b_.make(Op::floor_divide, {loops_.add(blocks, last), warps});
   std::vector<BlockTree> trees;
   for (size_t i = 0; i < lanes.slots().size(); ++i)
     trees.push_back(BlockTree::of_any(loops_, lanes.slots()[i].combiner, lanes.lane_of(i), groups));
-  // Of no turns there is no first one.
+  // Of no iterations there is no first one.
   Nodes starts;
   loops_.nest({&groups, 1}, [&](std::span<const NodeId> group) {
-    starts = lanes.starts(turn, [&] { return inits; });
-    lanes.fold(shared, thread_, loops_.multiply(group[0], warps), warps, turns, starts, turn);
+    starts = lanes.starts(iteration, [&] { return inits; });
+    lanes.fold(shared, thread_, loops_.multiply(group[0], warps), warps, iterations, starts, iteration);
     alone([&] {
       for (size_t i = 0; i < trees.size(); ++i) trees[i].push(group[0], loops_.load(shared[i], {&zero, 1}));
     });
@@ -171,7 +172,8 @@ Nodes BlockTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
   });
   Nodes values;
   for (size_t i = 0; i < trees.size(); ++i)
-    values.push_back(lanes.finish(i, turns, inits[i], [&] { return loops_.load(shared[i], {&zero, 1}); }));
+    values.push_back(
+        lanes.finish(i, iterations, inits[i], [&] { return loops_.load(shared[i], {&zero, 1}); }));
   wait();
   return values;
 }

@@ -16,16 +16,16 @@ class KernelTeam {
   virtual void wait() = 0;
   /// The values of a parallel loop, which all get.
   virtual Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                       const LaneReduction::Turn& turn) = 0;
-  /// What a loop carries in the end, which all get. `turn` gives what a turn carries on, and stores if it is
-  /// to.
-  using Step = std::function<Nodes(NodeId turn, std::span<const NodeId> before, bool stores)>;
+                       const LaneReduction::Iteration& iteration) = 0;
+  /// What a loop carries in the end, which all get. `iteration` gives what an iteration carries on, and
+  /// stores if it is to.
+  using Step = std::function<Nodes(NodeId iteration, std::span<const NodeId> before, bool stores)>;
   virtual Nodes scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
-                     const Nodes& inits, const Step& turn);
+                     const Nodes& inits, const Step& iteration);
   /// One thread does it; then all see what it has stored.
   void alone(const std::function<void()>& body);
-  /// The turns of a loop, shared; then all see what has been stored.
-  void share(NodeId count, const std::function<void(NodeId turn)>& body);
+  /// The iterations of a loop, shared; then all see what has been stored.
+  void share(NodeId count, const std::function<void(NodeId iteration)>& body);
 
  protected:
   KernelTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads)
@@ -38,37 +38,38 @@ class KernelTeam {
   NodeId threads_;
 };
 
-/// One thread: what it reduces stays in its registers, and has at most `kMostTurns` turns.
+/// One thread: what it reduces stays in its registers, and has at most `kMostIterations` iterations.
 class ThreadTeam final : public KernelTeam {
  public:
-  static constexpr int64_t kMostTurns = 16;
+  static constexpr int64_t kMostIterations = 16;
 
   ThreadTeam(KernelWriter& kernels, LoopWriter& loops)
       : KernelTeam(kernels, loops, loops.index(0), loops.index(1)) {}
   void wait() override {}
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-               const LaneReduction::Turn& turn) override;
+               const LaneReduction::Iteration& iteration) override;
 
  private:
   Nodes half(LaneReduction& lanes, int64_t step, NodeId lane, const std::function<Nodes(NodeId)>& leaf);
 };
 
-/// A warp, whose threads shuffle: what it reduces stays in their registers, and has at most `kMostTurns`
-/// turns.
+/// A warp, whose threads shuffle: what it reduces stays in their registers, and has at most `kMostIterations`
+/// iterations.
 class WarpTeam final : public KernelTeam {
  public:
-  static constexpr int64_t kMostTurns = 2 * base::kReductionBlock;
+  static constexpr int64_t kMostIterations = 2 * base::kReductionBlock;
 
   WarpTeam(KernelWriter& kernels, LoopWriter& loops, NodeId lane)
       : KernelTeam(kernels, loops, lane, loops.index(KernelWriter::kWarp)) {}
   void wait() override { kernels_.warp_barrier(); }
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-               const LaneReduction::Turn& turn) override;
+               const LaneReduction::Iteration& iteration) override;
   Nodes scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count, const Nodes& inits,
-             const Step& turn) override;
+             const Step& iteration) override;
 
  private:
-  /// What there is before this thread's turn, and after those of all, the values of the turns being given.
+  /// What there is before this thread's iteration, and after those of all, the values of the iterations being
+  /// given.
   struct Combined {
     Nodes before;
     Nodes after;
@@ -94,7 +95,7 @@ class BlockTeam final : public KernelTeam {
       : KernelTeam(kernels, loops, thread, threads), places_(places) {}
   void wait() override { kernels_.barrier(); }
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-               const LaneReduction::Turn& turn) override;
+               const LaneReduction::Iteration& iteration) override;
 
  private:
   const Places& places_;

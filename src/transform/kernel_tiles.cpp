@@ -1,7 +1,7 @@
 // A block of threads has R * down rows and C * across columns of a nest. The depth is walked in strips: what
 // loads of rows and of columns give for a strip is put into the block's memory, a thread loading what is
-// beside what its neighbour loads; then each thread runs the strip's turns for its R rows and C columns, so
-// that R + C numbers from that memory serve R * C turns. A thread's columns are in groups of what one
+// beside what its neighbour loads; then each thread runs the strip's iterations for its R rows and C columns,
+// so that R + C numbers from that memory serve R * C iterations. A thread's columns are in groups of what one
 // instruction loads, and groups of neighbouring threads are neighbours.
 //
 // The last tile along an axis begins where it is whole, and stores what is of no other tile. If something is
@@ -30,19 +30,20 @@ constexpr int64_t kSumRegisters = 64;
 constexpr int64_t kRegister = 4;
 /// What one instruction loads.
 constexpr int64_t kAccess = 16;
-/// Turns of the depth that are written one after the other.
+/// Iterations of the depth that are written one after the other.
 constexpr int64_t kUnrolled = 8;
-/// Turns of the depth that are in the block's memory at once, at most; nests with fewer are not worth tiles.
+/// Iterations of the depth that are in the block's memory at once, at most; nests with fewer are not worth
+/// tiles.
 constexpr int64_t kStrip = 16;
 /// So many large tiles keep a device busy; of fewer, small ones are taken.
 constexpr int64_t kManyTiles = 128;
 constexpr size_t kMostNodes = 40;
-/// Turns of the depth that take longer, in additions, are not copied.
+/// Iterations of the depth that take longer, in additions, are not copied.
 constexpr int kMostCost = 24;
-/// Nodes of a thread's turns that are written one after the other.
+/// Nodes of a thread's iterations that are written one after the other.
 constexpr int64_t kMostWritten = 512;
 
-/// On what of a nest's turns a value depends.
+/// On what of a nest's iterations a value depends.
 enum Dependence : uint8_t { kRow = 1, kColumn = 2, kDepth = 4, kCarried = 8 };
 
 class TilingFinder {
@@ -112,8 +113,8 @@ class TilingFinder {
     }
     return store_ || f_.result_count(depth_) > 0;
   }
-  /// Whether what the depth stores is a number that each of its turns loads there, and nothing else that it
-  /// loads may be that.
+  /// Whether what the depth stores is a number that each of its iterations loads there, and nothing else that
+  /// it loads may be that.
   bool changes_one_number() {
     const auto place = f_.operands(store_).first(f_.operands(store_).size() - 1);
     const Root root = root_of(f_, place[0]);
@@ -184,7 +185,7 @@ void KernelTiles::find_shapes() {
   for (const Type type : types_of_sums())
     registers += std::max<int64_t>(element_bytes(type.dtype()) / kRegister, 1);
   const auto nodes = static_cast<int64_t>(source_.region_body(source_.region(tiling_.depth)).size());
-  const int64_t turns =
+  const int64_t iterations =
       power_of_two_below(std::clamp<int64_t>(kSumRegisters / registers, 1, kMostWritten / nodes));
   const auto add = [&](int64_t rows, int64_t columns) {
     for (int64_t depth = kStrip; depth >= kUnrolled; depth /= 2) {
@@ -195,9 +196,9 @@ void KernelTiles::find_shapes() {
     }
   };
   constexpr int64_t kLeast = 2;
-  if (turns < kLeast * kLeast) return;
-  const int64_t rows = int64_t{1} << (count_bits(turns) / 2);
-  if (turns > kLeast * kLeast) add(rows, turns / rows);
+  if (iterations < kLeast * kLeast) return;
+  const int64_t rows = int64_t{1} << (count_bits(iterations) / 2);
+  if (iterations > kLeast * kLeast) add(rows, iterations / rows);
   add(kLeast, kLeast);
 }
 
@@ -211,7 +212,7 @@ int64_t KernelTiles::bytes_of(const Shape& shape) const {
   return bytes;
 }
 
-/// A little more than the length, so that turns of the depth are in different banks.
+/// A little more than the length, so that iterations of the depth are in different banks.
 int64_t KernelTiles::stride_of(NodeId load, int64_t length) const {
   return length + std::max<int64_t>(kAccess / element_bytes(source_.type(load).dtype()), 1);
 }
@@ -224,9 +225,9 @@ bool KernelTiles::is_along_depth(NodeId load) const {
   size_t axis = indices.size() - 1;
   for (size_t i = 0; i < indices.size(); ++i)
     if (is_dense(source_, view, i)) axis = i;
-  const NodeId turn = parameter(tiling_.depth);
+  const NodeId iteration = parameter(tiling_.depth);
   const std::function<bool(NodeId)> depends = [&](NodeId value) {
-    return value == turn || std::ranges::any_of(source_.operands(value), depends);
+    return value == iteration || std::ranges::any_of(source_.operands(value), depends);
   };
   return depends(indices[axis]);
 }
@@ -387,8 +388,8 @@ Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& ini
     const Nodes next = loops_.loop(parts, carried, [&](auto part, auto own) {
       Nodes all(own.begin(), own.end());
       for (int64_t i = 0; i < kUnrolled; ++i) {
-        const NodeId turn = loops_.add(loops_.multiply(part[0], b_.index(kUnrolled)), b_.index(i));
-        all = run_turn(shape, thread, loops_.add(first, turn), turn, all);
+        const NodeId iteration = loops_.add(loops_.multiply(part[0], b_.index(kUnrolled)), b_.index(i));
+        all = run_iteration(shape, thread, loops_.add(first, iteration), iteration, all);
       }
       return all;
     });
@@ -401,8 +402,9 @@ Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& ini
   const auto with_rest = [&] {
     fill_stages(shape, thread, in_strips, loops_.subtract(count, b_.index(1)));
     kernels_.barrier();
-    const Nodes all = loops_.loop(rest, sums, [&](auto turn, auto own) {
-      return run_turn(shape, thread, loops_.add(in_strips, turn[0]), turn[0], Nodes(own.begin(), own.end()));
+    const Nodes all = loops_.loop(rest, sums, [&](auto iteration, auto own) {
+      return run_iteration(shape, thread, loops_.add(in_strips, iteration[0]), iteration[0],
+                           Nodes(own.begin(), own.end()));
     });
     kernels_.barrier();
     return all;
@@ -410,7 +412,7 @@ Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& ini
   return loops_.branch(loops_.less(b_.index(0), rest), types, with_rest, [&] { return sums; });
 }
 
-/// `last`: the last turn of the depth, where a strip goes beyond; none: it does not.
+/// `last`: the last iteration of the depth, where a strip goes beyond; none: it does not.
 void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last) {
   struct Element {
     NodeId view;
@@ -434,22 +436,23 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
       const NodeId low = loops_.add(own_low, b_.index(k % parts * threads));
       const NodeId high = loops_.add(own_high, b_.index(k / parts * step));
       const NodeId place = stage.along_depth ? high : low;
-      const NodeId turn = stage.along_depth ? low : high;
+      const NodeId iteration = stage.along_depth ? low : high;
       Lane own = outside_;
       const NodeId there = loops_.add(begin, place);
       own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
-      const NodeId at = loops_.add(first, turn);
+      const NodeId at = loops_.add(first, iteration);
       own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
       const NodeId loaded = rebuilt(own, stage.load);
-      const NodeId to = loops_.add(loops_.multiply(turn, b_.index(stage.stride)), place);
+      const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), place);
       elements.push_back({stage.view, to, loaded});
     }
   }
   for (const Element& element : elements) loops_.store(element.view, {&element.place, 1}, element.value);
 }
 
-/// A turn of the depth, number `turn` of its strip, for all lanes: what they carry on.
-Nodes KernelTiles::run_turn(const Shape& shape, NodeId thread, NodeId at, NodeId turn, const Nodes& carried) {
+/// An iteration of the depth, number `iteration` of its strip, for all lanes: what they carry on.
+Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, NodeId iteration,
+                                 const Nodes& carried) {
   const NodeId x = loops_.both(thread, b_.index(across_ - 1));
   const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
   std::vector<Nodes> staged;
@@ -458,7 +461,7 @@ Nodes KernelTiles::run_turn(const Shape& shape, NodeId thread, NodeId at, NodeId
     const auto& loads = stage.is_of_rows ? tiling_.of_rows : tiling_.of_columns;
     const Group group = group_of(count, loads);
     const NodeId own = loops_.multiply(stage.is_of_rows ? y : x, b_.index(group.size));
-    const NodeId start = loops_.add(loops_.multiply(turn, b_.index(stage.stride)), own);
+    const NodeId start = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), own);
     Nodes& values = staged.emplace_back();
     for (int64_t i = 0; i < count; ++i) {
       const NodeId index = loops_.add(start, b_.index(group.offset(i, stage.is_of_rows ? down_ : across_)));

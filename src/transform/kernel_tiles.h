@@ -7,14 +7,14 @@
 
 namespace ingot::transform {
 
-/// A nest in tiles: each turn of its two innermost levels, the *rows* and the *columns*, runs a loop (the
-/// *depth*) that carries numbers or changes one in memory, where some loads miss the columns and others the
-/// rows, as in a product of matrices, however it is written. What a row loads then serves all columns of a
-/// block of threads.
+/// A nest in tiles: each iteration of its two innermost levels, the *rows* and the *columns*, runs a loop
+/// (the *depth*) that carries numbers or changes one in memory, where some loads miss the columns and others
+/// the rows, as in a product of matrices, however it is written. What a row loads then serves all columns of
+/// a block of threads.
 struct Tiling {
   std::vector<NodeId> levels;  ///< of the nest; the last two are the rows and the columns
   NodeId depth;                ///< the loop in the innermost level
-  Nodes of_rows;               ///< loads in it that depend on the row and the turn of the depth alone
+  Nodes of_rows;               ///< loads in it that depend on the row and the iteration of the depth alone
   Nodes of_columns;            ///< ... on the column
   NodeId load;                 ///< of the number in memory that the depth changes; none: it carries numbers
   NodeId store;
@@ -22,13 +22,13 @@ struct Tiling {
   NodeId rows() const { return levels[levels.size() - 2]; }
   NodeId columns() const { return levels.back(); }
 
-  /// Of a nest with these levels, which is known to have independent turns; none: it is not so.
+  /// Of a nest with these levels, which is known to have independent iterations; none: it is not so.
   static std::optional<Tiling> find(const Function& f, std::span<const NodeId> levels);
 };
 
 /// Writes launches of a nest in tiles. A block of threads has a rectangle of rows and columns, each thread a
-/// few of both; what they load of some turns of the depth is put into the block's memory first, by all
-/// threads. Each turn of the nest does what it did, in its order: the values are the same to the bit.
+/// few of both; what they load of some iterations of the depth is put into the block's memory first, by all
+/// threads. Each iteration of the nest does what it did, in its order: the values are the same to the bit.
 class KernelTiles {
  public:
   /// `use`: what a value from outside of the nest has become.
@@ -43,7 +43,7 @@ class KernelTiles {
   void write(const std::function<void()>& prepare, const std::function<void()>& plain);
 
  private:
-  /// Of a thread: rows, columns; of a block: turns of the depth at once.
+  /// Of a thread: rows, columns; of a block: iterations of the depth at once.
   struct Shape {
     int64_t rows;
     int64_t columns;
@@ -56,7 +56,7 @@ class KernelTiles {
     bool along_depth;  ///< neighbours in memory are neighbours of the depth
     NodeId view;
     int64_t length;  ///< of rows or columns
-    int64_t stride;  ///< elements from one turn of the depth to the next
+    int64_t stride;  ///< elements from one iteration of the depth to the next
   };
   /// Of a thread's rows or columns: so many are neighbours, as one instruction loads them; groups of
   /// neighbouring threads are neighbours.
@@ -64,7 +64,7 @@ class KernelTiles {
     int64_t size;
     int64_t offset(int64_t lane, int64_t threads) const { return lane / size * size * threads + lane % size; }
   };
-  /// What old values have become for one turn of the nest.
+  /// What old values have become for one iteration of the nest.
   using Lane = Nodes;
 
   void find_shapes();
@@ -82,7 +82,7 @@ class KernelTiles {
   void fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last);
   Nodes inits_of(Lane& lane);
   std::vector<Type> types_of_sums() const;
-  Nodes run_turn(const Shape& shape, NodeId thread, NodeId at, NodeId turn, const Nodes& carried);
+  Nodes run_iteration(const Shape& shape, NodeId thread, NodeId at, NodeId iteration, const Nodes& carried);
   void finish_lanes(const Shape& shape, const Nodes& given);
 
   Group group_of(int64_t lanes, const Nodes& loads) const;

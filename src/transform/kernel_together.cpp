@@ -15,13 +15,13 @@ namespace {
 constexpr int64_t kAccess = 16;
 constexpr int64_t kLeast = 2;
 constexpr int64_t kMost = 4;
-/// Turns that take longer, in additions, are not done together: their code would be copied.
+/// Iterations that take longer, in additions, are not done together: their code would be copied.
 constexpr int kMostCost = 24;
 constexpr size_t kMostNodes = 64;
 
-class TurnJudge {
+class IterationJudge {
  public:
-  TurnJudge(const ir::Function& f, NodeId level)
+  IterationJudge(const ir::Function& f, NodeId level)
       : f_(f), body_(f.region(level)), index_(f.region_parameters(body_)[0]), varies_(f.node_count()) {}
 
   int64_t judge() {
@@ -60,7 +60,7 @@ class TurnJudge {
       return;
     }
   }
-  /// Whether an index is the turn's, and something that all turns have in common.
+  /// Whether an index is the iteration's, and something that all iterations have in common.
   bool goes_on(NodeId index) const {
     if (index == index_) return true;
     const Op op = f_.op(index);
@@ -75,13 +75,13 @@ class TurnJudge {
   ir::RegionId body_;
   NodeId index_;
   std::vector<bool> varies_;
-  int64_t size_ = 0;  ///< of the largest elements that neighbouring turns load or store
+  int64_t size_ = 0;  ///< of the largest elements that neighbouring iterations load or store
 };
 
 }  // namespace
 
-int64_t turns_together(const ir::Function& f, std::span<const NodeId> levels) {
-  return TurnJudge(f, levels.back()).judge();
+int64_t iterations_together(const ir::Function& f, std::span<const NodeId> levels) {
+  return IterationJudge(f, levels.back()).judge();
 }
 
 bool is_dense(const ir::Function& f, NodeId view, size_t axis) {

@@ -7,9 +7,10 @@
 
 namespace ingot::transform {
 
-/// How many neighbouring turns of a nest's last level a thread does best together, so that one access loads
-/// or stores what is beside each other: 1, 2 or 4. Of a nest with these levels, whose turns are independent.
-int64_t turns_together(const ir::Function& f, std::span<const ir::NodeId> levels);
+/// How many neighbouring iterations of a nest's last level a thread does best together, so that one access
+/// loads or stores what is beside each other: 1, 2 or 4. Of a nest with these levels, whose iterations are
+/// independent.
+int64_t iterations_together(const ir::Function& f, std::span<const ir::NodeId> levels);
 
 /// Whether elements that are neighbours along an axis of a view are known to be neighbours in memory.
 bool is_dense(const ir::Function& f, ir::NodeId view, size_t axis);

@@ -62,7 +62,7 @@ class KernelWriter {
   const base::Machine& machine_;
 };
 
-/// What a block of threads makes of blocks of turns, one for each warp, whose threads are the lanes of
+/// What a block of threads makes of blocks of iterations, one for each warp, whose threads are the lanes of
 /// base/reduction.h.
 class LaneReduction {
  public:
@@ -70,7 +70,7 @@ class LaneReduction {
     Op combiner;
     DType dtype;
   };
-  using Turn = std::function<Nodes(NodeId turn)>;
+  using Iteration = std::function<Nodes(NodeId iteration)>;
   using Inits = std::function<Nodes()>;
 
   LaneReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<Slot> slots);
@@ -80,30 +80,30 @@ class LaneReduction {
   /// In the memory of the block: a place for each thread, of one slot, and by slot. At the top of a launch.
   NodeId place(size_t slot) const { return kernels_.shared(kernels_.block_threads(), lane_of(slot)); }
   Nodes shared() const;
-  /// How many blocks of turns there are.
+  /// How many blocks of iterations there are.
   NodeId blocks_of(NodeId count);
   /// What lanes hold first, by slot.
-  Nodes starts(const Turn& turn, const Inits& inits);
-  /// The value of a block of `count` turns, in lane 0 of a warp; other lanes have no value that means
+  Nodes starts(const Iteration& iteration, const Inits& inits);
+  /// The value of a block of `count` iterations, in lane 0 of a warp; other lanes have no value that means
   /// anything. All of the warp come here.
-  Nodes fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts, const Turn& turn);
-  /// Leaves the value of blocks `block` ... `block + warps - 1` of `count` turns, as far as there are, in the
-  /// place of thread 0. All threads of the block come here; a barrier stands between this and what comes
-  /// before and after.
+  Nodes fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts, const Iteration& iteration);
+  /// Leaves the value of blocks `block` ... `block + warps - 1` of `count` iterations, as far as there are,
+  /// in the place of thread 0. All threads of the block come here; a barrier stands between this and what
+  /// comes before and after.
   void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
-            const Nodes& starts, const Turn& turn);
+            const Nodes& starts, const Iteration& iteration);
   NodeId combine(size_t slot, NodeId a, NodeId b);
-  /// ... of each slot; `values` may be those of turns.
+  /// ... of each slot; `values` may be those of iterations.
   Nodes combine_all(std::span<const NodeId> lanes, std::span<const NodeId> values);
-  /// ... but for turn 0 of a loop, before which there was nothing.
-  Nodes combine_after(NodeId turn, std::span<const NodeId> before, std::span<const NodeId> values);
+  /// ... but for iteration 0 of a loop, before which there was nothing.
+  Nodes combine_after(NodeId iteration, std::span<const NodeId> before, std::span<const NodeId> values);
   Nodes zeros();
   std::vector<Type> lane_types() const;
-  /// The loop's value, of that of its turns; the init if there were none.
+  /// The loop's value, of that of its iterations; the init if there were none.
   NodeId finish(size_t slot, NodeId count, NodeId init, const std::function<NodeId()>& all);
 
  private:
-  Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Turn& turn);
+  Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Iteration& iteration);
   Nodes across_warp(Nodes lanes);
   void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
   bool is_ordered(size_t slot) const;
@@ -117,17 +117,17 @@ class LaneReduction {
 /// The value of a parallel loop, by two launches.
 class KernelReduction {
  public:
-  using Turn = LaneReduction::Turn;
+  using Iteration = LaneReduction::Iteration;
   using Inits = LaneReduction::Inits;
 
   KernelReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<LaneReduction::Slot> slots);
 
   /// `prepare` is called at the top of each launch. Stores the values into `cells`, which are of one element.
-  void write(NodeId count, const std::function<void()>& prepare, const Turn& turn, const Inits& inits,
-             std::span<const NodeId> cells);
+  void write(NodeId count, const std::function<void()>& prepare, const Iteration& iteration,
+             const Inits& inits, std::span<const NodeId> cells);
 
  private:
-  void write_groups(const std::function<void()>& prepare, const Turn& turn, const Inits& inits);
+  void write_groups(const std::function<void()>& prepare, const Iteration& iteration, const Inits& inits);
   void write_tree(const std::function<void()>& prepare, const Inits& inits, std::span<const NodeId> cells);
   void walk_up(NodeId thread, NodeId step, std::span<const NodeId> at);
 
@@ -137,7 +137,7 @@ class KernelReduction {
   LaneReduction lanes_;
   int64_t warps_;
   NodeId count_;
-  NodeId groups_;   ///< of blocks of turns, one for each block of threads
+  NodeId groups_;   ///< of blocks of iterations, one for each block of threads
   Nodes partials_;  ///< two halves of so many groups each, by slot
 };
 

@@ -28,15 +28,15 @@ namespace {
 constexpr int64_t kCell = 16;
 /// Rows up to this length are one thread's; a warp takes those up to the other length, and a block the longer
 /// ones.
-constexpr int64_t kShortRow = ThreadTeam::kMostTurns;
-constexpr int64_t kLongRow = WarpTeam::kMostTurns;
-/// Elements that blocks have of their own, turns for each, and blocks.
+constexpr int64_t kShortRow = ThreadTeam::kMostIterations;
+constexpr int64_t kLongRow = WarpTeam::kMostIterations;
+/// Elements that blocks have of their own, iterations for each, and blocks.
 constexpr int64_t kMostBins = 2048;
-constexpr int64_t kTurnsOfBin = 16;
+constexpr int64_t kIterationsOfBin = 16;
 constexpr int64_t kMostBlocksOfBins = 1 << 10;
 /// So many rows keep all threads busy.
 constexpr int64_t kManyRows = 1 << 14;
-/// Where threads do a turn together, there are so many warps.
+/// Where threads do an iteration together, there are so many warps.
 constexpr int64_t kWarpsAlong = 1 << 12;
 /// What a loop of the host's reads of an array one by one is read at once, if it has up to so many bytes, and
 /// its elements lie up to so many bytes apart.
@@ -45,14 +45,14 @@ constexpr int64_t kReadApart = 128;
 /// ... at so many places of a function.
 constexpr size_t kMostReadAtOnce = 16;
 
-/// What is said of a loop that writes into an array by which its turns meet.
+/// What is said of a loop that writes into an array by which its iterations meet.
 constexpr std::string_view kMeeting =
     "a loop on a device writes into an array that has an element in two places; make it write into a copy of "
     "the array, made by `.copy()`";
 
-class Parter : public Rewriter {
+class KernelOutliner : public Rewriter {
  public:
-  Parter(const Function& source, const base::Machine& machine)
+  KernelOutliner(const Function& source, const base::Machine& machine)
       : Rewriter(source),
         plan_(source, machine),
         loops_(b_),
@@ -112,12 +112,12 @@ class Parter : public Rewriter {
     b_.make(Op::atomic, operands, attributes);
   }
   using Part = KernelPlan::Part;
-  /// Which turns a thread does of the loop that a turn comes to: `first`, `first + step`, ...
+  /// Which iterations a thread does of the loop that an iteration comes to: `first`, `first + step`, ...
   struct Along {
     NodeId first;
     NodeId step;
   };
-  /// What does the turn of a nest that reduces rows.
+  /// What does the iteration of a nest that reduces rows.
   struct Team {
     KernelTeam* team = nullptr;
     bool has_loads = false;  ///< since threads have waited for each other
@@ -169,7 +169,7 @@ class Parter : public Rewriter {
     ready_.clear();
   }
 
-  /// Turns that run at once must not meet.
+  /// Iterations that run at once must not meet.
   void check_layouts(NodeId id) {
     const Layouts layouts = written_layouts(source_, id);
     const NodeId apart = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
@@ -296,16 +296,16 @@ class Parter : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
-    const auto by_threads = [&] { write_turns(id, levels, lengths); };
+    const auto by_threads = [&] { write_iterations(id, levels, lengths); };
     if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
     const KernelPlan::Rows rows = plan_.rows_of(id);
     if (rows == KernelPlan::Rows::Reduced) return write_rows(id, levels, lengths);
     if (rows == KernelPlan::Rows::Scanned) return write_scanned_rows(id, levels, lengths);
     if (const Accumulation* const only = only_sum_of(id)) return write_bins(id, levels, lengths, *only);
     if (plan_.has_rows_of_its_own(id)) return write_threads_along(id, levels, lengths);
-    write_turns(id, levels, lengths);
+    write_iterations(id, levels, lengths);
   }
-  /// By which alone the turns of a nest meet, in a view of one axis; null: there is no such.
+  /// By which alone the iterations of a nest meet, in a view of one axis; null: there is no such.
   const Accumulation* only_sum_of(NodeId id) const {
     const Accumulation* only = nullptr;
     bool is_one = true;
@@ -318,19 +318,20 @@ class Parter : public Rewriter {
     const bool fits = is_one && only != nullptr && source_.type(only->view).rank() == 1;
     return fits ? only : nullptr;
   }
-  /// Few elements that many turns add to: each block adds to elements of its own first.
+  /// Few elements that many iterations add to: each block adds to elements of its own first.
   void write_bins(NodeId id, const Nodes& levels, const Nodes& lengths, const Accumulation& sum) {
     Nodes counts;
     for (const NodeId length : lengths) counts.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
-    const NodeId turns = loops_.product(counts);
+    const NodeId iterations = loops_.product(counts);
     const NodeId view = use(sum.view);
     const NodeId bins = b_.length(view, 0);
     const NodeId are_few = loops_.less_equal(bins, b_.index(kMostBins));
-    const NodeId have_turns = loops_.less_equal(loops_.multiply(bins, b_.index(kTurnsOfBin)), turns);
+    const NodeId have_iterations =
+        loops_.less_equal(loops_.multiply(bins, b_.index(kIterationsOfBin)), iterations);
     const auto in_blocks = [&] {
       const NodeId threads = b_.index(kernels_.block_threads());
-      const NodeId share = loops_.multiply(threads, b_.index(kTurnsOfBin));
-      const NodeId up = loops_.add(turns, loops_.subtract(share, b_.index(1)));
+      const NodeId share = loops_.multiply(threads, b_.index(kIterationsOfBin));
+      const NodeId up = loops_.add(iterations, loops_.subtract(share, b_.index(1)));
       const NodeId blocks =
           loops_.minimum(b_.make(Op::floor_divide, {up, share}), b_.index(kMostBlocksOfBins));
       kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
@@ -341,10 +342,10 @@ class Parter : public Rewriter {
         kernels_.strided(thread, bins, threads, [&](NodeId k) { loops_.store(own, {&k, 1}, nothing); });
         kernels_.barrier();
         const NodeId first = loops_.add(loops_.multiply(block, threads), thread);
-        kernels_.strided(first, turns, loops_.multiply(blocks, threads), [&](NodeId turn) {
+        kernels_.strided(first, iterations, loops_.multiply(blocks, threads), [&](NodeId iteration) {
           bins_ = own;
           inside_ = true;
-          write_level(levels, loops_.unflatten(turn, lengths), 0);
+          write_level(levels, loops_.unflatten(iteration, lengths), 0);
           inside_ = false;
           bins_ = {};
         });
@@ -356,8 +357,8 @@ class Parter : public Rewriter {
       });
       return Nodes();
     };
-    loops_.branch(loops_.both(are_few, have_turns), {}, in_blocks,
-                  [&] { return write_turns(id, levels, lengths), Nodes(); });
+    loops_.branch(loops_.both(are_few, have_iterations), {}, in_blocks,
+                  [&] { return write_iterations(id, levels, lengths), Nodes(); });
   }
   void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
     KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
@@ -373,14 +374,14 @@ class Parter : public Rewriter {
     tiles.write(at_top, plain);
     forget_ready();
   }
-  /// A thread for each turn.
-  void write_turns(NodeId id, const Nodes& levels, const Nodes& lengths) {
-    // Of threads that raise, the first one is that of the first turn where each has one turn.
+  /// A thread for each iteration.
+  void write_iterations(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    // Of threads that raise, the first one is that of the first iteration where each has one iteration.
     const bool is_flat = levels.size() > 1 && may_raise(id);
     Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
-    // Turns that meet add up in memory, one by one.
-    const bool is_plain = !may_raise(id) && plan_.has_independent_turns(id);
-    together_ = is_plain ? turns_together(source_, levels) : 1;
+    // Iterations that meet add up in memory, one by one.
+    const bool is_plain = !may_raise(id) && plan_.has_independent_iterations(id);
+    together_ = is_plain ? iterations_together(source_, levels) : 1;
     if (together_ > 1) {
       const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
       axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
@@ -396,19 +397,19 @@ class Parter : public Rewriter {
     together_ = 1;
   }
 
-  /// A nest whose turns come to a loop of their own: where there are not so many of them that they keep all
-  /// threads busy, some threads do a turn together.
+  /// A nest whose iterations come to a loop of their own: where there are not so many of them that they keep
+  /// all threads busy, some threads do an iteration together.
   void write_threads_along(NodeId id, const Nodes& levels, const Nodes& lengths) {
     Nodes all;
     for (const NodeId length : lengths) all.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
-    const NodeId turns = loops_.product(all);
+    const NodeId iterations = loops_.product(all);
     const auto together = [&] {
       const NodeId warps =
-          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), b_.make(Op::maximum, {turns, b_.index(1)})});
+          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), b_.make(Op::maximum, {iterations, b_.index(1)})});
       const NodeId step =
           loops_.multiply(b_.make(Op::maximum, {warps, b_.index(1)}), b_.index(KernelWriter::kWarp));
       all.push_back(step);
-      const NodeId threads = loops_.multiply(turns, step);
+      const NodeId threads = loops_.multiply(iterations, step);
       kernels_.grid({&threads, 1}, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
         const Nodes indices = loops_.unflatten(at[0], all);
@@ -421,10 +422,10 @@ class Parter : public Rewriter {
       });
       return Nodes();
     };
-    loops_.branch(loops_.less(turns, b_.index(kManyRows)), {}, together,
-                  [&] { return write_turns(id, levels, lengths), Nodes(); });
+    loops_.branch(loops_.less(iterations, b_.index(kManyRows)), {}, together,
+                  [&] { return write_iterations(id, levels, lengths), Nodes(); });
   }
-  /// A loop in such a turn. One that threads cannot share is the first one's.
+  /// A loop in such an iteration. One that threads cannot share is the first one's.
   void write_along(NodeId loop) {
     const Along along = std::exchange(along_, {});
     const RegionId region = source_.region(loop);
@@ -439,7 +440,7 @@ class Parter : public Rewriter {
     along_ = along;
   }
 
-  /// A nest whose turns reduce rows: each is a thread's, a warp's or a block's.
+  /// A nest whose iterations reduce rows: each is a thread's, a warp's or a block's.
   void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     NodeId longest = b_.index(0);
     for (const NodeId loop : loops_in(levels.back()))
@@ -466,8 +467,8 @@ class Parter : public Rewriter {
     };
     loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
   }
-  /// A nest whose turns combine what they carry along rows: each is a warp's or, of many or short ones, a
-  /// thread's.
+  /// A nest whose iterations combine what they carry along rows: each is a warp's or, of many or short ones,
+  /// a thread's.
   void write_scanned_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     NodeId longest = b_.index(0);
     for (const NodeId loop : loops_in(levels.back()))
@@ -476,7 +477,7 @@ class Parter : public Rewriter {
     const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
     loops_.branch(
         loops_.both(are_few, are_long), {}, [&] { return write_warps(id, levels, lengths), Nodes(); },
-        [&] { return write_turns(id, levels, lengths), Nodes(); });
+        [&] { return write_iterations(id, levels, lengths), Nodes(); });
   }
   void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
     const auto at_top = [&] { prepare({&id, 1}); };
@@ -492,7 +493,7 @@ class Parter : public Rewriter {
       if (source_.op(node) == Op::parallel_for || source_.op(node) == Op::for_) found.push_back(node);
     return found;
   }
-  /// A block of threads for each turn of a nest.
+  /// A block of threads for each iteration of a nest.
   void write_blocks(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
     BlockTeam::Places places;
     const auto at_top = [&] {
@@ -513,11 +514,11 @@ class Parter : public Rewriter {
     inside_ = false;
     team_ = {};
   }
-  /// A node of the turn that a team does.
+  /// A node of the iteration that a team does.
   void write_in_team(NodeId id) {
     KernelTeam* const team = std::exchange(team_.team, nullptr);
     const RegionId region = source_[id].region_count > 0 ? source_.region(id) : RegionId();
-    const auto turn = [&](NodeId index) {
+    const auto iteration = [&](NodeId index) {
       bind(source_.region_parameters(region)[0], index);
       visit_body(region);
       return use_all(source_.operands(source_.terminator(region)));
@@ -531,13 +532,13 @@ class Parter : public Rewriter {
     } else if (source_[id].region_count == 0) {
       clone(id);
     } else if (source_.result_count(id) == 0) {
-      team->share(use(source_.operand(id, 0)), [&](NodeId index) { turn(index); });
+      team->share(use(source_.operand(id, 0)), [&](NodeId index) { iteration(index); });
     } else {
       const NodeId count = use(source_.operand(id, 0));
       const Nodes inits = use_all(source_.operands(id).subspan(1));
       const auto reduce = [&] {
         LaneReduction lanes(kernels_, loops_, slots_of(id));
-        return team->reduce(lanes, count, inits, turn);
+        return team->reduce(lanes, count, inits, iteration);
       };
       const Nodes given = source_.op(id) == Op::for_ ? scan_in_team(*team, id, count, inits) : reduce();
       const Nodes results = source_.results_of(id);
@@ -548,12 +549,12 @@ class Parter : public Rewriter {
   Nodes scan_in_team(KernelTeam& team, NodeId id, NodeId count, const Nodes& inits) {
     const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
     const bool in_order = std::ranges::any_of(recurrences, &Recurrence::ordered);
-    const auto turn = [&](NodeId index, std::span<const NodeId> before, bool stores) {
-      const Nodes after = write_turn(id, index, before, stores);
+    const auto iteration = [&](NodeId index, std::span<const NodeId> before, bool stores) {
+      const Nodes after = write_iteration(id, index, before, stores);
       inside_ = true;
       return after;
     };
-    return team.scan(slots_of(recurrences), in_order, count, inits, turn);
+    return team.scan(slots_of(recurrences), in_order, count, inits, iteration);
   }
   static std::vector<BlockScan::Slot> slots_of(std::span<const Recurrence> recurrences) {
     std::vector<BlockScan::Slot> slots;
@@ -582,7 +583,7 @@ class Parter : public Rewriter {
     }
   }
 
-  /// The turns of a level that a thread does together, those of its number `group`.
+  /// The iterations of a level that a thread does together, those of its number `group`.
   void write_together(NodeId level, NodeId group) {
     const NodeId width = b_.index(together_);
     const NodeId first = loops_.multiply(group, width);
@@ -590,8 +591,8 @@ class Parter : public Rewriter {
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Vector), together_};
     const ir::SpanId place = b_.span();
     const NodeId loop = b_.begin(Op::for_, {&count, 1}, attributes);
-    const NodeId turn = b_.enter(loop, 0, {{ir::kInt64}})[0];
-    bind(source_.region_parameters(source_.region(level))[0], loops_.add(first, turn));
+    const NodeId iteration = b_.enter(loop, 0, {{ir::kInt64}})[0];
+    bind(source_.region_parameters(source_.region(level))[0], loops_.add(first, iteration));
     visit_body(source_.region(level));
     b_.set_span(place);
     b_.yield({});
@@ -599,8 +600,8 @@ class Parter : public Rewriter {
   }
 
   bool may_raise(NodeId id) const { return ir::effects_of(source_, id).any(ir::effect::Raise); }
-  /// Does the turns of a loop for their exceptions alone, a thread each: those that combine values wait for
-  /// each other, and must not leave.
+  /// Does the iterations of a loop for their exceptions alone, a thread each: those that combine values wait
+  /// for each other, and must not leave.
   void write_exceptions(NodeId id) {
     const NodeId count = use(source_.operand(id, 0));
     const RegionId region = source_.region(id);
@@ -627,8 +628,8 @@ class Parter : public Rewriter {
           forget_ready();
           prepare({&id, 1});
         },
-        [&](NodeId turn) {
-          bind(source_.region_parameters(region)[0], turn);
+        [&](NodeId iteration) {
+          bind(source_.region_parameters(region)[0], iteration);
           inside_ = true;
           visit_body(region);
           inside_ = false;
@@ -639,11 +640,11 @@ class Parter : public Rewriter {
     give(results);
   }
 
-  /// A turn of a loop, with what it carries before; gives what it carries then.
-  Nodes write_turn(NodeId id, NodeId turn, std::span<const NodeId> before, bool stores) {
+  /// An iteration of a loop, with what it carries before; gives what it carries then.
+  Nodes write_iteration(NodeId id, NodeId iteration, std::span<const NodeId> before, bool stores) {
     const RegionId region = source_.region(id);
     const auto parameters = source_.region_parameters(region);
-    bind(parameters[0], turn);
+    bind(parameters[0], iteration);
     for (size_t i = 0; i < before.size(); ++i) bind(parameters[i + 1], before[i]);
     inside_ = true;
     stores_ = stores;
@@ -662,18 +663,20 @@ class Parter : public Rewriter {
       forget_ready();
       prepare({&id, 1});
     };
-    const auto growth = [&](NodeId turn) {
+    const auto growth = [&](NodeId iteration) {
       Nodes nothing;
       for (const Recurrence& each : recurrences)
         nothing.push_back(b_.constant(Type::scalar(each.dtype), each.identity));
-      return write_turn(id, turn, nothing, false);
+      return write_iteration(id, iteration, nothing, false);
     };
-    const auto run = [&](NodeId turn, std::span<const NodeId> before) { write_turn(id, turn, before, true); };
+    const auto run = [&](NodeId iteration, std::span<const NodeId> before) {
+      write_iteration(id, iteration, before, true);
+    };
     const auto inits = [&] { return use_all(source_.operands(id).subspan(1)); };
     const bool stores = ir::effects_of(source_, id).any(ir::effect::Write);
     if (std::ranges::any_of(recurrences, &Recurrence::ordered)) {
-      scan.run_in_order(count, at_top, growth, stores ? KernelScan::Turn(run) : KernelScan::Turn(), inits,
-                        cells_of(results));
+      scan.run_in_order(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(),
+                        inits, cells_of(results));
     } else {
       scan.add_up(count, at_top, growth, inits, cells_of(results));
       if (stores) scan.run(at_top, growth, run);
@@ -682,7 +685,7 @@ class Parter : public Rewriter {
     give(results);
   }
 
-  /// @name Sums at places that turns share, in the order of the turns
+  /// @name Sums at places that iterations share, in the order of the iterations
   /// Into one view, by some stores.
   struct Scatter {
     NodeId view;
@@ -719,7 +722,7 @@ class Parter : public Rewriter {
       if (own == sums.end()) continue;
       const auto operands = source_.operands(sum.store);
       const Nodes indices = use_all(operands.subspan(1, operands.size() - 2));
-      writers_[i].keep(static_cast<size_t>(own - sums.begin()), turn_, indices,
+      writers_[i].keep(static_cast<size_t>(own - sums.begin()), iteration_, indices,
                        use(steps_of(source_, sum).summand));
     }
   }
@@ -728,19 +731,19 @@ class Parter : public Rewriter {
     Nodes lengths;
     for (const NodeId level : levels)
       lengths.push_back(b_.make(Op::maximum, {use(source_.operand(level, 0)), b_.index(0)}));
-    const NodeId turns = loops_.product(lengths);
+    const NodeId iterations = loops_.product(lengths);
     scatters_ = scatters_in(id);
     for (const Scatter& scatter : scatters_) {
       std::vector<KernelScatter::Store> stores;
       for (const Accumulation& sum : scatter.sums) stores.push_back(store_of(sum));
-      writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, turns);
+      writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, iterations);
     }
-    kernels_.grid({&turns, 1}, [&](std::span<const NodeId> at) {
+    kernels_.grid({&iterations, 1}, [&](std::span<const NodeId> at) {
       prepare({&id, 1});
-      turn_ = at[0];
-      for (KernelScatter& writer : writers_) writer.begin(turn_);
+      iteration_ = at[0];
+      for (KernelScatter& writer : writers_) writer.begin(iteration_);
       inside_ = true;
-      write_level(levels, loops_.unflatten(turn_, lengths), 0);
+      write_level(levels, loops_.unflatten(iteration_, lengths), 0);
       inside_ = false;
       forget_ready();
     });
@@ -756,12 +759,12 @@ class Parter : public Rewriter {
   Nodes ready_;                    ///< deferred values that the open launch has
   std::vector<Scatter> scatters_;  ///< of the nest that is written
   std::vector<KernelScatter> writers_;
-  NodeId turn_;
-  int64_t together_ = 1;  ///< turns of a nest's last level that a thread does
+  NodeId iteration_;
+  int64_t together_ = 1;  ///< iterations of a nest's last level that a thread does
   Along along_;
   size_t copied_ = 0;             ///< of these so far, or as many as there may be: none
   std::vector<HostCopy> copies_;  ///< that the host's loops around have
-  NodeId bins_;                   ///< of the block, where turns add to these
+  NodeId bins_;                   ///< of the block, where iterations add to these
   bool reads_ = false;            ///< the host loads numbers
   bool inside_ = false;           ///< nodes are written as they are
   bool stores_ = true;            ///< ... those that store among them
@@ -771,7 +774,7 @@ class Parter : public Rewriter {
 }  // namespace
 
 std::unique_ptr<ir::Function> kernels(const ir::Function& function, const base::Machine& machine) {
-  Parter parter(function, machine);
+  KernelOutliner parter(function, machine);
   return parter.changes() ? parter.run() : nullptr;
 }
 

@@ -15,11 +15,11 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops of fewer turns are not worth a vector.
-constexpr int64_t kFewTurns = 8;
+/// Loops of fewer iterations are not worth a vector.
+constexpr int64_t kFewIterations = 8;
 /// More pairs of accesses are not asked for their order.
 constexpr size_t kMostPairs = 8;
-/// Where lanes end after different turns, fetching an element for each lane costs as much as so many
+/// Where lanes end after different iterations, fetching an element for each lane costs as much as so many
 /// operations.
 constexpr int64_t kGatherCost = 4;
 
@@ -29,7 +29,7 @@ bool takes_any_order(const Function& f, Op combiner, DType dtype) {
   return combiner != Op::lcm;  // whose product wraps
 }
 
-/// Whether the turns of a loop can run in lanes.
+/// Whether the iterations of a loop can run in lanes.
 class LaneJudge {
  public:
   LaneJudge(const Function& function, NodeId loop, const std::vector<bool>& gone)
@@ -40,7 +40,7 @@ class LaneJudge {
     const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
     if (is_chosen || f_.attribute(loop_, 1) == 1) return false;
-    if (has_few_turns()) return no("it has few iterations", loop_);
+    if (has_few_iterations()) return no("it has few iterations", loop_);
     if (is_for && reduces && !combiners_of(f_, loop_)) return no(carried(), loop_);
     if (is_for && !reduces) {
       auto cursors = ir::cursors_of(f_, loop_);
@@ -71,7 +71,7 @@ class LaneJudge {
   }
 
  private:
-  /// Says what keeps the turns from lanes, unless something has been said.
+  /// Says what keeps the iterations from lanes, unless something has been said.
   bool no(const char* what, NodeId node, NodeId other = {}) {
     if (!obstacle_) obstacle_ = {what, node, other == NodeId() ? node : other};
     return false;
@@ -85,9 +85,9 @@ class LaneJudge {
     }
     return "it keeps what its iterations give";
   }
-  bool has_few_turns() const {
+  bool has_few_iterations() const {
     const NodeId count = f_.operand(loop_, 0);
-    return f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewTurns;
+    return f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations;
   }
   bool varies(NodeId value) const { return varies_[value.index]; }
   bool any_varies(std::span<const NodeId> values) const {
@@ -144,7 +144,7 @@ class LaneJudge {
     return op == Op::unreachable || all_scalars(f_.operands(node).subspan(op == Op::exit_ ? 1 : 0)) ||
            no("an iteration works on an array of its own", node);
   }
-  /// Counts what lanes do in loops that they leave after different turns.
+  /// Counts what lanes do in loops that they leave after different iterations.
   void count(NodeId node) {
     const bool element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     const auto rank = element ? static_cast<size_t>(f_.type(f_.operand(node, 0)).rank()) : 0;
@@ -159,8 +159,8 @@ class LaneJudge {
     if (op != Op::add && op != Op::subtract) return !varies(index);
     return is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
   }
-  /// Whether what the loop writes is met by no other access of its turns: different indices of an array are
-  /// taken for different places, which they are not where an element stands in two.
+  /// Whether what the loop writes is met by no other access of its iterations: different indices of an array
+  /// are taken for different places, which they are not where an element stands in two.
   bool writes_once() {
     Nodes accesses;
     ir::walk(f_, f_.region(loop_), [&](NodeId node) {
@@ -239,7 +239,7 @@ class LaneJudge {
   std::vector<bool> varies_;
   std::optional<Obstacle> obstacle_;
   std::vector<AccessPair>* open_ = nullptr;  ///< pairs of accesses whose order is to be asked for
-  bool divergent_ = false;                   ///< in a loop that lanes leave after different turns
+  bool divergent_ = false;                   ///< in a loop that lanes leave after different iterations
   int64_t operations_ = 0;
   int64_t gathers_ = 0;
 };
@@ -249,34 +249,34 @@ class LaneJudge {
 RowLoads::RowLoads(const Function& function, NodeId around, NodeId loop)
     : f_(function),
       around_(function.region_parameters(function.region(around))[0]),
-      turn_(function.region_parameters(function.region(loop))[0]) {
+      iteration_(function.region_parameters(function.region(loop))[0]) {
   ir::walk(f_, function.region(loop), [&](NodeId node) {
     if (f_.op(node) == Op::load) look_at(f_.operands(node).subspan(1));
   });
 }
 
 void RowLoads::look_at(std::span<const NodeId> indices) {
-  if (std::ranges::none_of(indices, [&](NodeId index) { return depends(index, turn_); })) return;
+  if (std::ranges::none_of(indices, [&](NodeId index) { return depends(index, iteration_); })) return;
   const std::span<const NodeId> outer = indices.first(indices.size() - 1);
-  const bool steps = std::ranges::none_of(outer, [&](NodeId index) { return depends(index, turn_); });
+  const bool steps = std::ranges::none_of(outer, [&](NodeId index) { return depends(index, iteration_); });
   all_ = all_ && steps && is_step(indices.back());
   any_ = any_ || (all_ && std::ranges::any_of(outer, [&](NodeId index) { return depends(index, around_); }));
 }
 
-/// Whether an index grows by one from turn to turn.
+/// Whether an index grows by one from iteration to iteration.
 bool RowLoads::is_step(NodeId index) const {
-  if (index == turn_) return true;
+  if (index == iteration_) return true;
   if (f_.op(index) != Op::add && f_.op(index) != Op::subtract) return false;
   const auto operands = f_.operands(index);
   if (!is_step(operands[0])) return f_.op(index) == Op::add && is_step(operands[1]);
-  return !depends(operands[1], turn_);
+  return !depends(operands[1], iteration_);
 }
 
-/// Whether an index is computed from the number of a turn.
-bool RowLoads::depends(NodeId value, NodeId turn) const {
-  if (value == turn) return true;
-  if (value < turn || f_[value].region_count > 0 || f_.op(value) == Op::param) return false;
-  return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, turn); });
+/// Whether an index is computed from the number of an iteration.
+bool RowLoads::depends(NodeId value, NodeId iteration) const {
+  if (value == iteration) return true;
+  if (value < iteration || f_[value].region_count > 0 || f_.op(value) == Op::param) return false;
+  return std::ranges::any_of(f_.operands(value), [&](NodeId operand) { return depends(operand, iteration); });
 }
 
 std::optional<std::vector<Op>> combiners_of(const Function& f, NodeId loop, bool checked) {

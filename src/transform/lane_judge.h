@@ -9,37 +9,39 @@
 
 namespace ingot::transform {
 
-/// Whether the turns of a loop (`for_`, `parallel_for`) can run in lanes: they are shown to be independent
-/// (`find_race`), the loop carries nothing but cursors (ir/cursor.h), and lanes can do all that is in it -
-/// operations on scalars, loads and stores, branches, loops, exits to labels inside; nothing that may raise
-/// or leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for` carries
-/// reductions that take any order, and nothing else.
+/// Whether the iterations of a loop (`for_`, `parallel_for`) can run in lanes: they are shown to be
+/// independent (`find_race`), the loop carries nothing but cursors (ir/cursor.h), and lanes can do all that
+/// is in it - operations on scalars, loads and stores, branches, loops, exits to labels inside; nothing that
+/// may raise or leave the loop. Checks that are `gone`, by node, count for nothing. `reduces`: a `for`
+/// carries reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
 
 /// The pairs of accesses of a `for` that carries nothing whose order, where it is asked for before the loop
-/// (`keeps_order`), is all that its turns need to run in lanes; none: they cannot, or need more than a few.
+/// (`keeps_order`), is all that its iterations need to run in lanes; none: they cannot, or need more than a
+/// few.
 std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function, NodeId loop);
 
-/// Why the turns of a loop do not run in lanes, be it that they give numbers that it carries; none: they may.
+/// Why the iterations of a loop do not run in lanes, be it that they give numbers that it carries; none: they
+/// may.
 std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop);
 
-/// What the turns of a loop load, beside the turns of a loop around it: rows are neighbours from turn to turn
-/// that lie apart in the turns around.
+/// What the iterations of a loop load, beside the iterations of a loop around it: rows are neighbours from
+/// iteration to iteration that lie apart in the iterations around.
 class RowLoads {
  public:
   RowLoads(const Function& function, NodeId around, NodeId loop);
-  /// Whether all loads are of rows, or the same in all turns.
+  /// Whether all loads are of rows, or the same in all iterations.
   bool all() const { return all_; }
   bool any() const { return any_; }
 
  private:
   void look_at(std::span<const NodeId> indices);
   bool is_step(NodeId index) const;
-  bool depends(NodeId value, NodeId turn) const;
+  bool depends(NodeId value, NodeId iteration) const;
 
   const Function& f_;
-  NodeId around_;  ///< the number of a turn of the loop around
-  NodeId turn_;
+  NodeId around_;  ///< the number of an iteration of the loop around
+  NodeId iteration_;
   bool all_ = true;
   bool any_ = false;
 };

@@ -18,11 +18,11 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// So many floats of a turn for each that is carried leave room for what they are computed from.
+/// So many floats of an iteration for each that is carried leave room for what they are computed from.
 constexpr size_t kFewValues = 5;
 /// Registers over which a short sum does not wait for its last addition.
 constexpr size_t kRegistersOfSum = 4;
-/// ... and those of loops whose lanes end after different turns.
+/// ... and those of loops whose lanes end after different iterations.
 constexpr size_t kRegistersOfWhile = 2;
 
 class LaneCounter {

@@ -17,8 +17,8 @@ std::vector<Type> types_of(const Function& function, std::span<const NodeId> nod
 }  // namespace
 
 Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::span<const NodeId> inits,
-                       const Turn& turn) {
-  if (indices.size() == lengths.size()) return turn(indices, inits);
+                       const Iteration& iteration) {
+  if (indices.size() == lengths.size()) return iteration(indices, inits);
   Nodes operands{lengths[indices.size()]};
   operands.insert(operands.end(), inits.begin(), inits.end());
   const bool independent = independent_ && inits.empty();
@@ -32,21 +32,22 @@ Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::spa
   for (const NodeId init : inits) types.push_back(b_.function().type(init));
   const Nodes entered = b_.enter(loop, 0, types);
   indices.push_back(entered[0]);
-  b_.yield(nest(lengths, indices, std::span(entered).subspan(1), turn));
+  b_.yield(nest(lengths, indices, std::span(entered).subspan(1), iteration));
   indices.pop_back();
   b_.set_span(place);
   return b_.end(loop);
 }
 
-Nodes LoopWriter::nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn) {
+Nodes LoopWriter::nest(std::span<const NodeId> lengths, std::span<const NodeId> inits,
+                       const Iteration& iteration) {
   Nodes indices;
-  return nest(lengths, indices, inits, turn);
+  return nest(lengths, indices, inits, iteration);
 }
 
 void LoopWriter::nest(std::span<const NodeId> lengths,
-                      const std::function<void(std::span<const NodeId>)>& turn) {
+                      const std::function<void(std::span<const NodeId>)>& iteration) {
   nest(lengths, {}, [&](std::span<const NodeId> indices, std::span<const NodeId>) {
-    turn(indices);
+    iteration(indices);
     return Nodes();
   });
 }
@@ -91,12 +92,12 @@ NodeId LoopWriter::bytes_in(int64_t cache, int64_t element, std::span<const Node
   return bytes;
 }
 
-NodeId LoopWriter::turns_in(int64_t cache, NodeId bytes) {
+NodeId LoopWriter::iterations_in(int64_t cache, NodeId bytes) {
   return b_.make(Op::floor_divide, {b_.index(cache), b_.make(Op::maximum, {bytes, b_.index(1)})});
 }
 
 void LoopWriter::blocks(NodeId total, NodeId length, bool are_independent,
-                        const std::function<void(NodeId first, NodeId turns)>& block) {
+                        const std::function<void(NodeId first, NodeId iterations)>& block) {
   const NodeId last = subtract(length, b_.index(1));
   const NodeId count = b_.make(Op::floor_divide, {add(total, last), length});
   const bool before = std::exchange(independent_, are_independent);

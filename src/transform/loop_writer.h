@@ -11,22 +11,22 @@ class LoopWriter {
  public:
   explicit LoopWriter(ir::Builder& builder) : b_(builder) {}
 
-  /// What a loop does with its indices and carried values: the values for the next turn.
-  using Turn = std::function<Nodes(std::span<const NodeId> indices, std::span<const NodeId> carried)>;
+  /// What a loop does with its indices and carried values: the values for the next iteration.
+  using Iteration = std::function<Nodes(std::span<const NodeId> indices, std::span<const NodeId> carried)>;
 
-  /// From now on, loops are to run one turn at a time (or as the scheduler chooses).
+  /// From now on, loops are to run one iteration at a time (or as the scheduler chooses).
   void set_one_by_one(bool on) { one_by_one_ = on; }
   bool one_by_one() const { return one_by_one_; }
-  /// From now on, turns of loops that carry nothing are known to be independent.
+  /// From now on, iterations of loops that carry nothing are known to be independent.
   void set_independent(bool on) { independent_ = on; }
   bool independent() const { return independent_; }
 
-  /// Loops for each axis, the first outermost; C order. Gives the carried values after the last turn.
-  Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Turn& turn);
-  void nest(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& turn);
+  /// Loops for each axis, the first outermost; C order. Gives the carried values after the last iteration.
+  Nodes nest(std::span<const NodeId> lengths, std::span<const NodeId> inits, const Iteration& iteration);
+  void nest(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& iteration);
   /// One loop.
-  Nodes loop(NodeId count, std::span<const NodeId> inits, const Turn& turn) {
-    return nest({&count, 1}, inits, turn);
+  Nodes loop(NodeId count, std::span<const NodeId> inits, const Iteration& iteration) {
+    return nest({&count, 1}, inits, iteration);
   }
   /// An `if`; of a condition that is known, the arm alone.
   Nodes branch(NodeId condition, const std::vector<Type>& types, const std::function<Nodes()>& then,
@@ -54,12 +54,12 @@ class LoopWriter {
 
   /// The bytes of an array of elements of so many bytes; of arrays that a cache does not hold, its bytes.
   NodeId bytes_in(int64_t cache, int64_t element, std::span<const NodeId> lengths);
-  /// How many turns that each take so many bytes a cache holds; may be none.
-  NodeId turns_in(int64_t cache, NodeId bytes);
-  /// A loop over blocks of at most `length` of `total` turns, which gets the first turn of each and how many
-  /// it has.
+  /// How many iterations that each take so many bytes a cache holds; may be none.
+  NodeId iterations_in(int64_t cache, NodeId bytes);
+  /// A loop over blocks of at most `length` of `total` iterations, which gets the first iteration of each and
+  /// how many it has.
   void blocks(NodeId total, NodeId length, bool are_independent,
-              const std::function<void(NodeId first, NodeId turns)>& block);
+              const std::function<void(NodeId first, NodeId iterations)>& block);
 
   /// The product of lengths; 1 of none.
   NodeId product(std::span<const NodeId> lengths);
@@ -79,7 +79,7 @@ class LoopWriter {
 
  private:
   Nodes nest(std::span<const NodeId> lengths, Nodes& indices, std::span<const NodeId> inits,
-             const Turn& turn);
+             const Iteration& iteration);
 
   ir::Builder& b_;
   bool one_by_one_ = false;

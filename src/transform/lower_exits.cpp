@@ -193,7 +193,7 @@ class ExitLowering : public Rewriter {
   void build_test(NodeId id, const Flow& state, const Ways& results);
   bool test_is_cheap(NodeId id) const;
   void build_cheap_test(NodeId id, const Flow& state, const Ways& results);
-  Flow build_turn(NodeId id, const Flow& state);
+  Flow build_iteration(NodeId id, const Flow& state);
 
   std::vector<Targets> leaves_;        ///< by node: where exits in its regions lead outside of it
   std::map<NodeId, int64_t> numbers_;  ///< of exits, by target
@@ -452,7 +452,7 @@ NodeId ExitLowering::any_value(Type type, const Flow& flow) {
 }
 
 /// Builds the region of a loop that `state` comes into, as a region of the loop that is made.
-Flow ExitLowering::build_turn(NodeId id, const Flow& state) {
+Flow ExitLowering::build_iteration(NodeId id, const Flow& state) {
   const size_t spares = spares_.size();
   spares_.insert(spares_.end(), state.values.begin(), state.values.end());
   const RegionId region = source_.region(id, source_.op(id) == Op::while_ ? 1 : 0);
@@ -514,16 +514,16 @@ Flow ExitLowering::visit_for(NodeId id) {
 
   const NodeId loop = b_.begin(Op::while_, operands, {}, types);
   Nodes tested = enter(loop, 0);
-  const NodeId is_turn = b_.make(Op::less, {tested[0], count});
-  tested.insert(tested.begin(), b_.make(Op::bitwise_and, {goes_on(state.signal), is_turn}));
+  const NodeId is_iteration = b_.make(Op::less, {tested[0], count});
+  tested.insert(tested.begin(), b_.make(Op::bitwise_and, {goes_on(state.signal), is_iteration}));
   b_.yield(tested);
   const NodeId k = enter(loop, 1)[0];
   bind(source_.region_parameters(source_.region(id))[0], k);
-  const Flow turn = build_turn(id, state);
-  if (!turn.ends()) {
+  const Flow iteration = build_iteration(id, state);
+  if (!iteration.ends()) {
     b_.set_span(place);
-    Nodes next{b_.make(Op::add, {k, b_.index(1)}), signal_of(turn)};
-    for (const Key& key : state.keys) next.push_back(value_at(key, turn, state));
+    Nodes next{b_.make(Op::add, {k, b_.index(1)}), signal_of(iteration)};
+    for (const Key& key : state.keys) next.push_back(value_at(key, iteration, state));
     b_.yield(next);
   }
   b_.set_span(place);
@@ -576,7 +576,7 @@ void ExitLowering::build_cheap_test(NodeId id, const Flow& state, const Ways& re
   b_.yield(given);
 }
 
-/// Builds the region with the test of a `while`, for `state`, which has a signal if turns may exit.
+/// Builds the region with the test of a `while`, for `state`, which has a signal if iterations may exit.
 void ExitLowering::build_test(NodeId id, const Flow& state, const Ways& results) {
   const RegionId region = source_.region(id, 0);
   const auto parameters = source_.region_parameters(region);
@@ -611,7 +611,7 @@ Flow ExitLowering::visit_while(NodeId id) {
   const ir::SpanId place = b_.span();
   Targets exits = targets_in(source_.region(id, 1));
   exits.erase(id);
-  const bool turns_exit = !exits.empty();
+  const bool iterations_exit = !exits.empty();
   const Flow start = flow_to(id, use_all(source_.operands(id)));
   Flow before{.ways = ways_of(id, start.ways[0].types, exits), .signal = {}};
   Flow after{.ways = ways_of(id, source_types(source_.results_of(id)), leaves_[id.index]), .signal = {}};
@@ -619,14 +619,14 @@ Flow ExitLowering::visit_while(NodeId id) {
   after.keys = keys_of(after.ways);
   Types types_before = slot_types(before.keys);
   Types types_after = slot_types(after.keys);
-  if (turns_exit) types_before.insert(types_before.begin(), ir::kInt64);
+  if (iterations_exit) types_before.insert(types_before.begin(), ir::kInt64);
   types_after.insert(types_after.begin(), ir::kInt64);
   Nodes operands = inits(id, start, before);
-  if (turns_exit) operands.insert(operands.begin(), b_.index(0));
+  if (iterations_exit) operands.insert(operands.begin(), b_.index(0));
 
   const NodeId loop = b_.begin(Op::while_, operands, {}, types_after);
   before.values = b_.enter(loop, 0, types_before);
-  if (turns_exit) {
+  if (iterations_exit) {
     before.signal = before.values[0];
     before.values.erase(before.values.begin());
   }
@@ -636,12 +636,12 @@ Flow ExitLowering::visit_while(NodeId id) {
     after.values.assign(nodes.begin() + 1, nodes.end());
   };
   set(b_.enter(loop, 1, types_after));
-  const Flow turn = build_turn(id, after);
-  if (!turn.ends()) {
+  const Flow iteration = build_iteration(id, after);
+  if (!iteration.ends()) {
     b_.set_span(place);
     Nodes next;
-    if (turns_exit) next.push_back(signal_of(turn));
-    for (const Key& key : before.keys) next.push_back(value_at(key, turn, after));
+    if (iterations_exit) next.push_back(signal_of(iteration));
+    for (const Key& key : before.keys) next.push_back(value_at(key, iteration, after));
     b_.yield(next);
   }
   b_.set_span(place);

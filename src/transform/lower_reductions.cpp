@@ -279,7 +279,7 @@ NodeId Lowering::arg_reduce_range(NodeId id, const Axes& axes, Indices kept) {
   // Places of the extreme and of the first NaN, the extreme, and the number of the element.
   Nodes inits = {zero, nowhere, element(x, axes.join(kept, Nodes(axes.reduced.size(), zero)))};
   if (!is_line) inits.push_back(zero);
-  const auto turn = [&](Indices indices, std::span<const NodeId> carried) {
+  const auto iteration = [&](Indices indices, std::span<const NodeId> carried) {
     const NodeId value = element(x, axes.join(kept, indices));
     const NodeId number = is_line ? indices[0] : carried[3];
     const NodeId wins = b_.make(smallest ? Op::less : Op::greater, {value, carried[2]});
@@ -289,7 +289,7 @@ NodeId Lowering::arg_reduce_range(NodeId id, const Axes& axes, Indices kept) {
     if (!is_line) next.push_back(loops_.add(number, b_.index(1)));
     return next;
   };
-  const Nodes found = loops_.nest(axes.reduced, inits, turn);
+  const Nodes found = loops_.nest(axes.reduced, inits, iteration);
   if (!has_nan) return found[0];
   return loops_.select(loops_.equal(found[1], nowhere), found[0], found[1]);
 }

@@ -1,7 +1,7 @@
-// What a turn costs is counted from what is known before the loop: nodes by the op table, loops inside by
-// their number of turns. A machine says what a thread should be given at once. Where elements of an array
-// that the loop writes may stand in one place, by which turns would meet, it runs alone; so it does where too
-// little is known of the array.
+// What an iteration costs is counted from what is known before the loop: nodes by the op table, loops inside
+// by their number of iterations. A machine says what a thread should be given at once. Where elements of an
+// array that the loop writes may stand in one place, by which iterations would meet, it runs alone; so it
+// does where too little is known of the array.
 
 #include "transform/outline.h"
 
@@ -25,11 +25,11 @@ constexpr int64_t kAlone = 3;
 /// Of counts and costs: products stay in 64 bits.
 constexpr int64_t kMost = int64_t{1} << 30;
 /// Of loops inside whose count is not known before, and of a `while`.
-constexpr int64_t kUnknownTurns = 32;
-constexpr int64_t kWhileTurns = 100;
+constexpr int64_t kUnknownIterations = 32;
+constexpr int64_t kWhileIterations = 100;
 /// The largest number of a table that is looked at for two that are the same.
 constexpr int64_t kMostMarks = int64_t{1} << 20;
-/// A turn that costs less than this, in additions, is done before its number in a table is looked at.
+/// An iteration that costs less than this, in additions, is done before its number in a table is looked at.
 constexpr int64_t kTableCost = 32;
 /// A loop is worth so many pieces before other threads are asked.
 constexpr int64_t kLeastPieces = 3;
@@ -115,7 +115,7 @@ class Outliner : public Rewriter {
     return in_lanes ? ir::lane_cost_of(source_.op(node), operand)
                     : kAlone * ir::cost_of(source_.op(node), operand);
   }
-  /// What a region costs that is run once in a turn of the loop whose body is `around`.
+  /// What a region costs that is run once in an iteration of the loop whose body is `around`.
   NodeId cost_of(RegionId region, RegionId around, bool in_lanes) {
     int64_t known = 1;
     NodeId all = b_.index(0);
@@ -124,32 +124,32 @@ class Outliner : public Rewriter {
         known += own_cost(node, in_lanes);
         continue;
       }
-      const NodeId turns = turns_of(node, around);
+      const NodeId iterations = iterations_of(node, around);
       const bool lanes_inside = in_lanes || is_vector_loop(source_, node);
       for (size_t i = 0; i < source_[node].region_count; ++i) {
-        const NodeId turn = cost_of(source_.region(node, i), around, lanes_inside);
-        all = loops_.add(all, loops_.minimum(multiply(turns, turn), b_.index(kMost)));
+        const NodeId iteration = cost_of(source_.region(node, i), around, lanes_inside);
+        all = loops_.add(all, loops_.minimum(multiply(iterations, iteration), b_.index(kMost)));
       }
     }
     return loops_.minimum(loops_.add(all, b_.index(known)), b_.index(kMost));
   }
-  NodeId turns_of(NodeId node, RegionId around) {
-    if (source_.op(node) == Op::while_) return b_.index(kWhileTurns);
+  NodeId iterations_of(NodeId node, RegionId around) {
+    if (source_.op(node) == Op::while_) return b_.index(kWhileIterations);
     if (!is_loop(source_, node)) return b_.index(1);
     NodeId count = source_.operand(node, 0);
     // Of the last piece of a range there may be less.
     if (source_.op(count) == Op::minimum && is_inside(count, around))
       count = source_.operand(count, is_inside(source_.operand(count, 0), around) ? 1 : 0);
     if (source_.is_constant(count)) return bounded(b_.index(source_.constant(count).as<int64_t>()));
-    return is_inside(count, around) ? b_.index(kUnknownTurns) : bounded(use(count));
+    return is_inside(count, around) ? b_.index(kUnknownIterations) : bounded(use(count));
   }
   bool is_inside(NodeId value, RegionId around) const {
     return source_.encloses(around, source_[value].parent);
   }
 
-  /// Whether no element that a loop writes stands in two places of its array, by which turns would meet, and
-  /// the tables that say where turns write name a place once; they are looked at where a turn's cost, if it
-  /// is given, is worth that.
+  /// Whether no element that a loop writes stands in two places of its array, by which iterations would meet,
+  /// and the tables that say where iterations write name a place once; they are looked at where an
+  /// iteration's cost, if it is given, is worth that.
   NodeId writes_apart(NodeId loop, NodeId cost) {
     const Layouts layouts = written_layouts(source_, loop);
     if (!layouts.known) return b_.constant(false);
@@ -170,43 +170,44 @@ class Outliner : public Rewriter {
     return loops_.branch(all, {ir::kBool}, look, [&] { return Nodes{loops_.truth(false)}; })[0];
   }
 
-  /// Whether what turns of a loop find in a table are natural numbers below some bound, and no two the same.
+  /// Whether what iterations of a loop find in a table are natural numbers below some bound, and no two the
+  /// same.
   NodeId has_different_numbers(const Table& table, NodeId loop) {
     const NodeId zero = b_.index(0);
-    const NodeId turns = use(source_.operand(loop, 0));
+    const NodeId iterations = use(source_.operand(loop, 0));
     NodeId first = b_.index(table.constant);
     for (const NodeId base : table.bases) first = loops_.add(first, use(base));
     const NodeId view = use(table.view);
-    const NodeId natural = b_.make(Op::maximum, {turns, zero});
+    const NodeId natural = b_.make(Op::maximum, {iterations, zero});
     const NodeId is_inside =
         loops_.both(loops_.less_equal(zero, first),
                     loops_.less_equal(first, loops_.subtract(b_.length(view, 0), natural)));
-    const auto number = [&](NodeId turn) {
-      const NodeId at = loops_.add(first, turn);
+    const auto number = [&](NodeId iteration) {
+      const NodeId at = loops_.add(first, iteration);
       return b_.cast(loops_.load(view, {&at, 1}), DType::Int64);
     };
     const auto otherwise = [&] { return Nodes{b_.constant(false)}; };
     const auto look = [&] {
       const NodeId ends[] = {zero, zero};
-      const Nodes range = loops_.loop(turns, ends, [&](auto turn, auto found) {
-        const NodeId here = number(turn[0]);
+      const Nodes range = loops_.loop(iterations, ends, [&](auto iteration, auto found) {
+        const NodeId here = number(iteration[0]);
         return Nodes{loops_.minimum(found[0], here), b_.make(Op::maximum, {found[1], here})};
       });
       const NodeId fits =
           loops_.both(loops_.equal(range[0], zero), loops_.less(range[1], b_.index(kMostMarks)));
       return loops_.branch(
-          fits, {ir::kBool}, [&] { return Nodes{are_different(number, turns, range[1])}; }, otherwise);
+          fits, {ir::kBool}, [&] { return Nodes{are_different(number, iterations, range[1])}; }, otherwise);
     };
     return loops_.branch(is_inside, {ir::kBool}, look, otherwise)[0];
   }
   /// Whether numbers between 0 and `largest` are different, found by marks: a byte for each number.
-  NodeId are_different(const std::function<NodeId(NodeId)>& number, NodeId turns, NodeId largest) {
+  NodeId are_different(const std::function<NodeId(NodeId)>& number, NodeId iterations, NodeId largest) {
     const NodeId count = loops_.add(largest, b_.index(1));
     const NodeId marks = loops_.new_view({&count, 1}, DType::Bool);
     loops_.nest({&count, 1}, [&](auto at) { loops_.store(marks, at, b_.constant(false)); });
     const NodeId none[] = {b_.constant(false)};
-    const Nodes twice = loops_.loop(turns, none, [&](auto turn, auto found) {
-      const NodeId here = number(turn[0]);
+    const Nodes twice = loops_.loop(iterations, none, [&](auto iteration, auto found) {
+      const NodeId here = number(iteration[0]);
       const NodeId before = loops_.load(marks, {&here, 1});
       loops_.store(marks, {&here, 1}, b_.constant(true));
       return Nodes{loops_.either(found[0], before)};

@@ -4,8 +4,8 @@
 // all.
 //
 // A nest walks at most 12 places in memory. An array and a reduction of it are two nests. Where the registers
-// do not hold the lanes of all reductions of a short turn, codegen goes through each block, which is in the
-// cache then, once for some of them and once for others.
+// do not hold the lanes of all reductions of a short iteration, codegen goes through each block, which is in
+// the cache then, once for some of them and once for others.
 
 #include <algorithm>
 #include <ranges>

@@ -1,17 +1,17 @@
 // Parallel loops. What a loop over `prange` carries is made a reduction as soon as the frontend is done
 // (`transform/parallel`, after `simplify`), so that interpreter and compiled code have one order by
-// construction: `carried_of` says how the turns deal with each value, `find_race` refuses what it does not
-// know. A turn yields its contribution where a neutral number stands for the carried value: the identity, or
-// for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros stands is the
-// smallest of 2 * turn + sign over the turns that have a zero. Counts are taken from 0 and added to what was
-// there with one check. All this goes through loops inside a turn. Python ints that are summed in other ways
-// keep their loop serial. For `m = max(x, m)`, by which NaN stands until the next turn, the loop runs once
-// more, in order, where a NaN comes out of it. Accumulations into elements that turns may share
-// (`transform/accumulations`) are no race. Where every order gives the same value, up to 16 pieces of the
-// range have copies of the array, of at least four turns for an element, and are combined with it at the end;
-// those of floats keep the loop serial, as their values would hang on the cut. What is selected by a
-// comparison (`transform/selections`) goes through such pieces, too: each begins with what the loop begins
-// with, and the pieces' extremes are selected in order.
+// construction: `carried_of` says how the iterations deal with each value, `find_race` refuses what it does
+// not know. An iteration yields its contribution where a neutral number stands for the carried value: the
+// identity, or for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros
+// stands is the smallest of 2 * iteration + sign over the iterations that have a zero. Counts are taken from
+// 0 and added to what was there with one check. All this goes through loops inside an iteration. Python ints
+// that are summed in other ways keep their loop serial. For `m = max(x, m)`, by which NaN stands until the
+// next iteration, the loop runs once more, in order, where a NaN comes out of it. Accumulations into elements
+// that iterations may share (`transform/accumulations`) are no race. Where every order gives the same value,
+// up to 16 pieces of the range have copies of the array, of at least four iterations for an element, and are
+// combined with it at the end; those of floats keep the loop serial, as their values would depend on the cut.
+// What is selected by a comparison (`transform/selections`) goes through such pieces, too: each begins with
+// what the loop begins with, and the pieces' extremes are selected in order.
 
 #include "transform/parallel.h"
 
@@ -55,7 +55,7 @@ class Parallelizer : public ParallelWriter {
         (!found.is_independent || !assumed.empty() || !are_sums(id, found.carried) || has_marks(id)))
       return clone(id);
     if (assumed.empty()) return write(id, found);
-    // What the turns were shown to be independent by is looked at when the loop is entered.
+    // What the iterations were shown to be independent by is looked at when the loop is entered.
     NodeId natural = loops_.truth(true);
     for (const auto& [value, least] : assumed)
       natural = loops_.both(natural, loops_.less_equal(b_.index(least), use(value)));
@@ -85,7 +85,7 @@ class Parallelizer : public ParallelWriter {
     std::vector<Accumulation> meeting;
     std::vector<Table> tables;
     std::vector<Carried> carried;
-    bool is_independent = false;  ///< the turns meet nowhere
+    bool is_independent = false;  ///< the iterations meet nowhere
   };
   void write(NodeId id, const Found& found) {
     const auto& [meeting, tables, all, is_independent] = found;
@@ -193,8 +193,8 @@ class Parallelizer : public ParallelWriter {
     in_order_ = loop;
     clone(loop);
   }
-  /// Extremes that NaN takes the place of: where that comes out, the turns run once more for them, in order,
-  /// which therefore must not be seen.
+  /// Extremes that NaN takes the place of: where that comes out, the iterations run once more for them, in
+  /// order, which therefore must not be seen.
   void write_unless_lost(NodeId loop, const std::vector<Carried>& all) {
     const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
     if ((ir::effects_of(source_, loop).bits & ~allowed.bits) != 0) return in_order(loop);
@@ -221,12 +221,12 @@ class Parallelizer : public ParallelWriter {
 
   /// @name Pieces of the range
   /// Each has copies of the arrays that turns accumulate into, and values of its own for what the loop
-  /// carries, which are combined in the order of the pieces: so many, at most, and each of so many turns, at
-  /// least - for an element of its copies. A shorter loop with copies runs in order.
+  /// carries, which are combined in the order of the pieces: so many, at most, and each of so many
+  /// iterations, at least - for an element of its copies. A shorter loop with copies runs in order.
   static constexpr int64_t kMostCopies = 16;
   static constexpr int64_t kMostPieces = 64;
-  static constexpr int64_t kLeastTurns = 4;
-  static constexpr int64_t kLeastTurnsAlone = 64;
+  static constexpr int64_t kLeastIterations = 4;
+  static constexpr int64_t kLeastIterationsAlone = 64;
   struct Copies {
     NodeId view;  ///< of the source
     Op combiner;
@@ -245,23 +245,23 @@ class Parallelizer : public ParallelWriter {
     Nodes inits;   ///< of what is carried
     Nodes starts;  ///< ... in each piece
     Nodes ends;    ///< views: what is carried behind each piece
-    NodeId turns;
+    NodeId iterations;
     NodeId count;
   };
 
   void write_pieces(NodeId loop, const Found& found) {
     Pieces pieces;
-    NodeId elements = b_.index(found.meeting.empty() ? kLeastTurnsAlone / kLeastTurns : 1);
+    NodeId elements = b_.index(found.meeting.empty() ? kLeastIterationsAlone / kLeastIterations : 1);
     for (const Accumulation& each : found.meeting) {
       if (std::ranges::any_of(pieces.copies, [&](const Copies& known) { return known.is_of(each); }))
         continue;
       pieces.copies.push_back({each.view, each.combiner, each.extreme, {}});
       elements = loops_.add(elements, loops_.product(lengths_of(each.view)));
     }
-    pieces.turns = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
-    const NodeId least = loops_.multiply(elements, b_.index(kLeastTurns));
+    pieces.iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId least = loops_.multiply(elements, b_.index(kLeastIterations));
     const int64_t most = found.meeting.empty() ? kMostPieces : kMostCopies;
-    pieces.count = loops_.minimum(b_.make(Op::floor_divide, {pieces.turns, least}), b_.index(most));
+    pieces.count = loops_.minimum(b_.make(Op::floor_divide, {pieces.iterations, least}), b_.index(most));
     pieces.inits = use_all(source_.operands(loop).subspan(1));
     if (found.meeting.empty()) {
       pieces.count = b_.make(Op::maximum, {pieces.count, b_.index(1)});
@@ -314,7 +314,7 @@ class Parallelizer : public ParallelWriter {
   }
   void write_loop_over(NodeId loop, const Found& found, const Pieces& pieces) {
     const NodeId before = loops_.subtract(pieces.count, b_.index(1));
-    const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.turns, before), pieces.count});
+    const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.iterations, before), pieces.count});
     // The index of one piece at a time says where it writes.
     const int64_t attributes[] = {source_.attribute(loop, 0), 1};
     const ir::SpanId place = b_.span();
@@ -329,7 +329,7 @@ class Parallelizer : public ParallelWriter {
                   [&](std::span<const NodeId> at) { loops_.store(copies.copies, behind(piece, at), none); });
     }
     const NodeId first = loops_.multiply(piece, most);
-    const NodeId count = loops_.minimum(most, loops_.subtract(pieces.turns, first));
+    const NodeId count = loops_.minimum(most, loops_.subtract(pieces.iterations, first));
     for (const Accumulation& each : found.meeting) {
       const auto copies =
           std::ranges::find_if(pieces.copies, [&](const Copies& known) { return known.is_of(each); });
@@ -413,15 +413,15 @@ class Parallelizer : public ParallelWriter {
 
   /// @name The sign of an extreme that is zero
   /// Of equal numbers the first one stands, or the last; 0.0 and -0.0 are the equal ones that differ. So the
-  /// turns also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all
-  /// turns.
+  /// iterations also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all
+  /// iterations.
   bool has_zeros(NodeId loop, size_t i, const Carried& carried) const {
     return carried.way == Carried::Way::Extreme &&
            base::is_float(source_.type(source_.result(loop, i)).dtype());
   }
-  static int64_t no_turn(bool last) { return last ? -1 : std::numeric_limits<int64_t>::max(); }
+  static int64_t no_iteration(bool last) { return last ? -1 : std::numeric_limits<int64_t>::max(); }
   Slot slot_of_zeros(bool last) {
-    return {{}, last ? Op::maximum : Op::minimum, {}, b_.index(no_turn(last))};
+    return {{}, last ? Op::maximum : Op::minimum, {}, b_.index(no_iteration(last))};
   }
   NodeId is_zero(NodeId value) {
     return b_.make(Op::equal, {value, b_.constant(b_.function().type(value), base::Scalar{})});
@@ -429,7 +429,7 @@ class Parallelizer : public ParallelWriter {
   NodeId zero_at(NodeId index, NodeId value, bool last) {
     const NodeId sign = b_.cast(b_.make(Op::signbit, {value}), DType::Int64);
     const NodeId place = b_.make(Op::add, {b_.make(Op::add, {index, index}), sign});
-    return b_.make(Op::select, {is_zero(value), place, b_.index(no_turn(last))});
+    return b_.make(Op::select, {is_zero(value), place, b_.index(no_iteration(last))});
   }
   NodeId with_sign(NodeId init, NodeId value, NodeId place, bool last) {
     const NodeId zero = b_.constant(b_.function().type(value), base::Scalar{});
@@ -437,7 +437,7 @@ class Parallelizer : public ParallelWriter {
     const NodeId is_negative = b_.make(Op::equal, {odd, b_.index(1)});
     const NodeId found = b_.make(Op::select, {is_negative, b_.make(Op::negative, {zero}), zero});
     // Of equal numbers, what the loop began with is the first.
-    const NodeId begins = last ? b_.make(Op::equal, {place, b_.index(no_turn(last))}) : is_zero(init);
+    const NodeId begins = last ? b_.make(Op::equal, {place, b_.index(no_iteration(last))}) : is_zero(init);
     const NodeId own = b_.make(Op::select, {begins, init, found});
     return b_.make(Op::select, {is_zero(value), own, value});
   }
@@ -468,8 +468,8 @@ class Parallelizer : public ParallelWriter {
 
   bool only_sums_;
   LoopWriter loops_;
-  NodeId in_order_;    ///< a loop whose turns stay in order
-  Nodes independent_;  ///< loops whose turns are shown to meet nowhere
+  NodeId in_order_;    ///< a loop whose iterations stay in order
+  Nodes independent_;  ///< loops whose iterations are shown to meet nowhere
   /// By access of an accumulation in a piece: the copies, and the number of the piece.
   std::unordered_map<uint32_t, std::pair<NodeId, NodeId>> redirected_;
 };

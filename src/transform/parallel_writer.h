@@ -8,7 +8,7 @@
 
 namespace ingot::transform {
 
-/// Writes loops that carry reductions as parallel loops, whose turns yield contributions.
+/// Writes loops that carry reductions as parallel loops, whose iterations yield contributions.
 class ParallelWriter : public Rewriter {
  public:
   using Rewriter::Rewriter;
@@ -18,12 +18,12 @@ class ParallelWriter : public Rewriter {
   struct Slot {
     std::optional<size_t> carried;
     Op combiner;
-    std::optional<base::Scalar> neutral;  ///< stands for it in a turn; none: of `v op x`, x is yielded
+    std::optional<base::Scalar> neutral;  ///< stands for it in an iteration; none: of `v op x`, x is yielded
     NodeId init;
   };
   /// The parallel loop in place of a `for`, of which other carried values are bound already. `more` gives
-  /// further contributions of a turn, by its index and the others; their slots stand last. Gives the combined
-  /// values.
+  /// further contributions of an iteration, by its index and the others; their slots stand last. Gives the
+  /// combined values.
   using More = std::function<Nodes(NodeId index, const Nodes& contributions)>;
   Nodes write_parallel(NodeId loop, ir::Schedule schedule, const std::vector<Slot>& slots,
                        const More& more = {});

@@ -133,8 +133,8 @@ void Pullback::visit_product_along(NodeId id, NodeId c) {
   const auto now = [&](NodeId view, NodeId k) { return make(Op::read, {line(view, k)}); };
   const NodeId count = sweep_.length(x, axis);
   const NodeId steps = make(Op::maximum, {w.subtract(count, w.index(1)), w.index(0)});
-  w.loop(steps, {}, [&](std::span<const NodeId> turn, std::span<const NodeId>) {
-    const NodeId k = w.subtract(w.subtract(count, w.index(1)), turn[0]);
+  w.loop(steps, {}, [&](std::span<const NodeId> iteration, std::span<const NodeId>) {
+    const NodeId k = w.subtract(w.subtract(count, w.index(1)), iteration[0]);
     const NodeId before = w.subtract(k, w.index(1));
     const Nodes operands{line(results, before), line(values, k)};
     const NodeId result = line(results, k);

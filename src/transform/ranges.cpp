@@ -2,8 +2,8 @@
 // indices by the sign of differences: values are sums of others, as far as those do not wrap, bounded by what
 // makes them and by the checks and branches that have been passed. So shapes that follow from each other - of
 // a slice, of a padded or rolled array - are known to be equal, and their nests need no versions: maxima and
-// minima of sums are compared as sets of sums, and those that are the same are one value. A loop of one turn
-// is its body.
+// minima of sums are compared as sets of sums, and those that are the same are one value. A loop of one
+// iteration is its body.
 
 #include "transform/ranges.h"
 

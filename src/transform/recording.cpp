@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kCostOfArray = 800;
 constexpr int64_t kCostOfView = 64;
-constexpr int64_t kTurns = 8;  ///< of a loop, as far as costs know
+constexpr int64_t kIterations = 8;  ///< of a loop, as far as costs know
 constexpr int kDeepest = 5;
 
 bool is_loop(Op op) { return op == Op::for_ || op == Op::while_ || op == Op::parallel_for; }
@@ -206,7 +206,7 @@ void Recording::find_written() {
   }
 }
 
-/// New memory whose names are all windows on it, in the turn that makes it: the sweep makes its shadow
+/// New memory whose names are all windows on it, in the iteration that makes it: the sweep makes its shadow
 /// itself.
 void Recording::find_local() {
   std::vector<bool> leaves(f_.node_count());
@@ -238,7 +238,7 @@ void Recording::find_loops(RegionId region, int around) {
   }
 }
 
-/// The views that turns hand on in another order, none of them new.
+/// The views that iterations hand on in another order, none of them new.
 void Recording::find_swapped(NodeId loop) {
   const RegionId region = f_.region(loop);
   if (f_.op(f_.terminator(region)) != Op::yield) return;
@@ -393,7 +393,7 @@ int64_t Recording::cost(NodeId value) const {
   if (type.is_array()) bytes = kCostOfArray;
   int depth = 0;
   for (int loop = loop_of(f_[value].parent); loop != kNone && depth < kDeepest; ++depth) {
-    bytes *= kTurns;
+    bytes *= kIterations;
     loop = loops_[static_cast<size_t>(loop)].outer;
   }
   return bytes;

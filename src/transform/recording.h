@@ -30,7 +30,7 @@ class Recording {
     NodeId node;
     int outer = kNone;
     bool is_regular = false;
-    bool has_tape = false;  ///< whether its turns keep something, or are counted
+    bool has_tape = false;  ///< whether its iterations keep something, or are counted
   };
   static constexpr int kNone = -1;
 
@@ -59,8 +59,8 @@ class Recording {
   int loop_at(NodeId node) const;
   /// Numbers and arrays from outside that vary and are used in a node's regions.
   Nodes outside_of(NodeId node) const;
-  /// The parameters of a `for` that its turns hand on to each other, and whose values the sweep asks for:
-  /// it has them from behind the loop.
+  /// The parameters of a `for` that its iterations hand on to each other, and whose values the sweep asks
+  /// for: it has them from behind the loop.
   Nodes swapped_in(NodeId loop) const;
   const Shadowed& shadowed() const { return shadowed_; }
 
@@ -98,7 +98,7 @@ class Recording {
   std::vector<Loop> loops_;
   std::vector<int> loop_of_;  ///< by region
   std::set<uint32_t> written_;
-  std::set<NodeId> local_;  ///< shadows of memory that no value of another turn, or arm, is a name of
+  std::set<NodeId> local_;  ///< shadows of memory that no value of another iteration, or arm, is a name of
   Activity names_;
   std::set<NodeId> needs_;
 };

@@ -20,7 +20,7 @@ using ir::RegionId;
 
 bool is_extreme(Op op) { return op == Op::minimum || op == Op::maximum; }
 
-/// Which nodes of a loop hang on what it carries.
+/// Which nodes of a loop depend on what it carries.
 class Dependents {
  public:
   Dependents(const ir::Function& function, NodeId loop) : f_(function), hangs_(function.node_count()) {
@@ -29,7 +29,7 @@ class Dependents {
     mark(f_.region(loop), false);
   }
   bool hangs(NodeId node) const { return hangs_[node.index]; }
-  /// Whether something is loaded, or runs again and again, that hangs on it.
+  /// Whether something is loaded, or runs again and again, that depends on it.
   bool decides() const { return decides_; }
 
  private:
@@ -87,7 +87,7 @@ class Chain {
     return steps;
   }
   std::optional<Op> combiner() const { return combiner_; }
-  /// What decides on the way, and what is combined; nothing of it hangs on what the loop carries.
+  /// What decides on the way, and what is combined; nothing of it depends on what the loop carries.
   bool stands_alone() const {
     return std::ranges::none_of(others_, [&](NodeId node) { return dependents_.hangs(node); });
   }
@@ -139,8 +139,8 @@ class Chain {
   std::vector<NodeId> others_;
 };
 
-/// Whether other turns' loads, of which a turn does all twice, may see what it stores; or whether it changes
-/// memory by more than stores.
+/// Whether other iterations' loads, of which an iteration does all twice, may see what it stores; or whether
+/// it changes memory by more than stores.
 bool overtakes_loads(const ir::Function& f, NodeId loop, std::span<const ir::Cursor> cursors) {
   std::vector<Root> stored;
   std::vector<Root> loaded;
@@ -157,7 +157,7 @@ bool overtakes_loads(const ir::Function& f, NodeId loop, std::span<const ir::Cur
   });
 }
 
-/// Whether a turn loads what it may have stored itself: turns are done without their stores first.
+/// Whether an iteration loads what it may have stored itself: iterations are done without their stores first.
 bool loads_own(const ir::Function& f, NodeId loop) {
   std::vector<Root> stored;
   const auto add = [&](NodeId node) {
@@ -165,7 +165,7 @@ bool loads_own(const ir::Function& f, NodeId loop) {
   };
   bool found = false;
   ir::walk(f, f.region(loop), [&](NodeId node) {
-    // Turns of a loop inside come behind those that have stored.
+    // Iterations of a loop inside come behind those that have stored.
     if (f.op(node) == Op::for_ || f.op(node) == Op::while_ || f.op(node) == Op::parallel_for)
       ir::walk(f, node, add);
     add(node);

@@ -123,10 +123,10 @@ void Lowering::fill_blocks(const Reductions& all, const Axes& axes, Indices kept
   const NodeId rows = loops_.add(loops_.subtract(last_row, first_row), one);
   const NodeId up = loops_.add(inner, loops_.subtract(blocks.columns, one));
   const NodeId strips = b_.make(Op::floor_divide, {up, blocks.columns});
-  loops_.nest(Nodes{strips, rows}, [&](Indices turn) {
-    const NodeId left = loops_.multiply(turn[0], blocks.columns);
+  loops_.nest(Nodes{strips, rows}, [&](Indices iteration) {
+    const NodeId left = loops_.multiply(iteration[0], blocks.columns);
     const NodeId right = loops_.minimum(loops_.add(left, blocks.columns), inner);
-    const NodeId row = loops_.add(first_row, turn[1]);
+    const NodeId row = loops_.add(first_row, iteration[1]);
     const NodeId row_begin = loops_.multiply(row, inner);
     const NodeId begin = b_.make(Op::maximum, {first, loops_.add(row_begin, left)});
     const NodeId count = loops_.subtract(loops_.minimum(end, loops_.add(row_begin, right)), begin);

@@ -28,12 +28,12 @@ using ir::Op;
 
 using Given = std::pair<NodeId, size_t>;  ///< a node with regions, and which of its values
 
-/// The node in a turn whose result this is.
+/// The node in an iteration whose result this is.
 Given given_of(const ir::Function& f, NodeId value) {
   if (f.op(value) != Op::result) return {value, 0};
   return {f.operand(value, 0), static_cast<size_t>(f.attribute(value, 0))};
 }
-/// The loop in a turn that carries this value, or gives it; none of others.
+/// The loop in an iteration that carries this value, or gives it; none of others.
 std::optional<Given> loop_of(const ir::Function& f, NodeId value) {
   const bool is_param = f.op(value) == Op::param;
   if (is_param && f.attribute(value, 0) == 0) return std::nullopt;
@@ -63,7 +63,7 @@ bool gives_nothing(const ir::Function& f, ir::RegionId region) {
   return op == Op::exit_ || op == Op::raise || op == Op::unreachable;
 }
 
-/// Follows one carried value through a turn.
+/// Follows one carried value through an iteration.
 class Chain {
  public:
   Chain(const ir::Function& function, NodeId loop, NodeId parameter, bool checked)
@@ -88,7 +88,7 @@ class Chain {
   NodeId check() const { return check_; }
   bool differs() const { return differs_; }
   bool depends(NodeId value) const { return depends_[value.index]; }
-  /// Uses in the turn.
+  /// Uses in the iteration.
   size_t uses_of(NodeId value) {
     size_t uses = 0;
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
@@ -144,7 +144,7 @@ class Chain {
     op_ = op;
     return fits;
   }
-  /// Each turn of a loop inside leads to what it carries, which begins as what leads on.
+  /// Each iteration of a loop inside leads to what it carries, which begins as what leads on.
   bool leads_through_loop(Given inner) {
     const auto [loop, slot] = inner;
     branches_ = true;
@@ -164,7 +164,7 @@ class Chain {
     }
     return true;
   }
-  /// What a turn gives that ends early: `continue`, or `break` of a loop inside.
+  /// What an iteration gives that ends early: `continue`, or `break` of a loop inside.
   bool leads_through_block(Given given) {
     branches_ = true;
     return all_leaving(f_, given, [&](NodeId value) { return leads_to(value); });
@@ -263,8 +263,8 @@ base::Scalar limit_of(base::DType dtype, bool largest) {
   });
 }
 
-/// A value that becomes another one where a comparison with that says so, once or several times in a turn, in
-/// branches or in loops inside.
+/// A value that becomes another one where a comparison with that says so, once or several times in an
+/// iteration, in branches or in loops inside.
 class Comparison {
  public:
   Comparison(const ir::Function& function, NodeId loop, NodeId parameter, Chain& chain)
@@ -330,7 +330,7 @@ class Comparison {
     const Carried own = extreme_of(f_.op(condition), first, swapped, f_.type(parameter_).dtype());
     const auto words = [](const Carried& c) { return std::tuple(c.combiner, c.last_stands, c.nan_stands); };
     const bool fits = !found_ || words(*found_) == words(own);
-    // What NaN takes the place of would not be seen of several in a turn.
+    // What NaN takes the place of would not be seen of several in an iteration.
     if (!fits || (own.nan_stands && current != parameter_)) return false;
     found_ = own;
     const bool leads = leads_to(current);
@@ -500,7 +500,7 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
     const bool is_known = carried && (carried->neutral || carried->way == Carried::Way::InOrder);
     if (is_known) return carried;
   }
-  // To decide and to stay; what it becomes is for the next turn alone.
+  // To decide and to stay; what it becomes is for the next iteration alone.
   const bool is_short = depends.uses_of(parameter) == 2 && depends.uses_of(yielded) == 1;
   const auto op = is_short ? short_circuit(function, parameter, yielded) : std::nullopt;
   return op ? combined(*op) : Comparison(function, loop, parameter, depends).extreme(yielded);

@@ -7,33 +7,34 @@
 
 namespace ingot::transform {
 
-/// The op by which the turns of a `for` combine the i-th value that it carries with something of their own:
-/// `v = v op x`, also `v - x` (whose op is `add`), several of them in a row, or in some branches only, in
-/// which a bool may become what no later turn changes. None if a turn does something else with it. After
-/// `simplify`. `checked`: checks that what is combined does not overflow count for nothing.
+/// The op by which the iterations of a `for` combine the i-th value that it carries with something of their
+/// own: `v = v op x`, also `v - x` (whose op is `add`), several of them in a row, or in some branches only,
+/// in which a bool may become what no later iteration changes. None if an iteration does something else with
+/// it. After `simplify`. `checked`: checks that what is combined does not overflow count for nothing.
 ///
 /// Where the carried value is replaced by the identity of the op - or, if the op has none, `v op x` by x - a
-/// turn yields its contribution.
+/// iteration yields its contribution.
 std::optional<ir::Op> reduction_of(const ir::Function& function, ir::NodeId loop, size_t i,
                                    bool checked = false);
 
-/// How the turns of a `for` can deal with a value that it carries, so that they do not wait for each other.
+/// How the iterations of a `for` can deal with a value that it carries, so that they do not wait for each
+/// other.
 struct Carried {
   enum class Way : uint8_t {
-    Passed,    ///< no turn changes it
+    Passed,    ///< no iteration changes it
     Combined,  ///< as `reduction_of` says
     Counted,   ///< a Python int that grows by small constants, whose sum is checked once
     Extreme,   ///< the largest or smallest by comparison: NaN never wins, of equal ones one stands
     Selected,  ///< as `selections_of` says
-    InOrder,   ///< Python ints whose sums are checked: the turns run one after the other
+    InOrder,   ///< Python ints whose sums are checked: the iterations run one after the other
   };
   Way way = Way::Passed;
   ir::Op combiner = ir::Op::add;
-  /// In its place a turn yields its contribution; none: `v op x` gives way to x.
+  /// In its place an iteration yields its contribution; none: `v op x` gives way to x.
   std::optional<base::Scalar> neutral = {};
   ir::NodeId check = {};     ///< one of a `Counted` number
   bool last_stands = false;  ///< of equal extremes, not the first
-  bool nan_stands = false;   ///< until the next turn, whatever was there: `m = max(x, m)`
+  bool nan_stands = false;   ///< until the next iteration, whatever was there: `m = max(x, m)`
 };
 
 bool compares_numbers(ir::Op op);
@@ -45,7 +46,7 @@ ir::Op comparison_of(const Carried& extreme);
 /// An integer that becomes what is smaller or larger, by `minimum` or `maximum`.
 Carried extreme_of(ir::Op combiner, base::DType dtype);
 
-/// None: the turns depend on each other. After `simplify`.
+/// None: the iterations depend on each other. After `simplify`.
 std::optional<Carried> carried_of(const ir::Function& function, ir::NodeId loop, size_t i);
 
 }  // namespace ingot::transform

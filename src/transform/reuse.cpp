@@ -70,7 +70,7 @@ class Finder {
   }
 
   /// The view that `simplify` has put in the place of a parameter, if all that it says of the shape stands
-  /// outside the loop; so all turns keep it.
+  /// outside the loop; so all iterations keep it.
   NodeId view_with_shape(NodeId parameter, NodeId loop) const {
     NodeId found;
     for (const NodeId user : users_[parameter.index]) {
@@ -190,7 +190,7 @@ class Reuser : public Rewriter {
   }
 
  private:
-  /// Binds the slots of a loop to memory that all turns share.
+  /// Binds the slots of a loop to memory that all iterations share.
   void prepare(NodeId loop) {
     for (const Reused& each : reused_) {
       if (each.loop != loop) continue;
@@ -200,7 +200,7 @@ class Reuser : public Rewriter {
       bind(source_.result(loop, each.slot), memory);
     }
   }
-  /// A copy, if there are turns.
+  /// A copy, if there are iterations.
   NodeId copy(NodeId view, NodeId count) {
     const Type type = b_.function().type(view);
     const NodeId any = b_.make(Op::less, {b_.index(0), count});

@@ -152,13 +152,14 @@ void Reverse::visit_control(NodeId id) {
   for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
 }
 
-/// Whether the turns of a loop over `prange` have to share tapes: those of irregular loops, or the numbers of
-/// buffers.
+/// Whether the iterations of a loop over `prange` have to share tapes: those of irregular loops, or the
+/// numbers of buffers.
 bool Reverse::runs_in_order(NodeId id) const {
   const Op op = source_.op(id);
   const bool is_for = op == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
   if (!is_for && op != Op::parallel_for) return false;
-  if (is_for && source_.result_count(id) > 0) return true;  // of what is combined, tapes want each turn's
+  if (is_for && source_.result_count(id) > 0)
+    return true;  // of what is combined, tapes want each iteration's
   const int own = recording_.loop_at(id);
   if (!states_in(id).empty() || (loop(own).has_tape && !loop(own).is_regular)) return true;
   return std::ranges::any_of(kept_, [&](const auto& one) {
@@ -167,7 +168,7 @@ bool Reverse::runs_in_order(NodeId id) const {
   });
 }
 
-/// The contributions of turns in order stand in arrays, whose reductions have the order of the parallel
+/// The contributions of iterations in order stand in arrays, whose reductions have the order of the parallel
 /// loop's.
 void Reverse::hold_contributions(NodeId id) {
   const NodeId count = make(Op::maximum, {use(source_.operand(id, 0)), b_.index(0)});
@@ -183,7 +184,7 @@ void Reverse::combine_contributions(NodeId id) {
   LoopWriter w(b_);
   const auto combiners = source_.ints(id);
   const Nodes results = source_.results_of(id);
-  const NodeId has_turns = w.less(w.index(0), use(source_.operand(id, 0)));
+  const NodeId has_iterations = w.less(w.index(0), use(source_.operand(id, 0)));
   for (size_t i = 0; i < results.size(); ++i) {
     const NodeId before = use(source_.operand(id, i + 1));
     const auto combined = [&] {
@@ -192,7 +193,7 @@ void Reverse::combine_contributions(NodeId id) {
           make(static_cast<Op>(combiners[i]), {before, b_.make(Op::reduce, {all}, {combiners[i], 0})})};
     };
     const std::vector<Type> types{source_.type(results[i])};
-    bind(results[i], w.branch(has_turns, types, combined, [&] { return Nodes{before}; })[0]);
+    bind(results[i], w.branch(has_iterations, types, combined, [&] { return Nodes{before}; })[0]);
   }
 }
 
@@ -238,9 +239,9 @@ void Reverse::terminate(NodeId terminator) {
   if (is_body && loop(own).has_tape) state(own).top = make(Op::add, {state(own).top, b_.index(1)});
   Nodes operands = use_all(source_.operands(terminator));
   if (const auto sums = contributions_.find(owner); sums != contributions_.end()) {
-    const NodeId turn = use(source_.region_parameters(region)[0]);
+    const NodeId iteration = use(source_.region_parameters(region)[0]);
     for (size_t i = 0; i < operands.size(); ++i)
-      LoopWriter(b_).store(sums->second[i], {&turn, 1}, operands[i]);
+      LoopWriter(b_).store(sums->second[i], {&iteration, 1}, operands[i]);
     operands.clear();
   }
   add_states(states_in(owner), operands);

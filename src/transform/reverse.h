@@ -19,23 +19,24 @@ std::unique_ptr<Function> reverse(const Function& function, int64_t tag);
 
 /// Builds a function whose memory has shadows anew, with the tapes and the sweep of one `pull`.
 ///
-/// A tape holds what one value was in each turn of the loops around it. In regular loops it has an axis for
-/// each loop, so that turns find their elements by their numbers. Turns of an irregular loop are counted over
-/// all of its executions (`State::top`), and its tapes grow; where an execution began is kept by the loop
-/// around it. The state of irregular loops is carried by the loops and branches that they stand in.
+/// A tape holds what one value was in each iteration of the loops around it. In regular loops it has an axis
+/// for each loop, so that iterations find their elements by their numbers. Iterations of an irregular loop
+/// are counted over all of its executions (`State::top`), and its tapes grow; where an execution began is
+/// kept by the loop around it. The state of irregular loops is carried by the loops and branches that they
+/// stand in.
 class Reverse : public Rewriter, private Sweep {
  public:
   Reverse(const Shadowed& shadowed, NodeId pull);
 
  private:
-  /// What one number was: in an axis for each loop around, or at the number of a turn.
+  /// What one number was: in an axis for each loop around, or at the number of an iteration.
   struct Tape {
     int loop;
     base::DType dtype;
     NodeId memory;  ///< in regular loops
     size_t slot;    ///< in irregular ones: which of the state's buffers
   };
-  /// The tapes of an irregular loop: how many turns they have had, and for how many there is place.
+  /// The tapes of an irregular loop: how many iterations they have had, and for how many there is place.
   struct State {
     NodeId top;
     NodeId capacity;
@@ -49,11 +50,11 @@ class Reverse : public Rewriter, private Sweep {
     Nodes parts;  ///< of a view: offset, lengths, strides; none: on a tape
   };
 
-  /// What the turns of a loop in blocks give to others.
+  /// What the iterations of a loop in blocks give to others.
   struct Blocks {
     Nodes sums;   ///< numbers from outside
-    Nodes fixed;  ///< loads of the same element in all turns
-    Nodes split;  ///< loads of elements that other turns load
+    Nodes fixed;  ///< loads of the same element in all iterations
+    Nodes split;  ///< loads of elements that other iterations load
   };
 
   class Back;
@@ -77,7 +78,7 @@ class Reverse : public Rewriter, private Sweep {
   void put(size_t tape, NodeId number);
   NodeId get(size_t tape);
   NodeId elements_at(const Kept& kept, NodeId number, Type type);
-  NodeId number_of_turn(int loop, const Nodes& indices);
+  NodeId number_of_iteration(int loop, const Nodes& indices);
   NodeId tape_view(const Tape& tape);
   void reserve(int loop, NodeId count);
 
@@ -98,13 +99,13 @@ class Reverse : public Rewriter, private Sweep {
   void sweep_if(NodeId id);
   bool has_choice(NodeId id) const;
   void sweep_counted(NodeId id);
-  void sweep_turns(NodeId id);
+  void sweep_iterations(NodeId id);
   void sweep_while(NodeId id);
   void sweep_back(NodeId id);
   void restore(RegionId region);
   NodeId computed_again(NodeId value);
   void clear(RegionId region);
-  void set_turn(int loop, NodeId turn);
+  void set_iteration(int loop, NodeId iteration);
   Nodes cotangents_of(std::span<const NodeId> olds);
   NodeId some_cotangent(NodeId old);
   void set_cotangents(std::span<const NodeId> olds, std::span<const NodeId> made);
@@ -112,7 +113,7 @@ class Reverse : public Rewriter, private Sweep {
   Type type_of_cotangent(NodeId old) const;
   Nodes varied_of(std::span<const NodeId> olds) const;
 
-  /// @name Turns in any order (reverse_blocks.cpp)
+  /// @name Iterations in any order (reverse_blocks.cpp)
   bool takes_any_order(NodeId loop) const;
   Nodes loads_of(NodeId loop, bool moves) const;
   bool are_apart(NodeId a, NodeId b) const;
@@ -121,7 +122,7 @@ class Reverse : public Rewriter, private Sweep {
   std::optional<Blocks> blocks_of(NodeId id) const;
   void sweep_in_blocks(NodeId id, const Blocks& blocks);
   void sweep_all_blocks(NodeId id, const Blocks& blocks);
-  void sweep_turn(NodeId id, const Nodes& standing, const Nodes& given);
+  void sweep_iteration(NodeId id, const Nodes& standing, const Nodes& given);
   void add_where_loaded(NodeId loop, NodeId load, NodeId c);
 
   NodeId value(NodeId old) override;
@@ -142,7 +143,7 @@ class Reverse : public Rewriter, private Sweep {
   Recording recording_;
   std::vector<State> states_;                     ///< by loop
   std::vector<std::vector<base::DType>> dtypes_;  ///< by loop: of its state's buffers
-  std::vector<Nodes> indices_;                    ///< by loop: where on its tapes the turn is
+  std::vector<Nodes> indices_;                    ///< by loop: where on its tapes the iteration is
   std::map<int, Nodes> axes_;                     ///< of regular loops: how often each around runs
   std::vector<Tape> tapes_;
   std::map<NodeId, Kept> kept_;
@@ -155,7 +156,7 @@ class Reverse : public Rewriter, private Sweep {
   Nodes back_;                             ///< by old id: what a value of a region inside was
   Nodes cotangents_;                       ///< by old id; none: zero
   std::set<NodeId> masked_;
-  std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with behind the turn
+  std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with behind the iteration
 };
 
 }  // namespace ingot::transform

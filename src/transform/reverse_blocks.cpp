@@ -8,21 +8,22 @@
 #include "transform/reductions.h"
 #include "transform/reverse.h"
 
-// Sweeps of loops whose turns may go in any order. A block of turns goes forwards and writes down what each
-// gives to numbers from outside, and to elements that other turns give to as well; then that is added up. So
-// no turn waits for another one, and loops are vectors.
+// Sweeps of loops whose iterations may go in any order. A block of iterations goes forwards and writes down
+// what each gives to numbers from outside, and to elements that other iterations give to as well; then that
+// is added up. So no iteration waits for another one, and loops are vectors.
 
 namespace ingot::transform {
 
 namespace {
 
-constexpr int64_t kTurnsOfBlock = 1024;
-/// Loops of fewer turns are swept turn by turn.
-constexpr int64_t kFewestTurns = 32;
+constexpr int64_t kIterationsOfBlock = 1024;
+/// Loops of fewer iterations are swept iteration by iteration.
+constexpr int64_t kFewestIterations = 32;
 
 }  // namespace
 
-/// Whether the turns of a loop only add to what the sweep finds: they may go in any order, and go forwards.
+/// Whether the iterations of a loop only add to what the sweep finds: they may go in any order, and go
+/// forwards.
 bool Reverse::takes_any_order(NodeId loop) const {
   if (source_.op(loop) == Op::parallel_for) return true;
   if (find_race(source_, loop)) return false;
@@ -38,7 +39,7 @@ bool Reverse::takes_any_order(NodeId loop) const {
 }
 
 /// The loads of a loop that cotangents go to, from views that stand outside, whose indices are known there
-/// or, if `moves`, are the number of the turn and something from outside.
+/// or, if `moves`, are the number of the iteration and something from outside.
 Nodes Reverse::loads_of(NodeId loop, bool moves) const {
   const RegionId region = source_.region(loop);
   const auto is_outside = [&](NodeId value) {
@@ -93,7 +94,7 @@ bool Reverse::are_apart(NodeId a, NodeId b) const {
   return false;
 }
 
-/// Of the loads of a loop, those whose elements other ones have in other turns.
+/// Of the loads of a loop, those whose elements other ones have in other iterations.
 Nodes Reverse::meeting_loads(NodeId loop) const {
   const Nodes loads = loads_of(loop, true);
   Nodes all;
@@ -108,11 +109,12 @@ Nodes Reverse::meeting_loads(NodeId loop) const {
   return all;
 }
 
-/// None: the loop is swept turn by turn.
+/// None: the loop is swept iteration by iteration.
 std::optional<Reverse::Blocks> Reverse::blocks_of(NodeId id) const {
   const RegionId region = source_.region(id);
   const NodeId count = source_.operand(id, 0);
-  if (source_.is_constant(count) && source_.constant(count).as<int64_t>() < kFewestTurns) return std::nullopt;
+  if (source_.is_constant(count) && source_.constant(count).as<int64_t>() < kFewestIterations)
+    return std::nullopt;
   const bool is_innermost = ir::walk(source_, region, [&](NodeId node) {
     const Op op = source_.op(node);
     const bool goes_on = source_[node].region_count == 0 || op == Op::if_;
@@ -130,7 +132,7 @@ std::optional<Reverse::Blocks> Reverse::blocks_of(NodeId id) const {
   return blocks;
 }
 
-/// In two ways, by the number of turns.
+/// In two ways, by the number of iterations.
 void Reverse::sweep_in_blocks(NodeId id, const Blocks& blocks) {
   const NodeId count = value(source_.operand(id, 0));
   if (b_.function().is_constant(count)) return sweep_all_blocks(id, blocks);
@@ -139,13 +141,13 @@ void Reverse::sweep_in_blocks(NodeId id, const Blocks& blocks) {
     if (varies(init) && std::ranges::find(changed, init) == changed.end()) changed.push_back(init);
   const Nodes before = cotangents_of(changed);
   const ir::SpanId place = b_.span();
-  const NodeId is_long = make(Op::greater_equal, {count, b_.index(kFewestTurns)});
+  const NodeId is_long = make(Op::greater_equal, {count, b_.index(kFewestIterations)});
   const NodeId made = b_.begin(Op::if_, std::array{is_long}, {}, types_of_cotangents(changed));
   for (const bool in_blocks : {true, false}) {
     b_.enter(made, in_blocks ? 0 : 1, {});
     set_cotangents(changed, before);
     if (in_blocks) sweep_all_blocks(id, blocks);
-    else sweep_turns(id);
+    else sweep_iterations(id);
     b_.yield(cotangents_of(changed));
   }
   b_.set_span(place);
@@ -165,7 +167,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
 
   LoopWriter w(b_);
   const NodeId count = value(source_.operand(id, 0));
-  const NodeId size = w.index(kTurnsOfBlock);
+  const NodeId size = w.index(kIterationsOfBlock);
   Nodes rooms;
   for (const NodeId one : written) rooms.push_back(w.new_view({&size, 1}, type_of_cotangent(one).dtype()));
   Nodes given(results.size());
@@ -174,7 +176,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
   const Nodes before = cotangents_of(blocks.sums);
   const int own = recording_.loop_at(id);
   if (starts_.contains(id)) back_[id.index] = get(starts_[id]);
-  Nodes operands{make(Op::floor_divide, {w.add(count, w.index(kTurnsOfBlock - 1)), size})};
+  Nodes operands{make(Op::floor_divide, {w.add(count, w.index(kIterationsOfBlock - 1)), size})};
   std::vector<Type> types{ir::kInt64};
   for (const NodeId one : sums) {
     types.push_back(type_of_cotangent(one));
@@ -186,10 +188,10 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
   const NodeId first = w.multiply(entered[0], size);
   const NodeId here = make(Op::minimum, {size, w.subtract(count, first)});
   w.nest({&here, 1}, [&](std::span<const NodeId> number) {
-    const NodeId turn = w.add(first, number[0]);
-    back_[source_.region_parameters(source_.region(id))[0].index] = turn;
-    set_turn(own, turn);
-    sweep_turn(id, written, given);
+    const NodeId iteration = w.add(first, number[0]);
+    back_[source_.region_parameters(source_.region(id))[0].index] = iteration;
+    set_iteration(own, iteration);
+    sweep_iteration(id, written, given);
     for (size_t i = 0; i < written.size(); ++i) w.store(rooms[i], number, some_cotangent(written[i]));
   });
   Nodes next;
@@ -219,8 +221,8 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     if (given[i]) add(inits[i], given[i]);
 }
 
-/// One turn of a loop, whose cotangents for values from outside, and for loads, are left standing.
-void Reverse::sweep_turn(NodeId id, const Nodes& standing, const Nodes& given) {
+/// One iteration of a loop, whose cotangents for values from outside, and for loads, are left standing.
+void Reverse::sweep_iteration(NodeId id, const Nodes& standing, const Nodes& given) {
   const RegionId region = source_.region(id);
   const auto yields = source_.operands(source_.terminator(region));
   const std::set<NodeId> before = deferred_;  // loops around may have some of these, too
@@ -235,7 +237,7 @@ void Reverse::sweep_turn(NodeId id, const Nodes& standing, const Nodes& given) {
   deferred_ = before;
 }
 
-/// Adds to the shadow where a load of a loop has found its element; the number of the turn is known.
+/// Adds to the shadow where a load of a loop has found its element; the number of the iteration is known.
 void Reverse::add_where_loaded(NodeId loop, NodeId load, NodeId c) {
   for (const NodeId index : source_.operands(load)) {
     if (source_.is_constant(index))

@@ -12,7 +12,7 @@ namespace ingot::transform {
 NodeId Reverse::value(NodeId old) {
   if (!recording_.is_inner(old)) return made(old);
   if (recording_.is_restored(old)) return back_[old.index];
-  if (const NodeId known = back_[old.index]) return known;  // the number of a turn
+  if (const NodeId known = back_[old.index]) return known;  // the number of an iteration
   // Of what no rule makes use of, rules know the dtype.
   INGOT_ASSERT(source_.type(old).has_dtype(), "transform: the sweep asks for what it was not told to keep");
   return b_.constant(source_.type(old).element(), {});
@@ -81,18 +81,18 @@ void Reverse::clear(RegionId region) {
   });
 }
 
-void Reverse::set_turn(int number, NodeId turn) {
+void Reverse::set_iteration(int number, NodeId iteration) {
   Nodes& indices = indices_[static_cast<size_t>(number)];
   const Recording::Loop& its = loop(number);
   if (!its.is_regular) {
     if (!its.has_tape) return;
     const NodeId start = starts_.contains(its.node) ? back_[its.node.index] : start_nodes_[its.node];
-    indices = {make(Op::add, {start, turn})};
+    indices = {make(Op::add, {start, iteration})};
     return;
   }
   indices.clear();
   if (its.outer != Recording::kNone) indices = indices_[static_cast<size_t>(its.outer)];
-  indices.push_back(turn);
+  indices.push_back(iteration);
 }
 
 NodeId Reverse::computed_again(NodeId old) {
@@ -188,12 +188,12 @@ void Reverse::sweep_if(NodeId id) {
 }
 
 void Reverse::sweep_counted(NodeId id) {
-  if (source_.op(source_.terminator(source_.region(id))) != Op::yield) return;  // it has had no turn
+  if (source_.op(source_.terminator(source_.region(id))) != Op::yield) return;  // it has had no iteration
   if (const auto blocks = blocks_of(id)) sweep_in_blocks(id, *blocks);
-  else sweep_turns(id);
+  else sweep_iterations(id);
 }
 
-void Reverse::sweep_turns(NodeId id) {
+void Reverse::sweep_iterations(NodeId id) {
   const RegionId region = source_.region(id);
   const bool carries = source_.op(id) == Op::for_;
   const NodeId count = value(source_.operand(id, 0));
@@ -229,9 +229,9 @@ void Reverse::sweep_turns(NodeId id) {
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId last = make(Op::subtract, {operands[0], b_.index(1)});
-  const NodeId turn = takes_any_order(id) ? entered[0] : make(Op::subtract, {last, entered[0]});
-  back_[source_.region_parameters(region)[0].index] = turn;
-  set_turn(own, turn);
+  const NodeId iteration = takes_any_order(id) ? entered[0] : make(Op::subtract, {last, entered[0]});
+  back_[source_.region_parameters(region)[0].index] = iteration;
+  set_iteration(own, iteration);
   clear(region);
   const std::span<const NodeId> now = std::span(entered).subspan(1, entered.size() - 1 - swapped.size());
   for (size_t i = 0; i < swapped.size(); ++i)
@@ -268,7 +268,7 @@ void Reverse::sweep_turns(NodeId id) {
       [] { return Nodes(); });
 }
 
-/// Test, body, test, ..., test: the last test once, then a body and a test in each turn.
+/// Test, body, test, ..., test: the last test once, then a body and a test in each iteration.
 void Reverse::sweep_while(NodeId id) {
   const RegionId test = source_.region(id, 0);
   const RegionId body = source_.region(id, 1);
@@ -286,9 +286,9 @@ void Reverse::sweep_while(NodeId id) {
   const NodeId trips = trips_.contains(id) ? get(trips_[id]) : trip_nodes_[id];
   Nodes given(results.size());
   for (size_t i = 0; i < results.size(); ++i) given[i] = cotangent(results[i]);
-  const auto sweep_test = [&](NodeId turn, const Nodes& cs) {
+  const auto sweep_test = [&](NodeId iteration, const Nodes& cs) {
     clear(test);
-    set_turn(own, turn);
+    set_iteration(own, iteration);
     for (size_t i = 0; i < values.size(); ++i)
       if (cs[i]) add(values[i], cs[i]);
     sweep(test);
@@ -309,7 +309,7 @@ void Reverse::sweep_while(NodeId id) {
   const ir::SpanId place = b_.span();
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
-  const NodeId turn = make(Op::subtract, {make(Op::subtract, {trips, b_.index(1)}), entered[0]});
+  const NodeId iteration = make(Op::subtract, {make(Op::subtract, {trips, b_.index(1)}), entered[0]});
   const std::span<const NodeId> now = std::span(entered).subspan(1);
   const bool chooses = has_choice(id);
   if (chooses)
@@ -317,12 +317,12 @@ void Reverse::sweep_while(NodeId id) {
   set_cotangents(outside, now.last(outside.size()));
   if (source_.op(source_.terminator(body)) == Op::yield) {
     clear(body);
-    set_turn(own, turn);
+    set_iteration(own, iteration);
     for (size_t i = 0; i < slots.size(); ++i) add(yields[slots[i]], now[i]);
     sweep(body);
     Nodes of_body(results.size());
     for (size_t i = 0; i < carried.size(); ++i) of_body[i] = cotangent(carried[i]);
-    sweep_test(turn, of_body);
+    sweep_test(iteration, of_body);
   }
   Nodes next;
   for (const size_t slot : slots) next.push_back(some_cotangent(tested[slot]));

@@ -11,7 +11,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// For how many turns a tape has place at first.
+/// For how many iterations a tape has place at first.
 constexpr int64_t kFirstCapacity = 16;
 
 Type value_of(const Function& f, Type type) { return f.module().types.members(type)[0]; }
@@ -79,7 +79,7 @@ void Reverse::prepare(NodeId value, Kept& kept) {
   }
 }
 
-/// Offset, lengths and strides of a view, those that are the same in all turns.
+/// Offset, lengths and strides of a view, those that are the same in all iterations.
 Nodes Reverse::known_parts(NodeId view) {
   Nodes parts(1 + 2 * static_cast<size_t>(source_.type(view).rank()));
   if (source_.op(view) != Op::view) return parts;
@@ -89,7 +89,7 @@ Nodes Reverse::known_parts(NodeId view) {
   return parts;
 }
 
-/// Whether the elements of all turns can stand in one array.
+/// Whether the elements of all iterations can stand in one array.
 bool Reverse::is_dense(NodeId value) {
   const int around = recording_.loop_of(source_[value].parent);
   if (around != Recording::kNone && !loop(around).is_regular) return false;
@@ -146,7 +146,7 @@ NodeId Reverse::get(size_t number) {
   return LoopWriter(b_).load(tape.memory ? tape.memory : tape_view(tape), at);
 }
 
-/// Makes place for so many turns on the tapes of an irregular loop.
+/// Makes place for so many iterations on the tapes of an irregular loop.
 void Reverse::reserve(int number, NodeId count) {
   State& its = state(number);
   if (its.buffers.empty()) return;
@@ -178,8 +178,8 @@ void Reverse::reserve(int number, NodeId count) {
   std::copy(after.begin() + 1, after.end(), its.buffers.begin());
 }
 
-/// The number of a turn in C order.
-NodeId Reverse::number_of_turn(int number, const Nodes& indices) {
+/// The number of an iteration in C order.
+NodeId Reverse::number_of_iteration(int number, const Nodes& indices) {
   LoopWriter w(b_);
   NodeId all = w.index(0);
   const Nodes& axes = axes_of(number);
@@ -217,7 +217,7 @@ void Reverse::keep(NodeId value, NodeId made) {
     const int around = recording_.loop_of(source_[value].parent);
     static const Nodes kNowhere;
     const Nodes& at = around == Recording::kNone ? kNowhere : indices_[static_cast<size_t>(around)];
-    make(Op::write, {elements_at(kept, number_of_turn(around, at), type), made});
+    make(Op::write, {elements_at(kept, number_of_iteration(around, at), type), made});
   } else if (type.is_array()) {
     keep_view(kept, make(Op::materialize, {made}));
   } else {
@@ -247,7 +247,7 @@ NodeId Reverse::kept_again(NodeId value) {
     const int around = recording_.loop_of(source_[value].parent);
     static const Nodes kNowhere;
     const Nodes& at = around == Recording::kNone ? kNowhere : indices_[static_cast<size_t>(around)];
-    return make(Op::read, {elements_at(kept, number_of_turn(around, at), type)});
+    return make(Op::read, {elements_at(kept, number_of_iteration(around, at), type)});
   }
   if (type.is_array()) return make(Op::read, {view_again(kept, type.as_view())});
   const NodeId tag = get(kept.tapes[0]);

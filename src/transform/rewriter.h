@@ -18,8 +18,8 @@ using ir::Type;
 
 using Nodes = std::vector<NodeId>;
 
-/// The slots of a node with regions: values that go into it and come back with each turn (of `for_`, these
-/// are the results too), and values that it gives.
+/// The slots of a node with regions: values that go into it and come back with each iteration (of `for_`,
+/// these are the results too), and values that it gives.
 enum class Slot : uint8_t { Entry, Result };
 
 /// Builds a function anew from another, node by node in program order, through the Builder's folding. A pass

@@ -1,19 +1,19 @@
-// Vectors. `schedule` marks loops whose turns are independent: innermost ones, or the next one outside where
-// the inner one carries a value (a sum in the written order). Codegen emits the body with W turns in the
-// lanes of vectors: values are uniform or varying, an `if` on a varying condition runs both arms under masks,
-// a uniform inner loop runs for all lanes, and the turns that are left over run under a mask by the same
-// code. A `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane is live
-// (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again, so no
-// pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their turns
-// wait for each other. What they fetch from anywhere must be little beside what they compute. A `for` may
-// carry cursors (`ir/cursor.h`), places behind what has been stored so far: a selection `a[mask]`, a loop
-// that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
-// turn at a time. Where turns may meet only by how far apart two accesses are, which is known when the loop
-// is entered (`distances`), it is there twice, and the lanes run where they keep the order of these accesses:
-// arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is assumed to
-// be of one element; a loop is entered for other strides one turn at a time. Every second element - a part of
-// complex numbers - is loaded with what lies between. An op without a vector rule - a function without a
-// kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
+// Vectors. `schedule` marks loops whose iterations are independent: innermost ones, or the next one outside
+// where the inner one carries a value (a sum in the written order). Codegen emits the body with W iterations
+// in the lanes of vectors: values are uniform or varying, an `if` on a varying condition runs both arms under
+// masks, a uniform inner loop runs for all lanes, and the iterations that are left over run under a mask by
+// the same code. A `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane
+// is live (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again,
+// so no pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their
+// iterations wait for each other. What they fetch from anywhere must be little beside what they compute. A
+// `for` may carry cursors (`ir/cursor.h`), places behind what has been stored so far: a selection `a[mask]`,
+// a loop that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such
+// loops one iteration at a time. Where iterations may meet only by how far apart two accesses are, which is
+// known when the loop is entered (`distances`), it is there twice, and the lanes run where they keep the
+// order of these accesses: arguments that overlap, parts of one array. Where lanes step through memory by a
+// stride, it is assumed to be of one element; a loop is entered for other strides one iteration at a time.
+// Every second element - a part of complex numbers - is loaded with what lies between. An op without a vector
+// rule - a function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
 
 #include "transform/schedule.h"
 
@@ -32,7 +32,8 @@ namespace ingot::transform {
 namespace {
 
 /// Whether the loops in a loop are the better lanes: all that carry values carry reductions that take any
-/// order, and read rows - neighbours from turn to turn - that lie apart in the turns of the loop around.
+/// order, and read rows - neighbours from iteration to iteration - that lie apart in the iterations of the
+/// loop around.
 class RowReductions {
  public:
   RowReductions(const Function& function, NodeId around) : f_(function), around_(around) {}
@@ -132,7 +133,7 @@ class Scheduler : public ParallelWriter {
     return any;
   }
 
-  /// The loop in lanes where its accesses keep their order, else one turn after the other.
+  /// The loop in lanes where its accesses keep their order, else one iteration after the other.
   void ask(NodeId id) {
     const auto pairs = asked_.extract(id.index);
     const ir::SpanId place = b_.span();
@@ -149,7 +150,7 @@ class Scheduler : public ParallelWriter {
     b_.set_span(place);
   }
 
-  /// Makes a parallel loop of a `for` that carries reductions: a turn yields its contributions.
+  /// Makes a parallel loop of a `for` that carries reductions: an iteration yields its contributions.
   void reduce(NodeId id) {
     const std::vector<Op> combiners = combiners_of(source_, id).value();
     const bool threads = ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
@@ -167,7 +168,7 @@ class Scheduler : public ParallelWriter {
   std::vector<bool> none_;  ///< no check is gone
   std::vector<bool> chosen_;
   std::unordered_map<uint32_t, std::vector<AccessPair>> asked_;  ///< by chosen loop: what is asked before it
-  NodeId in_order_;                                              ///< a chosen loop that runs turn after turn
+  NodeId in_order_;  ///< a chosen loop that runs iteration after iteration
 };
 
 }  // namespace

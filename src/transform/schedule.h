@@ -10,11 +10,11 @@ namespace ingot::transform {
 /// of width 0, which is the machine's own. At
 /// the loop stage, after `simplify`.
 ///
-/// A loop can, if its turns are shown to be independent (`find_race`), it carries nothing but cursors
+/// A loop can, if its iterations are shown to be independent (`find_race`), it carries nothing but cursors
 /// (ir/cursor.h), and lanes can do all that is in it: operations on scalars, loads and stores, branches,
 /// loops and exits to labels inside; nothing that may raise or leave. Loops that lanes leave after different
-/// turns must compute more than they fetch from here and there. Of nested loops the innermost are taken if
-/// all of them can; else the next one outside that can. Where none can, a `for` that carries nothing but
+/// iterations must compute more than they fetch from here and there. Of nested loops the innermost are taken
+/// if all of them can; else the next one outside that can. Where none can, a `for` that carries nothing but
 /// reductions becomes a parallel loop, if their value is the same in any order or the function's relaxations
 /// allow another; such loops over rows of memory are preferred to a loop around them whose lanes would be in
 /// rows apart. Of the loops that are left, a `for` whose accesses keep their order in lanes as far as

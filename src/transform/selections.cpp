@@ -1,7 +1,7 @@
-// The carried values are followed together, from what a turn yields back to what it is given: over each node
-// that gives one of them, to the values that stood before it. A branch that compares one of them must leave
-// the others as they are, or give them values that hang on none. What hangs on them is found by operands, and
-// must be seen nowhere else.
+// The carried values are followed together, from what an iteration yields back to what it is given: over each
+// node that gives one of them, to the values that stood before it. A branch that compares one of them must
+// leave the others as they are, or give them values that depend on none. What depends on them is found by
+// operands, and must be seen nowhere else.
 
 #include "transform/selections.h"
 
@@ -55,7 +55,7 @@ class Selector {
     return f_.op(value) != Op::param && giver_of(f_, value) == node;
   }
 
-  /// @name What hangs on the carried values
+  /// @name What depends on the carried values
   void find_dependents() {
     depends_.assign(f_.node_count(), false);
     for (const NodeId parameter : parameters_) depends_[parameter.index] = true;
@@ -106,7 +106,7 @@ class Selector {
   bool is_exit_of(NodeId block, NodeId node) const {
     return f_.op(node) == Op::exit_ && f_.operand(node, 0) == f_.region_parameters(f_.region(block))[0];
   }
-  /// Whether something hangs on them but what has been followed.
+  /// Whether something depends on them but what has been followed.
   bool is_seen() const {
     const bool is_hidden = ir::walk(f_, body_, [&](NodeId node) {
       const auto operands = f_.operands(node);
@@ -240,7 +240,7 @@ class Selector {
     Op comparison;
     bool operator==(const Compared&) const = default;
   };
-  /// `x < m`, or that and what hangs on none.
+  /// `x < m`, or that and what depends on none.
   std::optional<Compared> compared(NodeId condition) const {
     if (f_.op(condition) == Op::bitwise_and) {
       const bool first = depends(f_.operand(condition, 0));
@@ -294,7 +294,7 @@ class Selector {
       return behind ? before_select(other, behind) : other;
     });
   }
-  /// A branch on a comparison of one of the values with what hangs on none.
+  /// A branch on a comparison of one of the values with what depends on none.
   std::optional<Values> before_branch(const Values& values, NodeId branch) {
     const NodeId lasts[] = {f_.terminator(f_.region(branch, 0)), f_.terminator(f_.region(branch, 1))};
     const auto found = compared(f_.operand(branch, 0));
@@ -400,7 +400,7 @@ std::optional<Selections> selections_of(const Function& function, NodeId loop) {
   }
   if (unknown.empty()) return Selections();
   if (auto found = Selector(function, loop, unknown).find()) return found;
-  // An extreme may hang on another one.
+  // An extreme may depend on another one.
   return extremes.size() > unknown.size() ? Selector(function, loop, extremes).find() : std::nullopt;
 }
 

@@ -16,15 +16,15 @@ struct Selection {
 };
 struct Selections {
   std::vector<Selection> all;
-  /// Of `if x < low: low = x` with `elif x > high: high = x`: the slots of both. That is as two branches
-  /// only where `low` is not above `high`, which is so in all turns if it is so before them.
+  /// Of `if x < low: low = x` with `elif x > high: high = x`: the slots of both. That is as two branches only
+  /// where `low` is not above `high`, which is so in all iterations if it is so before them.
   std::vector<std::pair<size_t, size_t>> pairs;
 };
 
-/// Whether all that the turns of a `for` do with those of its carried values that `carried_of` knows nothing
-/// of, and maybe with other extremes, is select them so, in branches, in loops inside and before a
-/// `continue`, and nothing else that they do hangs on them: then pieces of the range whose turns run in
-/// order, each from what the loop begins with, give what the loop gives, if their extremes are selected in
+/// Whether all that the iterations of a `for` do with those of its carried values that `carried_of` knows
+/// nothing of, and maybe with other extremes, is select them so, in branches, in loops inside and before a
+/// `continue`, and nothing else that they do depends on them: then pieces of the range whose iterations run
+/// in order, each from what the loop begins with, give what the loop gives, if their extremes are selected in
 /// order, with what follows them. After `simplify`.
 std::optional<Selections> selections_of(const ir::Function& function, ir::NodeId loop);
 

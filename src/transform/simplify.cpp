@@ -54,8 +54,9 @@ class Simplifier : public Rewriter {
   }
   void visit(NodeId id) override {
     const bool writes = ir::effects_of(source_, id).any(kMayWrite);
-    // A turn finds what the one before has written.
-    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) loads_.clear();
+    // An iteration finds what the one before has written.
+    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !iterations_once(id))
+      loads_.clear();
     visit_one(id);
     if (writes) loads_.clear();
   }
@@ -109,7 +110,7 @@ class Simplifier : public Rewriter {
     set_place(id);
     bind(id, b_.make(Op::store, place));
   }
-  /// A view and indices; of a part of a view, those of the whole: a turn that takes a row, and of it an
+  /// A view and indices; of a part of a view, those of the whole: an iteration that takes a row, and of it an
   /// element, takes an element of the whole.
   Nodes of_whole(Nodes place) {
     for (;;) {
@@ -221,28 +222,28 @@ class Simplifier : public Rewriter {
     const NodeId chosen = b_.make(Op::select, {condition, other, b_.constant(f.type(combined), *neutral)});
     return b_.make(f.op(combined), {plain, chosen});
   }
-  bool turns_once(NodeId id) {
+  bool iterations_once(NodeId id) {
     if (source_.op(id) != Op::for_) return false;
     const NodeId count = use(source_.operand(id, 0));
     return is_constant(count) && b_.function().constant(count).as<int64_t>() == 1;
   }
-  /// A loop of one turn is its body; of none, nothing.
+  /// A loop of one iteration is its body; of none, nothing.
   void visit_for(NodeId id) {
     const NodeId count = use(source_.operand(id, 0));
     const auto inits = source_.operands(id).subspan(1);
     if (!is_constant(count) || b_.function().constant(count).as<int64_t>() > 1) {
       shapes_.expect(id, use_all(inits));
-      return visit_turns(id);
+      return visit_iterations(id);
     }
     const auto parameters = source_.region_parameters(source_.region(id));
-    const bool turns = turns_once(id);
-    if (turns) bind(parameters[0], b_.index(0));
+    const bool iterations = iterations_once(id);
+    if (iterations) bind(parameters[0], b_.index(0));
     for (size_t i = 0; i < inits.size(); ++i)
-      bind(turns ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
-    if (turns) open(id, source_.region(id));
+      bind(iterations ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
+    if (iterations) open(id, source_.region(id));
   }
-  /// What every turn hands on as it finds it is what the loop begins with.
-  void visit_turns(NodeId id) {
+  /// What every iteration hands on as it finds it is what the loop begins with.
+  void visit_iterations(NodeId id) {
     const auto inits = source_.operands(id).subspan(1);
     const auto parameters = source_.region_parameters(source_.region(id));
     const auto bind_passed = [&](const auto& slot) {

@@ -1,9 +1,9 @@
 // Shapes that loops keep (`transform/slot_shapes`). `simplify` assumes that an array which a loop carries
-// keeps the lengths and strides that it begins with. A turn that hands on others refutes that, and the
+// keeps the lengths and strides that it begins with. An iteration that hands on others refutes that, and the
 // function is built again without it; else a view that says the lengths and strides stands for the slot, in
 // later passes too. What the arms of a branch agree on is known of its result. So `x = f(x)` in a loop has
-// one nest, without versions. What a loop carries is of the memory it begins with, or of what its turns hand
-// on (`alias`).
+// one nest, without versions. What a loop carries is of the memory it begins with, or of what its iterations
+// hand on (`alias`).
 
 #include "transform/slot_shapes.h"
 

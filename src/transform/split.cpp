@@ -12,8 +12,8 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops of so few turns, known while compiling, are one thread's.
-constexpr int64_t kFewTurns = 16;
+/// Loops of so few iterations, known while compiling, are one thread's.
+constexpr int64_t kFewIterations = 16;
 
 class Splitter : public Rewriter {
  public:
@@ -68,7 +68,8 @@ class Splitter : public Rewriter {
   }
   bool is_axis(NodeId loop, NodeId inner) const {
     const NodeId count = source_.operand(inner, 0);
-    const bool is_short = source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewTurns;
+    const bool is_short =
+        source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewIterations;
     return !is_short && source_.attribute(inner, 1) != 1 && can_share(source_, inner) &&
            !source_.encloses(source_.region(loop), source_[count].parent);
   }
@@ -82,7 +83,7 @@ class Splitter : public Rewriter {
     });
   }
 
-  /// Of the loop's turn one of the loops inside is left, with what it is computed from.
+  /// Of the loop's iteration one of the loops inside is left, with what it is computed from.
   void leave_out_others(NodeId loop, NodeId own) {
     const auto body = source_.region_body(source_.region(loop));
     for (const NodeId node : body) left_out_[node.index] = node != own && source_.op(node) != Op::yield;

@@ -77,7 +77,7 @@ class StreamWriter : public Rewriter {
     });
   }
 
-  /// The loop around a node, up to the function's outermost, whose turn's number an index is made of.
+  /// The loop around a node, up to the function's outermost, whose iteration's number an index is made of.
   std::optional<NodeId> loop_of_index(NodeId index) const {
     const Op op = source_.op(index);
     if (op == Op::param) {

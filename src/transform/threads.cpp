@@ -11,12 +11,12 @@ namespace ingot::transform {
 
 namespace {
 
-/// Loops of so few turns, known while compiling, are left for the loops inside them.
-constexpr int64_t kFewTurns = 8;
+/// Loops of so few iterations, known while compiling, are left for the loops inside them.
+constexpr int64_t kFewIterations = 8;
 /// ... and of so few, at most, where there are none inside: that is less than one piece.
 constexpr int64_t kShort = 1024;
 
-/// Whether no thread has to run the first turn once more, to have what its reductions start from.
+/// Whether no thread has to run the first iteration once more, to have what its reductions start from.
 bool has_identities(const Function& f, NodeId loop) {
   const auto combiners = f.ints(loop);
   for (size_t i = 0; i < combiners.size(); ++i) {
@@ -34,7 +34,7 @@ class Sharer : public Rewriter {
       if (source.op(node) == Op::launch) return ir::Walk::Past;
       std::vector<Table> tables;
       chosen_[node.index] =
-          is_loop(node) && (is_asked(node) || !has_few_turns(node)) && can_share(source, node, &tables);
+          is_loop(node) && (is_asked(node) || !has_few_iterations(node)) && can_share(source, node, &tables);
       return chosen_[node.index] ? ir::Walk::Past : ir::Walk::Into;
     });
   }
@@ -57,10 +57,10 @@ class Sharer : public Rewriter {
     return static_cast<ir::Schedule>(source_.attribute(loop, 0));
   }
   bool is_asked(NodeId loop) const { return ir::has_threads(schedule_of(loop)); }
-  bool has_few_turns(NodeId loop) const {
+  bool has_few_iterations(NodeId loop) const {
     NodeId count = source_.operand(loop, 0);
     const bool is_known = source_.is_constant(count);
-    if (is_known && source_.constant(count).as<int64_t>() < kFewTurns) return true;
+    if (is_known && source_.constant(count).as<int64_t>() < kFewIterations) return true;
     if (source_.op(count) == Op::minimum) count = source_.operand(count, 1);
     return source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kShort &&
            !ir::has_loop(source_, source_.region(loop));
@@ -89,7 +89,7 @@ bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
 
 std::optional<Obstacle> thread_obstacle(const ir::Function& f, NodeId loop) {
   const NodeId count = f.operand(loop, 0);
-  if (f.is_constant(count) && f.constant(count).as<int64_t>() < kFewTurns)
+  if (f.is_constant(count) && f.constant(count).as<int64_t>() < kFewIterations)
     return Obstacle{"it has few iterations", loop, loop};
   std::vector<Table> tables;
   if (can_share(f, loop, &tables)) return std::nullopt;

@@ -1,10 +1,10 @@
 // Fusion. `fuse` takes the array itself where its buffer is read before anything else is done with it, and
 // forgets buffers that are only read. `to_loops` then evaluates an array in the loops of its user; one with
 // several users too, if all of them end in the same loops and ask for the same indices: an element is
-// computed once a turn. Others are evaluated again for each user where that takes no longer than to write and
-// read them; the work is counted as if nothing was shared, so what is evaluated again stays small however
-// long a chain is. Where lengths of 1 cannot be told when compiling (slices, new arrays), a broadcast of
-// something computed makes two versions of the loops: for equal lengths, where it is the identity, and for
+// computed once an iteration. Others are evaluated again for each user where that takes no longer than to
+// write and read them; the work is counted as if nothing was shared, so what is evaluated again stays small
+// however long a chain is. Where lengths of 1 cannot be told when compiling (slices, new arrays), a broadcast
+// of something computed makes two versions of the loops: for equal lengths, where it is the identity, and for
 // others.
 
 #include "transform/to_loops.h"
@@ -55,7 +55,7 @@ void Lowering::count_uses() {
   }
 }
 
-/// Whether a region is a turn, or in a turn, of a loop that another region stands around.
+/// Whether a region is an iteration, or in an iteration, of a loop that another region stands around.
 bool Lowering::crosses_loop(RegionId from, RegionId to) const {
   for (; from != to; from = source_[source_[from].owner].parent) {
     const Op owner = source_.op(source_[from].owner);

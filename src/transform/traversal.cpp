@@ -2,9 +2,9 @@
 // order. Where something lies in another order, tiles of the array are walked one after another, which stay
 // in the cache until all of their elements have been used.
 //
-// Tiles are walked only where rows are long, or what is computed takes long: one turn at a time; what takes
-// long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are turned
-// round. Devices have no tiles.
+// Tiles are walked only where rows are long, or what is computed takes long: one iteration at a time; what
+// takes long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are
+// turned round. Devices have no tiles.
 
 #include <iterator>
 
@@ -102,7 +102,7 @@ NodeId Lowering::is_turned(const Nodes& strides) {
   return closer;
 }
 
-/// Tiles of an array of these lengths: the first place and the lengths of each. One turn at a time.
+/// Tiles of an array of these lengths: the first place and the lengths of each. One iteration at a time.
 void Lowering::nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile) {
   Nodes tiles;
   Nodes edges;

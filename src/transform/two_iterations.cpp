@@ -74,7 +74,7 @@ Atom TwoIterations::atom(NodeId node, Iteration iteration, size_t axis) const {
   return (Atom{node.index} << 16) | (Atom{axis} << 4) | iteration;
 }
 
-/// The number of a iteration: of the earlier one, or that and how much later the other one is.
+/// The number of an iteration: of the earlier one, or that and how much later the other one is.
 Polynomial TwoIterations::number_of(Iteration iteration) {
   const NodeId index = f_.region_parameters(f_.region(iterations_.loops[0]))[0];
   if (order_ == Order::Free) {

@@ -126,7 +126,7 @@ class TwoIterations {
   std::set<std::pair<uint32_t, Iteration>> bounded_;
   std::set<std::vector<uint32_t>>
       checked_;  ///< ops with operands, of which a check says that they do not wrap
-  mutable std::map<ir::NodeId, bool> same_;  ///< by node that stands in a iteration
+  mutable std::map<ir::NodeId, bool> same_;  ///< by node that stands in an iteration
   std::map<ir::NodeId, int64_t>* assumed_ = nullptr;
   bool assumes_factors_ = false;
   bool may_assume_ = false;

@@ -10,8 +10,7 @@
 
 namespace ingot {
 
-/// Spoils texts, as nobody writes them: what reads them may refuse them, and nothing else. A seed always
-/// gives the same.
+/// Makes texts malformed: their readers may refuse them, and nothing else. A seed always gives the same.
 class Mutator {
  public:
   explicit Mutator(uint64_t seed) : random_(seed) {}
@@ -144,13 +143,13 @@ class Mutator {
   }
 };
 
-/// How many spoiled texts a test tries: `usually`, or as many as INGOT_MUTATIONS says.
+/// How many spoiled texts a test tries: `usually`, or as many as INGOT_MUTATIONS gives.
 inline size_t mutations(size_t usually) {
   const char* const asked = std::getenv("INGOT_MUTATIONS");
   return asked == nullptr ? usually : static_cast<size_t>(std::atoll(asked));
 }
 
-/// The first seed of a test, as INGOT_MUTATIONS_FROM says.
+/// The first seed of a test, as INGOT_MUTATIONS_FROM gives it.
 inline uint64_t first_mutation() {
   const char* const asked = std::getenv("INGOT_MUTATIONS_FROM");
   return asked == nullptr ? 0 : static_cast<uint64_t>(std::atoll(asked));

@@ -1,4 +1,4 @@
-"""Arguments from their text; arrays lie against a page that cannot be touched."""
+"""Arguments from their source; arrays end at a page that cannot be touched."""
 
 import ctypes
 import mmap

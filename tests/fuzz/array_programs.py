@@ -16,7 +16,9 @@ class Arrays(Language):
             (self.overlapping, 1.5), (self.masked, 1.5), (self.at_indices, 1.5), (self.view, 1.5), (self.part_of_axes, 2),
             (self.in_place, 0.7), (self.late, 1.2),
         ]  # fmt: skip
-        return simple if deep else [*simple, (self.stencil, 4), (self.triangle, 2), (self.guarded, 2), (self.counted, 1), (self.running, 2), (self.one_of_two, 1)]
+        return (
+            simple if deep else [*simple, (self.stencil, 4), (self.triangle, 2), (self.guarded, 2), (self.counted, 1), (self.running, 2), (self.one_of_two, 1)]
+        )
 
     def lines_of(self) -> list[str]:
         """Those of which the stand-ins have elements, so that the types which loops over them make are seen."""
@@ -45,9 +47,23 @@ class Arrays(Language):
                 return
             name = r.choice(arrays)
             if self.env[name].ndim == 1:
-                to, other = r.choice((("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":", "::-1"), ("::-1", ":"), ("1:-1", "2:"), ("::2", "::-2"), ("1:-1", ":-2")))
+                to, other = r.choice(
+                    (("1:", ":-1"), (":-1", "1:"), ("2:", ":-2"), (":", "::-1"), ("::-1", ":"), ("1:-1", "2:"), ("::2", "::-2"), ("1:-1", ":-2"))
+                )
             else:
-                to, other = r.choice((("1:", ":-1"), (":-1", "1:"), (":, 1:", ":, :-1"), (":, :-1", ":, 1:"), (":", "::-1"), (":, ::-1", ":"), ("1:, 1:", ":-1, :-1"), ("0", "-1"), (":, 0", ":, -1")))
+                to, other = r.choice(
+                    (
+                        ("1:", ":-1"),
+                        (":-1", "1:"),
+                        (":, 1:", ":, :-1"),
+                        (":, :-1", ":, 1:"),
+                        (":", "::-1"),
+                        (":, ::-1", ":"),
+                        ("1:, 1:", ":-1, :-1"),
+                        ("0", "-1"),
+                        (":, 0", ":, -1"),
+                    )
+                )
             source = f"{name}[{other}]"
             if r.random() < 0.5:
                 source = f"{source} {r.choice('+-*')} {r.choice((f'{name}[{to}]', self.scalar(0)))}"
@@ -117,7 +133,7 @@ class Arrays(Language):
             else:
                 index = at
             choice = r.random()
-            # No arrays where both the index and the shape may be wrong: NumPy then tells of the shape, Ingot of the index.
+            # No arrays where both the index and the shape may be wrong: NumPy then reports the shape, Ingot the index.
             values = [self.scalar(1), f"{name}[{index}]", f"{name}[{index}] * 2"]
             if at == f"np.argsort({name}, kind='stable')" and index == at:
                 values = [f"{name}[::-1]", f"{name} - 1", f"{name}[::-1] + {name}"]
@@ -144,7 +160,18 @@ class Arrays(Language):
         if not arrays:
             return
         name, new = r.choice(arrays), self.fresh("v")
-        part = r.choice((f"{name}[{self.slice()}]", f"{name}[::-1]", f"{name}.T", f"{name}.reshape(-1)", f"{name}[1:]", f"{name}[None]", f"{name}[..., ::2]", f"np.flip({name})"))
+        part = r.choice(
+            (
+                f"{name}[{self.slice()}]",
+                f"{name}[::-1]",
+                f"{name}.T",
+                f"{name}.reshape(-1)",
+                f"{name}[1:]",
+                f"{name}[None]",
+                f"{name}[..., ::2]",
+                f"np.flip({name})",
+            )
+        )
         if self.env[name].ndim == 2:
             part = r.choice((part, f"{name}[{self.integer()}]", f"{name}[:, {self.integer()}]", f"{name}[:, ::-1]", f"{name}.T[1:]", f"{name}.swapaxes(0, 1)"))
         after = self.execute(f"{new} = {part}")
@@ -186,7 +213,7 @@ class Arrays(Language):
                 return
 
     def in_place(self, level: int) -> None:
-        """What is written where `out` says; the oracle does not know complex ones."""
+        """What is written into `out`; the oracle does not know complex ones."""
         r = self.rng
         arrays = self.names(lambda v: is_array(v) and v.dtype.kind != "c")
         if not arrays:
@@ -267,7 +294,7 @@ class Arrays(Language):
         return "\n".join([f"for {index} in {head}:", *body])
 
     def running(self, level: int) -> None:
-        """A number that goes from turn to turn."""
+        """A number that goes from iteration to iteration."""
         r = self.rng
         lines = self.lines_of()
         if not lines:
@@ -286,7 +313,15 @@ class Arrays(Language):
             body = [f"    if {r.choice((f'{element} > {self.scalar(0)}', f'{value} < {element}', f'{other}[{index}] != 1'))}:", f"        {step}"]
         if r.random() < 0.25:
             body.insert(0, f"    {other}[{index}] {r.choice(('=', '+='))} {value}")
-        body += r.choice(([], [], [f"    {other}[{index}] = {value}"], [f"    {other}[{index}] {r.choice(('+=', '-='))} {value}"], [f"    if {value} > 5:", f"        {value} = {element}"]))
+        body += r.choice(
+            (
+                [],
+                [],
+                [f"    {other}[{index}] = {value}"],
+                [f"    {other}[{index}] {r.choice(('+=', '-='))} {value}"],
+                [f"    if {value} > 5:", f"        {value} = {element}"],
+            )
+        )
         self.settled(value, r.choice(("0", "1", "0.5", "True", "7")), [f"for {index} in range(len({name})):", *body], level)
 
     def one_of_two(self, level: int) -> None:
@@ -298,11 +333,14 @@ class Arrays(Language):
         name, made, new, value = r.choice(lines), self.fresh("v"), self.fresh("v"), self.fresh("v")
         first = r.choice((f"{made}[1:]", f"{made}[::-1]", f"{made}", f"{name}[1:]"))
         text = [f"{made} = {name} {r.choice('+-*')} {self.scalar(0)}", f"{new} = {first}", f"if {self.condition(1)}:", f"    {new} = {made}[:-1]"]
-        text += [f"{new}[{r.choice((':', '0', '-1', '1:'))}] {self.operator()} {r.choice((self.scalar(0), f'{made}[0]', f'{new}[::-1]'))}", f"{value} = {made}[{r.choice(('0', '-1', '1'))}]"]
+        text += [
+            f"{new}[{r.choice((':', '0', '-1', '1:'))}] {self.operator()} {r.choice((self.scalar(0), f'{made}[0]', f'{new}[::-1]'))}",
+            f"{value} = {made}[{r.choice(('0', '-1', '1'))}]",
+        ]
         self.fragment(text, level, [value, made])
 
     def triangle(self, level: int) -> None:
-        """A loop in a loop, of as many turns as the outer one's number, or a product of matrices by hand."""
+        """A loop in a loop, of as many iterations as the outer one's number, or a product of matrices by hand."""
         r = self.rng
         lines, tables = self.lines_of(), self.tables()
         i, k, value = self.fresh("i"), self.fresh("i"), self.fresh("v")
@@ -321,14 +359,18 @@ class Arrays(Language):
         if tables and r.random() < 0.4:
             table = r.choice(tables)
             first, second = r.choice(((i, k), (i, i), (k, i), ("0", k), (i, f"{k} - 1")))
-            text = [f"for {i} in range({table}.shape[0]):", f"    for {k} in range({table}.shape[1]):", f"        {table}[{i}, {k}] {self.operator()} {table}[{first}, {second}] {r.choice('+-')} {self.scalar(0)}"]
+            text = [
+                f"for {i} in range({table}.shape[0]):",
+                f"    for {k} in range({table}.shape[1]):",
+                f"        {table}[{i}, {k}] {self.operator()} {table}[{first}, {second}] {r.choice('+-')} {self.scalar(0)}",
+            ]
             if r.random() < 0.4:
                 other = r.choice((i, i, f"-1 - {i}", f"{table}.shape[1] - 1 - {i}"))
                 text = [f"for {i} in range(min({table}.shape)):", f"    {table}[{i}, {other}] {self.operator()} {table}[{i}, {i}] {r.choice('+-')} {name}[0]"]
         self.settled(value, r.choice(("0", "0.5")), text, level)
 
     def guarded(self, level: int) -> None:
-        """A loop that reads what its turns have written, with indices that arrays hold."""
+        """A loop that reads what its iterations have written, with indices that arrays hold."""
         r = self.rng
         lines = self.lines_of()
         whole = [n for n in lines if self.env[n].dtype.kind in "iu" or self.env[n].dtype == np.bool_]
@@ -336,7 +378,19 @@ class Arrays(Language):
             return
         at, name, index, value = r.choice(whole), r.choice(lines), self.fresh("i"), self.fresh("v")
         held = f"{at}[{index}]"
-        place = r.choice((f"int({held}) % 3", held, held, f"int({held})", f"{index} + {held}", f"{index} * 2", f"{held} * 4", f"{index} - {held}", f"int({held}) + {index} - 1"))
+        place = r.choice(
+            (
+                f"int({held}) % 3",
+                held,
+                held,
+                f"int({held})",
+                f"{index} + {held}",
+                f"{index} * 2",
+                f"{held} * 4",
+                f"{index} - {held}",
+                f"int({held}) + {index} - 1",
+            )
+        )
         start = r.choice(("0", "0.5", "1"))
         text = [f"for {index} in range(len({at})):"]
         text += r.choice(
@@ -352,7 +406,7 @@ class Arrays(Language):
         self.settled(value, start, text, level)
 
     def counted(self, level: int) -> None:
-        """A loop that counts beside its own number, and writes where it has counted to."""
+        """A loop that counts besides its own index, and writes where it has counted to."""
         r = self.rng
         lines = self.lines_of()
         if not lines:

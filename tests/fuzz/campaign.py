@@ -132,7 +132,7 @@ def environment() -> dict[str, str]:
 
 
 def batch(seed: int, start: int, count: int, *options: str) -> list[tuple[int, dict]]:
-    """The rows of some programs, examined in another process; where that dies, one goes on behind the program."""
+    """The rows of some programs, examined in another process; where that dies, one goes on after the program."""
     rows: list[tuple[int, dict]] = []
     end = start + count
     while start < end:

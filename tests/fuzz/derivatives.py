@@ -26,7 +26,7 @@ ALLOWED = ingot.UnsupportedError, ingot.TypeChangeError, OverflowError
 COMPILED = 4
 """One program in so many is compiled; the others are interpreted, which is the same but for what follows the passes."""
 LARGE = 1e6
-"""What is larger, or has larger derivatives, is not compared: differences say nothing there."""
+"""What is larger, or has larger derivatives, is not compared: differences mean nothing there."""
 
 
 @dataclasses.dataclass

@@ -1,4 +1,4 @@
-"""Runs one program every way and says what differs."""
+"""Runs one program in every mode and reports what differs."""
 
 import ast
 import dataclasses
@@ -8,8 +8,9 @@ import re
 import sys
 from collections.abc import Callable
 
-import ingot
 import numpy as np
+
+import ingot
 from ingot._function import Function
 from support import difference, identities, outcome
 
@@ -64,7 +65,7 @@ def _compilers() -> dict[str, Compiler]:
 
 @dataclasses.dataclass
 class Difference:
-    """`kind` stays the same while a program is shrunk; `text` says what is seen."""
+    """`kind` stays the same while a program is shrunk; `text` is what is seen."""
 
     kind: str
     text: str
@@ -111,7 +112,7 @@ def _count(function, given: list, lines: dict[int, int]) -> int:
 
 
 def _joins(source: str) -> bool:
-    """Whether paths, turns or elements meet anywhere in a program, so that numbers of two kinds may become one's."""
+    """Whether paths, iterations or elements are joined anywhere in a program, so that numbers of two kinds may become one's."""
     kinds = (ast.If, ast.IfExp, ast.For, ast.While, ast.Try, ast.Match, ast.BoolOp, ast.comprehension)
 
     def meets(node: ast.AST) -> bool:

@@ -64,7 +64,7 @@ class Generator(Objects, Arrays, Surroundings):
         self.members, self.places, self.tables = [], [], []
         self.lambdas = 0
 
-    # Expressions. Each gives its text; `value` says what it is on the stand-ins.
+    # Expressions. Each gives its source; `value` is what it is on the stand-ins.
 
     def value(self, text: str):
         with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stdout(io.StringIO()):
@@ -178,7 +178,7 @@ class Generator(Objects, Arrays, Surroundings):
             return f"({pair[0]} if {self.condition(depth - 1)} else {pair[-1]})".replace(", ", ", ")
         if self.helpers:
             return self.call(depth)
-        return f"bool({self.condition(depth - 1)})"  # NumPy's bool on one path and Python's on another would meet
+        return f"bool({self.condition(depth - 1)})"  # NumPy's bool on one path and Python's on another would be joined
 
     def alike(self, depth: int) -> str:
         """Two scalars of one type, as arguments."""

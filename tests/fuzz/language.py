@@ -1,5 +1,5 @@
 """The parts of random programs that are Python's more than NumPy's: exceptions, patterns, comprehensions, inner
-functions, containers, texts. A mixin of the generator, whose stand-ins say what each name is."""
+functions, containers, strings. A mixin of the generator, whose stand-ins are what each name is."""
 
 import random
 import re
@@ -62,7 +62,7 @@ class Language:
     """Needs the generator's expressions and statements, and these of its attributes.
 
     `boxes` are the containers that have names, `fixed` those whose structure must not change where the generator is,
-    `functions` the inner functions; `lambdas` says how deep in lambdas and comprehensions it is.
+    `functions` the inner functions; `lambdas` is how deep in lambdas and comprehensions it is.
     """
 
     rng: random.Random
@@ -83,7 +83,7 @@ class Language:
         return self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0](depth)
 
     def generators(self, length_is_known: bool) -> tuple[str, dict]:
-        """What stands behind the element of a comprehension, and the names it binds."""
+        """What follows the element of a comprehension, and the names it binds."""
         r = self.rng
         index, element = self.fresh("i"), self.fresh("e")
         lines = [n for n, v in self.env.items() if is_array(v) and v.ndim == 1]
@@ -267,7 +267,7 @@ class Language:
             parts.append("{" + r.choice(arrays) + "}")
         return f"f'odd {' '.join(parts)}'"
 
-    # Statements. Each emits nothing where it finds nothing to say.
+    # Statements. Each emits nothing where it finds nothing to write.
 
     def language_statements(self, deep: bool) -> list:
         simple = [

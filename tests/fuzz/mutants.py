@@ -15,9 +15,9 @@ class Mutant:
     file: str
     """Below src/."""
     place: str
-    """A text that stands once in the file."""
+    """A text that is once in the file."""
     old: str
-    """An expression that stands once in the place."""
+    """An expression that is once in it."""
     new: str
     breaks: str
 
@@ -26,7 +26,7 @@ MUTANTS = (
     # Ranges, and checks that are left out or made early.
     Mutant("transform/intervals.cpp", "case Op::less: return Op::greater_equal;", "Op::greater_equal", "Op::less_equal",
            "the opposite of a comparison"),
-    Mutant("transform/intervals.cpp", "return Interval{b_.index(0), loops_.subtract(turns, b_.index(1)), count->holds};",
+    Mutant("transform/intervals.cpp", "return Interval{b_.index(0), loops_.subtract(iterations, b_.index(1)), count->holds};",
            "b_.index(1)", "b_.index(2)", "the largest index of a loop, one too low"),
     Mutant("transform/intervals.cpp", "made.low = corner(a->low, b->high);", "b->high", "b->low",
            "the lower bound of a difference"),
@@ -43,16 +43,16 @@ MUTANTS = (
     Mutant("transform/checks.cpp", "if (early.is_around(phase, node)) any = loops_.either",
            "early.is_around(phase, node)", "false", "early checks in branches are forgotten"),
     Mutant("transform/early_checks.cpp", "if (order_[write.index] < order_[load.index]) return true;",
-           "order_[write.index] < order_[load.index]", "false", "a value is loaded before the turn has written it"),
+           "order_[write.index] < order_[load.index]", "false", "a value is loaded before the iteration has written it"),
     Mutant("transform/ranges.cpp", "return range.low >= kLowest && range.high <= kHighest;",
            "range.high <= kHighest", "true", "sums above 64 bits are taken to be exact"),
     Mutant("transform/ranges.cpp", "const Interval natural{0, kHighest};", "0", "1", "lengths are taken to be at least 1"),
     # Simplification.
     Mutant("transform/simplify.cpp", "ir::effects_of(source_, id).any(kMayWrite);", "kMayWrite",
            "ir::effect::Host | ir::effect::Sync", "what was loaded before a write is used after it"),
-    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !turns_once(id)) loads_.clear();",
+    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !iterations_once(id)) loads_.clear();",
            "writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block", "false",
-           "what was loaded before a loop is used in its turns"),
+           "what was loaded before a loop is used in its iterations"),
     Mutant("transform/simplify.cpp", "for (; loaded_.size() > loaded_before_.back(); loaded_.pop_back())",
            "loaded_.size() > loaded_before_.back()", "false", "what was loaded in a branch is used after it"),
     Mutant("transform/simplify.cpp", "Nodes operands{arm == 0 ? b_.make(Op::invert", "arm == 0", "arm == 1",
@@ -71,9 +71,9 @@ MUTANTS = (
            "what the second arm of a branch gives counts as dead"),
     # Arrays to loops.
     Mutant("transform/alias.cpp", "if (a == b) return true;", "a == b", "a == b && a.kind != Root::Kind::Parameter",
-           "views of one argument are taken to lie apart"),
+           "views of one argument are taken to be disjoint"),
     Mutant("transform/alias.cpp", "return same_region ? unknown.number < fresh.number",
-           "unknown.number < fresh.number", "true", "memory that a branch gives is taken to lie apart from what was made before"),
+           "unknown.number < fresh.number", "true", "memory that a branch gives is taken to be disjoint from what was made before"),
     Mutant("transform/elements.cpp", "if (!in_place) held = settled(x);", "!in_place", "false",
            "`a[1:] += a[:-1]` reads what it has written"),
     Mutant("transform/lower_selections.cpp", "const bool apart = reads_only_at(operand, NodeId(), root);",
@@ -94,7 +94,7 @@ MUTANTS = (
     Mutant("transform/flat.cpp", "if (strides[i] != distance) return false;", "strides[i] != distance", "false",
            "a layout with gaps is gone through as one without"),
     Mutant("transform/lower_selections.cpp", "start = loops_.add(start, whole(x).lengths[axis]);",
-           "loops_.add(start, whole(x).lengths[axis])", "start", "concatenated arrays lie on each other"),
+           "loops_.add(start, whole(x).lengths[axis])", "start", "concatenated arrays overlap each other"),
     Mutant("transform/lower_reductions.cpp", "if (source_.operands(r.id).size() > 1) {", "source_.operands(r.id).size() > 1", "false",
            "the mask of a reduction is dropped"),
     # Loops in lanes.
@@ -142,13 +142,13 @@ MUTANTS = (
            "-0.0 + 0.0 stays -0.0"),
     # The language.
     Mutant("frontend/kind.cpp", "if (weak == Kind::py_float()) return inexact ? strong : DType::Float64;",
-           "inexact ? strong : DType::Float64", "DType::Float64", "a Python float beside a float32 makes a float64"),
+           "inexact ? strong : DType::Float64", "DType::Float64", "a Python float with a float32 makes a float64"),
     Mutant("frontend/arrays.cpp", "builder_->make(Op::select, {up, zero, builder_->index(-1)});", "builder_->index(-1)", "zero",
            "slices from the end leave out the first element"),
     Mutant("frontend/arrays.cpp", "builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {distance, one}),",
            "builder_->make(Op::subtract, {distance, one})", "distance", "slices whose step divides their length have one element more"),
     Mutant("frontend/loops.cpp", "builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {from, unit}), by})",
-           "builder_->make(Op::subtract, {from, unit})", "from", "ranges whose step divides their length have one turn more"),
+           "builder_->make(Op::subtract, {from, unit})", "from", "ranges whose step divides their length have one iteration more"),
     Mutant("frontend/exceptions.cpp", "if (all[i]->is_final()) run_body(all[i]->finalbody);", "all[i]->is_final()", "false",
            "`finally` is left out where a `break` or `return` leaves"),
     Mutant("frontend/growing.cpp", "fork(builder_->make(Op::equal, {room, length}), moved,",

@@ -1,5 +1,5 @@
 """The parts of random programs that are classes and what refers to one another: instances, records, recursion,
-generators, dicts, sets and lists that grow. A mixin of the generator, whose stand-ins say what each name is."""
+generators, dicts, sets and lists that grow. A mixin of the generator, whose stand-ins are what each name is."""
 
 import re
 
@@ -21,14 +21,14 @@ class Stub:
 
 class Objects(Language):
     """Needs what Language needs; `instances` has the instances that have names, by name, and `classes` the classes of
-    the program. The attributes of an instance stand in `env` under names with a dot."""
+    the program. The attributes of an instance are in `env` under names with a dot."""
 
     classes: dict
     instances: dict
     recursions: list
     streams: list
 
-    # What stands before the functions.
+    # What precedes the functions.
 
     def definitions(self) -> None:
         r = self.rng
@@ -174,7 +174,7 @@ class Objects(Language):
         return made if deep else made + grown
 
     def use_definitions(self, level: int) -> None:
-        """What stands before the functions is used once at least, most of the time."""
+        """What precedes the functions is used once at least, most of the time."""
         for made, use in ((self.recursions, self.recursion), (self.streams, self.generator), (self.instances, self.call_method)):
             if made and self.rng.random() < 0.6:
                 use(level)
@@ -223,7 +223,7 @@ class Objects(Language):
         self.fragment([f"{new} = {self.of_instance(self.rng.choice(list(self.instances)))}"], level, [new])
 
     def instance_of_two(self, level: int) -> None:
-        """A name that is one of two instances of a class, or becomes another one in each turn."""
+        """A name that is one of two instances of a class, or becomes another one in each iteration."""
         r = self.rng
         name = r.choice(list(self.instances))
         about = self.classes[type(self.instances[name]).__name__]
@@ -255,7 +255,9 @@ class Objects(Language):
         if not about["frozen"]:
             changed = self.within(dotted, lambda: self.like(shape(exemplar), 1)) or f"{held}[-1].{field}"
             lines += r.choice(([], [f"    {held}[{index} // 2].{field} = {changed}"], [f"    if {condition}:", f"        {held}[-1].{field} = {changed}"]))
-        lines += r.choice(([], [], [f"    if {condition}:", f"        {held}.append({r.choice((f'{held}[0]', other))})"], [f"    if {condition}:", f"        {held}.pop()"]))
+        lines += r.choice(
+            ([], [], [f"    if {condition}:", f"        {held}.append({r.choice((f'{held}[0]', other))})"], [f"    if {condition}:", f"        {held}.pop()"])
+        )
         if about["methods"] and r.random() < 0.5:
             method, kind = r.choice(about["methods"])
             lines += [f"for {one} in {held}:", f"    {one}.{method}({arguments.harmless(kind)})"]
@@ -287,13 +289,15 @@ class Objects(Language):
         lines = [f"{first} = None", head, f"    {at} = {made}", f"    {at}.link = {first}"]
         lines += r.choice(([f"    {first} = {at}"], [f"    {first} = {at}"], [f"    if {condition}:", f"        {first} = {at}"]))
         lines += [f"{count} = 0", f"{at} = {first}", f"while {at} is not None:", f"    {value} = {value} * 2 + {at}.{field}"]
-        lines += r.choice(([], [f"    if {at_end}:", f"        {count} += 1"], [f"    if {at_end} and {at}.link is not None:", f"        {at}.link = {at}.link.link"]))
+        lines += r.choice(
+            ([], [f"    if {at_end}:", f"        {count} += 1"], [f"    if {at_end} and {at}.link is not None:", f"        {at}.link = {at}.link.link"])
+        )
         lines += [f"    {at} = {at}.link", f"    if {count} > 3:", "        break"]
         start = "0" if self.classes[name]["fields"][0][1] == INT else "0.5"
         self.fragment([f"{value} = {start}", *lines], level, [value, count])
 
     def tree(self, level: int) -> None:
-        """A search tree, made by insertion; its functions stand before the program."""
+        """A search tree, made by insertion; its functions precede the program."""
         r = self.rng
         root, value, index = self.fresh("q"), self.fresh("v"), self.fresh("i")
         head, inside = self.loop_head(index)
@@ -460,9 +464,21 @@ class Objects(Language):
                 ["    try:", f"        {name}[{key}] += {number}", "    except KeyError:", f"        {name}[{key}] = {number}"],
             )
         )
-        asked = r.choice((f"len({name})", f"sum({name}.values())", f"{name}.get(1, {start})", f"(1 in {name})", f"{name}[0]", f"max({name}.values())", f"len([{each} for {each} in {name}])", "walk", "walk"))
+        asked = r.choice(
+            (
+                f"len({name})",
+                f"sum({name}.values())",
+                f"{name}.get(1, {start})",
+                f"(1 in {name})",
+                f"{name}[0]",
+                f"max({name}.values())",
+                f"len([{each} for {each} in {name}])",
+                "iterate",
+                "iterate",
+            )
+        )
         lines = [f"{name} = {{}}", head, f"    {key} = {place}", *store]
-        if asked == "walk":
+        if asked == "iterate":
             return self.settled(value, start, [*lines, f"for {key}, {each} in {name}.items():", f"    {value} = {value} * 2 + {each}"], level)
         lines.append(f"{value} = {asked}")
         self.fragment([*lines, *r.choice(([], [], [f"print({name})"], [f"print(sorted({name}))"]))], level, [value])
@@ -475,11 +491,27 @@ class Objects(Language):
         condition = self.within(inside, lambda: self.condition(1))
         start = r.choice((f"{name} = [[] for {each} in range(3)]", f"{name} = [[0] * 2 for {each} in range(3)]", f"{name} = []"))
         if start.endswith("= []"):
-            steps = r.choice(([f"    {name}.append([{number}] * ({index} % 3))"], [f"    {name}.append([{index}])", f"    {name}[{index} // 2].append({number})"]))
+            steps = r.choice(
+                ([f"    {name}.append([{number}] * ({index} % 3))"], [f"    {name}.append([{index}])", f"    {name}[{index} // 2].append({number})"])
+            )
         else:
             steps = [f"    {name}[{index} % 3].append({number})"]
-            steps += r.choice(([], [f"    if {condition}:", f"        {name}[0] = {name}[{r.choice('12')}]"], [f"    if {condition} and {name}[1]:", f"        {name}[1].pop()"]))
-        asked = r.choice((f"sum([len({each}) for {each} in {name}])", f"len({name}[{r.choice(('0', '1', '-1'))}])", f"{name}[0] is {name}[1]", f"({name}[0] == {name}[-1])", f"sum([sum({each}) for {each} in {name}])"))
+            steps += r.choice(
+                (
+                    [],
+                    [f"    if {condition}:", f"        {name}[0] = {name}[{r.choice('12')}]"],
+                    [f"    if {condition} and {name}[1]:", f"        {name}[1].pop()"],
+                )
+            )
+        asked = r.choice(
+            (
+                f"sum([len({each}) for {each} in {name}])",
+                f"len({name}[{r.choice(('0', '1', '-1'))}])",
+                f"{name}[0] is {name}[1]",
+                f"({name}[0] == {name}[-1])",
+                f"sum([sum({each}) for {each} in {name}])",
+            )
+        )
         self.fragment([start, head, *steps, f"{value} = {asked}"], level, [value])
 
     def known_set(self, level: int) -> None:
@@ -492,7 +524,7 @@ class Objects(Language):
         self.fragment([*lines, f"{value} = {r.choice(asked)}", *r.choice(([], [f"print(sorted({other}))"]))], level, [value])
 
     def settled(self, name: str, start: str, lines: list[str], level: int) -> None:
-        """Lines in whose turns a number changes, which is of one type before them and after them."""
+        """Lines in whose iterations a number changes, which is of one type before them and after them."""
         # As if all that is conditional came about: a number that is of one type by chance does not count.
         always = [re.sub(r"^( *)(if .*|try):$", r"\1if True:", line) for line in lines]
         always = [re.sub(r"^( *)except .*:$", r"\1else:", line) for line in always if not line.strip() == "break"]

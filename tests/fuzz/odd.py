@@ -13,8 +13,9 @@ import re
 import resource
 from typing import Any
 
-import ingot
 import numpy as np
+
+import ingot
 from ingot import _guvectorize
 from ingot.tour import sources
 from support import MODES, difference, identities, outcome
@@ -82,7 +83,7 @@ def _large(value: Any) -> bool:
 
 
 def complete(message: str) -> bool:
-    """Whether a refusal says file, line, source with caret, reason and advice."""
+    """Whether a refusal has file, line, source with caret, reason and advice."""
     lines = message.split("\n")
     place = next((i for i, line in enumerate(lines) if ".py:" in line and line.startswith("  ")), -1)
     caret = 0 < place < len(lines) - 2 and set(lines[place + 2].strip()) == {"^"}
@@ -90,7 +91,7 @@ def complete(message: str) -> bool:
 
 
 def _loose(value: Any) -> Any:
-    """The value with its numbers as floats: an int may have become one where paths meet."""
+    """The value with its numbers as floats: an int may have become one where paths join."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return float(value)
     return type(value)(map(_loose, value)) if type(value) in (list, tuple) else value
@@ -126,7 +127,7 @@ def _comparable(value: Any) -> Any:
 
 def _reason(refusal: ingot.UnsupportedError) -> str:
     """The first line of a refusal, without names, numbers and what is particular to an element."""
-    line = re.sub(r"\(turns? .*|`[\w.\[\]']+`", "_", str(refusal).splitlines()[0])
+    line = re.sub(r"\(iterations? .*|`[\w.\[\]']+`", "_", str(refusal).splitlines()[0])
     return re.sub(r"\b\d+\b", "_", line)[:110]
 
 

@@ -13,6 +13,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
+
 from ingot.tour.programs import PROGRAMS, Program
 
 from . import arguments
@@ -45,7 +46,7 @@ Pair = collections.namedtuple("Pair", "a b")
 
 
 def small(program: Program) -> list:
-    """The program's small arguments, made smaller where every turn of a loop is one of Python's."""
+    """The program's small arguments, made smaller where every iteration of a loop is one of Python's."""
     given = list(program.arguments(True))
     if program.name.startswith("kuramoto"):
         return [2 if i == 0 else v for i, v in enumerate(given)]
@@ -96,7 +97,7 @@ class _Names:
         }  # fmt: skip
 
     def at(self, values: Any, layout: str = "C", writable: bool = True, shift: int = 0) -> np.ndarray:
-        """A copy beside a page that cannot be touched."""
+        """A copy next to a page that cannot be touched."""
         values = np.asarray(values)
         if values.dtype.hasobject or values.dtype.kind == "T":
             result = np.array(values, order="F" if layout == "F" else "C")
@@ -144,7 +145,7 @@ class _Names:
 
 
 def build(call: OddCall, at_end: bool) -> tuple[list, dict]:
-    """Fresh arguments of a call; arrays lie against a page that cannot be touched, at their first or last byte."""
+    """Fresh arguments of a call; arrays border on a page that cannot be touched, at their first or last byte."""
     names = _Names(by_name(call.program), at_end)
     with np.errstate(all="ignore"):
         for text in call.positional:

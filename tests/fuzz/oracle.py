@@ -12,8 +12,9 @@ import operator
 import types
 import warnings
 
-import ingot
 import numpy as np
+
+import ingot
 from ingot._function import Function
 
 from . import limits
@@ -29,7 +30,7 @@ ELEMENTARY = set(
 )
 # Complex products belong here: where the CPU has FMA, NumPy's arrays round one product less than its numbers do.
 COMPLEX_ELEMENTARY = {"sqrt", "absolute", "sign", "reciprocal", "multiply", "square"}
-EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "max", "min"}  # which zero of 0.0 and -0.0 hangs on the position
+EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin", "max", "min"}  # which zero of 0.0 and -0.0 depends on the position
 REDUCTIONS = {"sum", "prod", "mean", "dot", "matmul"}
 WATCHED = ELEMENTARY | COMPLEX_ELEMENTARY | EITHER_ZERO | REDUCTIONS
 MATH = set(
@@ -147,7 +148,7 @@ def _numpy(name: str, own):
                 return _checked(f"np.{name}({text})", operands, functools.partial(own, **options), 0)
             if not relevant or options:
                 return own(*operands, **options)
-            return _checked(f"np.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
+            return _checked(f"np.{name}({', '.join('abc'[: len(operands)])})", operands, own, ELEMENTARY_ULP)
         if kind is None and name != "mean":
             return own(*operands, **options)
         if isinstance(mask := options.get("where"), np.ndarray):
@@ -159,7 +160,7 @@ def _numpy(name: str, own):
             masked = lambda a, b: own(a, where=b, **rest)  # noqa: E731
             return _checked(f"np.{name}(a, where=b{text})", (*operands, mask), masked, units, scale)
         text = "".join(f", {k}={v!r}" for k, v in options.items())
-        return _reduction(f"np.{name}({', '.join('abc'[:len(operands)])}{text})", operands, functools.partial(own, **options), name, options)
+        return _reduction(f"np.{name}({', '.join('abc'[: len(operands)])}{text})", operands, functools.partial(own, **options), name, options)
 
     return call
 
@@ -217,7 +218,7 @@ class _Math:
         own = getattr(math, name)
         if name not in MATH:
             return own
-        return lambda *operands: _checked(f"math.{name}({', '.join('abc'[:len(operands)])})", operands, own, ELEMENTARY_ULP)
+        return lambda *operands: _checked(f"math.{name}({', '.join('abc'[: len(operands)])})", operands, own, ELEMENTARY_ULP)
 
 
 OPERATORS = {ast.Pow: "_power", ast.MatMult: "_matmul", ast.Mult: "_multiply", ast.LShift: "_left_shift", ast.Div: "_divide"}
@@ -234,7 +235,7 @@ class _Rewrite(ast.NodeTransformer):
     def visit_Assign(self, node):
         self.generic_visit(node)
         target = node.targets[0]
-        if isinstance(target, ast.Subscript) and not _has_calls(target.value):  # NumPy reads what it writes where a mask stands
+        if isinstance(target, ast.Subscript) and not _has_calls(target.value):  # NumPy reads what it writes where the index is a mask
             node.value = ast.Call(ast.Name("_copied", ast.Load()), [node.value, target.value], [])
         return node
 
@@ -259,7 +260,7 @@ class _Rewrite(ast.NodeTransformer):
         return node
 
     def visit_Try(self, node):
-        """No clause of the program catches what stops the program, or says that an eager call differs."""
+        """No clause of the program catches what stops the program, or reports that an eager call differs."""
         self.generic_visit(node)
         if node.handlers:
             stops = ast.ExceptHandler(ast.Name("_stops", ast.Load()), None, [ast.Raise(None, None)])
@@ -346,7 +347,7 @@ def _multiply_at(place, value) -> None:
 
 
 def _index(node: ast.expr) -> ast.expr:
-    """What stands in brackets, as an expression."""
+    """What is in brackets, as an expression."""
     if isinstance(node, ast.Slice):
         parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
         return ast.Call(ast.Name("slice", ast.Load()), parts, [])
@@ -359,7 +360,7 @@ _NUMPY = (np.generic, np.ndarray)
 
 
 def _astype(value, *operands, **options):
-    """A cast; what no integer of the dtype is hangs on the CPU and the position in NumPy."""
+    """A cast; what no integer of the dtype is depends on the CPU and the position in NumPy."""
     expected = value.astype(*operands, **options)
     if not isinstance(value, _NUMPY) or expected.dtype.kind not in "iu" or value.dtype.kind not in "fc":
         return expected

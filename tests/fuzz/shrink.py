@@ -47,7 +47,7 @@ FATAL = (signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIG
 
 
 def take_default_actions() -> None:
-    """Lets a fatal signal end this process, and its parent see which, whoever handles such signals here."""
+    """Lets a fatal signal end this process, and its parent see which, also where such signals are handled here."""
     faulthandler.disable()
     for number in FATAL:
         signal.signal(number, signal.SIG_DFL)

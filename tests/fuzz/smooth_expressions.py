@@ -8,7 +8,7 @@ ODD = "abs fabs sign floor cbrt degrees".split()
 
 
 def closed(text: str) -> str:
-    """The text, in parentheses where something behind it could be taken for another's."""
+    """The source, in parentheses where something after it could be taken for another's."""
     return text if isinstance(ast.parse(text, mode="eval").body, (ast.Name, ast.Constant, ast.Call, ast.Subscript, ast.Attribute)) else f"({text})"
 
 
@@ -114,7 +114,7 @@ class Expressions:
         return r.choice(choices)
 
     def _of_library(self, u: str, v: str, a: str) -> list[str]:
-        """Numbers that the library makes of vectors; `G` is an array beside `f`."""
+        """Numbers that the library makes of vectors; `G` is an array outside of `f`."""
         return [f"np.std({v} + {u} * 2.0) if n > 1 else {a}", f"np.median({v}) if n else {a}", f"np.sum(np.diff({v}) ** 2)", f"np.interp({a}, np.arange(n) * 0.5, {v}) if n else {a}",
                 f"np.sum(np.convolve({v}, G)) if n else {a}", f"np.sum(np.tile({v}, 2) * np.repeat({u}, 2))", f"np.sum(np.pad({v}, 1)[:-1] * np.append({u}, {a}))", f"np.polyval(G, {a})",
                 f"np.average({v}, weights=np.exp({u})) if n else {a}", f"sum(e * e for e in {u} if e > 0.1)", f"max([{a}, *{u}])", f"np.add.reduce({v})", f"G[1] * {a}",

@@ -33,7 +33,7 @@ class Statements(Expressions):
 
     @contextlib.contextmanager
     def block(self) -> Iterator[None]:
-        """Lines of their own: names that begin there are not known behind it."""
+        """Lines of their own: names that begin there are not known after it."""
         before = {kind: list(names) for kind, names in self.scope.items()}
         functions = list(self.functions)
         self.depth += 1
@@ -57,9 +57,35 @@ class Statements(Expressions):
 
     def statement(self) -> None:
         r = self.rng
-        simple = [self.assign, self.assign, self.update, self.element, self.element, self.part, self.part, self.swap, self.create, self.view, self.whole, self.fancy]
+        simple = [
+            self.assign,
+            self.assign,
+            self.update,
+            self.element,
+            self.element,
+            self.part,
+            self.part,
+            self.swap,
+            self.create,
+            self.view,
+            self.whole,
+            self.fancy,
+        ]
         simple += [self.lists, self.dicts, self.boxes, self.arrays_in_lists, self.complexes, self.matrices, self.inner_function]
-        compound = [self.for_loop, self.for_loop, self.for_loop, self.for_each, self.while_loop, self.branch, self.branch, self.attempt, self.parallel, self.nest, self.cases, self.yielded]
+        compound = [
+            self.for_loop,
+            self.for_loop,
+            self.for_loop,
+            self.for_each,
+            self.while_loop,
+            self.branch,
+            self.branch,
+            self.attempt,
+            self.parallel,
+            self.nest,
+            self.cases,
+            self.yielded,
+        ]
         if self.depth < DEEPEST and r.random() < (0.5 if self.depth < 2 else 0.3):
             r.choice(compound)()
         elif self.depth > 1 and r.random() < 0.08:
@@ -83,27 +109,65 @@ class Statements(Expressions):
     def update(self) -> None:
         r = self.rng
         name = self.pick("num", "")
-        self.emit(r.choice((f"{name} += {self.small(self.num(1))}", f"{name} *= np.cos({self.num(1)})", f"{name} -= 0.3 * {self.num(1)}", f"{name} /= 1.0 + {self.num(0)} ** 2")))
+        self.emit(
+            r.choice(
+                (
+                    f"{name} += {self.small(self.num(1))}",
+                    f"{name} *= np.cos({self.num(1)})",
+                    f"{name} -= 0.3 * {self.num(1)}",
+                    f"{name} /= 1.0 + {self.num(0)} ** 2",
+                )
+            )
+        )
 
     def element(self) -> None:
         r = self.rng
         v = self.pick("vec", "v0")
-        self.emit(r.choice((f"{v}[{self.index()}] = {self.small(self.num(2))}", f"{v}[{self.index()}] += {self.small(self.num(1))}", f"{v}[{self.index()}] *= {self.num(1)} * 0.5",
-                            f"{v}[{self.index()}] = {v}[{self.index()}] * {self.num(0)}", f"{v}[{self.index()}] -= {v}[{self.index()}] * 0.5")))
+        self.emit(
+            r.choice(
+                (
+                    f"{v}[{self.index()}] = {self.small(self.num(2))}",
+                    f"{v}[{self.index()}] += {self.small(self.num(1))}",
+                    f"{v}[{self.index()}] *= {self.num(1)} * 0.5",
+                    f"{v}[{self.index()}] = {v}[{self.index()}] * {self.num(0)}",
+                    f"{v}[{self.index()}] -= {v}[{self.index()}] * 0.5",
+                )
+            )
+        )
 
     def part(self) -> None:
         r = self.rng
         v, u = self.pick("vec", "v0"), self.pick("vec", "v0")
-        self.emit(r.choice((f"{v}[1:] = {u}[:-1] * {self.num(0)}", f"{v}[1:] += {self.vec(1)}[:-1] * 0.5", f"{v}[::2] *= {self.num(1)}", f"{v}[::-1] = {self.vec(1)}", f"{v}[:] = {self.vec(2)}",
-                            f"{v}[1:-1] = 0.5 * ({u}[2:] + {u}[:-2])", f"{v}[:2] = {self.num(1)}", f"{v}[n // 2:] = np.sin({v}[n // 2:])", f"{v}[:n // 2] -= {u}[n - n // 2:]", f"{v}[...] = {self.num(1)}",
-                            f"{v}[1:] = {v}[:-1]", f"{v}[:-1] = {v}[1:] * {u}[1:]", f"{v}[::2] = {u}[::2][::-1]")))
+        self.emit(
+            r.choice(
+                (
+                    f"{v}[1:] = {u}[:-1] * {self.num(0)}",
+                    f"{v}[1:] += {self.vec(1)}[:-1] * 0.5",
+                    f"{v}[::2] *= {self.num(1)}",
+                    f"{v}[::-1] = {self.vec(1)}",
+                    f"{v}[:] = {self.vec(2)}",
+                    f"{v}[1:-1] = 0.5 * ({u}[2:] + {u}[:-2])",
+                    f"{v}[:2] = {self.num(1)}",
+                    f"{v}[n // 2:] = np.sin({v}[n // 2:])",
+                    f"{v}[:n // 2] -= {u}[n - n // 2:]",
+                    f"{v}[...] = {self.num(1)}",
+                    f"{v}[1:] = {v}[:-1]",
+                    f"{v}[:-1] = {v}[1:] * {u}[1:]",
+                    f"{v}[::2] = {u}[::2][::-1]",
+                )
+            )
+        )
 
     def swap(self) -> None:
         r = self.rng
         v = self.pick("vec", "v0")
         a, b = self.pick("vec", "v0"), self.pick("vec", "v0")
         s, t = self.pick("num", ""), self.pick("num", "")
-        texts = [f"{v}[{self.index()}], {v}[{self.index()}] = {v}[{self.index()}], {v}[{self.index()}]", f"{a}[0], {b}[-1] = {b}[-1], {a}[0]", f"{s}, {t} = {t}, {self.small(s + ' * ' + self.num(0))}"]
+        texts = [
+            f"{v}[{self.index()}], {v}[{self.index()}] = {v}[{self.index()}], {v}[{self.index()}]",
+            f"{a}[0], {b}[-1] = {b}[-1], {a}[0]",
+            f"{s}, {t} = {t}, {self.small(s + ' * ' + self.num(0))}",
+        ]
         own = [x for x in self.scope["vec"] if x[0] == "u"]
         if len(own) > 1 and not self.functions:
             x, y = r.sample(own, 2)
@@ -119,35 +183,87 @@ class Statements(Expressions):
         v = self.pick("vec", "v0")
         name = self.name("p")
         self.emit(f"{name} = {v}{r.choice(('[1:]', '[:-1]', '[::2]', '[::-1]', '[:]', '.reshape(1, n)', '[n // 2:]', '[1:][::-1]', '[None]', '.ravel()'))}")
-        self.emit(r.choice((f"{name} *= {self.num(1)}", f"{name} += 0.5", f"{name}[...] = np.sin({name})", f"{name}[:1] = {self.num(1)}", f"{self.pick('num', '')} += np.sum({name} * {name})",
-                            f"{v}[:1] *= 0.5")))
+        self.emit(
+            r.choice(
+                (
+                    f"{name} *= {self.num(1)}",
+                    f"{name} += 0.5",
+                    f"{name}[...] = np.sin({name})",
+                    f"{name}[:1] = {self.num(1)}",
+                    f"{self.pick('num', '')} += np.sum({name} * {name})",
+                    f"{v}[:1] *= 0.5",
+                )
+            )
+        )
         if r.random() < 0.5:
             self.emit(f"{self.pick('num', '')} += 0.3 * np.sum({name})")
 
     def whole(self) -> None:
         r = self.rng
         v = self.pick("vec", "v0")
-        self.emit(r.choice((f"{v} += {self.vec(1)}", f"{v} *= {self.vec(1)}", f"{v} -= {self.num(1)}", f"np.multiply({v}, {self.vec(1)}, out={v})", f"np.sin({self.vec(1)}, {v})", f"{v} /= 1.0 + {self.vec(0)} ** 2",
-                            f"{v}[{v} > 0.3] *= 0.5", f"{v}[{v} < {self.num(0)}] = {self.num(1)}", f"{v}.fill({self.num(1)})", f"{v}.sort()", f"np.add({v}, {self.vec(0)}, out={v}, where={v} > 0)")))
+        self.emit(
+            r.choice(
+                (
+                    f"{v} += {self.vec(1)}",
+                    f"{v} *= {self.vec(1)}",
+                    f"{v} -= {self.num(1)}",
+                    f"np.multiply({v}, {self.vec(1)}, out={v})",
+                    f"np.sin({self.vec(1)}, {v})",
+                    f"{v} /= 1.0 + {self.vec(0)} ** 2",
+                    f"{v}[{v} > 0.3] *= 0.5",
+                    f"{v}[{v} < {self.num(0)}] = {self.num(1)}",
+                    f"{v}.fill({self.num(1)})",
+                    f"{v}.sort()",
+                    f"np.add({v}, {self.vec(0)}, out={v}, where={v} > 0)",
+                )
+            )
+        )
 
     def fancy(self) -> None:
         r = self.rng
         v, u = self.pick("vec", "v0"), self.pick("vec", "v0")
         k = self.pick("index", "(np.arange(n) // 2)")
         k = k if r.random() < 0.7 else "np.arange(n)[::-1]"
-        self.emit(r.choice((f"{v}[{k}] = {self.vec(1)}", f"{v}[{k}] += {u}[{k}] * 0.5", f"np.add.at({v}, {k}, {self.vec(1)})", f"{v}[{k}] = {v}[{k}] * {self.num(0)}", f"{v}[{k}] = {self.num(1)}",
-                            f"np.subtract.at({v}, {k}, {self.num(1)})", f"{v}[:] = {u}[{k}] * {v}", f"{v}[[0, -1]] = {v}[[-1, 0]]", f"np.put({v}, {k}, {u})")))
+        self.emit(
+            r.choice(
+                (
+                    f"{v}[{k}] = {self.vec(1)}",
+                    f"{v}[{k}] += {u}[{k}] * 0.5",
+                    f"np.add.at({v}, {k}, {self.vec(1)})",
+                    f"{v}[{k}] = {v}[{k}] * {self.num(0)}",
+                    f"{v}[{k}] = {self.num(1)}",
+                    f"np.subtract.at({v}, {k}, {self.num(1)})",
+                    f"{v}[:] = {u}[{k}] * {v}",
+                    f"{v}[[0, -1]] = {v}[[-1, 0]]",
+                    f"np.put({v}, {k}, {u})",
+                )
+            )
+        )
 
     def lists(self) -> None:
         r = self.rng
         l = self.pick("list", "")
         if not l or r.random() < 0.3:
             l = self.name("l")
-            self.emit(f"{l} = {r.choice((f'[{self.num(1)}, {self.num(1)}]', f'[e * {self.num(0)} for e in {self.vec(0)}] + [{self.num(0)}]', f'[{self.num(0)}] * 3', f'[float(e) for e in {self.vec(0)}] + [0.5]'))}")
+            self.emit(
+                f"{l} = {r.choice((f'[{self.num(1)}, {self.num(1)}]', f'[e * {self.num(0)} for e in {self.vec(0)}] + [{self.num(0)}]', f'[{self.num(0)}] * 3', f'[float(e) for e in {self.vec(0)}] + [0.5]'))}"
+            )
             self.scope["list"].append(l)
         e = r.choice(("0", "-1"))
-        self.emit(r.choice((f"{l}.append({self.small(self.num(1))})", f"{l}[{e}] = {self.small(self.num(1))}", f"{l}[{e}] += {self.num(0)}", f"{l}[0], {l}[-1] = {l}[-1], {l}[0] * 0.5",
-                            f"{self.pick('num', '')} += sum({l}) * 0.1", f"{l}.insert(0, {self.num(0)})", f"{l}.extend([{self.num(0)}, {l}.pop()])", f"{self.pick('num', '')} = {l}[-1] * {l}[0]")))
+        self.emit(
+            r.choice(
+                (
+                    f"{l}.append({self.small(self.num(1))})",
+                    f"{l}[{e}] = {self.small(self.num(1))}",
+                    f"{l}[{e}] += {self.num(0)}",
+                    f"{l}[0], {l}[-1] = {l}[-1], {l}[0] * 0.5",
+                    f"{self.pick('num', '')} += sum({l}) * 0.1",
+                    f"{l}.insert(0, {self.num(0)})",
+                    f"{l}.extend([{self.num(0)}, {l}.pop()])",
+                    f"{self.pick('num', '')} = {l}[-1] * {l}[0]",
+                )
+            )
+        )
 
     def arrays_in_lists(self) -> None:
         r = self.rng
@@ -159,7 +275,12 @@ class Statements(Expressions):
             self.emit(f"{l} = [{self.vec(1)} + 0.0, {self.pick('vec', 'v0')}, {self.vec(1)} * 0.5]")
             self.scope["vecs"].append(l)
         i, j = r.choice(("0", "1", "-1")), r.choice(("0", "1", "-1"))
-        texts = [f"{l}[{i}][:1] = {self.num(1)}", f"{l}[{i}][:] = {l}[{j}] * {self.num(0)}", f"{l}[{i}] += 0.3 * {l}[{j}]", f"{self.pick('num', '')} += np.sum({l}[{i}] * {l}[{j}]) * 0.2"]
+        texts = [
+            f"{l}[{i}][:1] = {self.num(1)}",
+            f"{l}[{i}][:] = {l}[{j}] * {self.num(0)}",
+            f"{l}[{i}] += 0.3 * {l}[{j}]",
+            f"{self.pick('num', '')} += np.sum({l}[{i}] * {l}[{j}]) * 0.2",
+        ]
         if self.depth == 1:
             texts += [f"{l}[{i}] = {self.vec(1)}", f"{l}[{i}], {l}[{j}] = {l}[{j}], {l}[{i}]"]
         self.emit(r.choice(texts))
@@ -172,8 +293,18 @@ class Statements(Expressions):
             d = self.name("d")
             self.emit(f"{d} = {{'a': {self.num(1)}, 'b': {self.vec(1)} * 1.0}}")
             self.scope["dict"].append(d)
-        self.emit(r.choice((f"{d}['a'] = {self.small(self.num(1))}", f"{d}['a'] += {self.num(0)} * 0.3", f"{d}['b'][:1] *= {self.num(0)}", f"{d}['b'] *= 0.5", f"{d}['b'][:] = {self.vec(1)}",
-                            f"{self.pick('num', '')} += {d}['a'] * np.sum({d}['b']) * 0.2")))
+        self.emit(
+            r.choice(
+                (
+                    f"{d}['a'] = {self.small(self.num(1))}",
+                    f"{d}['a'] += {self.num(0)} * 0.3",
+                    f"{d}['b'][:1] *= {self.num(0)}",
+                    f"{d}['b'] *= 0.5",
+                    f"{d}['b'][:] = {self.vec(1)}",
+                    f"{self.pick('num', '')} += {d}['a'] * np.sum({d}['b']) * 0.2",
+                )
+            )
+        )
 
     def boxes(self) -> None:
         r = self.rng
@@ -184,18 +315,50 @@ class Statements(Expressions):
             c = self.name("c")
             self.emit(f"{c} = C({self.num(1)}, {self.vec(1)} + 0.0)")
             self.scope["box"].append(c)
-        self.emit(r.choice((f"{c}.step({self.num(1)})", f"{c}.a = {self.small(self.num(1))}", f"{c}.b[:1] += {self.num(0)}", f"{self.pick('num', '')} += {c}.energy() * 0.1", f"{c}.a += 0.2 * {self.num(0)}")))
+        self.emit(
+            r.choice(
+                (
+                    f"{c}.step({self.num(1)})",
+                    f"{c}.a = {self.small(self.num(1))}",
+                    f"{c}.b[:1] += {self.num(0)}",
+                    f"{self.pick('num', '')} += {c}.energy() * 0.1",
+                    f"{c}.a += 0.2 * {self.num(0)}",
+                )
+            )
+        )
         return None
 
     def complexes(self) -> None:
         r = self.rng
         if self.scope["cvec"] and r.random() < 0.5:
             w = self.pick("cvec", "")
-            self.emit(r.choice((f"{w}[{self.index()}] = {self.cnum(1)}", f"{w} *= {self.cnum(1)} * 0.5", f"{w}.real[:] = {self.vec(1)}", f"{w}.imag[:1] = {self.num(0)}", f"{w}[1:] = {w}[:-1].conj()", f"{w}.real *= {self.num(0)}",
-                                f"{self.pick('num', '')} += np.sum(np.abs({w} + 2.0)) * 0.1", f"{w}[:] = {self.cvec(1)}", f"{self.pick('num', '')} += np.vdot({w}, {self.cvec(1)}).real * 0.2")))
+            self.emit(
+                r.choice(
+                    (
+                        f"{w}[{self.index()}] = {self.cnum(1)}",
+                        f"{w} *= {self.cnum(1)} * 0.5",
+                        f"{w}.real[:] = {self.vec(1)}",
+                        f"{w}.imag[:1] = {self.num(0)}",
+                        f"{w}[1:] = {w}[:-1].conj()",
+                        f"{w}.real *= {self.num(0)}",
+                        f"{self.pick('num', '')} += np.sum(np.abs({w} + 2.0)) * 0.1",
+                        f"{w}[:] = {self.cvec(1)}",
+                        f"{self.pick('num', '')} += np.vdot({w}, {self.cvec(1)}).real * 0.2",
+                    )
+                )
+            )
         elif self.scope["cnum"]:
             z = self.pick("cnum", "")
-            self.emit(r.choice((f"{z} = {self.cnum(2)} / (1 + abs({self.cnum(0)}))", f"{z} *= {self.cnum(0)} * 0.5", f"{z} += {self.num(0)}", f"{self.pick('num', '')} += abs({z} + 2.0) * 0.2")))
+            self.emit(
+                r.choice(
+                    (
+                        f"{z} = {self.cnum(2)} / (1 + abs({self.cnum(0)}))",
+                        f"{z} *= {self.cnum(0)} * 0.5",
+                        f"{z} += {self.num(0)}",
+                        f"{self.pick('num', '')} += abs({z} + 2.0) * 0.2",
+                    )
+                )
+            )
         else:
             self.new(r.choice(("cnum", "cvec")))
 
@@ -205,9 +368,27 @@ class Statements(Expressions):
             self.new("mat")
         m = self.pick("mat", "")
         i, j = self.index(), self.index()
-        self.emit(r.choice((f"{m}[{i}, {j}] = {self.small(self.num(1))}", f"{m}[{i}] = {self.vec(1)}", f"{m}[:, {j}] *= {self.num(0)}", f"{m}[{i}] += 0.3 * {m}[{j}]", f"{m} *= 0.5", f"{m}[:] = {m}.T", f"{m}[1:, :-1] = {self.num(0)}",
-                            f"{m}.T[0:1] = {self.vec(0)}", f"{m}[np.arange(n), np.arange(n)] = {self.vec(1)}", f"{m}[{i}], {m}[{j}] = {m}[{j}].copy(), {m}[{i}].copy()", f"{m} += np.outer({self.vec(0)}, {self.vec(0)}) * 0.3",
-                            f"{m}[{m} > 0.3] = {self.num(0)}", f"{m}[{i}, {j}] += {m}[{j}, {i}] * {self.num(0)}", f"{m}[::-1, ::-1] = {m}", f"{m}[{i}][::2] = {self.num(0)}")))
+        self.emit(
+            r.choice(
+                (
+                    f"{m}[{i}, {j}] = {self.small(self.num(1))}",
+                    f"{m}[{i}] = {self.vec(1)}",
+                    f"{m}[:, {j}] *= {self.num(0)}",
+                    f"{m}[{i}] += 0.3 * {m}[{j}]",
+                    f"{m} *= 0.5",
+                    f"{m}[:] = {m}.T",
+                    f"{m}[1:, :-1] = {self.num(0)}",
+                    f"{m}.T[0:1] = {self.vec(0)}",
+                    f"{m}[np.arange(n), np.arange(n)] = {self.vec(1)}",
+                    f"{m}[{i}], {m}[{j}] = {m}[{j}].copy(), {m}[{i}].copy()",
+                    f"{m} += np.outer({self.vec(0)}, {self.vec(0)}) * 0.3",
+                    f"{m}[{m} > 0.3] = {self.num(0)}",
+                    f"{m}[{i}, {j}] += {m}[{j}, {i}] * {self.num(0)}",
+                    f"{m}[::-1, ::-1] = {m}",
+                    f"{m}[{i}][::2] = {self.num(0)}",
+                )
+            )
+        )
 
     def inner_function(self) -> None:
         """A function that reads, or changes, what is around it."""
@@ -254,7 +435,19 @@ class Statements(Expressions):
         r = self.rng
         i = self.name("i")
         outer = self.pick("int", "n")
-        header = r.choice(("range(n)", "range(n)", "range(n)", f"range({self.count()})", "range(1, n)", "range(n - 1, -1, -1)", "range(0, n, 2)", f"range(min({outer}, n))", "range(n - 1)"))
+        header = r.choice(
+            (
+                "range(n)",
+                "range(n)",
+                "range(n)",
+                f"range({self.count()})",
+                "range(1, n)",
+                "range(n - 1, -1, -1)",
+                "range(0, n, 2)",
+                f"range(min({outer}, n))",
+                "range(n - 1)",
+            )
+        )
         self.emit(f"for {i} in {header}:")
         self.scope["int"].append(i)
         if header.startswith(("range(n", "range(0", "range(1", "range(min")):
@@ -267,7 +460,7 @@ class Statements(Expressions):
                 self.body(1)
 
     def nest(self) -> None:
-        """Loops in each other whose lengths hang on those around."""
+        """Loops in each other whose lengths depend on those around."""
         r = self.rng
         i, j = self.name("i"), self.name("j")
         v, s = self.pick("vec", "v0"), self.pick("num", "")
@@ -292,14 +485,23 @@ class Statements(Expressions):
         v, u = self.pick("vec", "v0"), self.pick("vec", "v0")
         i = self.name("i")
         l = self.pick("list", v)
-        header, names, ints = r.choice(((f"for {e} in {v}", [e], []), (f"for {i}, {e} in enumerate({v})", [e], [i]), (f"for {e}, {e}x in zip({v}, {u})", [e, e + "x"], []), (f"for {e} in {l}", [e], []),
-                                        (f"for {e} in ({self.num(0)}, {self.num(0)})", [e], []), (f"for {e} in {v}[::-1]", [e], []), (f"for {i}, ({e}, {e}x) in enumerate(zip({v}, {u}))", [e, e + "x"], [i])))
+        header, names, ints = r.choice(
+            (
+                (f"for {e} in {v}", [e], []),
+                (f"for {i}, {e} in enumerate({v})", [e], [i]),
+                (f"for {e}, {e}x in zip({v}, {u})", [e, e + "x"], []),
+                (f"for {e} in {l}", [e], []),
+                (f"for {e} in ({self.num(0)}, {self.num(0)})", [e], []),
+                (f"for {e} in {v}[::-1]", [e], []),
+                (f"for {i}, ({e}, {e}x) in enumerate(zip({v}, {u}))", [e, e + "x"], [i]),
+            )
+        )
         self.emit(header + ":")
         before = {k: list(x) for k, x in self.scope.items()}
         self.within.update(ints)
         self.scope["num"] += names
         self.scope["int"] += ints
-        lists, self.scope["list"] = self.scope["list"], []  # none of them grows while it is walked
+        lists, self.scope["list"] = self.scope["list"], []  # none of them grows while it is iterated over
         self.looped()
         self.scope.update(before)
         self.scope["list"] = lists
@@ -309,7 +511,9 @@ class Statements(Expressions):
         k = self.name("i")
         self.emit(f"{k} = 0")
         s = self.pick("num", "")
-        self.emit(f"while {r.choice((f'{k} < n', f'{k} < {self.count()}', f'abs({s}) > 0.05 and {k} < 7', f'{k} < n and {self.num(0)} < 1.5', f'{k} < 6 and not {s} > 2.0'))}:")
+        self.emit(
+            f"while {r.choice((f'{k} < n', f'{k} < {self.count()}', f'abs({s}) > 0.05 and {k} < 7', f'{k} < n and {self.num(0)} < 1.5', f'{k} < 6 and not {s} > 2.0'))}:"
+        )
         self.scope["int"].append(k)
         self.loops += 1
         with self.block():
@@ -338,8 +542,14 @@ class Statements(Expressions):
     def attempt(self) -> None:
         r = self.rng
         v = self.pick("vec", "v0")
-        error, text = r.choice((("ValueError", f"if {self.condition()}:\n\0raise ValueError('odd')"), ("IndexError", f"{self.pick('num', '')} += {v}[{self.pick('int', '1')} + 2]"), ("ZeroDivisionError", f"{self.pick('num', '')} /= float(n - {self.pick('int', '3')})"),
-                                ("ValueError", f"{self.pick('num', '')} = math.sqrt({self.num(1)})")))
+        error, text = r.choice(
+            (
+                ("ValueError", f"if {self.condition()}:\n\0raise ValueError('odd')"),
+                ("IndexError", f"{self.pick('num', '')} += {v}[{self.pick('int', '1')} + 2]"),
+                ("ZeroDivisionError", f"{self.pick('num', '')} /= float(n - {self.pick('int', '3')})"),
+                ("ValueError", f"{self.pick('num', '')} = math.sqrt({self.num(1)})"),
+            )
+        )
         self.emit("try:")
         with self.block():
             if r.random() < 0.7:
@@ -382,7 +592,7 @@ class Statements(Expressions):
         return None
 
     def parallel(self) -> None:
-        """A loop whose turns do not meet."""
+        """A loop whose iterations do not conflict."""
         r = self.rng
         i = self.name("i")
         own = [x for x in self.scope["vec"] if x[0] == "u"]
@@ -413,15 +623,37 @@ class Statements(Expressions):
         return None
 
     def helpers(self) -> None:
-        """Functions and a class beside `f`."""
+        """Functions and a class outside of `f`."""
         r = self.rng
         if r.random() < 0.4:
             return
         self.has_helpers = True
-        texts = ["class C:", "    def __init__(self, a, b):", "        self.a = a", "        self.b = b", "", "    def step(self, h):", "        self.b *= 0.5 + 0.1 * h",
-                 "        self.a = np.sin(self.a + h)", "", "    def energy(self):", "        return self.a * np.sum(self.b)", ""]
+        texts = [
+            "class C:",
+            "    def __init__(self, a, b):",
+            "        self.a = a",
+            "        self.b = b",
+            "",
+            "    def step(self, h):",
+            "        self.b *= 0.5 + 0.1 * h",
+            "        self.a = np.sin(self.a + h)",
+            "",
+            "    def energy(self):",
+            "        return self.a * np.sum(self.b)",
+            "",
+        ]
         if r.random() < 0.7:
-            texts += ["def g0(p, q):", "    if p > 0.5:", "        return p * 0.5", "    for e in q:", "        p = p * 0.7 + e * 0.2", "        if p > 0.9:", "            return p", "    return np.sin(p)", ""]
+            texts += [
+                "def g0(p, q):",
+                "    if p > 0.5:",
+                "        return p * 0.5",
+                "    for e in q:",
+                "        p = p * 0.7 + e * 0.2",
+                "        if p > 0.9:",
+                "            return p",
+                "    return np.sin(p)",
+                "",
+            ]
             self.functions.append("g0")
         if r.random() < 0.5:
             texts += ["def g1(p, q):", "    q[:1] = p", "    q *= 0.8", "    return np.sum(q) * 0.3", ""]

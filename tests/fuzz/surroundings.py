@@ -1,4 +1,4 @@
-"""What stands around random programs: members of Enums, functions in wrappers of other signatures, captured lists of
+"""What is around random programs: members of Enums, functions in wrappers of other signatures, captured lists of
 places and of arrays. A mixin of the generator."""
 
 import random
@@ -9,7 +9,7 @@ ENUMS = ("enum.IntEnum", "enum.IntEnum", "enum.IntFlag", "float, enum.Enum", "en
 
 
 class Surroundings:
-    """Needs the generator's expressions; `members` has texts of numbers that hang on members of Enums, `places` the names of
+    """Needs the generator's expressions; `members` has texts of numbers that depend on members of Enums, `places` the names of
     lists of small ints, `tables` those of lists of arrays."""
 
     rng: random.Random
@@ -47,7 +47,7 @@ class Surroundings:
         self.tables.append(table)
 
     def define_wrapped(self) -> None:
-        """A function whose wrapper has parameters of its own; `inspect.signature` tells those of the function inside."""
+        """A function whose wrapper has parameters of its own; `inspect.signature` has those of the function inside."""
         r = self.rng
         wrap, name = self.fresh("w"), self.fresh("u")
         inner = self.body({"x": 1.5}, {}, lambda: self.emit(f"    return {self.any(2)}", 0))
@@ -61,7 +61,7 @@ class Surroundings:
         self.helpers.append((name, kinds, names, {n.split("=")[0] for n in given.split(", ") if "=" in n}, False))
 
     def surrounding_scalar(self) -> str | None:
-        """A number that hangs on what stands around."""
+        """A number that depends on what is around."""
         r = self.rng
         arrays = [n for n, v in self.env.items() if getattr(v, "ndim", 0) == 1]
         choices = list(self.members)

@@ -10,8 +10,8 @@ from collections import defaultdict
 import pytest
 
 USERS = ("test_language", "test_numpy", "test_cache")
-"""What begins so runs as programs of users do, with the cache on disk and both tiers; all else with full code and no
-cache, since tests say what is compiled when. What the environment says comes before both."""
+"""Tests of these files run as programs of users do, with the cache on disk and both tiers; all others with full code and no
+cache, since tests specify what is compiled when. Variables of the environment come before both."""
 OF_USERS = {name: "on" for name in ("INGOT_CACHE", "INGOT_TIERS") if name not in os.environ and "INGOT_ON_DEVICE" not in os.environ}
 os.environ.setdefault("INGOT_CACHE", "off")
 os.environ.setdefault("INGOT_TIERS", "off")

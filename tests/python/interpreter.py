@@ -1,4 +1,4 @@
-"""The interpreter behind a pipe: `run(text, *arguments)` calls @f of a module in text form."""
+"""The interpreter at the other end of a pipe: `run(text, *arguments)` calls @f of a module in text form."""
 
 import atexit
 import ctypes

@@ -32,7 +32,7 @@ static int wanted; /* bits of the owners that count */
 static atomic_long counted;
 static long first_missing, last_missing;
 static int threads_missing;
-/* Shared with children that are forked, which may not live to tell. */
+/* Shared with children that are forked, which may not live to report it. */
 static struct told {
   int depth;
   void* frames[DEPTH];

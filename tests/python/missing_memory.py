@@ -3,7 +3,7 @@
 It prints a line of JSON for each attempt: the number of the allocation that failed, what came of the call, of the same call
 afterwards, and how the process ended. The first attempt has all memory, the last all of it and no new thread; where `LASTING` is 1,
 all allocations after that one fail, too, until the call has ended. Each attempt is a forked child, so that one that ends by a
-signal, or never, is told, too. The library, made of `missing_memory.c`, is preloaded.
+signal, or never, is reported, too. The library, made of `missing_memory.c`, is preloaded.
 """
 
 import ctypes
@@ -190,7 +190,7 @@ def outcome(call, expected, library):
 
 
 def attempt(library, call, expected, number, last, owners, threads):
-    """What came of it, told by a child."""
+    """The outcome, reported by a child."""
     ends = os.pipe()
     child = os.fork()
     if child == 0:

@@ -24,7 +24,7 @@ PRODUCTS = "matrix products have another order on a device"
 
 EXCEPTIONS = {
     "test_fusion.py::test_arrays_of_the_same_lengths_are_written_by_one_nest": HOST,
-    "test_fusion.py::test_arrays_that_share_nothing_are_written_apart": HOST,
+    "test_fusion.py::test_arrays_that_share_nothing_are_written_separately": HOST,
     "test_nests.py::test_loops_around_go_inside": HOST,
     "test_language_host.py::test_calls_are_in_the_order_of_the_program": "counts the calls of both modes",
     "test_numpy_linalg.py::test_numbers_of_matrices": PRODUCTS,

@@ -3,23 +3,22 @@
 import math
 import random
 
-import ingot
 import numpy as np
-import refused_kernels
-import refused_records
 import scipy.integrate
 import scipy.linalg
 import scipy.sparse
 import scipy.special
+
+import ingot
+import refused_kernels
+import refused_records
 from refused import (
     FIXED,
     GENERATOR,
     GRID,
     KEPT,
     MAPPED,
-    P,
     STEPS,
-    X,
     Abstract,
     Cached,
     Cell,
@@ -28,6 +27,7 @@ from refused import (
     Described,
     Formatted,
     Hooked,
+    Indexed,
     Item,
     Iterated,
     Made,
@@ -35,12 +35,13 @@ from refused import (
     New,
     Odd,
     Own,
+    P,
     Pair,
     Point,
     Row,
     Setting,
     Shown,
-    Walked,
+    X,
     adds_in_place,
     adds_to_attribute,
     assigned_attribute,
@@ -61,7 +62,7 @@ from refused import (
     draws_in_prange,
     formats_two_classes,
     groups,
-    grows_while_walked,
+    grows_while_iterated,
     holds_a_set,
     holds_an_array,
     holds_much,
@@ -72,6 +73,8 @@ from refused import (
     in_parts,
     in_step,
     in_try,
+    iterates_flat_twice,
+    iterates_itself,
     itself,
     itself_in,
     itself_inserted,
@@ -105,13 +108,12 @@ from refused import (
     outlives,
     passes_generator,
     pops,
-    pops_while_walked,
+    pops_while_iterated,
     pull_of_shared,
     races,
     read_only_on_one_path,
     reads_what_is_changed,
     replaces_lists,
-    shows_member,
     result_of_kinds,
     row_method,
     row_order,
@@ -120,6 +122,7 @@ from refused import (
     sets_apart,
     sets_descriptor,
     shorter_from_the_back,
+    shows_member,
     sorts_row,
     starred,
     sum_for_some,
@@ -139,8 +142,6 @@ from refused import (
     unrolls,
     uses_all,
     vectorized,
-    walks_flat_twice,
-    walks_itself,
     walks_two_classes,
     with_a_step,
     writes_read_only,
@@ -234,7 +235,7 @@ EXAMPLES = [
     (lambda n: sorted([n, 2.5, 1]), 1),
     (lambda n: np.array([(i, (i, i)) for i in range(n)]), 3),
     (lambda n: np.array([i for i in range(n)], "U3"), 3),
-    (lambda p: [v for v in p], Walked()),
+    (lambda p: [v for v in p], Indexed()),
     (lambda n: [c for c in f"{n}"], 1),
     (unrolls, 1),
     (not_settling_while, X, 3),
@@ -245,7 +246,7 @@ EXAMPLES = [
     (on_some_paths, 1),
     (lambda x: lambda: x, 1),
     (nests, 1, 100),
-    (walks_itself, 3),
+    (iterates_itself, 3),
     (lambda x: getattr(x, "shape", None), X),
     (lambda t: t.index(1, 0), (1, 2)),
     (lambda t: [1.0].index(t), X),
@@ -341,7 +342,7 @@ EXAMPLES = [
     (imports, 1),
     (imports_relatively, 1),
     (replaces_lists, 3),
-    (walks_flat_twice, X),
+    (iterates_flat_twice, X),
     (lambda x: "%*d" % (5, x), 1),
     (lambda p: "%x" % p, P),
     (lambda x: ingot.jit("float64(float64)")(abs)(x), 1.0),
@@ -443,11 +444,11 @@ EXAMPLES = [
     (tries_host, 1.0),
     (text_of_own_making, X),
     (text_of_its_own, X),
-    (grows_while_walked, X),
+    (grows_while_iterated, X),
     (with_a_step, X),
     (holds_a_set, X),
     (holds_an_array, X),
-    (pops_while_walked, X),
+    (pops_while_iterated, X),
     (method_of_a_dict, X),
     (sets_apart, X),
     (two_kinds, X),
@@ -504,7 +505,7 @@ an array of a list whose elements are no numbers, nor tuples of numbers
 an array of this dtype of a list whose length is not known when compiling
 a variable that may be unbound or None changes its type
 a loop whose variables do not settle on their types
-walking a … beside something of unknown length
+iterating over a … beside something of unknown length
 recursion whose arguments do not settle on their types
 what grows to more than 2 000 000 steps when compiling: calls in calls, or loops that are unrolled,
 a derivative of, or a prange loop around, calls that grow to more than 200 000 operations when each of them is written out

@@ -9,8 +9,9 @@ import functools
 import tempfile
 import types
 
-import ingot
 import numpy as np
+
+import ingot
 
 X = np.arange(4.0)
 GRID = np.arange(12.0).reshape(3, 4)
@@ -111,7 +112,7 @@ class Own:
         return 1
 
 
-class Walked:
+class Indexed:
     def __getitem__(self, i):
         return i
 
@@ -259,7 +260,7 @@ def replaces_lists(n):
     return c
 
 
-def walks_flat_twice(x):
+def iterates_flat_twice(x):
     flat = x.flat
     return [v for v in flat], [v for v in flat]
 
@@ -383,7 +384,7 @@ def in_step(x):
     return [a * b for a, b in zip(g(x), g(x))]
 
 
-def walks_itself(n):
+def iterates_itself(n):
     def down(n):
         if n > 0:
             yield n
@@ -681,7 +682,7 @@ def list_method(n):
     return items.__sizeof__()
 
 
-def grows_while_walked(x):
+def grows_while_iterated(x):
     items = [v for v in x if v > 0]
     for v in items:
         if v > 3:
@@ -707,7 +708,7 @@ def holds_an_array(x):
     return items
 
 
-def pops_while_walked(x):
+def pops_while_iterated(x):
     counts = {int(v): 1 for v in x}
     for k in counts:
         counts.pop(k)

@@ -14,9 +14,10 @@ import time
 import types
 import warnings
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot._function import Function
 
 KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
@@ -32,7 +33,7 @@ def windows(x, shape, strides):
 
 
 needs_lanes = pytest.mark.skipif(os.environ.get("INGOT_VECTORS") == "scalar", reason="the code has no lanes")
-"""Of a test of what only code with lanes does."""
+"""For tests of what only vectorised code does."""
 
 
 LEVELS = {2: "sse", 3: "avx2", 4: "avx512"}
@@ -70,7 +71,7 @@ def start(file, text, **options):
 
 
 def spin(n, m):
-    """As many turns as are asked for, none of which can be left out."""
+    """As many iterations as are asked for, none of which can be left out."""
     s = 0
     for i in range(n):
         for j in range(m):
@@ -82,7 +83,7 @@ SPIN = f"@ingot.jit\n{inspect.getsource(spin)}\nspin(2, 2)\n"
 
 
 def interrupt(process, after=0.3):
-    """Sends Ctrl-C to a program some time after it has said `ready`: its exit status, output and errors."""
+    """Sends Ctrl-C to a program some time after it has printed `ready`: its exit status, output and errors."""
     try:
         assert process.stdout.readline() == "ready\n"
         time.sleep(after)
@@ -161,7 +162,7 @@ def outcome(function, arguments):
 def difference(got, expected, bound=0.0, where="result", seen=()):
     """None, or in words how two values differ: type, dtype, shape, bits (or a relative bound).
 
-    Instances are compared by their attributes, unless their class says how; `seen` are those around.
+    Instances are compared by their attributes, unless their class defines how; `seen` are those around.
     """
     if type(got) is not type(expected):
         return f"{where}: {type(got).__name__} {got!r} for {type(expected).__name__} {expected!r}"
@@ -186,10 +187,7 @@ def difference(got, expected, bound=0.0, where="result", seen=()):
             right = np.allclose(g, e, rtol=bound, atol=0, equal_nan=True)
         elif e.dtype.kind in "fc":
             parts = [(g, e)] if e.dtype.kind == "f" else [(g.real, e.real), (g.imag, e.imag)]
-            right = all(
-                np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a)[a == a], np.signbit(b)[b == b])
-                for a, b in parts
-            )
+            right = all(np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a)[a == a], np.signbit(b)[b == b]) for a, b in parts)
         else:
             right = np.array_equal(g, e)
         return None if right else f"{where}: {got!r} for {expected!r}"
@@ -209,7 +207,7 @@ def identities(result, arguments):
     arrays: list[np.ndarray] = []
     met: list[int] = []
 
-    def walk(value):
+    def iterate(value):
         is_instance = not isinstance(value, tuple) and type(value).__module__ not in ("builtins", "numpy")
         if is_instance or isinstance(value, (np.ndarray, list, dict)):
             met.append(numbers.setdefault(id(value), len(numbers)))
@@ -219,13 +217,13 @@ def identities(result, arguments):
             arrays.append(value)
         elif isinstance(value, (tuple, list)):
             for part in value:
-                walk(part)
+                iterate(part)
         elif isinstance(value, dict) or is_instance:
             for part in (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values():
-                walk(part)
+                iterate(part)
 
-    walk(tuple(arguments))
-    walk(result)
+    iterate(tuple(arguments))
+    iterate(result)
     return met, [(i, k) for i, a in enumerate(arrays[:16]) for k, b in enumerate(arrays[:i]) if np.shares_memory(a, b)]
 
 
@@ -254,7 +252,7 @@ def check(function, *arguments, bound=0.0, modes=MODES):
 
 
 def refused(function, *arguments, words=""):
-    """Asserts that Ingot refuses to compile the call, with place, reason and advice; returns the message."""
+    """Asserts that Ingot refuses to compile the call, with location, reason and advice; returns the message."""
     try:
         jitted(function)(*copied(arguments))
     except ingot.UnsupportedError as error:
@@ -266,7 +264,7 @@ def refused(function, *arguments, words=""):
 
 
 def lie(value):
-    """How the arrays of a result lie in memory: flags, and the axes of more than one index by their strides."""
+    """The layout of the arrays of a result: flags, and the axes of more than one index by their strides."""
     if isinstance(value, (tuple, list)):
         return [lie(part) for part in value]
     if not isinstance(value, np.ndarray):
@@ -299,7 +297,7 @@ def in_both_modes(function, *arguments):
 
 
 def raises(function, *arguments):
-    """The exception that both modes raise, as type and text."""
+    """The exception that both modes raise, as type and message."""
     errors = [error for _, error in in_both_modes(function, *arguments)]
     assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1]), errors
     return type(errors[0]), str(errors[0])

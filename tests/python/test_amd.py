@@ -19,7 +19,7 @@ def kernels(f, processor, *args):
 
 
 def numbers(text, name):
-    """What the metadata of each kernel says."""
+    """The metadata of each kernel."""
     return [int(number) for number in re.findall(rf"\.{name}: *(\d+)", text)]
 
 

@@ -94,7 +94,7 @@ def test_memory_maps_of_signatures_and_ufuncs(mapped):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_tells_memory_maps_from_arrays_is_refused(mapped, mode):
+def test_what_distinguishes_memory_maps_from_arrays_is_refused(mapped, mode):
     x = mapped(np.arange(4.0))
     assert jitted(lambda x: isinstance(x, np.ndarray) and not isinstance(x, (list, float)), mode)(x) is True
     for use in (lambda x: x.flush(), lambda x: x.filename, lambda x: type(x) is np.ndarray, lambda x: isinstance(x, np.memmap)):
@@ -287,7 +287,7 @@ def test_buffers_outside_and_in_containers():
     assert len(b) == 3
 
 
-def test_byte_swapped_arrays_say_what_to_pass():
+def test_byte_swapped_arrays_report_what_to_pass():
     for function, arguments in ((lambda x: x + 1, (np.arange(3, dtype=">f8"),)), (lambda x: x[0], (np.arange(3, dtype=">i4"),))):
         with pytest.raises(ingot.UnsupportedError, match=r'pass x.astype\(x.dtype.newbyteorder\("="\)\)'):
             ingot.jit(function)(*arguments)
@@ -342,7 +342,7 @@ def test_functions_and_classes_of_packages_are_not_looked_into(monkeypatch):
         assert "in a function of `ingot.host`" in str(error.value)
 
 
-def test_objects_of_pandas_say_what_to_pass():
+def test_objects_of_pandas_report_what_to_pass():
     pandas = pytest.importorskip("pandas")
     series = pandas.Series([1.0, 2.0])
     for value in (series, series.to_frame(), series.index):

@@ -1,4 +1,4 @@
-"""The rules of docs/batching.md: `ingot.vmap` against a loop in Python over the lanes."""
+"""The rules of docs/batching.md: `ingot.vmap` against a loop in Python over the batch elements."""
 
 import dataclasses
 import functools
@@ -6,9 +6,10 @@ import re
 from collections import namedtuple
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot.library.batching import batched
 from support import ARRAYS, DTYPES, MODES, copied, difference, jitted, layouts
 
@@ -19,7 +20,7 @@ LINE = np.arange(1.0, 6.0)
 
 
 def stacked(lanes, axis=0):
-    """What the lanes give, leaf by leaf along one axis."""
+    """The results of the batch elements, leaf by leaf along one axis."""
     first = lanes[0]
     if first is None:
         return None
@@ -92,9 +93,7 @@ def test_axes_of_results():
 
 def test_structures_of_arguments_and_results():
     same(lambda r: Pair(r + 1, (r.sum(), [r, None, {"k": r[0]}])), GRID)
-    got = ingot.vmap(lambda p: [p["a"] + p["b"][0], p["b"][1]], ({"a": 0, "b": (1, None)},))(
-        {"a": GRID, "b": (GRID.T.copy(), 5)}
-    )
+    got = ingot.vmap(lambda p: [p["a"] + p["b"][0], p["b"][1]], ({"a": 0, "b": (1, None)},))({"a": GRID, "b": (GRID.T.copy(), 5)})
     assert difference(got, [GRID * 2, np.full(3, 5)]) is None
     assert difference(ingot.vmap(lambda p: p.a * p.b)(Pair(GRID, GRID[:, 0])), GRID * GRID[:, :1]) is None
     assert difference(ingot.vmap(lambda x, none: x if none is None else -x)(LINE, None), LINE) is None
@@ -124,7 +123,7 @@ def test_defaults_are_those_of_the_function():
         assert difference(call(pair={"a": LINE, "b": LINE}, none=None), LINE * 2) is None
 
 
-def test_the_number_of_lanes():
+def test_the_number_of_batch_elements():
     assert difference(ingot.vmap(lambda: 1.5, axis_size=3)(), np.full(3, 1.5)) is None
     assert difference(ingot.vmap(lambda c: c * 2, None, axis_size=2)(GRID), np.stack([GRID * 2, GRID * 2])) is None
     fails(ValueError, "inconsistent sizes for array axes to be mapped: 3 and 4", lambda a, b: a, GRID, GRID.T)
@@ -132,7 +131,7 @@ def test_the_number_of_lanes():
     fails(ValueError, "at least one non-None value in in_axes", lambda a: a, GRID, in_axes=None)
 
 
-def test_no_lanes():
+def test_no_batch_elements():
     got = ingot.vmap(lambda v: (v > 0, [v, {"n": None, "k": 1}]))(np.zeros(0))
     assert difference(got, (np.zeros(0, bool), [np.zeros(0), {"n": None, "k": np.zeros(0, int)}])) is None
     fails(ValueError, "an axis of length 0 of a function that gives arrays", lambda r: r, np.zeros((0, 2)))
@@ -152,13 +151,13 @@ def test_each_lane_takes_its_branches():
 def test_each_lane_leaves_its_loops():
     def root(a):
         y = a
-        turns = 0
+        iterations = 0
         while abs(y * y - a) > 1e-12 * a:
             y = 0.5 * (y + a / y)
-            turns += 1
-            if turns > 50:
+            iterations += 1
+            if iterations > 50:
                 break
-        return y, turns
+        return y, iterations
 
     same(root, LINE)
 
@@ -178,7 +177,7 @@ def test_writes_are_written_into_the_argument():
     assert difference(given, plain) is None
 
 
-def test_what_is_not_mapped_is_one_for_all_lanes():
+def test_what_is_not_mapped_is_one_for_all_batch_elements():
     def count(v, seen):
         seen[0] += v
         return seen[0]
@@ -188,7 +187,7 @@ def test_what_is_not_mapped_is_one_for_all_lanes():
     assert seen[0] == LINE.sum()
 
 
-def test_the_lowest_lane_raises():
+def test_the_lowest_batch_element_raises():
     def need(v, out):
         if v > 2.5:
             raise ValueError(f"lane of {int(v)}")
@@ -203,7 +202,7 @@ def test_the_lowest_lane_raises():
     fails(IndexError, "out of range", lambda v: [][0], LINE)
 
 
-def test_lanes_print_in_order(capsys):
+def test_batch_elements_print_in_order(capsys):
     def show(v):
         print("lane", v)
         return v
@@ -240,7 +239,7 @@ class Layer:
     b: object
 
 
-def test_lanes_take_and_give_dataclasses():
+def test_batch_elements_take_and_return_dataclasses():
     def f(layer):
         return Layer({"y": layer.w * layer.b}, (layer.b, np.sum(layer.w)))
 
@@ -287,7 +286,7 @@ def test_compiled_functions_methods_and_instances_are_mapped():
 FACTOR = 2.0
 
 
-def test_what_lanes_read_is_never_stale(monkeypatch):
+def test_what_batch_elements_read_is_never_stale(monkeypatch):
     shift = 1.0
 
     def read(v):
@@ -312,12 +311,12 @@ def test_bodies_of_whole_arrays():
     same(lambda r: np.where(r > 0.5, r, 0.0).max(), rows)
 
 
-def test_shapes_that_differ_by_lane_raise():
+def test_shapes_that_differ_by_batch_element_raise():
     fails(ValueError, r"shape \(2,\), others of shape \(1,\)", lambda k: np.arange(int(k)), np.array([1, 2]))
     fails(ValueError, r"shape \(1,\), others of shape \(2,\)", lambda r: r[r > 0], np.array([[1, 2], [0, 1]]))
 
 
-def test_the_lane_that_runs():
+def test_the_batch_element_that_runs():
     for mode in MODES:
         index = jitted(batched(lambda: ingot.axis_index("i") ** 2, axis_size=4, axis_name="i"), mode)
         assert difference(index(), np.arange(4) ** 2) is None
@@ -357,8 +356,8 @@ def test_what_is_refused():
     fails(ingot.UnsupportedError, "`out_axes` None", lambda v: v, LINE, out_axes=None)
     fails(ingot.UnsupportedError, "a Point", lambda v: Point(v), LINE)
     fails(ValueError, "is only 0", lambda p: p.x, Point(LINE))
-    fails(ingot.UnsupportedError, "unknown length that a lane gives", lambda v: [k for k in range(int(v))], LINE)
-    fails(ingot.UnsupportedError, "unknown length that a lane gives", lambda v: {k: v for k in range(int(v))}, LINE)
+    fails(ingot.UnsupportedError, "unknown length that a batch element returns", lambda v: [k for k in range(int(v))], LINE)
+    fails(ingot.UnsupportedError, "unknown length that a batch element returns", lambda v: {k: v for k in range(int(v))}, LINE)
 
     def deep(k):
         return ingot.axis_index("i") if k <= 0 else deep(k - 1)

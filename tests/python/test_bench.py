@@ -57,7 +57,7 @@ def test_calls_are_measured(figures):
         for title in ("profile, function", "profile, compiled call", "profile, with a name"):
             assert part["calls"][title]["off"]["min"] > 0 and part["calls"][title]["on"]["min"] > 0
         launch = part["calls"]["launch, emulated"]["ingot"]
-        assert isinstance(launch, str) or launch["min"] > 0  # the program is there beside a build only
+        assert isinstance(launch, str) or launch["min"] > 0  # the program is there next to a build only
 
 
 def _squares(n):

@@ -1,4 +1,4 @@
-"""`python -m ingot build`: libraries for C, C++ and Fortran, beside the functions as `ingot.jit` compiles them, bit for bit."""
+"""`python -m ingot build`: libraries for C, C++ and Fortran, compared with the functions as `ingot.jit` compiles them, bit for bit."""
 
 import ctypes
 import keyword
@@ -330,7 +330,7 @@ def test_arguments_that_overlap(cases, module, shift):
     assert same(memory, wanted) and same(given[1], same_given[1])
 
 
-def test_loops_over_prange_want_arguments_apart(cases):
+def test_loops_over_prange_want_disjoint_arguments(cases):
     x, out = np.arange(20.0), np.zeros(20)
     assert cases.call("apart", x, out) == 0 and same(out[1:], x[:-1] + 1.0)
     assert cases.call("apart", x, x[1:]) == 1
@@ -382,7 +382,7 @@ def test_values_are_those_of_calls(cases, module):
     assert cases.call("columns", fortran, result) == 0 and same(result.value, ingot.jit(module.columns)(fortran))
 
 
-def test_what_stands_outside_is_a_constant(cases, module):
+def test_values_outside_are_constants(cases, module):
     result = ctypes.c_double()
     assert cases.call("looked_up", value(2), value(1), result) == 0
     assert result.value == module.TABLE[2, 1] + 0.5
@@ -391,7 +391,7 @@ def test_what_stands_outside_is_a_constant(cases, module):
     assert cases.text().startswith("IndexError: index 3 is out of bounds for axis 0 with size 3 (")
 
 
-def test_results_that_are_views_of_what_stands_outside(cases, module):
+def test_results_that_are_views_of_values_outside(cases, module):
     view, result = Array(), ctypes.c_double()
     assert cases.call("looked_at", value(1), view) == 0 and view.owner is None
     assert same(view.as_numpy("f8", 2), module.TABLE[1:, ::-1])
@@ -403,7 +403,7 @@ def test_results_that_are_views_of_what_stands_outside(cases, module):
     ctypes.c_double.from_address(view.data + view.axes[3]).value = 4.0
 
 
-def test_arrays_lie_anywhere(cases):
+def test_arrays_have_any_layout(cases):
     """At addresses and with strides that are no multiples of the element's size; and one element many times."""
     memory, wanted = np.zeros(2000, np.uint8), np.arange(70.0)
     for i in range(70):
@@ -468,10 +468,10 @@ def test_bad_arguments(cases):
     far = Array(x.ctypes.data, None, (3, 4, 2**62, -(2**62)))
     refused("argument `register_` has strides that reach beyond memory", "spread", far, y, result)
     refused("argument `register_` has strides that reach beyond memory", "spread", Array(8, None, (3, 4, 8, -32)), y, result)
-    # Each result has a place of its own, one whose number is known when compiling, too.
+    # Each result has a location of its own, one whose number is known when compiling, too.
     low, high, view = Array(), Array(), Array()
     seven, half, offset = ctypes.c_int64(), ctypes.c_float(), ctypes.c_double()
-    refused("argument `result_pair_high` is the place of `result_pair_low`, too", "several", y, low, low, view, seven, half, offset)
+    refused("argument `result_pair_high` is the memory of `result_pair_low`, too", "several", y, low, low, view, seven, half, offset)
     refused("argument `result_seven` is a null pointer", "several", y, low, high, view, None, half, offset)
     assert low.data is None and half.value == 0
     # Strides along axes of one element, and of none, mean nothing.
@@ -559,7 +559,7 @@ LONG = "x" * 90
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory):
-    """A library whose parameters have the names of all that stands in its sources; and names that Fortran does not have."""
+    """A library whose parameters have the names of all that is in its sources; and names that Fortran does not have."""
     folder = tmp_path_factory.mktemp("words")
     functions = ["import ingot\n"]
     for i in range(0, len(WORDS), 50):
@@ -752,9 +752,9 @@ REFUSED = [
     ("@ingot.export('(float64[:],)')\ndef f(x):\n    raise ValueError(x)", "in `f`, compiled ahead of time"),
     ("table = [1.0, 2.0]\n@ingot.export('(int64,)')\ndef f(i):\n    return table[i]", "`table` outside of `f`, of type list, ahead of time,"),
     ("total = np.zeros(3)\n@ingot.export('(int64,)')\ndef f(i):\n    total[i] = 1", "writing to `total`, an array outside of `f`"),
-    ("@ingot.export('(int64,)')\ndef f(i):\n    return f'{i}'", "returning a text from `f`"),
+    ("@ingot.export('(int64,)')\ndef f(i):\n    return f'{i}'", "returning a string from `f`"),
     ("@ingot.export('(int64,)')\ndef f(i):\n    return [k for k in range(i)]", "returning a list whose length is not known when compiling"),
-    ("@ingot.export('float32(int64)')\ndef f(i):\n    return i", "`f` returns int64, and the signature says float32"),
+    ("@ingot.export('float32(int64)')\ndef f(i):\n    return i", "`f` returns int64, and the signature has float32"),
     ("@ingot.export('(int64, int64)')\ndef f(i):\n    return i", "`f` takes 1 arguments, and the signature (int64, int64) has 2"),
     ("@ingot.export('(int64,)')\ndef f(*i):\n    return i", "takes other arguments than positional ones"),
     ("@ingot.export('(int64,)')\n@ingot.jit(static_argnums=0)\ndef f(i):\n    return i", "`f` has static arguments"),
@@ -805,12 +805,12 @@ def test_nothing_is_written_unless_all_is_made(tmp_path, capsys, monkeypatch):
     file, out = tmp_path / "one.py", tmp_path / "out"
     file.write_text("import ingot\n@ingot.export('(int64,)')\ndef f(i):\n    return i\n")
     compiler = tmp_path / "compiler"
-    compiler.write_text('#!/bin/sh\nfor word in "$@"; do [ "$word" = -shared ] && echo no room >&2 && exit 1; done\nexec cc "$@"\n')
+    compiler.write_text('#!/bin/sh\nfor word in "$@"; do [ "$word" = -shared ] && echo no space >&2 && exit 1; done\nexec cc "$@"\n')
     compiler.chmod(0o755)
     with monkeypatch.context() as patch:
         patch.setenv("CC", str(compiler))
         assert main(["build", str(file), "-o", str(out)]) == 1
-    assert "no room" in capsys.readouterr().err and not out.exists()
+    assert "no space" in capsys.readouterr().err and not out.exists()
     out.write_text("a file")
     assert main(["build", str(file), "-o", str(out)]) == 1
     assert "error: the library cannot be written: " in capsys.readouterr().err and out.read_text() == "a file"

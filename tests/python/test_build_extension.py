@@ -1,4 +1,4 @@
-"""`python -m ingot build --kind extension`: modules, beside the functions as `ingot.jit` compiles them: same values, same objects."""
+"""`python -m ingot build --kind extension`: modules, compared with the functions as `ingot.jit` compiles them: same values, same objects."""
 
 import gc
 import inspect
@@ -207,7 +207,9 @@ def test_numbers_of_all_types(module, plain):
         check_same(module.numbers(*given[:9], 1, 2, 3, 4, 5), ingot.jit(plain.NUMBERS)(plain.numbers)(*given[:9], 1, 2, 3, 4, 5))
 
 
-@pytest.mark.parametrize("place, wrong", [(0, 1), (1, True), (1, 1.0), (7, 1.5), (7, np.int32(1)), (8, 1j), (11, 1j), (11, np.float32(1)), (11, "1"), (13, None)])
+@pytest.mark.parametrize(
+    "place, wrong", [(0, 1), (1, True), (1, 1.0), (7, 1.5), (7, np.int32(1)), (8, 1j), (11, 1j), (11, np.float32(1)), (11, "1"), (13, None)]
+)
 def test_numbers_of_other_types_are_refused(module, place, wrong):
     given = [True, 1, 1, 1, 1, 1, 1, 1, 1, 1.0, 1.0, 1.0, 1j, 1j]
     given[place] = wrong
@@ -393,7 +395,7 @@ def test_programs_of_the_tour(tour, level, monkeypatch):
         result, wanted = outcome(getattr(it, export.name), given), outcome(jitted, other)
         if program.name in BY_LIBRARY:
             assert np.allclose(result, wanted, rtol=1e-5, atol=1e-5)
-        elif not jitted._relaxed:  # what `fastmath` allows hangs on the kind of code
+        elif not jitted._relaxed:  # what `fastmath` allows depends on the kind of code
             check_same(result, wanted)
             check_same(given, other)
 
@@ -401,7 +403,7 @@ def test_programs_of_the_tour(tour, level, monkeypatch):
 REFUSED = [
     ("Pair = collections.namedtuple('Pair', 'a b')\n@ingot.export('(int64,)')\ndef f(i):\n    return Pair(i, i)", "`f` returns a Pair"),
     ("@ingot.export('(int64,)')\ndef num_threads(i):\n    return i", "`num_threads` is a name of each module's own"),
-    ("@ingot.export('(int64,)')\ndef f(i):\n    return f'{i}'", "returning a text from `f`"),
+    ("@ingot.export('(int64,)')\ndef f(i):\n    return f'{i}'", "returning a string from `f`"),
 ]
 
 

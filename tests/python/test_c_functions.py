@@ -123,7 +123,7 @@ def test_what_ctypes_refuses_is_raised(c):
     check(lambda x: f64(x), 1j)
     check(lambda x: f64(), 1)
     check(lambda x: i32("a"), 1)
-    refused(lambda x: f64(x, x), 1.0, words="more arguments of the C function `f64` than its `argtypes` say")
+    refused(lambda x: f64(x, x), 1.0, words="more arguments of the C function `f64` than its `argtypes` have")
     refused(lambda x: f64(x=x), 1.0, words="a keyword of a C function")
 
 

@@ -7,9 +7,10 @@ import sys
 import textwrap
 
 import pytest
+
 from caching import environment, run
 
-PROGRAMS = '''
+PROGRAMS = """
 import collections, dataclasses, enum, functools
 import numpy as np
 import ingot
@@ -111,7 +112,7 @@ CALLS = {
     "drawn": lambda: drawn(5), "hosting": lambda: hosting(6.0), "selecting": lambda: selecting(x), "structure": lambda: structure({"a": x}),
     "bound": lambda: bound(x), "nameless": lambda: nameless(x),
 }
-'''
+"""
 REPORT = """
 import programs
 def shown(call):
@@ -182,22 +183,24 @@ def test_it_can_be_turned_off(tmp_path):
     assert _one(tmp_path)[0] == "the cache"
 
 
-def test_what_cannot_be_told_is_not_stored(tmp_path):
+def test_what_cannot_be_distinguished_is_not_stored(tmp_path):
     (tmp_path / "one.py").write_text("import ingot\n@ingot.jit\ndef f(x):\n    s = {1.0, 2.0}\n    return x + sum(s)\n")
     why = run(tmp_path / "cache", ONE, cwd=tmp_path)
     assert why == ["the first call", "sets in f", True]
     assert run(tmp_path / "cache", ONE, cwd=tmp_path)[0] == "the first call"
 
 
-def test_what_hangs_on_hashes_is_not_stored_under_any_name(tmp_path):
+def test_what_depends_on_hashes_is_not_stored_under_any_name(tmp_path):
     (tmp_path / "one.py").write_text("import ingot\nS = set\n@ingot.jit\ndef f(x):\n    s = S([1.0, 2.0])\n    return x + sum(s)\n")
-    assert run(tmp_path / "cache", ONE, cwd=tmp_path)[1] == "`set`, whose results hang on hashes"
+    assert run(tmp_path / "cache", ONE, cwd=tmp_path)[1] == "`set`, whose results depend on hashes"
 
 
 def test_modules_with_the_names_of_pythons_are_the_users(tmp_path):
     (tmp_path / "one.py").write_text("import this as t\nimport ingot\na = t.A()\n@ingot.jit\ndef f(x): return x * a.v + t.g(x)\n")
     for k in (2.0, 3.0):
-        (tmp_path / "this.py").write_text(f"def g(x): return x * {k}\nclass A:\n    def __init__(self): self.w = 1.0\n    @property\n    def v(self): return {k}\n")
+        (tmp_path / "this.py").write_text(
+            f"def g(x): return x * {k}\nclass A:\n    def __init__(self): self.w = 1.0\n    @property\n    def v(self): return {k}\n"
+        )
         script = "import one\nprint(json.dumps([float(one.f(np.ones(1))[0]), one.f.specialisations[0].why]))"
         assert run(tmp_path / "cache", script, cwd=tmp_path, PYTHONDONTWRITEBYTECODE="1") == [2 * k, "the first call"]
         assert run(tmp_path / "cache", script, cwd=tmp_path, PYTHONDONTWRITEBYTECODE="1") == [2 * k, "the cache"]
@@ -207,7 +210,7 @@ def _command(folder, action):
     return subprocess.run([sys.executable, "-m", "ingot", "cache", action], capture_output=True, text=True, env=environment(folder), timeout=60)
 
 
-def test_the_command_tells_checks_and_clears(tmp_path):
+def test_the_command_reports_checks_and_clears(tmp_path):
     cache = tmp_path / "cache"
     assert "nothing is stored" in _command(cache, "info").stdout
     _one(tmp_path)

@@ -78,7 +78,7 @@ def _signed(key, content):
     return _HEADER.pack(MAGIC, VERSION, key, len(content), _ingot.digest(content)) + content
 
 
-def test_damage_behind_a_right_digest_ends_nothing(stored):
+def test_damage_after_a_right_digest_ends_nothing(stored):
     file, whole, finds = stored
     key, content, draw = bytes.fromhex(file.stem), whole[_HEADER.size :], random.Random(3)
     for _ in range(1500):
@@ -155,7 +155,7 @@ def test_a_folder_may_go_at_any_time(stored):
     assert finds()
 
 
-def test_failing_disks_are_told_of_once(tmp_path):
+def test_failing_disks_are_reported_once(tmp_path):
     script = textwrap.dedent("""
         import errno, os, warnings
         from ingot._cache import folder
@@ -185,9 +185,9 @@ def test_failing_disks_are_told_of_once(tmp_path):
                     if cold: os.system(f"rm -rf {os.environ['INGOT_CACHE_DIR']}")
                     _cache._cache = _cache.Cache()
                     left = n
-                    with warnings.catch_warnings(record=sys.argv[1] == "always") as told:
+                    with warnings.catch_warnings(record=sys.argv[1] == "always") as shown:
                         for _ in range(2): assert ingot.jit(f)(np.ones(2)).tolist() == [4.0, 4.0]
-                    worst = max(worst, len(told or ()))
+                    worst = max(worst, len(shown or ()))
                     runs += 1
                     if left > 0: break
                 left = 0

@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+
 from caching import HEAD, environment, run
 
 MANY = """
@@ -23,7 +24,9 @@ def _functions(folder, count):
 
 
 def _start(folder, script):
-    return subprocess.Popen([sys.executable, "-c", HEAD + script], env=environment(folder / "cache"), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return subprocess.Popen(
+        [sys.executable, "-c", HEAD + script], env=environment(folder / "cache"), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
 
 
 def _all_is_right(folder, processes, count):
@@ -51,8 +54,8 @@ def _killed(folder, times):
     run(folder / "cache", MANY, cwd=folder)
     whole = time.monotonic() - whole
     draw = random.Random(4)
-    for turn in range(times):
-        if turn % 3 == 0:
+    for iteration in range(times):
+        if iteration % 3 == 0:
             subprocess.run(["rm", "-rf", folder / "cache"], check=True)
         process = _start(folder, MANY)
         time.sleep(draw.uniform(0.3, 1.0) * whole)

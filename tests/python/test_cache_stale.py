@@ -48,8 +48,8 @@ CASES = {
     "global array's rank": _case("K = np.ones(@)", "x * K", "3", "(2, 3)"),
     "array in a tuple": _case("K = (np.array([@]), 2.0)", "x[:1] * K[0] * K[1]", "2.0", "3.0"),
     "dtype of an array in a tuple": _case("K = (np.array([2], @), 2.0)", "x[:1] * K[0]", "'i4'", "'c8'"),
-    "number beside an array": _case("K = (np.ones(3), @)", "x * K[0] * K[1]", "2.0", "3"),
-    "function beside an array": _case("def a(x): return x + 1\ndef b(x): return x + 2\nK = (np.ones(3), @)", "K[1](x * K[0])", "a", "b"),
+    "number next to an array": _case("K = (np.ones(3), @)", "x * K[0] * K[1]", "2.0", "3"),
+    "function next to an array": _case("def a(x): return x + 1\ndef b(x): return x + 2\nK = (np.ones(3), @)", "K[1](x * K[0])", "a", "b"),
     "default array": _case("def g(x, y=np.full(3, @)): return x + y", "g(x)", "1.0", "2"),
     "default list": _case("def g(x, y=[np.full(3, @)]): return x + y[0]", "g(x)", "1.0", "2"),
     "keyword default array": _case("def g(x, *, y=np.full(3, @)): return x + y", "g(x)", "1.0", "2"),
@@ -186,7 +186,7 @@ SHOW = "import one\none.f(np.ones(3))\nprint(json.dumps(one.f.specialisations[0]
     ids=["NumPy", "CPU", "environment"],
 )
 @pytest.mark.sampled(2)
-def test_other_worlds_stand_beside_each_other(tmp_path, before):
+def test_other_environments_are_stored_next_to_each_other(tmp_path, before):
     (tmp_path / "one.py").write_text(ONE.format(""))
     other = before + ("\nfrom ingot._cache import Environment\nimport ingot._cache as c\nc.cache()._environment = Environment()\n") + SHOW
     cache = tmp_path / "cache"
@@ -196,7 +196,7 @@ def test_other_worlds_stand_beside_each_other(tmp_path, before):
     assert run(cache, other, cwd=tmp_path) == "the cache"
 
 
-def test_options_stand_beside_each_other(tmp_path):
+def test_options_are_independent(tmp_path):
     for options in ("", "(fastmath=True)", "('float64[:](float64[:])')"):
         (tmp_path / "one.py").write_text(ONE.format(options))
         shutil.rmtree(tmp_path / "__pycache__", ignore_errors=True)
@@ -205,7 +205,7 @@ def test_options_stand_beside_each_other(tmp_path):
 
 
 def _tells(folder, package):
-    """Why a call is made with a package that stands in another folder."""
+    """Why a call is made with a package that is in another folder."""
     return run(folder / "cache", SHOW, cwd=folder, PYTHONPATH=f"{package.parent}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
 
 

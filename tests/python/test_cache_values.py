@@ -18,7 +18,7 @@ def _case(body, result, before, after, argument="np.arange(3.0)"):
     return text.replace("@", before), text.replace("@", after)
 
 
-# Where a member of an Enum may stand: what comes before the function, and the member as the function has it.
+# Where a member of an Enum may be: what comes before the function, and the member as the function has it.
 PLACES = {
     "attribute": ("", "E.A"),
     "global": ("m = E.A", "m"),
@@ -208,11 +208,11 @@ CASES |= {
     "named tuple of a class": _case("class N(typing.NamedTuple):\n    a: float\nclass A:\n    n = N(@)", "x * A.n.a", "2.0", "3.0"),
     "named tuple's function": _case("def g(x): return x + 1\ndef h(x): return x + 2\nclass N(typing.NamedTuple):\n    a: object\nn = N(@)", "n.a(x)", "g", "h"),
     **{
-        f"{before} beside a function": _case("def g(x): return x + 1\nk = (g, @)", "(k[0](x[1:]), k[1], x[1:] * k[1], k[1] is True)", before, after)
+        f"{before} next to a function": _case("def g(x): return x + 1\nk = (g, @)", "(k[0](x[1:]), k[1], x[1:] * k[1], k[1] is True)", before, after)
         for before, after in [("0.0", "-0.0"), ("1", "True"), ("2", "2.0"), ("float('inf')", "float('nan')")]
     },
-    "texts beside a function": _case("def g(x): return x + 1\nk = (g, @)", "k[1] == 'a'", "'a'", "b'a'"),
-    "tuples beside a function": _case("def g(x): return x + 1\nk = (g, @)", "k[1][1] is False", "(1, 0)", "(1, False)"),
+    "strings next to a function": _case("def g(x): return x + 1\nk = (g, @)", "k[1] == 'a'", "'a'", "b'a'"),
+    "tuples next to a function": _case("def g(x): return x + 1\nk = (g, @)", "k[1][1] is False", "(1, 0)", "(1, False)"),
     "sign of a data class's zero with slots": _case("%dataclasses.dataclass(slots=True)\nclass D:\n    v: float = @", "x[1:] * D().v", "0.0", "-0.0"),
     "type of a data class's default with slots": _case("%dataclasses.dataclass(slots=True)\nclass D:\n    v: object = @", "0 * len(x) + D().v", "2", "2.0"),
     "type of a member's value": _case("class E(enum.Enum):\n    A = (@, abs)", "0 * len(x) + E.A.value[0]", "2", "2.0"),

@@ -1,4 +1,4 @@
-"""Calls of compiled functions that C makes without Python: they mean what all calls mean, and leave nothing behind."""
+"""Calls of compiled functions that C makes without Python: they mean what all calls mean, and leave nothing allocated."""
 
 import collections
 import copy
@@ -10,9 +10,10 @@ import threading
 import tracemalloc
 import types
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot._function import Function
 from support import DTYPES, SCALARS, difference
 
@@ -507,7 +508,7 @@ def pickled(x):
 
 
 @pytest.mark.alone
-def test_direct_calls_leave_nothing_behind():
+def test_direct_calls_leave_nothing_allocated():
     compiled = [(ingot.jit(f), f, arguments) for f, arguments in CALLS if f not in (first_of,)]
     failing, x = ingot.jit(fails), np.ones(3)
 
@@ -587,8 +588,8 @@ def test_threads_that_describe_different_arguments():
     wrong = []
 
     def work(start):
-        for turn in range(400):
-            a = arguments[(start + turn) % len(arguments)]
+        for iteration in range(400):
+            a = arguments[(start + iteration) % len(arguments)]
             if difference(function(*a), add_three(*a)) is not None:
                 wrong.append(a)
 

@@ -178,6 +178,6 @@ def test_examples_are_compiled_for(tmp_path):
         ("added: 1", "missing 1 required positional argument: 'y'"),
     ],
 )
-def test_examples_that_are_wrong_are_said_so(text, words, tmp_path):
+def test_examples_that_are_wrong_are_reported(text, words, tmp_path):
     done = checked_with(tmp_path, text)
     assert done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr

@@ -1,8 +1,9 @@
 """What array programs become: no more loops than their statements need, where shapes follow from each other."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import check
 
 
@@ -54,7 +55,7 @@ def test_statements_that_do_the_same_share_their_code():
     assert 0 < functions[1] <= 2 * functions[0]
 
 
-def test_a_loop_of_one_turn_is_its_body():
+def test_a_loop_of_one_iteration_is_its_body():
     def f(x):
         for i in range(1):
             x = x[i:] * 2
@@ -113,14 +114,14 @@ def mixed(key, count):
     """Two arrays whose lengths the compiler does not see to be equal, each of which becomes part of the other 24 times."""
     x = np.zeros(count, np.uint64) + key[0]
     y = np.arange(count).astype(np.uint64) + key[1]
-    for turn in range(24):
+    for iteration in range(24):
         x = x + y
         y = (y << np.uint64(13) | y >> np.uint64(51)) ^ x
-        x = x + key[turn % 2]
+        x = x + key[iteration % 2]
     return x, y
 
 
-def test_lengths_that_hang_on_many_others_are_looked_at_once():
-    """Compiling took 10 times as long for each 4 turns."""
+def test_lengths_that_depend_on_many_others_are_looked_at_once():
+    """Compiling took 10 times as long for each 4 iterations."""
     with np.errstate(over="ignore"):
         check(mixed, np.array([3, 2**63 + 5], np.uint64), 1000)

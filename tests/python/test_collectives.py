@@ -1,10 +1,11 @@
-"""The rules of docs/batching.md on lanes that come together: `ingot.psum` and its kin."""
+"""The rules of docs/batching.md on collectives of batch elements: `ingot.psum` and its kin."""
 
 from collections import namedtuple
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot.library.batching import batched
 from support import MODES, copied, difference, jitted
 
@@ -31,7 +32,7 @@ def refuses(words, function, *arguments, kind=ingot.UnsupportedError, **options)
             jitted(batched(function, **{"axis_name": "i", **options}), mode)(*copied(arguments))
 
 
-def test_sums_of_all_lanes():
+def test_sums_of_all_batch_elements():
     gives(lambda v: ingot.psum(v, "i"), np.full(5, 15.0), LINE)
     gives(lambda v: v / ingot.psum(v, "i"), LINE / 15, LINE)
     gives(lambda r: r - ingot.psum(r * r, "i"), GRID - (GRID**2).sum(0), GRID)
@@ -42,7 +43,7 @@ def test_sums_of_all_lanes():
     gives(lambda v: ingot.psum(v > 2, "i"), np.full(5, 3), LINE)
 
 
-def test_means_and_extremes_of_all_lanes():
+def test_means_and_extremes_of_all_batch_elements():
     gives(lambda r: r - ingot.pmean(r, "i"), GRID - GRID.mean(0), GRID)
     gives(lambda k: ingot.pmean(k, "i"), np.full(4, 1.5), np.arange(4))
     gives(lambda r: (ingot.pmax(r, "i"), ingot.pmin(r, "i")), (np.stack([GRID.max(0)] * 3), np.stack([GRID.min(0)] * 3)), GRID)
@@ -67,7 +68,7 @@ def test_structures_come_together():
     gives(both, (np.full(3, GRID.sum()), GRID + (3 + GRID[:, 0].sum()), np.stack([GRID.sum(0)] * 3)), GRID)
 
 
-def test_a_number_of_all_lanes():
+def test_a_number_of_all_batch_elements():
     gives(lambda v: v / ingot.psum(1, "i"), LINE / 5, LINE)
     gives(lambda v: v + ingot.pmax(2, "i") + ingot.pmean(3, "i"), LINE + 5, LINE)
     gives(lambda r: r[0] + ingot.psum(ingot.axis_index("i"), "i"), GRID[:, 0] + 3, GRID)
@@ -101,24 +102,24 @@ def test_bodies_around_collectives():
         for k in range(4):
             own[k] = r[k] * 2 if r[k] > 5 else r[k]
         own += 1
-        turns = 0
+        iterations = 0
         while own.sum() > 20:
             own *= 0.5
-            turns += 1
+            iterations += 1
         total = ingot.psum(own, "i").copy()
         total += np.sort(own)[::-1]
-        return total, turns
+        return total, iterations
 
-    owns, turns = [], []
+    owns, iterations = [], []
     for r in GRID:
         own = np.where(r > 5, r * 2, r) + 1
-        turns.append(0)
+        iterations.append(0)
         while own.sum() > 20:
             own = own * 0.5
-            turns[-1] += 1
+            iterations[-1] += 1
         owns.append(own)
     expected = np.stack([sum(owns) + np.sort(own)[::-1] for own in owns])
-    gives(program, (expected, np.array(turns)), GRID)
+    gives(program, (expected, np.array(iterations)), GRID)
     matrix = np.eye(4) * 2 + 0.1
     solved = np.linalg.solve(matrix, GRID.T).T
     gives(lambda r: np.linalg.solve(matrix, r) - ingot.pmean(np.linalg.solve(matrix, r), "i"), solved - solved.mean(0), GRID, bound=1e-12)
@@ -133,8 +134,12 @@ def test_named_axes_in_each_other():
     gives(lambda r: ingot.vmap(lambda v: ingot.all_gather(v * r[0], "i"))(r), np.stack([(GRID * GRID[:, :1]).T] * 3), GRID, python=False)
     both = ingot.vmap(lambda v: v / ingot.psum(v, ("i", "j")), axis_name="j")
     assert difference(ingot.vmap(both, axis_name="i")(GRID), GRID / GRID.sum(), 1e-14) is None
-    gives(lambda r: ingot.psum(ingot.vmap(lambda v: v - ingot.pmax(v, "i"), axis_name="i")(r), "i"),
-          np.stack([(GRID - GRID.max(1)[:, None]).sum(0)] * 3), GRID, python=False)
+    gives(
+        lambda r: ingot.psum(ingot.vmap(lambda v: v - ingot.pmax(v, "i"), axis_name="i")(r), "i"),
+        np.stack([(GRID - GRID.max(1)[:, None]).sum(0)] * 3),
+        GRID,
+        python=False,
+    )
 
 
 def test_derivatives_of_batches_with_collectives():
@@ -154,16 +159,16 @@ def test_derivatives_of_batches_with_collectives():
     np.testing.assert_allclose(jacobian, ingot.jacfwd(shares)(LINE), rtol=1e-13)
 
 
-def test_derivatives_in_lanes():
+def test_derivatives_in_batch_elements():
     gives(lambda v: ingot.pmean(ingot.grad(lambda z: z * z)(v), "i"), np.full(5, 6.0), LINE, python=False)
     gives(lambda v: ingot.jvp(lambda z: z * ingot.psum(z, "i"), (v,), (1.0,))[1], 15 + LINE * 5, LINE, python=False)
     shift = ingot.vmap(lambda v: ingot.grad(lambda z: z * z + 0 * z)(v - ingot.pmean(v, "i")), axis_name="i")
     assert difference(shift(LINE), 2 * (LINE - 3)) is None
-    refuses("the derivative, by a lane, of a collective", lambda v: ingot.grad(lambda z: z * ingot.psum(z, "i"))(v), LINE)
-    refuses("the derivative, by a lane, of a collective", lambda v: ingot.jvp(lambda z: ingot.pmax(z, "i"), (v,), (1.0,))[1], LINE)
+    refuses("the derivative, by a batch element, of a collective", lambda v: ingot.grad(lambda z: z * ingot.psum(z, "i"))(v), LINE)
+    refuses("the derivative, by a batch element, of a collective", lambda v: ingot.jvp(lambda z: ingot.pmax(z, "i"), (v,), (1.0,))[1], LINE)
 
 
-def test_the_lowest_lane_raises_before_collectives():
+def test_the_lowest_batch_element_raises_before_collectives():
     def need(v):
         if v > 2.5:
             raise ValueError(f"lane of {int(v)}")
@@ -173,7 +178,7 @@ def test_the_lowest_lane_raises_before_collectives():
     refuses("lane of 3", need, LINE, kind=ValueError)
 
 
-def test_what_is_done_behind_the_last_collective(capsys):
+def test_what_is_done_after_the_last_collective(capsys):
     def shown(v):
         total = ingot.psum(v, "i")
         print("lane", v, "of", total)
@@ -183,7 +188,7 @@ def test_what_is_done_behind_the_last_collective(capsys):
     assert capsys.readouterr().out == "lane 1.0 of 3.0\nlane 2.0 of 3.0\n"
 
 
-def test_no_lanes_come_together():
+def test_no_batch_elements_come_together():
     gives(lambda v: v / ingot.psum(v, "i"), np.zeros(0), np.zeros(0), python=False)
 
 
@@ -213,7 +218,7 @@ def in_try(v):
         return v
 
 
-def test_where_not_all_lanes_come():
+def test_where_not_all_batch_elements_come():
     refuses("in a branch or loop", lambda v: ingot.psum(v, "i") if v > 2 else v, LINE)
     refuses("in a branch or loop", counted, LINE)
     refuses("in a branch or loop", lambda v: sum(ingot.psum(v, "i") for _ in range(int(v))), LINE)
@@ -285,7 +290,7 @@ def own(v):
     return ingot.psum(total, "i") + found[1]
 
 
-def test_what_lanes_make_is_their_own():
+def test_what_batch_elements_make_is_their_own():
     gives(own, 45 + LINE, LINE)
 
 

@@ -201,9 +201,9 @@ def test_tuples_of_tuples():
     check(function, 1.5)
     text = """
         import ingot, linecache
-        text = "def f(x):\\n    t = (x, 1)\\n" + "    t = (t, t)\\n" * 40 + "    return x\\n"
-        linecache.cache["<t>"] = (len(text), None, text.splitlines(True), "<t>")
-        exec(compile(text, "<t>", "exec"))
+        source = "def f(x):\\n    t = (x, 1)\\n" + "    t = (t, t)\\n" * 40 + "    return x\\n"
+        linecache.cache["<t>"] = (len(source), None, source.splitlines(True), "<t>")
+        exec(compile(source, "<t>", "exec"))
         try:
             ingot.jit(f)(1.5)
         except ingot.UnsupportedError as error:
@@ -278,7 +278,7 @@ def test_values_that_nest_deeply(holder):
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_values_that_hold_one_twice(holder):
-    """They are told as often as they are reached, up to a bound; a list, dict or instance once."""
+    """They are described as often as they are reached, up to a bound; a list, dict or instance once."""
     value = 1.0
     for _ in range(24):
         value = HOLDERS[holder](value, value)

@@ -1,4 +1,4 @@
-"""Arrays of which each turn of a loop has a part: rows of them alone are made."""
+"""Arrays of which each iteration of a loop has a part: rows of them alone are made."""
 
 import os
 import subprocess
@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from support import MODES, jitted
 
 SHAPES = ((0, 3), (1, 1), (1, 5000), (3, 5000), (50, 700), (700, 3), (2500, 2), (17, 0))

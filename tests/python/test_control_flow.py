@@ -4,6 +4,7 @@ import runpy
 
 import numpy as np
 import pytest
+
 from support import MODES, check, jitted
 
 
@@ -82,7 +83,7 @@ def test_numbers_that_may_be_unbound_are_joined():
             jitted(f, mode)(1, np.float32(1.5))
 
 
-def test_loops_of_no_turns_bind_nothing():
+def test_loops_of_no_iterations_bind_nothing():
     def joined(n):
         v = n
         for _ in range(0):
@@ -100,7 +101,7 @@ def test_loops_of_no_turns_bind_nothing():
         check(function, 4)
 
 
-def test_a_loop_of_one_turn_is_its_body():
+def test_a_loop_of_one_iteration_is_its_body():
     def changes_kind():
         v = 1.0
         for _ in range(1):
@@ -132,7 +133,7 @@ class Pair:
         return self.a
 
 
-def test_loops_that_always_raise_are_not_taken_apart():
+def test_loops_that_always_raise_are_not_split():
     def in_place(x, n):
         r = x >> n
         for _ in range(2):
@@ -241,7 +242,7 @@ def test_instances_that_move_into_pools_know_no_handlers():
 
 
 def test_what_many_steps_share_is_looked_at_once(tmp_path):
-    # Each array of a chain is used by the next two: there are as many ways to the first as rabbits.
+    # Each array of a chain is used by the next two: the number of paths to the first is a Fibonacci number.
     steps = "    a, b = np.where(a > b, b * 0.5, a + 0.25), a\n" * 60
     path = tmp_path / "chain.py"
     path.write_text(f"import numpy as np\n\n\ndef f(n):\n    a = np.arange(n) * 1e-3\n    b = a * 0.5\n{steps}    return a, b\n")

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import cuda, float32, float64, int64
 
 DEVICE = ingot.device("emulated")
@@ -66,7 +67,7 @@ def test_devices_are_those_of_the_current_kind():
         cuda.gpus[1]
 
 
-def test_where_there_is_no_gpu_it_is_said():
+def test_where_there_is_no_gpu_it_is_reported():
     with ingot.device("cpu"):
         makers = (lambda: cuda.to_device([1]), lambda: cuda.device_array(1), lambda: cuda.pinned_array(1))
         for call in (cuda.stream, cuda.event, cuda.get_current_device, cuda.synchronize, *makers):
@@ -191,7 +192,7 @@ def test_copies_to_the_host():
         np.testing.assert_array_equal(out, x)
 
 
-def test_copies_into_arrays_that_lie_otherwise():
+def test_copies_into_arrays_of_other_layouts():
     x = np.arange(12.0).reshape(3, 4)
     a = cuda.to_device(x)
     for out in (np.zeros((3, 4), order="F"), np.zeros((6, 8))[::2, ::-2], cuda.pinned_array((4, 3)).T):
@@ -201,9 +202,7 @@ def test_copies_into_arrays_that_lie_otherwise():
             np.testing.assert_array_equal(out, x)
 
 
-@pytest.mark.parametrize(
-    "out, error", [(np.zeros(4), ValueError), (np.zeros(3, "f4"), ValueError), (np.zeros(3, ">f8"), ValueError), ([0, 0, 0], TypeError)]
-)
+@pytest.mark.parametrize("out, error", [(np.zeros(4), ValueError), (np.zeros(3, "f4"), ValueError), (np.zeros(3, ">f8"), ValueError), ([0, 0, 0], TypeError)])
 def test_copies_to_the_host_that_are_refused(out, error):
     a = cuda.to_device(np.zeros(3))
     with pytest.raises(error, match="copied into"):
@@ -336,7 +335,7 @@ def test_kernels_write_into_mapped_arrays_themselves():
     ingot.reset_memory_peak(DEVICE)
     scale[1, 64](x, 3.0)
     np.testing.assert_array_equal(x, 3.0 * np.arange(64))
-    assert ingot.memory(DEVICE)["peak"] <= kept + 512  # the record of errors
+    assert ingot.memory(DEVICE)["peak"] <= kept + 512  # the buffer of errors
     scale[1, 64, cuda.stream()](x[::2], 2.0)
     np.testing.assert_array_equal(x[:4], [0, 3, 12, 9])
     y = cuda.mapped_array_like(x)
@@ -357,7 +356,7 @@ def test_managed_arrays_are_the_hosts_and_the_devices():
     result = ingot.jit(lambda a: a + 1, device="emulated")(flat)
     after = ingot.memory(DEVICE)
     np.testing.assert_array_equal(result, flat + 1)
-    assert (after["to_device"] - before["to_device"]) < 512  # records of errors
+    assert (after["to_device"] - before["to_device"]) < 512  # the buffers of errors
     a = ingot.device_put(x, DEVICE)
     x[:] = 0
     assert a.to_host()[1, 0] == 24
@@ -505,7 +504,7 @@ def test_streams_of_another_device_are_refused():
             call()
 
 
-def test_arrays_of_numpys_beside_a_stream_are_copied_back():
+def test_arrays_of_numpys_next_to_a_stream_are_copied_back():
     x, stream = np.arange(10.0), cuda.stream()
     scale[1, 32, stream](x, 2.0)
     np.testing.assert_array_equal(x, 2 * np.arange(10.0))
@@ -598,7 +597,7 @@ with ingot.device("emulated"):
         assert (b.to_host() == 2 * k).all(), k
         del b, others, more
 
-    # In place, by turns.
+    # In place, alternately.
     a = cuda.to_device(np.ones(n))
     for k in range(rounds):
         scale[8, 128, (s, t, u)[k % 3]](a, 2.0)
@@ -876,7 +875,7 @@ def test_outputs_of_gufuncs_on_a_device():
         times(a)
 
 
-def test_a_launch_with_too_much_shared_memory_is_told_whatever_the_kernel_uses():
+def test_a_launch_with_too_much_shared_memory_is_reported_whatever_the_kernel_uses():
     @cuda.jit
     def none(x):
         x[cuda.grid(1)] += 1.0

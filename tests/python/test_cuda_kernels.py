@@ -479,7 +479,7 @@ def test_extents_are_any_integers(size):
 
 
 def test_in_the_middle_of_a_program():
-    """A kernel beside compiled functions, which call each other's helpers."""
+    """A kernel next to compiled functions, which call each other's helpers."""
 
     @ingot.jit
     def total(x):

@@ -3,9 +3,10 @@
 import re
 import traceback
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import cuda
 
 
@@ -96,7 +97,7 @@ def test_exceptions_that_are_caught():
     np.testing.assert_array_equal(out, [0, 1, 2, 3, -1, -1])
 
 
-def test_a_raise_beside_a_barrier():
+def test_a_raise_next_to_a_barrier():
     """Threads that raise have ended: the others do not wait for them."""
 
     @cuda.jit
@@ -119,7 +120,7 @@ def refused(kernel, *arguments, configuration=(1, 4)):
 
 def shows(message, place):
     """Whether a refusal shows a line of this file, with a caret."""
-    return f'{__file__}:{line_of(place)}' in message and re.search(r"^ +\^+$", message, re.M)
+    return f"{__file__}:{line_of(place)}" in message and re.search(r"^ +\^+$", message, re.M)
 
 
 def test_a_barrier_in_a_branch():
@@ -140,13 +141,13 @@ def test_a_barrier_in_a_loop_of_the_threads_own():
     @cuda.jit
     def own(x):
         for _ in range(cuda.threadIdx.x):
-            cuda.syncthreads()  # so often as the thread says
+            cuda.syncthreads()  # as often as the thread's index
 
-    assert shows(refused(own, np.zeros(4)), "so often as the thread says")
+    assert shows(refused(own, np.zeros(4)), "as often as the thread's index")
 
 
 @pytest.mark.parametrize("what", ["loop", "while", "break", "value"])
-def test_barriers_that_hang_on_memory_of_the_threads_own(what):
+def test_barriers_that_depend_on_memory_of_the_threads_own(what):
     @cuda.jit
     def loop(x):
         for _ in range(int(x[cuda.threadIdx.x])):
@@ -178,7 +179,7 @@ def test_barriers_that_hang_on_memory_of_the_threads_own(what):
     assert "a barrier that not all threads" in refused(kernel, np.zeros(4))
 
 
-def test_barriers_that_hang_on_what_all_threads_see():
+def test_barriers_that_depend_on_what_all_threads_see():
     @cuda.jit
     def together(counts, out):
         t = cuda.threadIdx.x
@@ -197,7 +198,7 @@ def test_barriers_that_hang_on_what_all_threads_see():
     assert not out.any()
 
 
-def test_a_barrier_behind_a_return_of_some():
+def test_a_barrier_after_a_return_of_some():
     """Who has returned is waited for no more; a `break` is another matter."""
 
     @cuda.jit
@@ -420,7 +421,7 @@ def test_a_missing_barrier_is_found():
 
 def test_a_missing_second_barrier_is_found():
     @cuda.jit
-    def turns(x):
+    def iterations(x):
         s = cuda.shared.array(8, np.float64)
         t = cuda.threadIdx.x
         for _ in range(3):
@@ -428,7 +429,7 @@ def test_a_missing_second_barrier_is_found():
             cuda.syncthreads()
             x[t] = s[7 - t]
 
-    assert "race" in found(turns, np.zeros(8), configuration=(1, 8))
+    assert "race" in found(iterations, np.zeros(8), configuration=(1, 8))
 
 
 def test_a_race_between_blocks_is_found():
@@ -449,7 +450,7 @@ def test_a_sum_without_atomics_is_found():
     assert "race" in found(total, np.ones(8), np.zeros(1), configuration=(1, 8))
 
 
-def test_a_plain_read_beside_atomics_is_found():
+def test_a_plain_read_next_to_atomics_is_found():
     @cuda.jit
     def peek(x, out):
         cuda.atomic.add(x, 0, 1)

@@ -79,7 +79,7 @@ def rows(x, y, out):
 
 @cuda.jit
 def neighbours(x):
-    """A pending read of a whole row must be made before the barrier behind which others write it."""
+    """A pending read of a whole row must be made before the barrier after which others write it."""
     t = cuda.threadIdx.x
     s = cuda.shared.array((4, 4), np.float64)
     s[t] = x[t]

@@ -3,10 +3,11 @@
 import math
 import math as m
 
-import ingot.tour.tasks as tasks
-import ingot
 import numpy as np
 import pytest
+
+import ingot
+import ingot.tour.tasks as tasks
 from ingot import cuda, float32, void
 
 
@@ -51,7 +52,7 @@ def matmul(A, B, C):
     """
     i, j = cuda.grid(2)
     if i < C.shape[0] and j < C.shape[1]:
-        tmp = 0.
+        tmp = 0.0
         for k in range(A.shape[1]):
             tmp += A[i, k] * B[k, j]
         C[i, j] = tmp
@@ -122,28 +123,28 @@ def test_a_matrix_product_of_threads_that_quit():
     np.testing.assert_allclose(c, a @ b, rtol=1e-5)
 
 
-@cuda.jit('void(float64[:,], float64[:,])')
+@cuda.jit("void(float64[:,], float64[:,])")
 def copy(lhs, rhs):
     i = cuda.grid(1)
     if i < lhs.shape[0]:
         lhs[i] = rhs[i]
 
 
-@cuda.jit('void(float64[:,], float64[:,], float64)')
+@cuda.jit("void(float64[:,], float64[:,], float64)")
 def scale(lhs, rhs, alpha):
     i = cuda.grid(1)
     if i < lhs.shape[0]:
         lhs[i] = alpha * rhs[i]
 
 
-@cuda.jit('void(float64[:,], float64[:,], float64[:,])')
+@cuda.jit("void(float64[:,], float64[:,], float64[:,])")
 def add(lhs, rhs1, rhs2):
     i = cuda.grid(1)
     if i < lhs.shape[0]:
         lhs[i] = rhs1[i] + rhs2[i]
 
 
-@cuda.jit('void(float64[:,], float64[:,], float64[:,], float64)')
+@cuda.jit("void(float64[:,], float64[:,], float64[:,], float64)")
 def triad(lhs, rhs1, rhs2, alpha):
     i = cuda.grid(1)
     if i < lhs.shape[0]:
@@ -167,8 +168,7 @@ def test_stream(n):
 
 @pytest.mark.parametrize("real_t", [np.float32, np.float64])
 def test_axpy(real_t):
-    @cuda.jit('void({dtype}, {dtype}[:, :], '
-              '{dtype}[:, :])'.format(dtype=np.dtype(real_t).name))
+    @cuda.jit("void({dtype}, {dtype}[:, :], {dtype}[:, :])".format(dtype=np.dtype(real_t).name))
     def axpy(a, x, y):
         i = cuda.grid(1)
         if i < y.shape[0]:
@@ -195,8 +195,7 @@ def test_sine():
 
 
 @cuda.jit
-def kuramoto(nstep, nnode, ntime, state, input,
-             param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, i_step_0):
+def kuramoto(nstep, nnode, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, i_step_0):
     tcoupling = cuda.threadIdx.x
     tspeed = cuda.blockIdx.x
     sid = cuda.gridDim.x
@@ -208,21 +207,22 @@ def kuramoto(nstep, nnode, ntime, state, input,
             j_node_lo = row[i_node]
             j_node_hi = row[i_node + 1]
             for j_node in range(j_node_lo, j_node_hi):
-                acc_j_node = acc_j_node + \
-                    weights[j_node]*m.sin(obsrv[((idp*ntime+((i_step + i_step_0) %
-                    ntime) +
-                    -1*delays[tspeed*nnz+j_node])*nnode+col[j_node])*2] +
-                    -1*obsrv[((idp*ntime+((i_step + i_step_0) %
-                    ntime))*nnode+i_node)*2])
-            input[idx] = a[tcoupling]*acc_j_node / nnode
+                acc_j_node = acc_j_node + weights[j_node] * m.sin(
+                    obsrv[((idp * ntime + ((i_step + i_step_0) % ntime) + -1 * delays[tspeed * nnz + j_node]) * nnode + col[j_node]) * 2]
+                    + -1 * obsrv[((idp * ntime + ((i_step + i_step_0) % ntime)) * nnode + i_node) * 2]
+                )
+            input[idx] = a[tcoupling] * acc_j_node / nnode
             drift[idx] = param[idx] + input[idx]
             diffs[idx] = 0.0
-            state[idx] = state[idx] + 0.1*drift[idx]
-            state[idx] = (state[idx] < 0)*(state[idx] + 6.283185307179586) + (state[idx] > 6.283185307179586)*(state[idx] - 6.283185307179586) + (state[idx] >= 0)*(state[idx] <= 6.283185307179586)*state[idx]
+            state[idx] = state[idx] + 0.1 * drift[idx]
+            state[idx] = (
+                (state[idx] < 0) * (state[idx] + 6.283185307179586)
+                + (state[idx] > 6.283185307179586) * (state[idx] - 6.283185307179586)
+                + (state[idx] >= 0) * (state[idx] <= 6.283185307179586) * state[idx]
+            )
             theta = state[idx]
-            obsrv[((idp*ntime + ((i_step + i_step_0) % ntime))*nnode + i_node)*2
-                + 1] = m.sin(theta)
-            obsrv[((idp*ntime + ((i_step + i_step_0) % ntime))*nnode + i_node)*2] = theta
+            obsrv[((idp * ntime + ((i_step + i_step_0) % ntime)) * nnode + i_node) * 2 + 1] = m.sin(theta)
+            obsrv[((idp * ntime + ((i_step + i_step_0) % ntime)) * nnode + i_node) * 2] = theta
 
 
 def network(speeds, couplings, nodes, ntime, dtype):
@@ -256,7 +256,7 @@ def test_kuramoto(dtype):
 def test_kuramoto_of_many_networks_reads_what_others_write():
     """As printed, the time index of one network reaches into the one before it."""
     arguments = network(2, 2, 4, 4, np.float64)
-    with pytest.raises(Exception, match="race: two turns touch one byte"):
+    with pytest.raises(Exception, match="race: two iterations touch one byte"):
         kuramoto[2, 2](*arguments)
 
 
@@ -511,7 +511,7 @@ def test_wait_until_all_agree():
     """A loop that all threads of a block leave together."""
 
     @cuda.jit
-    def settle(x, turns):
+    def settle(x, iterations):
         s = cuda.shared.array(8, np.int64)
         t = cuda.threadIdx.x
         s[t] = x[t]
@@ -527,9 +527,9 @@ def test_wait_until_all_agree():
             if not cuda.syncthreads_or(changes):
                 break
         x[t] = s[t]
-        turns[t] = count
+        iterations[t] = count
 
-    x, turns = np.array([3, 1, 4, 1, 5, 9, 2, 6]), np.zeros(8, np.int64)
-    settle[1, 8](x, turns)
+    x, iterations = np.array([3, 1, 4, 1, 5, 9, 2, 6]), np.zeros(8, np.int64)
+    settle[1, 8](x, iterations)
     np.testing.assert_array_equal(x, np.maximum.accumulate([3, 1, 4, 1, 5, 9, 2, 6]))
-    assert (turns == turns[0]).all()
+    assert (iterations == iterations[0]).all()

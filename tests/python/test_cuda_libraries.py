@@ -82,7 +82,7 @@ with ingot.device("emulated"):
     assert run.stdout.split() == ["0", "True", "False"], run.stderr
 
 
-def test_the_environment_says_that_none_is_used():
+def test_the_environment_specifies_that_none_is_used():
     code = """
 import ingot, numpy as np
 from ingot.cuda import blas, use_libraries
@@ -97,7 +97,7 @@ with ingot.device("emulated"):
 """
     environment = {**os.environ, "INGOT_DEVICE_LIBRARIES": "0"}
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
-    assert run.stdout == "3.0\nINGOT_DEVICE_LIBRARIES=0 in the environment says that none is used\n", run.stderr
+    assert run.stdout == "3.0\nINGOT_DEVICE_LIBRARIES=0 in the environment disables them\n", run.stderr
 
 
 def test_a_status_is_an_error_with_its_name():
@@ -255,7 +255,7 @@ def test_what_cublas_does_not_take_is_refused():
         blas.gemm("N", "N", 3, 2, 3, 1, x, x, 0, c)
     with pytest.raises(ValueError, match="transa is 'N', 'T' or 'C', not 'H'"):
         blas.gemm("H", "N", 3, 3, 3, 1, x, x, 0, c)
-    with pytest.raises(ValueError, match="neither the rows nor the columns of c lie side by side"):
+    with pytest.raises(ValueError, match="neither the rows nor the columns of c are contiguous"):
         blas.gemm("N", "N", 2, 2, 2, 1, x[:2, :2], x[:2, :2], 0, c[::2, ::2])
     c.setflags(write=False)
     with pytest.raises(ValueError, match="read-only"):
@@ -352,7 +352,7 @@ def test_what_cufft_does_not_take_is_refused():
         fft.fft(x, put(np.ones(14, "float32")))
     with pytest.raises(ValueError, match="one to three axes, not 4"):
         fft.fft_inplace(put(np.ones((2, 2, 2, 2), "complex64")))
-    with pytest.raises(ValueError, match="do not lie side by side"):
+    with pytest.raises(ValueError, match="are not contiguous"):
         fft.fft_inplace(x[::2])
     fft.fft_inplace(x[:0])
     fft.fft(x[::2], out := put(np.zeros(4, "complex64")))
@@ -445,7 +445,7 @@ def test_what_curand_does_not_take_is_refused():
     prng = rand.PRNG()
     with pytest.raises(TypeError, match="arrays of dtype int64 are not taken here: float32, float64 are"):
         prng.normal(put([1, 2]))
-    with pytest.raises(ValueError, match="do not lie side by side"):
+    with pytest.raises(ValueError, match="are not contiguous"):
         prng.normal(put(np.ones(4))[::2])
     with pytest.raises(ValueError, match="5 numbers for an array of 4"):
         prng.uniform(put(np.ones(4)), size=5)
@@ -683,7 +683,7 @@ def test_wrong_products_are_numpys_errors(compiled):
         ingot.jit(lambda x, y: x @ y)(put(np.ones((2, 3))), put(np.ones((2, 3))))
 
 
-def test_compiled_code_is_told_not_to_use_them():
+def test_compiled_code_can_be_kept_from_using_them():
     x = filled((30, 30), "float64")
     function = ingot.jit(lambda x: x @ x)
     assert cuda.use_libraries(True) is False

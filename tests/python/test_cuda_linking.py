@@ -7,9 +7,10 @@ import re
 import subprocess
 import sys
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import _ingot, cuda, float32, int32, uint8
 from toolkit import needs_nvcc, needs_nvdisasm, needs_nvrtc, program
 
@@ -105,7 +106,7 @@ def test_files_are_read_when_the_kernel_is_declared(tmp_path):
 
 
 @needs_nvrtc
-def test_headers_beside_a_source(tmp_path):
+def test_headers_next_to_a_source(tmp_path):
     (tmp_path / "ten.h").write_text("#define TEN 10\n")
     (tmp_path / "bar.cu").write_text('#include "ten.h"\n#include <cuda_fp16.h>\n' + BAR.replace("10", "TEN"))
     bar = cuda.declare_device("bar", "int32(int32, int32)", link=[tmp_path / "bar.cu"])
@@ -142,9 +143,12 @@ def test_what_is_linked_at_the_function_and_at_the_kernel():
 
 @needs_nvrtc
 def test_two_functions_of_one_source():
-    source = BAR + """
+    source = (
+        BAR
+        + """
 extern "C" __device__ int baz(double* out, double x) { *out = x / 4; return 0; }
 """
+    )
     shared = cuda.CUSource(source, "both.cu")
     bar = cuda.declare_device("bar", "int32(int32, int32)", link=shared)
     baz = cuda.declare_device("baz", "float64(float64)", link=shared)
@@ -344,12 +348,12 @@ def test_a_status_is_an_exception():
 @needs_nvrtc
 def test_names_that_functions_of_ingots_have():
     source = """
-extern "C" __device__ double turn(double x) { return 2 * x; }
+extern "C" __device__ double doubled(double x) { return 2 * x; }
 extern "C" __device__ double shared(double x) { return 3 * x; }
 extern "C" __device__ int report(int x) { return x + 1; }
 """
     link = cuda.CUSource(source)
-    turn = cuda.declare_device("turn", "float64(float64)", link=link, abi="c")
+    doubled = cuda.declare_device("doubled", "float64(float64)", link=link, abi="c")
     shared = cuda.declare_device("shared", "float64(float64)", link=link, abi="c")
 
     @cuda.jit
@@ -357,7 +361,7 @@ extern "C" __device__ int report(int x) { return x + 1; }
         part = cuda.shared.array(4, np.float64)
         part[cuda.threadIdx.x] = x[cuda.threadIdx.x]
         cuda.syncthreads()
-        x[cuda.threadIdx.x] = shared(turn(part[3 - cuda.threadIdx.x])) // 1
+        x[cuda.threadIdx.x] = shared(doubled(part[3 - cuda.threadIdx.x])) // 1
 
     x = np.arange(4.0)
     kernel[1, 4](x)
@@ -439,7 +443,7 @@ def test_one_name_of_two_signatures_is_refused():
 
 
 @needs_nvrtc
-def test_sources_that_are_wrong_are_told():
+def test_sources_that_are_wrong_are_reported():
     bar = cuda.declare_device("bar", "int32(int32, int32)", link=cuda.CUSource("extern int bar(;", "wrong.cu"))
     with pytest.raises(ingot.DeviceError, match=r"wrong\.cu cannot be compiled: (.|\n)*wrong\.cu\(1\): error"):
         launched(bar)
@@ -448,7 +452,7 @@ def test_sources_that_are_wrong_are_told():
         launched(bar)
 
 
-def test_a_function_that_nobody_defines_is_told():
+def test_a_function_that_nobody_defines_is_reported():
     """The software device finds it when it is called, which is a fault: the device is of no use afterwards."""
     program = """
 import numpy as np
@@ -562,7 +566,7 @@ def test_machine_code_is_shown():
         kernel.inspect_sass((float32,))
 
 
-def test_launch_bounds_are_told_to_the_compiler():
+def test_launch_bounds_are_passed_to_the_compiler():
     @cuda.jit(launch_bounds=(64, 3))
     def kernel(x):
         x[cuda.threadIdx.x] = 1

@@ -1,9 +1,10 @@
 """Random numbers in kernels, which are those of `numba.cuda.random`."""
 
-import ingot
 import numba.cuda.random as numba_random
 import numpy as np
 import pytest
+
+import ingot
 from ingot import cuda
 from ingot.cuda import random
 
@@ -99,15 +100,15 @@ def test_a_kernel_sets_its_generators(machine):
 
 def test_a_monte_carlo_estimate_of_pi():
     @cuda.jit
-    def estimate(states, turns, out):
+    def estimate(states, iterations, out):
         i = cuda.grid(1)
         inside = 0
-        for _ in range(turns):
+        for _ in range(iterations):
             x = random.xoroshiro128p_uniform_float32(states, i)
             y = random.xoroshiro128p_uniform_float32(states, i)
             if x * x + y * y <= 1:
                 inside += 1
-        out[i] = 4 * inside / turns
+        out[i] = 4 * inside / iterations
 
     states = np.array(words(states_of_numba(64, 1)))
     out = np.zeros(64)

@@ -2,9 +2,10 @@
 
 import math
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import cuda, float32, vectorize
 from ingot.cuda import rand
 from toolkit import needs_nvrtc
@@ -36,10 +37,10 @@ def test_linking_as_printed(tmp_path, monkeypatch):
     (tmp_path / "data" / "jitlink.cu").write_text(LINKED)
     monkeypatch.chdir(tmp_path / "work")
 
-    bar = cuda.declare_device('bar', 'int32(int32, int32)')
+    bar = cuda.declare_device("bar", "int32(int32, int32)")
     linkfile = "../data/jitlink.cu"
 
-    @cuda.jit('void(int32[:], int32[:])', link=[linkfile])
+    @cuda.jit("void(int32[:], int32[:])", link=[linkfile])
     def foo(inp, out):
         i = cuda.grid(1)
         out[i] = bar(inp[i], 2)
@@ -51,10 +52,10 @@ def test_linking_as_printed(tmp_path, monkeypatch):
 
 def test_an_object_file_is_refused_by_name_on_the_software_device(tmp_path, monkeypatch):
     (tmp_path / "jitlink.o").write_bytes(b"\x7fELF")
-    bar = cuda.declare_device('bar', 'int32(int32, int32)')
+    bar = cuda.declare_device("bar", "int32(int32, int32)")
     linkfile = str(tmp_path / "jitlink.o")
 
-    @cuda.jit('void(int32[:], int32[:])', link=[linkfile])
+    @cuda.jit("void(int32[:], int32[:])", link=[linkfile])
     def foo(inp, out):
         i = cuda.grid(1)
         out[i] = bar(inp[i], 2)
@@ -63,10 +64,9 @@ def test_an_object_file_is_refused_by_name_on_the_software_device(tmp_path, monk
         foo[2, 4](np.arange(8, dtype=np.int32), np.zeros(8, np.int32))
 
 
-@vectorize(['complex64(complex64, complex64)'], target='gpu')
+@vectorize(["complex64(complex64, complex64)"], target="gpu")
 def vmult(a, b):
-    """Element complex64 multiplication
-    """
+    """Element complex64 multiplication"""
     return a * b
 
 
@@ -76,7 +76,7 @@ def task1(d_image_complex, d_response_complex):
 
 def test_vmult():
     g = np.random.default_rng(3)
-    image, response = ((g.random((2, 6, 5)) + 1j * g.random((2, 6, 5))).astype(np.complex64))
+    image, response = (g.random((2, 6, 5)) + 1j * g.random((2, 6, 5))).astype(np.complex64)
     d_image, d_response = cuda.to_device(image), cuda.to_device(response)
     task1(d_image, d_response)
     np.testing.assert_array_equal(d_image.copy_to_host(), ingot.jit(lambda a, b: a * b)(image, response))
@@ -110,7 +110,7 @@ def norm_random_nums(A, d):
 
 @cuda.jit
 def batch_matmul(dVd, dC, dA):
-    """A block for each sample, whose threads take the rows by turns."""
+    """A block for each sample, whose threads take the rows alternately."""
     sample = cuda.blockIdx.x
     row = cuda.threadIdx.x
     while row < dA.shape[0]:
@@ -126,7 +126,7 @@ ROWS = 16
 
 @cuda.jit
 def batch_k_selection(dA, dI, k):
-    """The places of the k largest of each column, a thread for each row: each counts those before its own."""
+    """The indices of the k largest of each column, a thread for each row: each counts those before its own."""
     column = cuda.shared.array(ROWS, np.float64)
     sample = cuda.blockIdx.x
     row = cuda.threadIdx.x
@@ -162,7 +162,7 @@ def gpu_slice(arr, col):
 
 def spca(Vd, seen, epsilon=0.1, d=3, k=10, maxSize=32000):
     p = Vd.shape[0]
-    initNumSamples = int((4. / epsilon) ** d)
+    initNumSamples = int((4.0 / epsilon) ** d)
     opt_x = np.zeros((p, 1))
     opt_v = -np.inf
 
@@ -176,19 +176,18 @@ def spca(Vd, seen, epsilon=0.1, d=3, k=10, maxSize=32000):
         numSamples = min(remaining, maxSize)
         remaining -= numSamples
 
-        dA = cuda.device_array(shape=(Vd.shape[0], numSamples), order='F')
-        dI = cuda.device_array(shape=(k, numSamples), dtype=np.int16, order='F')
+        dA = cuda.device_array(shape=(Vd.shape[0], numSamples), order="F")
+        dI = cuda.device_array(shape=(k, numSamples), dtype=np.int16, order="F")
         daInorm = cuda.device_array(shape=numSamples, dtype=np.float64)
-        dC = cuda.device_array(shape=(d, numSamples), order='F')
+        dC = cuda.device_array(shape=(d, numSamples), order="F")
 
         # `reshape` without an order would be a copy, as NumPy's is.
-        prng.normal(dC.reshape(dC.size, order='F'), mean=0, sigma=1)
+        prng.normal(dC.reshape(dC.size, order="F"), mean=0, sigma=1)
         seen(dC.copy_to_host(stream=custr))
         norm_random_nums[calc_ncta1d(dC.shape[1], 512), 512, custr](dC, d)
         batch_matmul[numSamples, 512, custr](dVd, dC, dA)
         batch_k_selection[numSamples, Vd.shape[0], custr](dA, dI, k)
-        batch_scatter_norm[calc_ncta1d(numSamples, 512), 512, custr](dA, dI,
-                                                                     daInorm)
+        batch_scatter_norm[calc_ncta1d(numSamples, 512), 512, custr](dA, dI, daInorm)
 
         aInorm = daInorm.copy_to_host(stream=custr)
         custr.synchronize()
@@ -200,7 +199,7 @@ def spca(Vd, seen, epsilon=0.1, d=3, k=10, maxSize=32000):
                 a = gpu_slice(dA, i).reshape(p, 1)
                 Ik = gpu_slice(dI, i).reshape(k, 1)
                 aIk = a[Ik[:, 0]]
-                opt_x[Ik[:, 0]] = (aIk / val)
+                opt_x[Ik[:, 0]] = aIk / val
 
         del dA, dI, daInorm, dC
     return opt_x
@@ -228,7 +227,7 @@ def test_sparse_pca():
     np.testing.assert_allclose(made, spca_of_numpy(Vd, draws, 4), rtol=1e-12)
 
 
-@cuda.jit('void(float64[:,], float64[:,])')
+@cuda.jit("void(float64[:,], float64[:,])")
 def copy(lhs, rhs):
     i = cuda.grid(1)
     if i < lhs.shape[0]:

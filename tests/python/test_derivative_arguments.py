@@ -2,9 +2,10 @@
 
 import functools
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 
 
 def product(x, y=2.0):
@@ -195,7 +196,7 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.sampled(7)
 def test_copies_are_viewed_and_copied_as_arguments_are(layout, f):
-    """Which elements `f` clears hangs on whether it gets a view: what is cleared has no derivative."""
+    """Which elements `f` clears depends on whether it gets a view: what is cleared has no derivative."""
     cleared = np.ones(LAYOUTS[layout]().shape)
     x = LAYOUTS[layout]()
     x[...] = 1.0
@@ -236,5 +237,5 @@ def test_copies_share_memory_as_arguments_do():
     np.testing.assert_array_equal(ingot.vjp(np.sum, one)[1](1.0)[0], expected)
 
 
-def test_texts_beside_values_have_no_tangent():
+def test_strings_next_to_values_have_no_tangent():
     assert ingot.jvp(lambda x: (x * x, "text", 3), (3.0,), (1.0,)) == ((9.0, "text", 3), (6.0, None, 0))

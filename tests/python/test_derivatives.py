@@ -8,9 +8,10 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import MODES, jitted
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,13 +68,10 @@ X = RNG.uniform(0.2, 0.8, 7)
 Z = X + 1j * RNG.uniform(0.2, 0.8, 7)
 WIDE = RNG.uniform(1.2, 1.8, 7)
 
-ANALYTIC = (
-    "sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arctanh exp exp2 expm1 log log2 log10 log1p sqrt square reciprocal negative"
-).split()
+ANALYTIC = ("sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arctanh exp exp2 expm1 log log2 log10 log1p sqrt square reciprocal negative").split()
 ONE = [*ANALYTIC, *"cbrt absolute degrees radians floor ceil trunc rint sign fabs conjugate positive".split()]
 TWO = (
-    "add subtract multiply divide power maximum minimum fmax fmin hypot arctan2 logaddexp logaddexp2 remainder fmod "
-    "floor_divide copysign float_power"
+    "add subtract multiply divide power maximum minimum fmax fmin hypot arctan2 logaddexp logaddexp2 remainder fmod floor_divide copysign float_power"
 ).split()
 
 
@@ -102,6 +100,7 @@ def test_functions_of_two_numbers(name):
     compare(lambda x, y: ufunc(x, y), 0.4, WIDE)
     if name in "add subtract multiply divide power".split():
         compare(lambda x, y: ufunc(x, y), Z, Z[::-1].copy())
+
 
 REALS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
@@ -167,7 +166,6 @@ def test_branch_cuts():
         moved = [np.array([complex(z.real + s, z.imag) for z in points]) for s in (h, -h)]
         expected = (ufunc(moved[0]) - ufunc(moved[1])) / (2 * h)
         np.testing.assert_allclose(tangent, expected, rtol=1e-8, atol=1e-8, err_msg=name)
-
 
 
 def test_special_functions():
@@ -487,7 +485,7 @@ def test_a_derivative_begins_without_tangents():
             x = x + 1.0
         return out
 
-    assert f(1.0) == 36.0  # slopes 0, 3 and 6: what the state holds from the turn before is a constant
+    assert f(1.0) == 36.0  # slopes 0, 3 and 6: what the state holds from the iteration before is a constant
 
 
 def test_captured_arrays():
@@ -635,7 +633,7 @@ def test_errors():
     with pytest.raises(ValueError, match=r"a tangent of shape \(2,\) for an array of shape \(3,\)"):
         ingot.jvp(f, (np.ones(3),), (np.ones(2),))
     for x, t in (([1.0, 2.0], [1.0]), ({"a": 1.0}, {"b": 1.0}), ({"a": 1.0}, [1.0]), ([1.0], 1.0), (1.0, [1.0])):
-        with pytest.raises(ValueError, match="stands? beside|a structure stands where"):
+        with pytest.raises(ValueError, match="does not match|other keys|is a structure where"):
             ingot.jvp(lambda x: 2.0, (x,), (t,))
     with pytest.raises(ValueError, match="1 primals and 0 tangents"):
         ingot.jvp(f, (1.0,), ())

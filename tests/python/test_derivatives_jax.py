@@ -131,7 +131,7 @@ def test_hessians_call_the_function_n_times():
     assert several[0] == (8.0, 12.0, 8.0, 8.0) and several[3] == (8.0, 3.0, 2.0, 0.0)
 
 
-def test_derivatives_beside_something_else():
+def test_derivatives_together_with_something_else():
     def f(v, s):
         return v * v * s, {"norm": v @ v, "s": (s,)}
 

@@ -10,9 +10,10 @@ import sys
 import tarfile
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "tools" / "device_campaign"
@@ -104,7 +105,7 @@ def test_fails(): assert 1 == 2
 """
 
 
-def test_failures_of_tests_are_told(place, tmp_path, monkeypatch):
+def test_failures_of_tests_are_reported(place, tmp_path, monkeypatch):
     folder = tmp_path / "tests" / "python"
     folder.mkdir(parents=True)
     (folder / "test_one.py").write_text(FAILING)
@@ -150,11 +151,11 @@ def test_rows_until_the_end_are_kept(place, tmp_path):
         assert "without an end" in shown and "| a |" in shown
 
 
-def test_programs_say_what_they_move():
+def test_programs_report_what_they_move():
     """The bytes that a program must move are those that its launches move at least, where all of it is known."""
     for program in programs.PROGRAMS:
         if program.name.startswith(("variance", "selection", "histogram", "sum", "maximum", "dot")):
-            continue  # they read twice, or what they give hangs on contents, or is a number
+            continue  # they read twice, or what they give depends on contents, or is a number
         arguments = program.arguments(1 << 16)
         least = ingot.jit(program.function).explain(*arguments, device="sm_90").launches.least
         assert abs(program.bytes(*arguments) - least) <= 0.05 * least, program.name

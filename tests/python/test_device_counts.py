@@ -1,4 +1,4 @@
-"""What the vendor's assembler says of kernels: the programs of tools/device_counts keep their numbers in registers."""
+"""What the vendor's assembler reports of kernels: the programs of tools/device_counts keep their numbers in registers."""
 
 import importlib.machinery
 import importlib.util
@@ -39,7 +39,7 @@ def test_kernels_do_not_spill(number, tmp_path):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
         spilled = re.findall(r"(\d+) bytes spill stores, (\d+) bytes spill loads", done.stderr)
-        # Two blocks of large tiles run on a processor, for which a thread keeps places of elements in memory.
+        # Two blocks of large tiles run on a processor, for which a thread keeps addresses of elements in memory.
         most = 512 if "product" in program.function.__name__ else 0
         assert spilled and max(int(number) for each in spilled for number in each) <= most, done.stderr
 

@@ -1,10 +1,11 @@
-"""Kernels whose threads do several turns, and kernels in tiles: values are the CPU's, bit for bit."""
+"""Kernels whose threads do several iterations, and kernels in tiles: values are the CPU's, bit for bit."""
 
 import copy
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot._array import DTYPES
 
 DEVICE = ingot.device("emulated")
@@ -57,7 +58,7 @@ def kernels(function, *arguments):
     return text.split("=== loop IR ===")[1].split("=== LLVM IR ===")[0], text.split("=== kernels ===")[1]
 
 
-# Several turns of a thread.
+# Several iterations of a thread.
 
 
 @pytest.mark.parametrize("dtype", NAMES)
@@ -68,7 +69,7 @@ def test_neighbours_are_loaded_together(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "float16", "float32", "float64", "complex64", "complex128"])
-def test_what_is_not_aligned_is_loaded_apart(dtype):
+def test_what_is_not_aligned_is_loaded_separately(dtype):
     x, y = values(dtype, 41), values(dtype, 41)
     for a in range(4):
         for b in (0, 1, 2):
@@ -106,7 +107,7 @@ def test_neighbours_of_rows(program):
             as_on_the_host(program, values(dtype, *shape), values(dtype, *shape), 0.1)
 
 
-def test_turns_that_change_what_they_load():
+def test_iterations_that_change_what_they_load():
     def f(x, y, s):
         y += s * x
         x *= 2
@@ -121,7 +122,7 @@ def test_turns_that_change_what_they_load():
     as_on_the_host(moved, values("float64", 33))
 
 
-def test_gathers_and_scatters_beside_neighbours():
+def test_gathers_and_scatters_next_to_neighbours():
     def f(x, index, y):
         for i in ingot.prange(index.shape[0]):
             y[i] = x[index[i]] + y[i]
@@ -301,7 +302,7 @@ def test_matmul_has_the_order_of_loops(dtype):
 
 
 def test_loops_that_are_no_products():
-    """What the depth stores where it loads, counts that turns have of their own, and orders that tiles would change."""
+    """What the depth stores where it loads, counts that iterations have of their own, and orders that tiles would change."""
 
     def triangle(a, b, c):
         for i in range(a.shape[0]):
@@ -331,7 +332,7 @@ def test_loops_that_are_no_products():
         as_on_the_host(program, values("float64", 40, 40), values("float64", 40, 40), values("float64", 40, 40))
 
 
-def test_views_that_are_made_in_a_turn():
+def test_views_that_are_made_in_an_iteration():
     def stepped(o, a):
         for i in range(o.shape[0]):
             b = a[::2]

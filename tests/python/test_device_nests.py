@@ -12,9 +12,10 @@ import re
 import subprocess
 import sys
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 
 rng = np.random.default_rng(5)
 
@@ -90,18 +91,18 @@ def samples(*shape):
         ((3, 5), [(-5, 0), (-2, 3), (0, 5)]),
     ],
 )
-def test_a_turn_that_begins_with_loads_is_an_axis(device, function, shape, ends):
+def test_an_iteration_that_begins_with_loads_is_an_axis(device, function, shape, ends):
     as_in_python(device, function, samples(*shape), *intervals(*ends), samples(shape[0]))
 
 
 @pytest.mark.parametrize("function", [scaled, scaled_in_order])
 def test_it_is_one_launch_for_all_rows(function):
     text = str(ingot.jit(function).explain(samples(64, 1000), *intervals((0, 400), (400, 1000)), samples(64), device="sm_90"))
-    turns = text[text.index("=== loop IR ===") : text.index("=== LLVM IR ===")].split("launch ")[1:]
+    iterations = text[text.index("=== loop IR ===") : text.index("=== LLVM IR ===")].split("launch ")[1:]
     # One of all rows, whose first axis is as long as an interval; one, of one thread, where an index may be wrong.
-    one_thread = [t for t in turns if re.match(r"(%\d+), \1, \1, \1, \1, \1 ", t)]
-    assert len(turns) - len(one_thread) == 1
-    assert "schedule=serial" not in next(t for t in turns if t not in one_thread)
+    one_thread = [t for t in iterations if re.match(r"(%\d+), \1, \1, \1, \1, \1 ", t)]
+    assert len(iterations) - len(one_thread) == 1
+    assert "schedule=serial" not in next(t for t in iterations if t not in one_thread)
 
 
 @pytest.mark.parametrize("function", [scaled, scaled_in_order])
@@ -113,15 +114,15 @@ def test_it_is_one_launch_for_all_rows(function):
         [(0, 10), (60, 70), (30, 20)],
     ],
 )
-def test_exceptions_are_those_of_the_first_turn(device, function, ends):
+def test_exceptions_are_those_of_the_first_iteration(device, function, ends):
     arguments = samples(5, 40), *intervals(*ends), samples(5)
     assert as_in_python(device, function, *arguments, writes=function is scaled_in_order)[0] is IndexError
 
 
-def test_counts_are_looked_at_in_their_place(device):
-    """They are computed before the loop only if it has a turn, in which nothing comes before them."""
+def test_counts_are_checked_in_order(device):
+    """They are computed before the loop only if it has an iteration, in which nothing comes before them."""
 
-    def of_no_turn(data, counts, k, n):
+    def of_no_iteration(data, counts, k, n):
         for d in range(n):
             for s in range(counts[k]):
                 data[d, s] += 1
@@ -150,13 +151,13 @@ def test_counts_are_looked_at_in_their_place(device):
         for length, n in [(0, 0), (0, 2), (1, 2), (4, 4), (4, 0)]:
             as_in_python(device, of_the_first, data, counts[:few], samples(length), n)
     for k, n in [(0, 4), (1, 3), (2, 4), (3, 0), (-4, 0), (3, 2), (-3, 4)]:
-        as_in_python(device, of_no_turn, data, counts, k, n)
+        as_in_python(device, of_no_iteration, data, counts, k, n)
         as_in_python(device, behind_a_store, data, counts, k, n)
         for limit in (9.0, data[1, 0] - 1, data[0, 0] - 1):
             as_in_python(device, behind_a_check, data, counts, k, n, limit)
 
 
-def test_what_turns_write_is_not_taken_out(device):
+def test_what_iterations_write_is_not_taken_out(device):
     def own_count(counts, data):
         for d in range(data.shape[0]):
             for s in range(counts[0]):
@@ -196,7 +197,7 @@ def gathered(data, table, first, last, weights):
 
 
 @pytest.mark.parametrize("rows", [3, 40])
-def test_checks_of_a_turn_are_made_before(device, rows):
+def test_checks_of_an_iteration_are_made_before(device, rows):
     data, weights = samples(rows, 50), samples(rows)
     table = rng.permutation(rows)
     ends = intervals((0, 20), (30, 30), (20, 50))
@@ -216,7 +217,7 @@ def test_checks_of_a_turn_are_made_before(device, rows):
     as_in_python(device, gathered, data[:0], table[:0], *ends, weights[:0])
 
 
-def test_a_turn_that_raises(device):
+def test_an_iteration_that_raises(device):
     def positive(data, weights, n):
         for d in ingot.prange(len(weights)):
             w = weights[d]
@@ -244,7 +245,7 @@ def test_a_turn_that_raises(device):
             as_in_python(device, positive, data, weights, n, writes=False)
 
 
-def test_several_loops_in_a_turn(device):
+def test_several_loops_in_an_iteration(device):
     def both(a, b, c, w, n):
         for d in range(a.shape[0]):
             k = w[d] + 1
@@ -262,7 +263,7 @@ def test_several_loops_in_a_turn(device):
     assert found.waits == 0
 
 
-def test_several_loops_that_depend_on_other_turns(device):
+def test_several_loops_that_depend_on_other_iterations(device):
     def shifted(a, b):
         for d in range(a.shape[0] - 1):
             for s in range(a.shape[1]):
@@ -302,7 +303,7 @@ def test_rows_that_are_reduced(device):
         as_in_python(device, sums, samples(rows), samples(rows, length), *intervals((0, length)), samples(rows))
 
 
-def test_turns_of_different_lengths(device):
+def test_iterations_of_different_lengths(device):
     def ragged(data, first, last, weights):
         for d in ingot.prange(len(weights)):
             w = weights[d]
@@ -333,7 +334,7 @@ def test_loops_that_only_check_are_one_launch(device):
     def rows_of(table, n):
         for row in table:
             if row < 0 or row >= n:
-                raise IndexError("a row lies outside")
+                raise IndexError("a row is outside")
 
     for many in (0, 1, 5, 100):
         first = np.arange(many) * 3
@@ -402,30 +403,30 @@ def test_the_host_reads_many_arrays(device):
 
 
 def test_arrays_that_a_loop_writes_are_read_again(device):
-    def walked(next_of, data):
+    def iterated(next_of, data):
         for v in range(len(next_of) - 1):
             for s in range(next_of[v]):
                 data[s] += 1.0
             next_of[v + 1] += next_of[v]
 
-    as_in_python(device, walked, np.array([1, 2, 3, 4, 5]), samples(40))
+    as_in_python(device, iterated, np.array([1, 2, 3, 4, 5]), samples(40))
 
 
 def program_of(choices):
     """A nest of random parts, and whether its outer loop is over `prange`."""
     is_asked = choices.random() < 0.4
-    turn = [choices.choice(["w = b[d]", "w = b[t[d]]", "w = b[d] * 2", "w = b[d]" if is_asked else "w = x[d, 0]"])]
+    iteration = [choices.choice(["w = b[d]", "w = b[t[d]]", "w = b[d] * 2", "w = b[d]" if is_asked else "w = x[d, 0]"])]
     if choices.random() < 0.3:
-        turn.append("if w > limit: raise ValueError('large')")
-    turn.append(choices.choice(["k = c[v]", "k = 0", "k = 0"]))
+        iteration.append("if w > limit: raise ValueError('large')")
+    iteration.append(choices.choice(["k = c[v]", "k = 0", "k = 0"]))
     if choices.random() < 0.2 and not is_asked:
-        turn.append("y[d, 0] = w")
+        iteration.append("y[d, 0] = w")
     counts = ["n", "c[v]", "c[0]", "c[d]", "c[v], e[v]", "e[d]", "x.shape[1]"]
     stores = ["x[d, s] += w", "x[d, s] = x[d, s] * w + k", "y[d, s] = x[d, s] + w", "x[d, s] = y[d, s] - w"]
     for _ in range(choices.choice([1, 1, 2])):
-        turn += [f"for s in range({choices.choice(counts)}):", f"    {choices.choice(stores)}"]
+        iteration += [f"for s in range({choices.choice(counts)}):", f"    {choices.choice(stores)}"]
     lines = ["def f(x, y, b, t, c, e, n, limit, intervals):", "    for v in range(intervals):"]
-    lines += [f"        for d in {'ingot.prange' if is_asked else 'range'}(len(t)):", *(" " * 12 + line for line in turn)]
+    lines += [f"        for d in {'ingot.prange' if is_asked else 'range'}(len(t)):", *(" " * 12 + line for line in iteration)]
     return "\n".join(lines) + "\n", is_asked
 
 

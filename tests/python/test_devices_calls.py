@@ -23,7 +23,7 @@ def put(x):
 
 
 def home(value):
-    """A result with arrays of NumPy's in the places of the device's."""
+    """A result with NumPy arrays instead of the device's."""
     if isinstance(value, ingot.Array):
         return value.to_host()
     if type(value) in (tuple, list):
@@ -231,7 +231,7 @@ def test_captured_arrays():
     assert CAPTURED.tolist() == [1, 1, 2, 3]
 
 
-def test_arrays_of_numpys_beside_arrays_of_a_device_are_copied_there_and_back():
+def test_arrays_of_numpys_next_to_arrays_of_a_device_are_copied_there_and_back():
     @ingot.jit
     def f(a, x, y):
         x[1:, ::2] += a[0]

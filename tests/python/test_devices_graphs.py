@@ -4,9 +4,10 @@ import collections
 import gc
 import threading
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import cuda
 
 DEVICE = ingot.device("emulated")
@@ -76,7 +77,7 @@ def test_replays_are_calls(device):
     assert g.captures == 1 and g.launches >= 2 and g.waits == 0
 
 
-def test_other_arrays_take_the_places_of_the_recorded_ones(device):
+def test_other_arrays_replace_the_captured_ones(device):
     g = ingot.graph(chain, put(np.ones((40, 6)), device), put(np.ones((40, 6)), device))
     for _ in range(3):
         x, y = put(rng.random((40, 6)), device), put(rng.random((40, 6)), device)
@@ -295,14 +296,14 @@ def test_kernels_in_a_graph():
 
 def test_launches_whose_blocks_wait_for_each_other():
     @cuda.jit
-    def turn(x, out):
+    def iteration(x, out):
         i = cuda.grid(1)
         x[i] += 1
         cuda.cg.this_grid().sync()
         out[i] = x[x.size - 1 - i]
 
     def f(x, out):
-        turn[2, 16](x, out)
+        iteration[2, 16](x, out)
 
     x, out = put(np.arange(32.0)), put(np.zeros(32))
     g = ingot.graph(f, x, out)

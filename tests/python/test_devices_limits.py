@@ -5,9 +5,10 @@ import sys
 import threading
 import time
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import windows
 from test_devices_calls import as_on_the_host, put, same, written
 
@@ -119,7 +120,7 @@ def test_a_long_loop_that_raises_soon_raises_soon():
     assert time.monotonic() - start < 60
 
 
-def test_strips_of_turns_carry_on():
+def test_strips_of_iterations_carry_on():
     def f(x, k, n):
         s = 0.0
         for i in range(n):

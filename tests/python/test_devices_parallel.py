@@ -1,4 +1,4 @@
-"""What devices do in parallel although it has an order: rows, running values, sums at shared places, sorts, selections.
+"""What devices do in parallel although it has an order: rows, running values, sums at shared indices, sorts, selections.
 
 Each result has the bits of the CPU's, on the software device and on a device that takes OpenCL C.
 """
@@ -9,9 +9,10 @@ import re
 import subprocess
 import sys
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot._function import Function
 
 rng = np.random.default_rng(23)
@@ -279,7 +280,7 @@ def test_loops_that_count(device):
     as_on_the_host(device, colours, x)
 
 
-# Sums at places that turns share
+# Sums at indices that iterations share
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float16", "float32", "float64", "complex128"])
@@ -455,7 +456,7 @@ def test_nothing_races():
     assert re.search(r"\d+ passed", done.stdout)
 
 
-def test_turns_that_load_what_they_have_stored(device):
+def test_iterations_that_load_what_they_have_stored(device):
     """They cannot be done twice, once without their stores."""
 
     def stored_first(x, y, s):

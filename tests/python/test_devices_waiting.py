@@ -624,7 +624,7 @@ def test_results_do_not_share_memory():
         same(array, np.ones_like(X))
 
 
-def test_operations_do_not_wait_where_one_says_so():
+def test_operations_do_not_wait_where_that_is_set():
     a = put(X)
     with ingot.lazy(False):
         assert not waits(a * 2)

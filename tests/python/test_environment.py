@@ -39,7 +39,7 @@ def test_the_page_has_a_row_for_each_variable():
 BAD = {name: "bogus" for name in VARIABLES if name not in ("INGOT_CACHE_DIR", "INGOT_PROFILE", "INGOT_PROFILE_TRACE")}
 USE = """
 import json, warnings
-with warnings.catch_warnings(record=True) as told:
+with warnings.catch_warnings(record=True) as seen:
     warnings.simplefilter("always")
     import ingot, numpy as np
     @ingot.jit
@@ -47,7 +47,7 @@ with warnings.catch_warnings(record=True) as told:
     f(np.ones(3))
     f(np.ones((3, 3)))
 import ingot._cache as c
-print(json.dumps([[str(w.message) for w in told], ingot.get_num_threads(), ingot.memory()["limit"], c.limit(), bool(f.specialisations), c.cache() is not None]))
+print(json.dumps([[str(w.message) for w in seen], ingot.get_num_threads(), ingot.memory()["limit"], c.limit(), bool(f.specialisations), c.cache() is not None]))
 """
 
 
@@ -57,7 +57,7 @@ def default(tmp_path_factory):
     return folder, json.loads(_run(USE, INGOT_CACHE_DIR=folder).stdout)
 
 
-def test_bad_words_are_told_once_and_the_default_holds(default):
+def test_bad_words_are_reported_once_and_the_default_holds(default):
     folder, expected = default
     done = _run(USE, INGOT_CACHE_DIR=folder, **BAD)
     assert done.returncode == 0, done.stderr
@@ -66,7 +66,7 @@ def test_bad_words_are_told_once_and_the_default_holds(default):
     assert told == [f"{name} is {VARIABLES[name].allowed}, not 'bogus': it is taken as not set" for name in VARIABLES if name in BAD]
 
 
-def test_empty_words_say_nothing(default):
+def test_empty_words_mean_nothing(default):
     folder, expected = default
     done = _run(USE, **dict.fromkeys([*VARIABLES, "INGOT_CACHE_BYTES"], "") | {"INGOT_CACHE_DIR": folder})
     assert json.loads(done.stdout) == expected, done.stderr
@@ -78,8 +78,8 @@ def test_warnings_that_are_errors_make_no_import_fail():
     assert "INGOT_NUM_THREADS is a number of threads from 1 to 256, not '-1'" in done.stderr and "INGOT_CACHE is on or off" in done.stderr
 
 
-def test_the_former_name_of_kept_memory_is_told():
-    text = "import warnings\nwith warnings.catch_warnings(record=True) as told:\n    import ingot\nprint(ingot.memory()['limit'], *[w.message for w in told])"
+def test_the_former_name_of_kept_memory_is_reported():
+    text = "import warnings\nwith warnings.catch_warnings(record=True) as seen:\n    import ingot\nprint(ingot.memory()['limit'], *[w.message for w in seen])"
     assert _run(text, INGOT_CACHE_BYTES="12345").stdout.startswith("12345 INGOT_CACHE_BYTES is called INGOT_KEPT_MEMORY now")
     assert _run(text, INGOT_CACHE_BYTES="12345", INGOT_KEPT_MEMORY="54321").stdout.startswith("54321 ")
     assert _run(text, INGOT_KEPT_MEMORY="54321").stdout == "54321\n"
@@ -116,7 +116,7 @@ def test_words_and_their_values(monkeypatch, name, word, value):
     assert value_of(name) == value
 
 
-def test_the_software_device_tells_of_words_that_it_does_not_know():
+def test_the_software_device_reports_words_that_it_does_not_know():
     text = "import ingot\nprint(len(ingot.devices('emulated')), ingot.memory('emulated')['limit'])"
     plain = _run(text, INGOT_EMULATOR_DEVICES="", INGOT_EMULATOR_FAIL="", INGOT_EMULATOR_MEMORY="")
     assert (plain.returncode, plain.stderr) == (0, "")

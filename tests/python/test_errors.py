@@ -1,4 +1,4 @@
-"""What users see where something is refused or raises: the place is theirs, the words are Python's."""
+"""What users see where something is refused or raises: the location is in their code, the words are Python's."""
 
 import bisect
 import collections
@@ -14,11 +14,12 @@ import sys
 import traceback
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.optimize
+
+import ingot
 from ingot._errors import shown_names
 from refused import mixed
 from support import MODES, jitted, refused
@@ -41,7 +42,7 @@ def of_several(x, y):
     return padded(x) + y
 
 
-def walks_itself(n):
+def iterates_itself(n):
     def down(n):
         if n > 0:
             yield n
@@ -64,7 +65,7 @@ def middle(x):
         (insorted, ([1, 2], 3), "bisect.insort(items, x)"),
         (padded, (X,), "np.pad"),
         (of_several, (X, X), "np.pad"),
-        (walks_itself, (3,), "the generator `down`, which walks itself,"),
+        (iterates_itself, (3,), "the generator `down`, which iterates over itself,"),
         (matched, ("a",), "a call of `re.match`"),
         (lambda a, b: np.cov(a, fweights=b), (X, X), "weights"),
     ],
@@ -228,7 +229,7 @@ def last_line(error):
 )
 def test_exceptions_end_at_the_users_line(function, arguments, name, line, mode):
     compiled = jitted(function, mode)
-    for _ in range(2):  # compiling, and through the direct way
+    for _ in range(2):  # compiling, and by the direct call
         with pytest.raises(Exception) as caught:
             compiled(*arguments)
         assert last_line(caught.value) == (HERE, name, line)
@@ -270,7 +271,7 @@ def test_the_last_line_of_a_program_that_fails_is_the_users(tmp_path):
 
 
 def test_every_refusal_has_an_example():
-    """docs/errors.md is what the sources say, and each example is refused as its row says."""
+    """docs/errors.md has what is in the sources, and each example is refused as in its row."""
     done = subprocess.run([sys.executable, ROOT / "tools" / "errors_docs.py", "--check"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
 
@@ -280,7 +281,7 @@ class Series:
         return np.zeros(2)
 
 
-def test_arguments_that_are_not_taken_say_what_to_pass():
+def test_arguments_that_are_not_taken_report_what_to_pass():
     def first(x):
         return x[0]
 
@@ -292,7 +293,7 @@ def test_arguments_that_are_not_taken_say_what_to_pass():
 
 
 def test_names_of_the_compilers_own_are_not_shown():
-    names = {"`@it`": "what is walked", "`@result@197:19`": "the result", "`v@12:3@g1`": "`v`", "`total@g0`": "`total`", "`a @ b`": "`a @ b`"}
+    names = {"`@it`": "what is iterated over", "`@result@197:19`": "the result", "`v@12:3@g1`": "`v`", "`total@g0`": "`total`", "`a @ b`": "`a @ b`"}
     assert {name: shown_names(name) for name in names} == names
 
 
@@ -311,7 +312,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("value, words, advice", ODD, ids=[type(each[0]).__name__ for each in ODD])
-def test_what_stands_outside_and_cannot_be_used_says_what_can(value, words, advice):
+def test_values_outside_that_cannot_be_used_report_what_can(value, words, advice):
     space = {"V": value}
     exec("def function(x):\n    return V", space)
     message = refused(space["function"], 1.0)
@@ -332,7 +333,7 @@ def test_what_stands_outside_and_cannot_be_used_says_what_can(value, words, advi
         ("traceback.print_stack()", "a call of `traceback.print_stack`"),
     ],
 )
-def test_debuggers_are_told_how_to_stop(text, words):
+def test_breakpoints_report_how_to_stop(text, words):
     space = {"pdb": __import__("pdb"), "sys": sys, "traceback": traceback}
     exec(f"def function(x):\n    {text}\n    return x", space)
     message = refused(space["function"], 1.0, words=words)
@@ -377,7 +378,7 @@ print(f(1.0))
     assert "np.float32(inf), np.int8(-56)" in done.stdout and not done.stderr, done.stderr
 
 
-def test_warnings_of_the_source_are_told_once(tmp_path):
+def test_warnings_of_the_source_are_shown_once(tmp_path):
     program = tmp_path / "program.py"
     program.write_text('import ingot\n@ingot.jit\ndef f(x):\n    s = "\\d"\n    assert (x, "a")\n    return x / 0 if x > 1 else x\nprint(f(1.0))\nf(2.0)\n')
     done = subprocess.run([sys.executable, "-W", "always", program], capture_output=True, text=True, timeout=60)
@@ -388,6 +389,7 @@ def test_warnings_of_the_source_are_told_once(tmp_path):
 def examples():
     sys.path.insert(0, str(ROOT / "tools"))
     from errors_docs import message_of
+
     from refusals import EXAMPLES
 
     for function, *arguments in EXAMPLES:
@@ -395,7 +397,7 @@ def examples():
 
 
 def test_every_refusal_is_a_sentence_at_the_users_place():
-    """Walks over all examples of refusals: what is refused, the user's line, and what to write instead."""
+    """Iterates over all examples of refusals: what is refused, the user's line, and what to write instead."""
     faults = []
     for function, message in examples():
         code = getattr(function, "py_func", function).__code__

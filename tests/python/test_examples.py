@@ -1,4 +1,4 @@
-"""The examples at small sizes: values are Python's, gradients those of differences, and what they say of themselves holds."""
+"""The examples at small sizes: values are Python's, gradients those of differences, and their own checks hold."""
 
 import re
 import sys

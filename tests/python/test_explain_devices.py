@@ -4,15 +4,14 @@ import json
 import pickle
 import subprocess
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import _assembler, _occupancy, cuda
 
 CODES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
-needs_assembler = pytest.mark.skipif(
-    _assembler.find_ptxas() is None, reason="ptxas, which says what kernels need, is not on the PATH nor in CUDA_HOME"
-)
+needs_assembler = pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
 
 
 def launches(function, *arguments, device="emulated"):
@@ -86,7 +85,7 @@ def test_a_chain_is_one_launch_that_moves_the_least():
     assert launch.place[0] == __file__ and launch.place[1] - chain.__code__.co_firstlineno in (1, 2, 3)
 
 
-def test_launches_of_a_loop_count_for_each_turn():
+def test_launches_of_a_loop_count_for_each_iteration():
     found = launches(steps, np.ones(1000), 7)
     assert found.times == 7 * len(found.launches) and {launch.times for launch in found.launches} == {7}
     assert all(launch.read and launch.written for launch in found.launches)
@@ -94,7 +93,7 @@ def test_launches_of_a_loop_count_for_each_turn():
     assert 15000 < found.least <= 16000
 
 
-def test_turns_of_the_host_are_read_one_by_one():
+def test_iterations_of_the_host_are_read_one_by_one():
     """A sort takes three launches for each byte of a key; sums of columns are a tree of rows."""
     found = launches(ordered, np.ones(10_000))
     assert found.times == 26 and sorted(launch.times for launch in found.launches)[-3:] == [8, 8, 8]
@@ -104,12 +103,12 @@ def test_turns_of_the_host_are_read_one_by_one():
     assert len(tree) > 1 and [launch.grid for launch in tree] == sorted({launch.grid for launch in tree}, reverse=True)
 
 
-def test_turns_of_many_are_read_together():
+def test_iterations_of_many_are_read_together():
     found = launches(steps, np.ones(1000), 1_000_000)
     assert found.times == 1_000_000 * len(found.launches)
 
 
-def test_turns_that_hang_on_contents_are_unknown():
+def test_iterations_that_depend_on_contents_are_unknown():
     found = launches(until, np.ones(1000))
     assert found.launches and found.times is None
 
@@ -121,7 +120,7 @@ def test_a_sum_reads_once_and_its_number_is_waited_for():
     assert found.waits == 1
 
 
-def test_what_hangs_on_contents_is_unknown():
+def test_what_depends_on_contents_is_unknown():
     found = launches(kept, np.ones(1000))
     assert found.launches and (found.written is None or found.written >= 0)
     assert "?" in str(found)
@@ -133,7 +132,7 @@ def test_conditions_of_the_host_are_decided(length, least):
     assert [launch.times for launch in found.launches] == [1] and found.least == least
 
 
-def test_what_is_gathered_is_no_more_than_there_are_turns():
+def test_what_is_gathered_is_no_more_than_there_are_iterations():
     *checks, last = launches(gathered, np.ones(100_000), np.arange(50)).launches
     assert last.times == 1 and last.read <= 50 * 8 + 800_000 and last.written == 400
     assert all(launch.read <= 400 for launch in checks)  # of whether the indices are there
@@ -144,7 +143,7 @@ def test_one_element_is_one():
     assert (launch.read, launch.written) == (0, 8) and launch.grid == launch.block == (1, 1, 1)
 
 
-def test_what_the_host_does_is_told():
+def test_what_the_host_does_is_reported():
     found = launches(solved, np.eye(20), np.ones(20))
     assert found.on_host and all(part.times == 1 for part in found.on_host)
     assert "on the host, with copies there and back" in str(found) and found.waits >= 1
@@ -167,7 +166,7 @@ def test_arrays_on_a_device_need_no_device():
     assert ingot.jit(chain).explain(x, x, device="sm_75").launches.code == "sm_75"
 
 
-def test_the_driver_of_a_gpu_says_what_kernels_need(monkeypatch):
+def test_the_driver_of_a_gpu_reports_what_kernels_need(monkeypatch):
     """The software device takes a GPU's part."""
     x = ingot.device_put(np.ones(1000), "emulated")
     monkeypatch.setattr(ingot._devices.Device, "kind", "gpu")
@@ -247,7 +246,7 @@ def test_what_kernels_need_is_the_assemblers(code):
 
 
 @needs_assembler
-def test_nvjitlink_says_the_same(monkeypatch):
+def test_nvjitlink_reports_the_same(monkeypatch):
     if _assembler._linker() is None:
         pytest.skip("libnvJitLink is not found")
     expected = launches(total, np.ones(5000), device="sm_80")
@@ -258,7 +257,7 @@ def test_nvjitlink_says_the_same(monkeypatch):
         assert own.needs.shared == other.needs.shared and abs(own.needs.registers - other.needs.registers) < 16
 
 
-def test_without_an_assembler_it_is_said(monkeypatch):
+def test_without_an_assembler_it_is_reported(monkeypatch):
     monkeypatch.setattr(_assembler, "find_ptxas", lambda: None)
     monkeypatch.setattr(_assembler, "_linker", lambda: None)
     found = launches(chain, np.ones(1000), np.ones(1000))
@@ -266,7 +265,7 @@ def test_without_an_assembler_it_is_said(monkeypatch):
     assert "what kernels need is not known: there is neither ptxas" in str(found)
 
 
-def test_an_assembler_that_fails_is_told(monkeypatch, tmp_path):
+def test_an_assembler_that_fails_is_reported(monkeypatch, tmp_path):
     broken = tmp_path / "ptxas"
     broken.write_text("#!/bin/sh\necho no such gpu >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -324,7 +323,7 @@ int main(int argc, char** argv) {
 
 
 def test_occupancy_is_the_vendors(tmp_path):
-    """Beside the vendor's own computation, which a toolkit has as a header."""
+    """Compared with the vendor's own computation, which a toolkit has as a header."""
     header = next((f / "include" for f in _assembler._toolkits() if (f / "include" / "cuda_occupancy.h").exists()), None)
     if header is None:
         pytest.skip("no toolkit with cuda_occupancy.h is found")

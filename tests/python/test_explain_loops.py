@@ -4,9 +4,10 @@ import functools
 import linecache
 import re
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 
 X = np.ones(1000)
 
@@ -68,7 +69,7 @@ def rows(a, b, c):
     return c
 
 
-def arrays_in_turn(x):
+def arrays_in_iteration(x):
     t = 0.0
     for i in range(len(x)):
         y = x * i
@@ -90,7 +91,7 @@ def scattered(x, h):
 
 
 def loops_of(explained) -> list[str]:
-    """What is said of each loop, in order."""
+    """What is reported of each loop, in order."""
     head, rest = str(explained).split("\n=== source ===\n")
     assert head.startswith("=== loops ===\n") and "=== array IR ===" in rest
     return head.splitlines()[1:]
@@ -118,7 +119,7 @@ FIRST = helper.__code__.co_firstlineno + 1
         (printing, (9,), [(1, r"not vectorised: an iteration calls Python \(line {2}\); .*")]),
         (shared, (X,), [(1, f"{VECTORISED}; {SHARED}")]),
         (rows, (np.ones((50, 60)), np.ones((60, 70)), np.zeros((50, 70))), [(1, rf"vectorised in line {{2}}; {SHARED}"), (2, VECTORISED), (3, "in the lanes of line {2}")]),
-        (arrays_in_turn, (X,), [(2, "vectorised in line {4}; shared among threads in line {4}"), (4, f"{VECTORISED}; {SHARED}; fused with line {{3}}")]),
+        (arrays_in_iteration, (X,), [(2, "vectorised in line {4}; shared among threads in line {4}"), (4, f"{VECTORISED}; {SHARED}; fused with line {{3}}")]),
         (left, (X,), [(1, r"not vectorised: an iteration leaves the loop; not shared: .*")]),
         (scattered, (X, np.zeros(3)), [(1, r"neither vectorised nor shared: an iteration may raise \(line {2}\)")]),
         (lambda x: x + 1, (1.0,), []),

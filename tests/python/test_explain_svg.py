@@ -39,8 +39,8 @@ def copied_rows(to, given):
         to[i] = given[i]
 
 
-def repeated(x, turns):
-    for _ in range(turns):
+def repeated(x, iterations):
+    for _ in range(iterations):
         x = np.sin(x[::-1])
     return x
 
@@ -93,9 +93,9 @@ def test_windows_that_move_count_together():
     assert found.moved == found.least == 2 * 50 * 8 * 8
 
 
-def test_turns_of_a_loop_around_count():
+def test_iterations_of_a_loop_around_count():
     found = fusion(repeated, np.ones(100), 7)
-    assert {n.turns for n in found.nests if "sin" in names(n)} == {7}
+    assert {n.iterations for n in found.nests if "sin" in names(n)} == {7}
     assert found.moved is not None and found.moved >= 7 * 2 * 800 and found.least == 1600
 
 
@@ -106,7 +106,7 @@ def test_an_index_is_an_edge():
     assert nest.read and max(nest.read.values()) == 400
 
 
-def test_what_hangs_on_contents_is_unknown():
+def test_what_depends_on_contents_is_unknown():
     found = fusion(chosen, np.ones(100))
     assert found.moved is None and found.least == 800
 

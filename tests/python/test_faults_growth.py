@@ -8,9 +8,10 @@ import threading
 import time
 from collections import Counter
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import _derivatives, _ingot, prange
 
 pytestmark = pytest.mark.alone
@@ -64,21 +65,21 @@ def limit():
     ingot.set_kept_memory_limit(before)
 
 
-def growth(act, turns, megabytes=4.0, first=16):
-    """What has grown in so many turns, after the first ones. Many fill what is kept up to a number: trees of sources, say."""
-    if turns >= 1000:
+def growth(act, iterations, megabytes=4.0, first=16):
+    """What has grown in so many iterations, after the first ones. Many fill caches of limited size, as of trees of sources."""
+    if iterations >= 1000:
         first, megabytes = max(first, 1500), 8.0
-    for turn in range(first):
-        act(turn)
+    for iteration in range(first):
+        act(iteration)
     before = Figures()
-    for turn in range(first, first + turns):
-        act(turn)
+    for iteration in range(first, first + iterations):
+        act(iteration)
     return Figures().growth(before, megabytes)
 
 
 def few_or(number, many):
-    """Parameters of a test: a number of turns for `make test`, and many, which are slow."""
-    return pytest.mark.parametrize("turns", [number, pytest.param(many, marks=pytest.mark.slow)])
+    """Parameters of a test: a number of iterations for `make test`, and many, which are slow."""
+    return pytest.mark.parametrize("iterations", [number, pytest.param(many, marks=pytest.mark.slow)])
 
 
 def function_of(text, name="f", **space):
@@ -86,16 +87,16 @@ def function_of(text, name="f", **space):
     return space[name]
 
 
-def made(turn):
+def made(iteration):
     """A function that nobody has compiled."""
-    return ingot.jit(function_of(f"def f(a, x):\n    a[0] = x + {turn}\n    if x > 1e9:\n        raise ValueError('far')\n    return a * x"), tier="quick")
+    return ingot.jit(function_of(f"def f(a, x):\n    a[0] = x + {iteration}\n    if x > 1e9:\n        raise ValueError('far')\n    return a * x"), tier="quick")
 
 
 def test_functions_that_are_compiled_and_dropped():
     a = np.ones(5)
 
-    def act(turn):
-        assert made(turn)(a, 2.0)[0] == 2 * (2.0 + turn)
+    def act(iteration):
+        assert made(iteration)(a, 2.0)[0] == 2 * (2.0 + iteration)
 
     assert not growth(act, 150)
 
@@ -103,17 +104,17 @@ def test_functions_that_are_compiled_and_dropped():
 def test_functions_that_are_kept_are_growth():
     kept, a = [], np.ones(5)
 
-    def act(turn):
-        kept.append(made(turn))
+    def act(iteration):
+        kept.append(made(iteration))
         kept[-1](a, 2.0)
 
     grown = [each.split(":")[0] for each in growth(act, 25)]
     assert {"code", "mappings", "objects"} <= set(grown)
 
 
-def callers(turn):
+def callers(iteration):
     """Functions with all that may be held: closures, calls out of them, containers, generators, derivatives."""
-    shift = float(turn)
+    shift = float(iteration)
 
     def closed(a):
         return a + shift
@@ -142,10 +143,10 @@ def callers(turn):
 
 
 @few_or(6, 1500)
-def test_functions_that_hold_much_are_dropped(turns, monkeypatch):
+def test_functions_that_hold_much_are_dropped(iterations, monkeypatch):
     monkeypatch.setenv("INGOT_TIERS", "quick")
     monkeypatch.setattr(_derivatives, "_MOST_COMPILED", 4)
-    assert not growth(callers, turns, first=6)
+    assert not growth(callers, iterations, first=6)
 
 
 @ingot.jit
@@ -187,13 +188,13 @@ def raised(function, *arguments):
 
 
 @few_or(1000, 10_000)
-def test_exceptions_with_live_arrays(turns):
+def test_exceptions_with_live_arrays(iterations):
     a = np.ones(200)
     out = ingot.jit(function_of("def f(a):\n    b = a * 2\n    refuse(b)\n    return b", refuse=refuse))
     wanted = [ValueError, IndexError, ZeroDivisionError]
 
-    def act(turn):
-        kind = turn % 5
+    def act(iteration):
+        kind = iteration % 5
         if kind < 3:
             assert raised(raising, a, kind, None) is wanted[kind]
         elif kind == 3:
@@ -201,22 +202,22 @@ def test_exceptions_with_live_arrays(turns):
         else:
             assert raised(raising_in_threads, a, 64) is KeyError
 
-    assert not growth(act, turns)
+    assert not growth(act, iterations)
 
 
 @few_or(3000, 100_000)
-def test_tiers_that_change_between_calls(turns):
+def test_tiers_that_change_between_calls(iterations):
     function = ingot.jit(lambda a, x: a * x + 1, tier="quick")
     a = np.ones(5)
     function(a, 2.0)
     it = function.specialisations[0]
     objects = [it.compile(quick=quick)["object"] for quick in (True, False)]
 
-    def act(turn):
-        it._improve(_ingot.Code.load(objects[turn % 2]))
+    def act(iteration):
+        it._improve(_ingot.Code.load(objects[iteration % 2]))
         assert function(a, 2.0)[0] == 3.0
 
-    assert not growth(act, turns)
+    assert not growth(act, iterations)
 
 
 def test_code_that_is_replaced_while_threads_run_it():
@@ -241,9 +242,9 @@ def test_code_that_is_replaced_while_threads_run_it():
     for thread in threads:
         thread.start()
     before = len(code_of(mappings()))
-    for turn in range(300):
-        it._improve(_ingot.Code.load(objects[turn % 2]))
-        if turn % 20 == 0:
+    for iteration in range(300):
+        it._improve(_ingot.Code.load(objects[iteration % 2]))
+        if iteration % 20 == 0:
             time.sleep(0.002)
     done.set()
     for thread in threads:
@@ -254,16 +255,16 @@ def test_code_that_is_replaced_while_threads_run_it():
 
 
 @few_or(15, 1000)
-def test_functions_of_each_tier(turns):
+def test_functions_of_each_tier(iterations):
     a = np.ones(5)
 
-    def act(turn):
-        function = ingot.jit(lambda a, x: a * x + turn, tier=("quick", "full", "auto")[turn % 3])
-        assert function(a, 2.0)[0] == 2.0 + turn
-        if turn % 2:
+    def act(iteration):
+        function = ingot.jit(lambda a, x: a * x + iteration, tier=("quick", "full", "auto")[iteration % 3])
+        assert function(a, 2.0)[0] == 2.0 + iteration
+        if iteration % 2:
             function.compile(a, 2.0)
 
-    assert not growth(act, turns, first=9)
+    assert not growth(act, iterations, first=9)
 
 
 def test_many_specialisations_of_one_function():
@@ -273,7 +274,7 @@ def test_many_specialisations_of_one_function():
             s += v
         return s
 
-    def act(turn):
+    def act(iteration):
         function = ingot.jit(total, tier="quick")
         for _ in range(2):
             for length in range(1, 9):
@@ -289,29 +290,29 @@ def test_many_specialisations_of_one_function():
 
 
 @few_or(40, 3000)
-def test_what_stands_outside_changes_over_and_over(turns):
+def test_values_outside_change_over_and_over(iterations):
     f = ingot.jit(function_of("def f(a):\n    return h(a) * 2"), tier="quick")
     space = f.__ingot_function__.__globals__
     a = np.ones(5)
 
-    def act(turn):
-        space["h"] = function_of(f"def h(a):\n    return a + {turn}", "h")
-        assert f(a)[0] == 2 * (1 + turn)
+    def act(iteration):
+        space["h"] = function_of(f"def h(a):\n    return a + {iteration}", "h")
+        assert f(a)[0] == 2 * (1 + iteration)
 
-    for turn in range(f._most_kept):
-        act(turn)
-    assert not growth(act, turns)
+    for iteration in range(f._most_kept):
+        act(iteration)
+    assert not growth(act, iterations)
     assert len(f.specialisations) == f._most_kept
 
 
 def test_calls_that_are_refused_keep_nothing():
     a = np.ones(5)
 
-    def act(turn):
-        function = ingot.jit(function_of(f"def f(a):\n    exec('{turn}')\n    return a"))
+    def act(iteration):
+        function = ingot.jit(function_of(f"def f(a):\n    exec('{iteration}')\n    return a"))
         with pytest.raises(ingot.UnsupportedError):
             function(a)
         with contextlib.suppress(TypeError):
-            function(a, turn)
+            function(a, iteration)
 
     assert not growth(act, 25)

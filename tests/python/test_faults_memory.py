@@ -1,4 +1,4 @@
-"""Memory that is missing, at each place where it is asked for: MemoryError, nothing lost, and the next call is right."""
+"""Memory that is missing, at each allocation: MemoryError, nothing lost, and the next call is right."""
 
 import gc
 import itertools
@@ -8,9 +8,10 @@ import pathlib
 import subprocess
 import sys
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import _ingot, _parameters, prange
 from ingot.tour.programs import PROGRAMS
 from support import difference, outcome
@@ -19,7 +20,7 @@ _testcapi = pytest.importorskip("_testcapi", reason="this Python comes without i
 pytestmark = pytest.mark.alone
 
 SHARE = 8
-"""Of so many places one is tried in `make test`."""
+"""Of so many allocations one is tried in `make test`."""
 
 
 @pytest.fixture(autouse=True)
@@ -109,10 +110,10 @@ def in_threads(a, n):
     return b
 
 
-@pytest.mark.parametrize(("function", "turns"), [pytest.param(temporaries, 4, marks=SLOW), (in_threads, 64)])
-def test_functions_without_one_block(function, turns):
+@pytest.mark.parametrize(("function", "iterations"), [pytest.param(temporaries, 4, marks=SLOW), (in_threads, 64)])
+def test_functions_without_one_block(function, iterations):
     compiled, a = ingot.jit(function), np.arange(300.0)
-    assert fail_everywhere(lambda: outcome(compiled, (a, turns)), 1 if function is temporaries else 9) > 3
+    assert fail_everywhere(lambda: outcome(compiled, (a, iterations)), 1 if function is temporaries else 9) > 3
 
 
 def test_a_handler_sees_the_missing_memory():
@@ -169,7 +170,7 @@ def test_calls_without_one_block_of_pythons():
     assert failures > 2
 
 
-def test_memory_that_compiling_lacks_says_nothing_of_the_program(monkeypatch):
+def test_memory_that_compiling_lacks_means_nothing_for_the_program(monkeypatch):
     def called(x):
         return x + 1
 

@@ -21,8 +21,8 @@ def run(folder, text, *arguments, timeout=120, **environment):
 
 
 def few_or(number, many):
-    """Parameters of a test: a number of turns for `make test`, and many, which are slow."""
-    return pytest.mark.parametrize("turns", [number, pytest.param(many, marks=pytest.mark.slow)])
+    """Parameters of a test: a number of iterations for `make test`, and many, which are slow."""
+    return pytest.mark.parametrize("iterations", [number, pytest.param(many, marks=pytest.mark.slow)])
 
 
 STARTED = """
@@ -116,12 +116,12 @@ if sys.argv[2] == "loaded":
     made(0)(x, 3)
 compiler = threading.Thread(target=keep_compiling)
 compiler.start()
-for turn in range(int(sys.argv[1])):
-    time.sleep(0.0007 * (turn % 23))
+for iteration in range(int(sys.argv[1])):
+    time.sleep(0.0007 * (iteration % 23))
     child = os.fork()
     if child == 0:
         signal.alarm(20)
-        os._exit(0 if is_right(turn) else 1)
+        os._exit(0 if is_right(iteration) else 1)
     wrong += os.waitpid(child, 0)[1] != 0
 stop.set()
 compiler.join()
@@ -130,14 +130,14 @@ print(wrong, is_right(1000))
 
 
 @few_or(3, 40)
-def test_a_process_is_forked_while_the_compiler_is_loaded(tmp_path, turns):
-    for _ in range(1 if turns == 3 else 10):
-        assert run(tmp_path, FORKED, turns, "at first") == "0 True\n"
+def test_a_process_is_forked_while_the_compiler_is_loaded(tmp_path, iterations):
+    for _ in range(1 if iterations == 3 else 10):
+        assert run(tmp_path, FORKED, iterations, "at first") == "0 True\n"
 
 
 @few_or(6, 500)
-def test_a_process_is_forked_while_a_thread_compiles(tmp_path, turns):
-    assert run(tmp_path, FORKED, turns, "loaded", timeout=600) == "0 True\n"
+def test_a_process_is_forked_while_a_thread_compiles(tmp_path, iterations):
+    assert run(tmp_path, FORKED, iterations, "loaded", timeout=600) == "0 True\n"
 
 
 def test_a_function_is_compiled_between_the_hooks_of_a_fork(tmp_path):
@@ -167,7 +167,7 @@ import sys, threading
 import numpy as np
 import ingot
 
-turns, count = int(sys.argv[1]), 16
+iterations, count = int(sys.argv[1]), 16
 
 def summed(a, n):
     total = 0.0
@@ -187,18 +187,18 @@ gate = threading.Barrier(count)
 
 def calls(number):
     gate.wait()
-    for turn in range(turns):
-        k = (turn + number) % len(kinds)
+    for iteration in range(iterations):
+        k = (iteration + number) % len(kinds)
         if one(kinds[k], 4) != wanted[k]:
-            wrong.append(("sum", number, turn))
-        if turn % 8 == 0:
+            wrong.append(("sum", number, iteration))
+        if iteration % 8 == 0:
             try:
                 other(kinds[k], 9)
-                wrong.append(("raise", number, turn))
+                wrong.append(("raise", number, iteration))
             except IndexError:
                 pass
-        if turn % (1 + turns // 5) == 0 and ingot.jit(lambda x: x * 2 + turn)(1.5) != 3 + turn:
-            wrong.append(("own", number, turn))
+        if iteration % (1 + iterations // 5) == 0 and ingot.jit(lambda x: x * 2 + iteration)(1.5) != 3 + iteration:
+            wrong.append(("own", number, iteration))
 
 threads = [threading.Thread(target=calls, args=(number,)) for number in range(count)]
 for thread in threads:
@@ -210,12 +210,12 @@ print(wrong)
 
 
 @few_or(200, 10_000)
-def test_threads_call_while_functions_are_compiled(tmp_path, turns):
-    assert run(tmp_path, CALLED, turns, timeout=900) == "[]\n"
+def test_threads_call_while_functions_are_compiled(tmp_path, iterations):
+    assert run(tmp_path, CALLED, iterations, timeout=900) == "[]\n"
 
 
 @pytest.mark.parametrize("seconds", [0.02, *(pytest.param(s, marks=pytest.mark.slow) for s in (0.0, 0.01, 0.05, 0.1))])
-def test_a_process_ends_while_code_is_made_beside_it(tmp_path, seconds):
+def test_a_process_ends_while_another_thread_makes_code(tmp_path, seconds):
     text = """
     import sys, time
     import numpy as np

@@ -266,7 +266,7 @@ def test_what_is_called_changes_the_state_from_the_end_of_the_call(state):
         state.write_state(DEFAULT)
 
 
-def test_code_for_other_states_is_made_when_a_call_meets_one(state, monkeypatch):
+def test_code_for_other_states_is_made_when_a_call_has_one(state, monkeypatch):
     made, compile = [], Specialisation.compile
 
     def counted(self, *arguments, **keywords):

@@ -15,7 +15,7 @@ ABOVE = 1.5
 
 
 def over_lines(x, i, *rest, k=1, **more):
-    """A place that goes on in other lines."""
+    """A location that goes on in other lines."""
     y = x[
         i + 7
     ]
@@ -167,7 +167,7 @@ def test_debugger_after_the_fact():
 
 
 def test_text_that_is_gone():
-    """The frame of a function whose text is not there, or is another one now, still tells name and line."""
+    """The frame of a function whose source is not there, or has changed, still has name and line."""
     text = "def f(x):\n    return x[5]\n"
     later = ["", "def f(x:\n", "x = 1\n", "def f(x):\n    nonlocal x\n    return 1\n", "async def f(x):\n    return await x[5]\n"]
     for now in later:

@@ -1,4 +1,4 @@
-"""Arrays evaluated where they are used, and the ways through what is reduced: the values stay those of NumPy and of
+"""Arrays evaluated where they are used, and the orders of iteration over what is reduced: the values stay those of NumPy and of
 the interpreter, whatever is evaluated again, in another order of memory, or not at all.
 """
 
@@ -8,7 +8,7 @@ from support import MODES, check, difference, jitted
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (3, 9), (33, 10), (1030, 17), (5, 1200), (260, 8), (2, 40, 9), (1, 1100, 3), (0, 3, 9)]
 DTYPES = ["?", "i1", "u8", "f2", "f4", "f8", "c8", "c16"]
-SLOW_DTYPES = ["u8", "f2", "f4", "c8"]  # those that have one of their kind beside them
+SLOW_DTYPES = ["u8", "f2", "f4", "c8"]  # those that have a wider one of their kind
 
 
 def layouts(x):
@@ -98,7 +98,7 @@ def test_sums_along_an_axis_have_one_order():
 
 
 @pytest.mark.parametrize("axes", [0, 1, 2, (0, 1), (0, 2), (1, 2)])
-def test_sums_of_arrays_of_three_axes_lie_as_numpys(axes):
+def test_sums_of_arrays_of_three_axes_have_numpys_layouts(axes):
     x = np.random.default_rng(5).integers(-9, 9, (5, 130, 7)).astype(float)
     for mode in MODES:
         function = jitted(lambda y: (y.sum(axis=axes), np.sum(y, axis=axes, where=y > 0)), mode)
@@ -265,7 +265,7 @@ def test_arrays_of_two_axes_are_written_by_one_nest(shape):
 
 
 def nests_of(function, *arguments):
-    """The loops of a function that no other loop stands around."""
+    """The outermost loops of a function."""
     text = jitted(function).explain(*arguments)
     lines = text[text.index("=== loop IR") : text.index("=== LLVM IR")].splitlines()
     depths = [len(line) - len(line.lstrip()) for line in lines]
@@ -283,6 +283,6 @@ def test_arrays_of_the_same_lengths_are_written_by_one_nest():
     assert nests_of(normalised, x[0]) <= 5
 
 
-def test_arrays_that_share_nothing_are_written_apart():
+def test_arrays_that_share_nothing_are_written_separately():
     x = np.random.default_rng(1).random((3, 50))
     assert nests_of(lambda x, y: (x + 1, y + 2), x[0].copy(), x[1].copy()) == 2

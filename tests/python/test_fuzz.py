@@ -84,7 +84,7 @@ def test_programs_hold_arrays_and_classes_in_all_their_uses():
     assert [name for name in ARRAYS if seen[name] < 2] == []
 
 
-def test_every_mutant_stands_in_its_place():
+def test_every_mutant_occurs_once():
     assert len(mutants.MUTANTS) >= 40 and len(derivative_mutants.MUTANTS) >= 40
     both = mutants.MUTANTS + derivative_mutants.MUTANTS
     for mutant in both:
@@ -112,7 +112,7 @@ AROUND = (r"\bE\d+\.[ABC]\b.* [-+*<]|\bE\d+\.[ABC]\.value", r"@functools\.wraps"
 
 
 @pytest.mark.slow
-def test_what_stands_around_programs():
+def test_what_is_around_programs():
     """Members of Enums, wrappers of other signatures, captured lists whose elements are indices and axes."""
     sources = [generate.program(1, number).source for number in range(120)]
     assert [pattern for pattern in AROUND if not any(re.search(pattern, source) for source in sources)] == []

@@ -1,8 +1,9 @@
-"""Reverse mode of loops: arrays that turns hand on, turns in any order, views that are swapped."""
+"""Reverse mode of loops: arrays that iterations pass on, iterations in any order, views that are swapped."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import MODES
 from test_derivatives import compare
 
@@ -60,7 +61,7 @@ def written_after_it_is_handed_on(s):
     for i in range(3):
         old = t
         t = t * 2.0
-        old[0] = 0.25  # the first turn writes into the argument
+        old[0] = 0.25  # the first iteration writes into the argument
     return np.sum(t * s)
 
 
@@ -142,7 +143,7 @@ CARRIED = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", CARRIED)
 @pytest.mark.sampled(4)
-def test_arrays_that_turns_hand_on(name, mode):
+def test_arrays_that_iterations_pass_on(name, mode):
     compare(CARRIED[name], RNG.uniform(0.4, 0.9, 5), mode=mode)
     if name != "written_after_it_is_handed_on":
         compare(CARRIED[name], RNG.uniform(0.4, 0.9, 10)[::-2], mode=mode)
@@ -301,18 +302,18 @@ LOOPS = {
 @pytest.mark.parametrize("length", [0, 3, 40])
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.sampled(3)
-def test_turns_in_any_order(name, length):
+def test_iterations_in_any_order(name, length):
     if length == 0 and name in ("extremes", "in_place_after_a_look", "stencil", "fixed_in_both"):
         return
     compare(LOOPS[name], RNG.uniform(0.4, 0.9, length), 0.7, tol=1e-5)
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_turns_in_any_order_interpreted(name):
+def test_iterations_in_any_order_interpreted(name):
     compare(LOOPS[name], RNG.uniform(0.4, 0.9, 34), 0.7, tol=1e-5, mode="interpreted")
 
 
-def test_many_turns():
+def test_many_iterations():
     x = RNG.uniform(0.4, 0.9, 2600)
     compare(neighbours, x, tol=1e-4)
     compare(stencil, x, 0.3, tol=1e-4)
@@ -324,7 +325,7 @@ def test_many_turns():
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.complex64, np.complex128])
-def test_turns_in_any_order_of_other_dtypes(dtype):
+def test_iterations_in_any_order_of_other_dtypes(dtype):
     def f(x):
         s = x[0] * 0.0
         for i in range(len(x) - 1):
@@ -470,7 +471,7 @@ def test_arrays_that_overlap_in_one_variable():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_loops_beside_their_derivative(mode):
+def test_loops_next_to_their_derivative(mode):
     """What is not there before two loops is no memory that they have in common."""
 
     def final(p, n):

@@ -53,7 +53,7 @@ def test_gradients_have_the_structure_of_arguments():
     assert ingot.grad(lambda a: a * a)(np.array(3.0)).shape == ()
 
 
-def test_values_beside_gradients():
+def test_values_together_with_gradients():
     value, g = ingot.value_and_grad(lambda a: np.sum(a * a))(X)
     assert value == np.sum(X * X)
     np.testing.assert_array_equal(g, 2 * X)
@@ -616,7 +616,7 @@ def test_gradients_in_programs():
     assert ingot.grad(never, 1)(X, 2.0) == X[0]
 
 
-def test_gradients_and_lanes():
+def test_gradients_and_batches():
     lanes = np.stack([X, 2 * X, X[::-1]])
     each = [ingot.grad(harmonic)(x) for x in lanes]
     np.testing.assert_allclose(ingot.vmap(ingot.grad(harmonic))(lanes), each, rtol=1e-12)

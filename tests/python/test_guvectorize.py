@@ -291,7 +291,7 @@ def test_without_outputs_it_writes_into_arguments():
         swap(np.ones(4))
 
 
-def test_without_signatures_the_arguments_say_the_dtypes():
+def test_without_signatures_the_arguments_decide_the_dtypes():
     @ingot.guvectorize("(n),()->(n)")
     def plus(x, k, out):
         for i in range(len(x)):
@@ -392,7 +392,7 @@ def test_threads_call_it_at_once():
     assert not wrong
 
 
-def test_a_function_that_is_not_compiled_is_refused_where_it_says_so():
+def test_a_function_that_is_not_compiled_is_refused_where_it_asks_for_it():
     @ingot.guvectorize(["(float64[:], float64[:])"], "(n)->(n)")
     def bad(x, out):
         out[:] = [eval("1") for _ in x]

@@ -16,9 +16,9 @@ GOOD = [
     'Revert "ir: fold shifts"\n',
 ]
 BAD = {
-    "fold shifts by constants" + BODY: "begins with a room",
-    "shifts: fold them" + BODY: "begins with a room",
-    "ir:fold shifts" + BODY: "begins with a room",
+    "fold shifts by constants" + BODY: "begins with a component",
+    "shifts: fold them" + BODY: "begins with a component",
+    "ir:fold shifts" + BODY: "begins with a component",
     "tests: " + "x" * 59 + BODY: "66 characters",
     "ir: fold shifts." + BODY: "without a period",
     "ir: fold shifts\nby constants" + BODY: "an empty line",

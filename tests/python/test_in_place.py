@@ -1,4 +1,4 @@
-"""Assignments to slices that the value is read from at other places: whether rows meet is found when the call runs, so
+"""Assignments to slices whose values are read from other parts of the array: whether rows overlap is found when the call runs, so
 lengths here go from none over one chunk to several blocks (src/transform/in_place.cpp)."""
 
 import os
@@ -6,9 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import check, jitted, windows
 
 LENGTHS = [0, 1, 2, 7, 2047, 2049, 5000, 140_001]
@@ -110,9 +111,7 @@ SHAPES = [(0, 5), (5, 0), (1, 1), (3, 3), (40, 50), (5, 3000), (300, 700), (3000
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
-    "function", [five_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__
-)
+@pytest.mark.parametrize("function", [five_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__)
 def test_planes(function, shape):
     bound = 1e-13
     check(function, numbers(*shape), bound=bound)
@@ -122,7 +121,7 @@ def test_planes(function, shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_apart(shape):
+def test_rows_that_are_disjoint(shape):
     for by in {0, 1, 2, shape[0] // 2, shape[0]}:
         check(rows_apart, numbers(*shape), by)
 
@@ -201,7 +200,7 @@ def steps(u, count):
     return u
 
 
-def test_memory_does_not_grow_with_the_number_of_turns():
+def test_memory_does_not_grow_with_the_number_of_iterations():
     compiled = ingot.jit(steps)
     compiled(numbers(100_000), 2)
     before = ingot.memory()["peak"]  # perhaps of another test

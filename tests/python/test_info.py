@@ -1,4 +1,4 @@
-"""`python -m ingot info`, of this build and of the package installed beside it."""
+"""`python -m ingot info`, of this build and of the package installed next to it."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def test_the_installed_package_answers():
     assert Path(info["folder"]).parent.name == "site-packages"
 
 
-def test_tests_run_on_the_build_they_are_told():
+def test_tests_run_on_the_build_they_are_given():
     expected = os.environ.get("PYTHONPATH")
     if expected is None:
         pytest.skip("no build chosen by PYTHONPATH")

@@ -5,9 +5,10 @@ import re
 import traceback
 import types
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot.library import joining, numerical
 from ingot.library.registry import routine
 from support import GRID, LINE, MODES, check, jitted, layouts, refused
@@ -527,7 +528,9 @@ def frames_of(function, *arguments):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("program", [(uncaught, 0), (uncaught, -1), (caught, 0), (at_two_places, -1.0, 1.0), (at_two_places, 1.0, -1.0)], ids=lambda p: p[0].__name__)
+@pytest.mark.parametrize(
+    "program", [(uncaught, 0), (uncaught, -1), (caught, 0), (at_two_places, -1.0, 1.0), (at_two_places, 1.0, -1.0)], ids=lambda p: p[0].__name__
+)
 def test_tracebacks(program, mode):
     function, *arguments = program
     assert frames_of(jitted(function, mode), *arguments) == frames_of(function, *arguments)
@@ -556,11 +559,11 @@ def test_what_is_refused_names_the_calls():
     assert "deeper(x, n)" in message
 
     @routine
-    def walks(numbers):
+    def iterates(numbers):
         return sum(numbers)
 
     def program(n):
-        return walks(i * i for i in range(n))
+        return iterates(i * i for i in range(n))
 
     refused(program, 3, words="from a function that is not inlined")
 
@@ -574,8 +577,8 @@ def test_generators_have_no_mark():
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_a_function_of_the_library_raises_stands_at_its_call(mode, monkeypatch):
-    """Functions of Ingot's library may have the mark; their nodes have no places of their own."""
+def test_what_a_function_of_the_library_raises_is_located_at_its_call(mode, monkeypatch):
+    """Functions of Ingot's library may have the mark; their nodes have no locations of their own."""
     monkeypatch.setattr(joining.roll, "__ingot_routine__", True, raising=False)
     monkeypatch.setattr(numerical.diff, "__ingot_routine__", True, raising=False)
 

@@ -1,4 +1,4 @@
-"""Python ints beside NumPy integers, and floats on their way into integer arrays: found by random programs."""
+"""Python ints together with NumPy integers, and floats on their way into integer arrays: found by random programs."""
 
 import numpy as np
 import pytest

@@ -124,7 +124,7 @@ def test_elementwise(name, key):
 
 
 @pytest.mark.parametrize("key", DTYPES)
-def test_scalars_beside_arrays(key):
+def test_scalars_next_to_arrays(key):
     x, s = values(key, (5, 3), 1), values(key, (1,), 2)[0]
     for name in ("add", "maximum", "less"):
         card = CARDS[name]

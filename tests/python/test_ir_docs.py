@@ -1,4 +1,4 @@
-"""docs/ir.md says what the sources say."""
+"""docs/ir.md has what is in the sources."""
 
 import re
 import subprocess

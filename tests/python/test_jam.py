@@ -1,8 +1,9 @@
-"""Loops several turns of which run together: values, writes and their order stay those of Python, whatever the counts,
+"""Loops several iterations of which run together: values, writes and their order stay those of Python, whatever the counts,
 the strides and what overlaps."""
 
 import numpy as np
 import pytest
+
 from ingot import prange
 from support import check
 
@@ -137,7 +138,7 @@ def layouts(x):
 
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
-def test_turns_that_run_together(function):
+def test_iterations_that_run_together(function):
     for n, m, k in COUNTS:
         g = np.random.default_rng(n * 100 + m)
         a, b = g.normal(size=(n, m)), g.normal(size=(m, k))

@@ -1,4 +1,4 @@
-"""Loops that lanes leave after different turns, in every kind of code (INGOT_VECTORS): the bits are Python's."""
+"""Loops that lanes leave after different iterations, in every kind of code (INGOT_VECTORS): the bits are Python's."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ import sys
 
 import numpy as np
 import pytest
-from support import KINDS, check, need_vectors, needs_lanes
 
 import ingot
 from ingot import prange
+from support import KINDS, check, need_vectors, needs_lanes
 
 ALL_DTYPES = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64",
               "complex64", "complex128")  # fmt: skip
@@ -86,7 +86,7 @@ def counts_that_vary(x, n):
 
 def nested(n):
     out = np.zeros(len(n), np.int64)
-    inner_turns = np.zeros(len(n), np.int64)
+    inner_iterations = np.zeros(len(n), np.int64)
     for i in range(len(n)):
         a = n[i]
         total = 0
@@ -94,7 +94,7 @@ def nested(n):
             b = a
             while b > 2:
                 b = b // 3
-                inner_turns[i] += 1
+                inner_iterations[i] += 1
                 if b == 5:
                     break
             for k in range(a % 4):
@@ -104,7 +104,7 @@ def nested(n):
             total += b
             a -= 2
         out[i] = total
-    return out, inner_turns
+    return out, inner_iterations
 
 
 def first_root(x):

@@ -4,10 +4,11 @@ import math
 import re
 from pathlib import Path
 
-import asserting
-import ingot
 import numpy as np
 import pytest
+
+import asserting
+import ingot
 from support import check, jitted, refused
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,6 +97,7 @@ def test_comprehensions():
 
         def g(k):
             return [k * i + x for i in range(3)]
+
         return g(2)
 
     check(comp_in_closure, 1)
@@ -137,12 +139,12 @@ def test_comprehensions():
     def max_gen_nan(x):
         return (max((v for v in x)), min((v for v in x)))
 
-    check(max_gen_nan, np.array([1.0,np.nan,3.0]))
+    check(max_gen_nan, np.array([1.0, np.nan, 3.0]))
 
     def sum_ints(x):
         return sum((v for v in x))
 
-    check(sum_ints, np.arange(3,dtype=np.int8))
+    check(sum_ints, np.arange(3, dtype=np.int8))
 
     def sum_bool_gen(x):
         return sum((v > 2 for v in x))
@@ -162,7 +164,7 @@ def test_comprehensions():
     def np_array_gen_int8(x):
         return np.array([v for v in x])
 
-    check(np_array_gen_int8, np.arange(4,dtype=np.int8))
+    check(np_array_gen_int8, np.arange(4, dtype=np.int8))
 
     def np_array_mix(x):
         return np.array([1, x, True])
@@ -185,18 +187,18 @@ def test_comprehensions():
     check(np_array_empty, 2.5)
 
     def np_array_big(x):
-        return np.array([2 ** 63, 1])
+        return np.array([2**63, 1])
 
     check(np_array_big, 2.5)
 
     def np_array_u64_i64(x, y):
         return np.array([x, y])
 
-    check(np_array_u64_i64, np.uint64(3),np.int64(4))
+    check(np_array_u64_i64, np.uint64(3), np.int64(4))
 
 
 def test_iterators():
-    def walks(l, d, a):
+    def iterates(l, d, a):
         out = []
         for x in reversed(l):
             l[0] = x
@@ -252,7 +254,7 @@ def test_iterators():
             s += a * b
         return s
 
-    def in_turns(n, c):
+    def in_iterations(n, c):
         s = 0
         for i in range(n):
             z = enumerate((1, 2))
@@ -261,13 +263,13 @@ def test_iterators():
                     s += k * v
         return s
 
-    check(walks, [3.0, 1, 2.5], {"a": 1.0, "b": 2}, np.arange(3.0))
+    check(iterates, [3.0, 1, 2.5], {"a": 1.0, "b": 2}, np.arange(3.0))
     check(taken, [3.0, 1, 2.5])
     for n in range(5):
         check(shrinking(1), [1.0] * n)
         check(grows, [1.0, 2][:n])
     check(shrinking(2), [1.0, 2, 3, 4])
-    check(in_turns, 3, 2)
+    check(in_iterations, 3, 2)
     check(lambda x: handed_on(zip((x, 2), (3, 4))) + handed_on(enumerate((x, x))), 2)
     for wrong in (lambda x: len(zip([x])), lambda x: len(reversed([x])), lambda x: reversed(zip([x])), lambda x: zip([x], k=2), lambda x: reversed([x])[0]):
         check(wrong, 1)
@@ -289,7 +291,7 @@ def test_iterators():
         return s
 
     for function in (twice, beside_itself, in_a_loop):
-        refused(function, 1, words="walked already")
+        refused(function, 1, words="iterated over already")
     check(lambda x: list(zip((x,), (1, 2), strict=True)), 1)
     refused(lambda l, a: [x * y for x, y in zip(l, a)], [1.0, 2.0], np.arange(2.0), words="beside something of unknown length")
 
@@ -297,8 +299,8 @@ def test_iterators():
         for _, _ in zip(reversed(l), (1, 2, 3)):
             l.pop()
 
-    refused(shrinks_beside, [1.0, 2.0, 3.0], words="gets shorter while it is walked from the back beside")
-    refused(lambda x: [c for c in f"{x}"], 1.5, words="walking a text that is not known when compiling")
+    refused(shrinks_beside, [1.0, 2.0, 3.0], words="gets shorter while it is iterated over from the back beside")
+    refused(lambda x: [c for c in f"{x}"], 1.5, words="iterating over a text that is not known when compiling")
 
 
 def test_complex_numbers():
@@ -332,12 +334,12 @@ def test_try():
         except IndexError:
             return -1.0
 
-    check(try_basic, X,3)
+    check(try_basic, X, 3)
 
     def try_raise(x):
         try:
             if x > 1:
-                raise ValueError('bad')
+                raise ValueError("bad")
             return 1
         except (ValueError, KeyError):
             return 2
@@ -380,7 +382,7 @@ def test_try():
         try:
             return x[100]
         except IndexError as e:
-            raise ValueError('other') from e
+            raise ValueError("other") from e
 
     check(try_raise_other, X)
 
@@ -422,7 +424,7 @@ def test_try():
 
     def g(x):
         if x < 0:
-            raise ValueError('neg')
+            raise ValueError("neg")
         return math.sqrt(x)
 
     def try_nested_fn(x):
@@ -434,9 +436,9 @@ def test_try():
     check(try_nested_fn, -1.0)
 
     def try_keyerror_static(x):
-        d = {'a': 1}
+        d = {"a": 1}
         try:
-            return d['b']
+            return d["b"]
         except KeyError as e:
             return 5
 
@@ -448,7 +450,7 @@ def test_try():
     def try_custom_exc(x):
         try:
             if x > 0:
-                raise E('a')
+                raise E("a")
         except E:
             return 1
         return 2
@@ -547,10 +549,10 @@ def test_try():
                 x[0] = 3
                 x[i + 1] = 2
         except IndexError as e:
-            print('outer', e)
+            print("outer", e)
         return x
 
-    check(exc_in_handler, X,9)
+    check(exc_in_handler, X, 9)
 
     def exc_else_raises(x, i):
         try:
@@ -564,7 +566,7 @@ def test_try():
             a = 7
         return a
 
-    check(exc_else_raises, X,9)
+    check(exc_else_raises, X, 9)
 
     def reraise_in_loop(x):
         for i in range(10):
@@ -588,7 +590,7 @@ def test_try():
 
     def readonly_catch(a):
         try:
-            a.T[0] = 'x'
+            a.T[0] = "x"
         except (TypeError, ValueError):
             return 1
 
@@ -637,7 +639,7 @@ def test_try():
                 n += 1
         return n
 
-    check(try_many, X,np.array([1.0,0,2,4]))
+    check(try_many, X, np.array([1.0, 0, 2, 4]))
 
     def int_overflow_not_caught(n):
         try:
@@ -654,31 +656,31 @@ def test_raise():
 
     def custom_exc_out(x):
         if x > 0:
-            raise E('a')
+            raise E("a")
 
     check(custom_exc_out, 1.0)
 
     def raise_fstring(x, n):
         if n > 3:
-            raise ValueError(f'n is {n}, x is {x:.2f}')
+            raise ValueError(f"n is {n}, x is {x:.2f}")
         return x
 
-    check(raise_fstring, 2.5,5)
+    check(raise_fstring, 2.5, 5)
 
     def raise_two_args(x, n):
-        raise ValueError('a', n)
+        raise ValueError("a", n)
 
-    check(raise_two_args, 2.5,5)
+    check(raise_two_args, 2.5, 5)
 
     def raise_instance(x, n):
-        e = ValueError('a')
+        e = ValueError("a")
         raise e
 
-    check(raise_instance, 2.5,5)
+    check(raise_instance, 2.5, 5)
 
     def raise_uncaught_kind(x):
         try:
-            raise KeyError('a')
+            raise KeyError("a")
         except ValueError:
             return 1
 
@@ -700,17 +702,17 @@ def test_raise():
     def raise_staged_arg(x, n):
         raise ValueError(n)
 
-    check(raise_staged_arg, X,5)
+    check(raise_staged_arg, X, 5)
 
     def raise_keyerror_staged(x, n):
         raise KeyError(n)
 
-    check(raise_keyerror_staged, X,5)
+    check(raise_keyerror_staged, X, 5)
 
     def raise_oserror(x, n):
-        raise OSError('a')
+        raise OSError("a")
 
-    check(raise_oserror, X,5)
+    check(raise_oserror, X, 5)
 
 
 def test_asserts():
@@ -780,6 +782,6 @@ def test_every_row_of_the_table_has_its_test():
     assert len(rows) > 100 and len(set(rows)) == len(rows) and set(rows) <= tests
 
 
-def test_numbers_are_no_texts():
+def test_numbers_are_no_strings():
     check(lambda n, x: (n == "a", "a" != x, n != "", x == "1", n in ("a", "b")), 1, np.float32(2))
     check(lambda n: n < "a", 1)

@@ -2,9 +2,10 @@
 
 import traceback
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import MODES, check, difference, jitted
 
 
@@ -126,13 +127,13 @@ def test_exceptions_of_numbers_leave_parallel_loops():
         s = 0
         for i in ingot.prange(100):
             if i >= n:
-                raise Plain("turn", i, i / 2)
+                raise Plain("iteration", i, i / 2)
             s += i
         return s
 
     check(f, 200)
     for mode in MODES:
-        assert left(jitted(f, mode), 17).args == ("turn", 17, 8.5)
+        assert left(jitted(f, mode), 17).args == ("iteration", 17, 8.5)
 
 
 def from_another(n):
@@ -444,7 +445,7 @@ def text_of_shown(n):
 
 @pytest.mark.parametrize("function", [text_of_several, arguments_of_several, text_of_shown])
 def test_what_classes_of_exceptions_may_change_is_refused(function):
-    """Code of the class decides what the text and the arguments are."""
+    """Code of the class decides what the string and the arguments are."""
     with pytest.raises(ingot.UnsupportedError, match="of an exception whose class has a"):
         jitted(function)(3)
 

@@ -1,10 +1,11 @@
-"""Rows of docs/language.md about functions, patterns and texts: each program under Ingot against CPython, in its order."""
+"""Rows of docs/language.md about functions, patterns and strings: each program under Ingot against CPython, in its order."""
 
 import itertools
 import math
 
-import ingot
 import numpy as np
+
+import ingot
 from support import MODES, check, jitted, outcome, refused
 
 X = np.arange(6.0)
@@ -20,17 +21,17 @@ def test_match():
             case _:
                 return x * 3
 
-    check(the_match, 2.5,1)
+    check(the_match, 2.5, 1)
 
     def match_str(x, s):
         match s:
-            case 'a':
+            case "a":
                 return x
-            case 'b':
+            case "b":
                 return -x
         return None
 
-    check(match_str, 2.5,'b')
+    check(match_str, 2.5, "b")
 
     def match_seq(t):
         match t:
@@ -39,7 +40,7 @@ def test_match():
             case [a, *r]:
                 return (a, r)
 
-    check(match_seq, (1,2,3))
+    check(match_seq, (1, 2, 3))
 
     def match_guard(n):
         match n:
@@ -72,7 +73,7 @@ def test_match():
                     x[i] = k * 10
         return x
 
-    check(match_staged, 6,X)
+    check(match_staged, 6, X)
 
 
 def test_inner_functions():
@@ -86,6 +87,7 @@ def test_inner_functions():
 
         def g(a):
             return a + x
+
         x = x + 1
         return g(1)
 
@@ -97,6 +99,7 @@ def test_inner_functions():
         def g():
             nonlocal n
             n += 1
+
         g()
         g()
         return n
@@ -107,6 +110,7 @@ def test_inner_functions():
 
         def g(a):
             return a + x[0]
+
         s = 0.0
         for i in range(len(x)):
             s += g(x[i])
@@ -118,6 +122,7 @@ def test_inner_functions():
 
         def g(a, b=2, *c, **d):
             return a + b
+
         return g(1) + g(1, b=3)
 
     check(closure_default, 2.5)
@@ -158,6 +163,7 @@ def test_inner_functions():
             if v > 2:
                 n += 1
             return n
+
         for v in x:
             g(v)
         return n
@@ -170,6 +176,7 @@ def test_inner_functions():
         def g(v):
             nonlocal n
             n += v
+
         for v in x:
             g(v)
         return n
@@ -183,6 +190,7 @@ def test_inner_functions():
             nonlocal n
             n += x
             return n
+
         return g
 
     def closure_counter(x):
@@ -197,6 +205,7 @@ def test_inner_functions():
         def g(x):
             x += 1
             return x
+
         return (g(x), x)
 
     check(inner_shadows, 1.5)
@@ -205,6 +214,7 @@ def test_inner_functions():
 
         def g(a):
             return a
+
         return g()
 
     check(closure_args_err, 1)
@@ -219,6 +229,7 @@ def test_inner_functions():
 
         def g():
             return y
+
         if x > 5:
             y = 1
         return g()
@@ -229,6 +240,7 @@ def test_inner_functions():
 
         def g():
             return y
+
         a = g()
         y = 1
         return a
@@ -262,7 +274,7 @@ def test_assignment_expressions_and_targets():
 
     def star_list(x):
         a = [1, x]
-        return ([*a, 3], (*a, 4), {**{'a': 1}, 'b': 2})
+        return ([*a, 3], (*a, 4), {**{"a": 1}, "b": 2})
 
     check(star_list, 2.5)
 
@@ -274,10 +286,10 @@ def test_assignment_expressions_and_targets():
     check(optional_default, 2.5)
 
     def g(**k):
-        return k['a']
+        return k["a"]
 
     def kwargs_call(x):
-        d = {'a': x}
+        d = {"a": x}
         return g(**d)
 
     check(kwargs_call, 2.5)
@@ -300,63 +312,63 @@ def test_assignment_expressions_and_targets():
         return (a, k)
 
     def starred_call(x):
-        return all_given(*[1, x], *(2,), k=1, **{'z': x})
+        return all_given(*[1, x], *(2,), k=1, **{"z": x})
 
     check(starred_call, 1.5)
 
 
 def test_texts():
     def fstring(x):
-        print(f'x={x} {x:.3f} {x!r} {int(x):5d}')
-        s = f'{x}'
+        print(f"x={x} {x:.3f} {x!r} {int(x):5d}")
+        s = f"{x}"
         return s
 
     check(fstring, 2.5)
 
     def fstring_static(x):
-        k = f'a{1}'
-        d = {'a1': x}
+        k = f"a{1}"
+        d = {"a1": x}
         return d[k]
 
     check(fstring_static, 2.5)
 
     def str_ops(x):
-        s = 'a' + 'b'
-        if s.upper() == 'AB':
+        s = "a" + "b"
+        if s.upper() == "AB":
             return x
-        return s.join(['a', 'b'])
+        return s.join(["a", "b"])
 
     check(str_ops, 2.5)
 
     def str_methods(x):
-        return ('a,b'.split(','), ','.join(['a', 'b']), 'Ab'.lower(), 'abc'.startswith('a'), len('abc'), 'a' in 'abc')
+        return ("a,b".split(","), ",".join(["a", "b"]), "Ab".lower(), "abc".startswith("a"), len("abc"), "a" in "abc")
 
     check(str_methods, 1)
 
     def text_returned(x):
-        return (f'{x:>8.2f}|{x!r}|{{}}', str(x), 'a' + str(int(x)))
+        return (f"{x:>8.2f}|{x!r}|{{}}", str(x), "a" + str(int(x)))
 
     check(text_returned, 2.5)
 
     def text_np(x):
-        return (f'{x} {x[0]} {x.sum():.3e}', str(x[1]))
+        return (f"{x} {x[0]} {x.sum():.3e}", str(x[1]))
 
     check(text_np, X)
 
     def text_mutate(x):
-        s = f'{x}'
+        s = f"{x}"
         x[0] = 9
         return s
 
     check(text_mutate, X)
 
     def text_int_fmt(n):
-        return f'{n:05d} {n:x} {n!s:>4}'
+        return f"{n:05d} {n:x} {n!s:>4}"
 
     check(text_int_fmt, 42)
 
     def text_bool_none(b):
-        return f'{b} {None} {b!r}'
+        return f"{b} {None} {b!r}"
 
     check(text_bool_none, True)
 
@@ -412,7 +424,7 @@ def test_functions_of_python():
     def complex_attr(z):
         return (z.real + z.imag, z.conjugate())
 
-    check(complex_attr, 1+2j)
+    check(complex_attr, 1 + 2j)
 
     def float_methods(x):
         return x.is_integer()
@@ -425,17 +437,17 @@ def test_functions_of_python():
             y = x
         return (isinstance(y, float), y is None)
 
-    check(isinstance_none, 1.5,True)
+    check(isinstance_none, 1.5, True)
 
     def divmod_floats(x, y):
         return (divmod(x, y), divmod(int(x), int(y)))
 
-    check(divmod_floats, -7.5,2.0)
+    check(divmod_floats, -7.5, 2.0)
 
     def round_nan(x):
         return round(x)
 
-    check(round_nan, float('nan'))
+    check(round_nan, float("nan"))
 
     def reversed_arr(x):
         s = 0.0
@@ -456,7 +468,7 @@ def test_functions_of_python():
     def complex_real(z):
         return (z.real, z.imag, z.conjugate())
 
-    check(complex_real, np.complex64(1+2j))
+    check(complex_real, np.complex64(1 + 2j))
 
     def bool_real(b):
         return (b.real, b.imag)
@@ -486,8 +498,8 @@ def test_functions_that_are_refused():
 
     refused(lambda x: lambda: x, 1, words="function")
     refused(lambda n: len(f"{n}"), 12, words="length of a text")
-    refused(lambda n: list(f"{n}"), 12, words="walking a text")
-    refused(lambda n: sum(1 for _ in f"{n}"), 12, words="walking a text")
+    refused(lambda n: list(f"{n}"), 12, words="iterating over a text")
+    refused(lambda n: sum(1 for _ in f"{n}"), 12, words="iterating over a text")
     refused(lambda n: f"{n}" * 2, 12, words="'*' of str and int")
 
 

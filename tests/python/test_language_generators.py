@@ -1,7 +1,8 @@
 """Rows of docs/language.md about generators: each program under Ingot against CPython, in its order."""
 
-import ingot
 import numpy as np
+
+import ingot
 from support import check, jitted, refused
 
 X = np.arange(6.0)
@@ -47,7 +48,7 @@ def total(iterable):
     return s
 
 
-def test_generators_are_walked():
+def test_generators_are_iterated():
     def sums(x):
         s = 0.0
         for v in doubled(x):
@@ -531,7 +532,7 @@ class Odd:
 
 
 def test_generators_of_instances():
-    def walks(shelf):
+    def iterates(shelf):
         s = 0.0
         for v in shelf.times(3):
             s = s * 2 + v
@@ -540,8 +541,8 @@ def test_generators_of_instances():
         a, *b = shelf
         return s, sum(shelf), list(shelf), max(v for v in shelf), list(enumerate(shelf)), a, b, 2.0 in iter(shelf)
 
-    check(walks, Shelf([1.0, 2.0, 3.5]))
-    check(walks, Reversed([1.0, 2.0, 3.5]))
+    check(iterates, Shelf([1.0, 2.0, 3.5]))
+    check(iterates, Reversed([1.0, 2.0, 3.5]))
     check(lambda x: sum(Shelf((x, 2)).times(2)), 2.5)
     check(lambda x: list(Odd()), 1)
 
@@ -665,7 +666,7 @@ def test_generators_that_are_refused():
     refused(held, X, words="that something else holds")
     refused(catches_all, X, words="GeneratorExit")
     refused(yields_while_closed, X, words="that its consumer has left")
-    refused(again, X, words="walked already")
+    refused(again, X, words="iterated over already")
     refused(in_step, X, words="in step")
     refused(outlives, X, words="outside the function that made it")
     refused(sends, X, words="send")
@@ -682,12 +683,12 @@ def of_globals():
     yield apart + 1
 
 
-def test_a_generator_does_not_see_variables_of_what_walks_it():
-    def walks(x):
+def test_a_generator_does_not_see_variables_of_what_iterates_it():
+    def iterates(x):
         apart = x
         total = 0
         for value in of_globals():
             total += value * apart
         return list(of_globals()), total, [v + apart for v in of_globals()], sum(v for v in of_globals())
 
-    check(walks, 7)
+    check(iterates, 7)

@@ -2,9 +2,10 @@
 
 import collections
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import DTYPES, check, in_both_modes, jitted, refused
 
 X = np.array([0.5, -1.5, 2.0, 0.25, -0.0, 7.0, 0.5])
@@ -99,7 +100,7 @@ def test_lists_that_replace_each_other():
             a.append(k)
         return a, b
 
-    def while_it_is_walked(x):
+    def while_it_is_iterated(x):
         a = [1, 2, 3]
         total = 0
         for v in a:
@@ -119,8 +120,8 @@ def test_lists_that_replace_each_other():
         check(swapped, n)
     check(in_a_branch, 0.5)
     check(in_a_branch, -0.5)
-    check(while_it_is_walked, 2)
-    check(while_it_is_walked, 0)
+    check(while_it_is_iterated, 2)
+    check(while_it_is_iterated, 0)
 
 
 def test_elements_of_all_kinds():
@@ -325,8 +326,8 @@ def test_growing_lists_are_sorted():
     check(three, 3, 1, 1)
 
 
-def test_growing_lists_are_walked():
-    def walked(n):
+def test_growing_lists_are_iterated():
+    def iterated(n):
         a = [k for k in range(n)]
         b = [k * 0.5 for k in a]
         total = 0.0
@@ -368,7 +369,7 @@ def test_growing_lists_are_walked():
         return v
 
     for n in COUNTS:
-        check(walked, n)
+        check(iterated, n)
         check(with_break, n)
     check(while_it_grows, X)
     check(while_it_changes, 30)
@@ -510,7 +511,7 @@ def test_growing_lists_that_are_refused():
     assert jitted(lambda n: [k for k in range(n)])(3) == [0, 1, 2]
 
 
-def test_numbers_that_lengths_hang_on_become_known_where_that_helps():
+def test_numbers_that_lengths_depend_on_become_known_where_that_helps():
     def arrays(n):
         return [np.zeros(k + 1) for k in range(n)]
 
@@ -538,7 +539,7 @@ def test_lists_with_nan_are_sorted_as_cpython_does():
         ingot.jit(lambda x: sorted(x))(np.array([nan] * 64))
 
 
-def test_lists_that_change_while_something_known_is_walked():
+def test_lists_that_change_while_something_known_is_iterated():
     def popped(n):
         a = [5, 6]
         for _ in a:

@@ -56,7 +56,7 @@ def fails(x):
 
 
 @ingot.host(result=float)
-def lies(x):
+def misdeclared(x):
     return "text"
 
 
@@ -122,8 +122,8 @@ def test_exceptions_leave_compiled_code(mode):
         compiled(X)
     names = [entry.name for entry in caught.traceback]
     assert names[1] == "f" and names[-1] == "fails"
-    with pytest.raises(TypeError, match="lies.. returned a str, not float"):
-        jitted(lambda x: lies(x), mode)(1.0)
+    with pytest.raises(TypeError, match="misdeclared.. returned a str, not float"):
+        jitted(lambda x: misdeclared(x), mode)(1.0)
 
 
 def test_another_function_under_the_name_is_called():
@@ -308,7 +308,7 @@ def test_what_is_printed_is_as_it_is_now():
     check(printed_twice, np.ones(3))
 
 
-def test_classes_whose_text_stands_in_no_file():
+def test_classes_whose_text_is_in_no_file():
     space = {}
     exec("class Point:\n    def __init__(self, x):\n        self.x = x\n    def __eq__(self, o):\n        return True", space)
     point = space["Point"]

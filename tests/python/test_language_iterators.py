@@ -7,6 +7,7 @@ import operator
 
 import numpy as np
 import pytest
+
 from support import check, raises, refused
 
 X = np.arange(6.0)
@@ -20,7 +21,7 @@ def each(functions, *arguments):
 
 
 def test_map_and_filter():
-    def walks(x):
+    def iterates(x):
         s = np.float64(0)
         for v in map(lambda a: a * 2, x):
             s += v
@@ -42,10 +43,18 @@ def test_map_and_filter():
         for v in filter(lambda v: print("tests", v) or v > 1, made):
             print("body", v)
 
-    check(walks, X)
+    check(iterates, X)
     check(known, 2.5)
     check(order, 1)
-    wrong = (lambda x: map(abs), lambda x: map(abs, x), lambda x: filter(None, x), lambda x: filter(None), lambda x: list(map(x, (1,))), lambda x: map(abs, ())[0], lambda x: len(map(abs, ())))
+    wrong = (
+        lambda x: map(abs),
+        lambda x: map(abs, x),
+        lambda x: filter(None, x),
+        lambda x: filter(None),
+        lambda x: list(map(x, (1,))),
+        lambda x: map(abs, ())[0],
+        lambda x: len(map(abs, ())),
+    )
     each(wrong, 2.5)
 
 
@@ -130,12 +139,18 @@ def test_chains_and_slices():
         check(slices, X, n)
     check(known, 2.5)
     check(taken, 1)
-    wrong = (lambda x: itertools.islice(x), lambda x: itertools.islice("a", -1), lambda x: itertools.islice("a", 1, -2), lambda x: itertools.islice("a", 0, 1, 0), lambda x: itertools.islice(x, 1))
+    wrong = (
+        lambda x: itertools.islice(x),
+        lambda x: itertools.islice("a", -1),
+        lambda x: itertools.islice("a", 1, -2),
+        lambda x: itertools.islice("a", 0, 1, 0),
+        lambda x: itertools.islice(x, 1),
+    )
     each(wrong, 2.5)
 
 
 def test_selections():
-    def walks(x):
+    def iterates(x):
         s = np.float64(0)
         for v in itertools.takewhile(lambda v: v < 3, x):
             s += v
@@ -157,7 +172,7 @@ def test_selections():
         some = list(itertools.compress("abc", (1, 0, 1))), list(itertools.pairwise("abc")), list(itertools.pairwise("a"))
         return some, list(itertools.starmap(pow, ((2, 5), (3, 2)))), list(itertools.takewhile(bool, (3, 0, 1)))
 
-    check(walks, X)
+    check(iterates, X)
     check(known, 2.5)
 
 
@@ -230,7 +245,12 @@ def test_arrangements():
 
     def known(x):
         two = list(itertools.product("ab", (1, x))), list(itertools.product()), list(itertools.product("ab", repeat=0)), list(itertools.product((), "a"))
-        three = list(itertools.combinations("abcd", 2)), list(itertools.combinations("ab", 3)), list(itertools.permutations("abc")), list(itertools.permutations((x, 1), 1))
+        three = (
+            list(itertools.combinations("abcd", 2)),
+            list(itertools.combinations("ab", 3)),
+            list(itertools.permutations("abc")),
+            list(itertools.permutations((x, 1), 1)),
+        )
         longest = list(itertools.zip_longest("abc", (1,))), list(itertools.zip_longest("a", (1, 2), fillvalue=x)), list(itertools.zip_longest())
         return two, three, longest, list(itertools.combinations_with_replacement("ab", 2)), list(itertools.permutations("ab", 3))
 
@@ -245,7 +265,15 @@ def test_arrangements():
         check(pairs, X[:n], n)
     check(known, 2.5)
     check(snapshot, X)
-    each((lambda x: itertools.combinations("ab", -1), lambda x: itertools.permutations("ab", -1), lambda x: itertools.product(x), lambda x: itertools.product("a", repeat=-1)), 2.5)
+    each(
+        (
+            lambda x: itertools.combinations("ab", -1),
+            lambda x: itertools.permutations("ab", -1),
+            lambda x: itertools.product(x),
+            lambda x: itertools.product("a", repeat=-1),
+        ),
+        2.5,
+    )
 
 
 def test_sorting_by_keys():
@@ -282,7 +310,15 @@ def test_functions_as_values():
         first = operator.itemgetter(1)
         both = operator.itemgetter(0, -1)
         rows = sorted(((2, "b"), (1, "c"), (3, "a")), key=operator.itemgetter(1))
-        return first((1, x)), both((1, 2, x)), rows, operator.attrgetter("x")(p), operator.attrgetter("x", "y")(p), operator.methodcaller("scaled", 2)(p), getattr(p, "y")
+        return (
+            first((1, x)),
+            both((1, 2, x)),
+            rows,
+            operator.attrgetter("x")(p),
+            operator.attrgetter("x", "y")(p),
+            operator.methodcaller("scaled", 2)(p),
+            getattr(p, "y"),
+        )
 
     check(partials, 2.5)
     check(getters, 2.5, Point(1.5, 2))
@@ -324,7 +360,18 @@ def test_operators():
 
 def test_integers_of_math():
     def gcds(a, b):
-        return math.gcd(a, b), math.lcm(a, b), math.gcd(), math.lcm(), math.gcd(a), math.lcm(b), math.gcd(a, b, 6), math.lcm(a, b, 6), math.gcd(12, 18), math.lcm(4, 6)
+        return (
+            math.gcd(a, b),
+            math.lcm(a, b),
+            math.gcd(),
+            math.lcm(),
+            math.gcd(a),
+            math.lcm(b),
+            math.gcd(a, b, 6),
+            math.lcm(a, b, 6),
+            math.gcd(12, 18),
+            math.lcm(4, 6),
+        )
 
     for a in (0, 1, -12, 18, 2**40, True):
         for b in (0, 5, -18, 2**20 * 3):
@@ -342,6 +389,7 @@ def test_integers_of_math():
     check(chosen, 14)
     for n, k in ((62, 31), (66, 33), (61, 29), (2**40, 1), (10**9, 2), (100, 98), (3, 10**12)):
         check(lambda n, k: math.comb(n, k), n, k)
+
     def tables(n):
         out = np.zeros((n, 3), np.int64)
         for i in range(n):
@@ -387,7 +435,17 @@ def test_floats_of_math():
     check(scaled, np.array(special), np.array([0, 1, -1, 1000, -1000, -1075, 1100, -3000, 10**15, -(10**15)]))
     for x in special:
         check(lambda x: (math.modf(x), math.frexp(x), math.isclose(x, 1.5), math.ldexp(x, -3)), x)
-    each((lambda x: math.isclose(x, 1.0, rel_tol=-1.0), lambda x: math.isclose(x, "a"), lambda x: math.ldexp(x, 1.5), lambda x: math.modf("a"), lambda x: math.ldexp(x), lambda x: math.frexp(None)), 2.5)
+    each(
+        (
+            lambda x: math.isclose(x, 1.0, rel_tol=-1.0),
+            lambda x: math.isclose(x, "a"),
+            lambda x: math.ldexp(x, 1.5),
+            lambda x: math.modf("a"),
+            lambda x: math.ldexp(x),
+            lambda x: math.frexp(None),
+        ),
+        2.5,
+    )
 
     def products(x):
         return math.prod(x), math.prod(x, start=2), math.prod((2, 3.5)), math.prod(()), math.prod(v + 1 for v in x)

@@ -279,7 +279,7 @@ def test_variables_of_several_classes():
         check(or_none, SIGNED, n)
 
 
-def test_classes_are_told_apart():
+def test_classes_are_distinguished():
     def by_isinstance(x):
         circles = 0.0
         others = 0.0

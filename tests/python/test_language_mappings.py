@@ -1,8 +1,9 @@
 """Dicts whose keys are known only when the call runs, against CPython: the rows of docs/language.md on them."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import DTYPES, check, jitted, refused
 
 X = np.array([3, 1, 3, 2, 1, 3])
@@ -57,7 +58,10 @@ def test_keys_of_all_dtypes(dtype):
         return found, [found[v] for v in x], x[0] in found
 
     check(places, (np.arange(30) % 7).astype(dtype))
-    check(places, np.array([2.5, -0.0, 0.0, 1e300, -np.inf, np.inf, 0.1, 2.0**60]).astype(dtype) if dtype in ("float32", "float64") else np.arange(3).astype(dtype))
+    check(
+        places,
+        np.array([2.5, -0.0, 0.0, 1e300, -np.inf, np.inf, 0.1, 2.0**60]).astype(dtype) if dtype in ("float32", "float64") else np.arange(3).astype(dtype),
+    )
 
 
 def test_keys_that_are_equal_but_of_other_types():
@@ -82,8 +86,8 @@ def test_keys_that_are_tuples():
         check(table, n)
 
 
-def test_mappings_are_walked():
-    def walked(x):
+def test_mappings_are_iterated():
+    def iterated(x):
         found = {}
         for i, v in enumerate(x):
             found[v] = i * 0.5
@@ -103,7 +107,7 @@ def test_mappings_are_walked():
         return found
 
     for x in LINES:
-        check(walked, x)
+        check(iterated, x)
         check(while_it_grows, x)
 
 
@@ -223,7 +227,7 @@ def test_mappings_that_are_refused():
     refused(of_arrays, X, [], words="outside of the result")
 
 
-def test_keys_that_are_taken_out_while_a_mapping_is_walked():
+def test_keys_that_are_taken_out_while_a_mapping_is_iterated():
     def replaced(x):
         found = {}
         for v in x:
@@ -242,7 +246,7 @@ def test_keys_that_are_taken_out_while_a_mapping_is_walked():
                 del found[k]
         return found
 
-    refused(replaced, X, words="while it is walked")
+    refused(replaced, X, words="while it is iterated over")
     for x in LINES:
         check(of_a_copy, x)
 

@@ -7,6 +7,7 @@ import random
 
 import numpy as np
 import pytest
+
 from support import check, jitted, outcome, refused
 
 ODD = (-math.inf, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 3.0, math.inf, math.nan, 1e308, -1e308, 5e-324, -1e-310, 710.0, -709.5, 1e-170)
@@ -164,7 +165,7 @@ def test_streams_of_random():
 
     streams_of(seeds)
 
-    def walks(n):
+    def iterates(n):
         x = y = 0
         for _ in range(1000):
             if random.random() < 0.5:
@@ -173,7 +174,7 @@ def test_streams_of_random():
                 y += random.randint(-1, 1)
         return x, y
 
-    streams_of(walks)
+    streams_of(iterates)
 
 
 def test_streams_that_are_made_in_the_function():

@@ -11,7 +11,7 @@ from support import MODES, difference, jitted
 
 
 def outcomes(outer, *calls):
-    """What calls of the function that `outer()` returns give, and after each what it says of the variables: plainly and in each mode."""
+    """What calls of the function that `outer()` returns give, and after each what it reports of the variables: plainly and in each mode."""
 
     def run(wrap):
         function, state = outer()

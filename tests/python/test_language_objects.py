@@ -10,12 +10,15 @@ import linecache
 import math
 from dataclasses import dataclass, field
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import MODES, jitted, outcome
 
 X = np.arange(6.0)
+
+
 class Particle:
     count = 3
     scale = 2.0
@@ -638,7 +641,7 @@ def test_instances_are_made():
     same(lambda x: clipped(Vec(float(x[1]), 2.0), 0.5), X)
     same(lambda x: clipped(Vec(float(x[1]), 2.0), 1.5), X)
 
-    def walk(x):
+    def iterate(x):
         v = Vec(0.0, 0.0)
         for i in range(x.shape[0]):
             if x[i] > 2:
@@ -649,7 +652,7 @@ def test_instances_are_made():
                 v.y += 1
         return v
 
-    same(walk, X)
+    same(iterate, X)
 
     same(lambda x: (Frozen2(x), Frozen2(x).total()), 3)
     assert dataclasses.asdict(jitted(lambda x: Vec(x, 2))(1.5)) == {"x": 1.5, "y": 2}
@@ -815,7 +818,7 @@ def refused(function, *arguments, words=""):
     assert "instead:" in message and words in message, message
 
 
-class Walked:
+class Iterated:
     def __init__(self):
         self.n = 2
 
@@ -826,7 +829,7 @@ class Walked:
 
 
 def test_classes_that_are_refused():
-    refused(lambda a: [x for x in a], Walked(), words="walking a Walked")
+    refused(lambda a: [x for x in a], Iterated(), words="iterating over a Iterated")
     refused(lambda a: a.x, Getter(), words="`__getattr__`")
     refused(lambda a: a.x, Everything(), words="`__getattribute__`")
 
@@ -851,13 +854,13 @@ def test_classes_that_are_refused():
     def unpacked(a):
         x, y = a
 
-    refused(unpacked, Vec(1, 2), words="walking")
+    refused(unpacked, Vec(1, 2), words="iterating")
 
-    def walked(a):
+    def iterated(a):
         for x in a:
             pass
 
-    refused(walked, Vec(1, 2), words="walking")
+    refused(iterated, Vec(1, 2), words="iterating")
 
     def stored(a):
         X[0] = a
@@ -883,7 +886,7 @@ class Named(collections.UserDict):
 
 
 def in_module_of_names(name):
-    """A class with special methods, of a module whose name says nothing of it."""
+    """A class with special methods, of a module whose name is unrelated."""
     space = {"__name__": name}
     source = "class Sized:\n    def __init__(self, n): self.n = n\n    def __len__(self): return self.n\n    def __getitem__(self, i): return i * self.n\n    def __add__(self, other): return Sized(self.n + other.n)\n    def __repr__(self): return f'Sized({self.n})'\n    def __eq__(self, other): return self.n == other.n\n"
     file = f"<classes of {name}>"
@@ -939,7 +942,7 @@ class Bare:
     pass
 
 
-def test_instances_beside_arrays_of_strings():
+def test_instances_next_to_arrays_of_strings():
     names = np.array(["a", "b"])
     for function in (lambda p, a: p == a, lambda p, a: a == p, lambda p, a: p != a, lambda p, a: a != p):
         for mode in MODES:

@@ -2,9 +2,10 @@
 
 import sys
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import check, in_both_modes, interrupt, jitted, refused, start
 
 
@@ -324,17 +325,17 @@ def grown_tree(values):
             right[node] = insert(right[node], v)
         return node
 
-    def walk(node, out):
+    def iterate(node, out):
         if node >= 0:
-            walk(left[node], out)
+            iterate(left[node], out)
             out.append(value[node])
-            walk(right[node], out)
+            iterate(right[node], out)
 
     root = -1
     for v in values:
         root = insert(root, v)
     out = []
-    walk(root, out)
+    iterate(root, out)
     return out
 
 
@@ -473,7 +474,7 @@ def test_recursion_that_ends_when_compiling():
     check(of_axis, np.ones((2, 3)), 1, 3)
 
 
-def test_recursion_and_what_stands_outside(monkeypatch):
+def test_recursion_and_values_outside(monkeypatch):
     global SCALE
     check(scaled, 4)
     f = jitted(scaled)
@@ -669,8 +670,8 @@ def grown(t, n):
     return len(t) if n == 0 else grown(t + (n,), n - 1)
 
 
-def walking(g, n):
-    return n if n == 0 else walking(g, n - 1)
+def iterating(g, n):
+    return n if n == 0 else iterating(g, n - 1)
 
 
 def raised_again(n):
@@ -718,4 +719,4 @@ def test_recursion_that_is_refused():
     refused(table_by_table, 4, words="recursive function")
     refused(handling, 2, words="recursive function")
     assert "grown" in refused(grown, (), 100)
-    refused(lambda n: walking((i for i in range(n)), n), 3, words="recursive function")
+    refused(lambda n: iterating((i for i in range(n)), n), 3, words="recursive function")

@@ -3,6 +3,7 @@
 import heapq
 
 import numpy as np
+
 from support import check, refused
 
 EDGES = np.array([[0, 1], [1, 2], [0, 3], [3, 2], [2, 4], [5, 6], [1, 4]])
@@ -203,7 +204,7 @@ def test_methods_of_lists_in_lists():
             rows[0][-2] = 3
         return rows[n]
 
-    def walked(n):
+    def iterated(n):
         rows = [[i, i] for i in range(n)]
         total = 0
         for row in rows:
@@ -217,7 +218,7 @@ def test_methods_of_lists_in_lists():
     check(changed, 3)
     for k in range(4):
         check(failing, 3, k)
-    check(walked, 4)
+    check(iterated, 4)
 
 
 def test_lists_in_instances_and_dicts():
@@ -326,7 +327,7 @@ def test_lists_in_lists_that_are_refused():
 
 
 def test_rows_are_copied_and_sorted_in_comprehensions():
-    """A copy of a row stands where its list is made: in the library, once for all rows."""
+    """A copy of a row is located where its list is made: in the library, once for all rows."""
 
     def built(n):
         rows = []

@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 
-import ingot
 import numpy as np
+
+import ingot
 from support import check, refused
 
 X = np.arange(6.0)
@@ -15,9 +16,9 @@ def test_sets_are_made():
         empty = set(), frozenset(), len(set()), bool(set()), bool({0})
         mixed = [*{1, "a", 2.5, None, (1, 2)}], list({3, 1, 2}), list({100, 7, -1, 64, 9, 8, 33}), list({1, 1.0, True}), list({1, 2})
         built = list(set("hello")), list(set((5, 3, 9, 33, 65))), list(frozenset([3, 1])), list({*(4, 5), 1, *{9: 1}}), list(set({3: 1, 70: 2}))
-        walked = sum({1, 2, 3}), max({1, 5}), sorted({3, 1, 2}), tuple({v % 3 for v in range(10)}), list(enumerate({5, 6}))
+        iterated = sum({1, 2, 3}), max({1, 5}), sorted({3, 1, 2}), tuple({v % 3 for v in range(10)}), list(enumerate({5, 6}))
         a, *b = {7, 8, 9}
-        return [len(e) if not isinstance(e, (int, bool)) else e for e in empty], mixed, built, walked, a, b, x
+        return [len(e) if not isinstance(e, (int, bool)) else e for e in empty], mixed, built, iterated, a, b, x
 
     def loops(x):
         s = np.float64(0)
@@ -303,16 +304,16 @@ def in_other_order(function, order):
 
 
 def test_sets_among_constants_have_the_order_of_the_code():
-    def walked(x):
+    def iterated(x):
         s = x
         for v in {8, 0, 16, 24}:
             s = s * 3 + v
         return s, [*{8, 0, 16, 24}], x in {8, 0, 16, 24}
 
-    check(walked, 1.0)
+    check(iterated, 1.0)
     for order in ([24, 16, 8, 0], [0, 24, 8, 16]):
         assert list(frozenset(order)) == order
-        check(in_other_order(walked, order), 2.0)
+        check(in_other_order(iterated, order), 2.0)
 
     def comprehended(x):
         return {8, 0, 16, 24}, [v * x for v in {24, 16, 8, 0}]

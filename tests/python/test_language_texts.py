@@ -1,10 +1,11 @@
-"""Texts whose letters are known only when the call runs, against CPython: rows of docs/language.md."""
+"""Strings whose characters are known only when the call runs, against CPython: rows of docs/language.md."""
 
 import math
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import check, jitted, refused
 
 SHORT = "ACGTTGCAACGTAG"
@@ -12,7 +13,7 @@ LONG = SHORT * 20
 WIDE = "aé€😀z\ud800"
 TEXTS = (SHORT, LONG, "", "A", WIDE)
 HALF = "\ud800"
-CONSTANT = "hello world, this is a long constant text, of more than sixty four letters, and more!"
+CONSTANT = "hello world, this is a long constant text, of more than sixty four characters, and more!"
 
 
 def subsequence(a, b):
@@ -69,7 +70,7 @@ def members(s):
     return count
 
 
-def test_letters_are_walked():
+def test_characters_are_iterated():
     for s in TEXTS:
         check(runs, s)
         check(lambda s: [ord(c) for c in s], s)
@@ -82,7 +83,7 @@ def test_letters_are_walked():
     check(lambda n: sum(c == "l" for c in CONSTANT) + n, 1)
 
 
-def test_letters_are_taken():
+def test_characters_are_taken():
     for i in (0, -1, 3, 5, 99, True):
         check(lambda s, i: s[i], WIDE, i)
     check(lambda s, i: s[i], SHORT, 1.5)
@@ -100,7 +101,7 @@ def test_letters_are_taken():
     check(lambda n: chr(n), 0x110000)
 
 
-def test_letters_are_compared():
+def test_characters_are_compared():
     for a, b in ((SHORT, SHORT), (SHORT, LONG), (LONG, "A"), ("A", "A"), (WIDE, SHORT)):
         check(lambda s, t, i: (s[i:] == t, s[i:] != t, s[i:] < t, s[i:] <= t, s[i:] > t, s[i:] >= t), a, b, 0)
         check(lambda s, t, i: (s[i] == t, s[i] < t, s[i] in t, t[i:] in s, s[:i] == "", s[i] == 1, s[i] == None), a, b, 0)  # noqa: E711
@@ -108,13 +109,13 @@ def test_letters_are_compared():
     check(lambda s, i: 1 in s[i:], SHORT, 1)
 
 
-def test_letters_are_keys():
+def test_characters_are_keys():
     for s in TEXTS:
         check(counted, s)
         check(coded, s)
 
 
-def test_letters_leave_the_function():
+def test_characters_leave_the_function():
     def shown(s, i):
         print(s[i], s[:i], s)
         return s[i], f"<{s[i]}:{s[1:i]!r}>", s[i] + "|" + s[0]
@@ -141,7 +142,7 @@ def test_other_texts_are_not_compiled_anew():
         assert len(call.specialisations) == 1
 
 
-def test_texts_stay_known_where_letters_do_not_do():
+def test_strings_stay_known_where_characters_do_not_do():
     check(lambda s: ([c.lower() for c in s], s.count("A")), SHORT)
     check(lambda s: sum(float(c) for c in s), "123")
 
@@ -217,10 +218,10 @@ def test_strings_are_unpacked():
 
 def test_strings_with_half_a_surrogate_pair():
     def formatted(s):
-        return f"{s}!", s + "x", f"{chr(0xd800)}", f"<{HALF}>", [c for c in s], {s: 1}, repr(s), s == "a\udc80b"
+        return f"{s}!", s + "x", f"{chr(0xD800)}", f"<{HALF}>", [c for c in s], {s: 1}, repr(s), s == "a\udc80b"
 
     def raised():
-        raise ValueError(f"{chr(0xd800)}")
+        raise ValueError(f"{chr(0xD800)}")
 
     def raised_by_key(s):
         return {"a": 1}[s]
@@ -228,7 +229,7 @@ def test_strings_with_half_a_surrogate_pair():
     check(formatted, "a\udc80b")
     check(raised)
     check(raised_by_key, "a\udc80b")
-    message = refused(lambda n: f"{chr(0xd800)}{n}", 3, words="half of a surrogate pair")
+    message = refused(lambda n: f"{chr(0xD800)}{n}", 3, words="half of a surrogate pair")
     assert "chr(0xd800)" in message
 
 
@@ -257,7 +258,7 @@ def test_keywords_of_str_and_int():
 
 
 def test_formats_with_percent():
-    check(lambda x, i: ("%5.2f|%-8.3f|%+.1e|%08.3f|% g|%G|%#.3g" % (x, x, x, x, x, x, x)), 2.5, 3)
+    check(lambda x, i: "%5.2f|%-8.3f|%+.1e|%08.3f|% g|%G|%#.3g" % (x, x, x, x, x, x, x), 2.5, 3)
     check(lambda x, i: "%d|%5d|%-5d|%05d|%+d|% d|%i|%u" % (i, i, i, i, i, i, x, x), 2.5, 3)
     check(lambda i: "%x|%X|%#x|%o|%#o|%06x" % (i, i, i, i, i, i), 255)
     check(lambda x, i: "%s|%r|%10s|%-10s|%.2s|%a" % (x, i, x, i, x, i), 2.5, 3)

@@ -1,9 +1,10 @@
-"""Recursion over instances and lists that stand in pools, against CPython: the rows of docs/language.md on trees and
+"""Recursion over instances and lists in pools, against CPython: the rows of docs/language.md on trees and
 graphs."""
 
 import math
 
 import numpy as np
+
 from support import check
 
 
@@ -126,7 +127,7 @@ def mirror(n):
     return out, m is t
 
 
-def walked(n):
+def iterated(n):
     tree = build(0, n)
     keys = []
     preorder(tree, keys)
@@ -138,7 +139,7 @@ def test_recursion_over_trees():
     for count in (0, 1, 2, 60):
         check(sorted_keys, keys[:count])
     for n in (0, 1, 7, 30):
-        check(walked, n)
+        check(iterated, n)
         check(mirror, n)
     for key in (0, 5, 19, 20):
         check(found, 20, key)
@@ -147,11 +148,13 @@ def test_recursion_over_trees():
 
 class Node:
     __slots__ = ("key", "left", "right", "count")
+
     def __init__(self, key):
         self.key = key
         self.left = None
         self.right = None
         self.count = 1
+
     def insert(self, key):
         if key == self.key:
             self.count += 1
@@ -165,6 +168,7 @@ class Node:
                 self.right = Node(key)
             else:
                 self.right.insert(key)
+
     def find(self, key):
         if key == self.key:
             return self
@@ -172,6 +176,7 @@ class Node:
         if child is None:
             return None
         return child.find(key)
+
     def size(self):
         n = self.count
         if self.left is not None:
@@ -295,12 +300,14 @@ def components(count, ends):
         neighbours[b].append(int(a))
     seen = [False] * count
     order = []
+
     def dfs(v):
         seen[v] = True
         order.append(v)
         for w in neighbours[v]:
             if not seen[w]:
                 dfs(w)
+
     parts = 0
     for v in range(count):
         if not seen[v]:
@@ -319,6 +326,7 @@ def tarjan(count, ends):
     stack = []
     components = []
     counter = 0
+
     def strong(v):
         nonlocal counter
         index[v] = counter
@@ -341,6 +349,7 @@ def tarjan(count, ends):
                 if w == v:
                     break
             components.append(component)
+
     for v in range(count):
         if index[v] == -1:
             strong(v)
@@ -349,11 +358,13 @@ def tarjan(count, ends):
 
 def flood(grid):
     seen = [[False] * grid.shape[1] for _ in range(grid.shape[0])]
+
     def go(i, j):
         if i < 0 or j < 0 or i >= grid.shape[0] or j >= grid.shape[1] or seen[i][j] or grid[i, j] == 0:
             return 0
         seen[i][j] = True
         return 1 + go(i + 1, j) + go(i - 1, j) + go(i, j + 1) + go(i, j - 1)
+
     sizes = []
     for i in range(grid.shape[0]):
         for j in range(grid.shape[1]):
@@ -365,6 +376,7 @@ def flood(grid):
 
 def nqueens(n):
     solutions = []
+
     def place(row, columns):
         if row == n:
             solutions.append(list(columns))
@@ -379,12 +391,14 @@ def nqueens(n):
                 columns.append(c)
                 place(row + 1, columns)
                 columns.pop()
+
     place(0, [])
     return solutions
 
 
 def permutations(n):
     out = []
+
     def go(prefix, used):
         if len(prefix) == n:
             out.append(prefix[:])
@@ -396,6 +410,7 @@ def permutations(n):
                 go(prefix, used)
                 prefix.pop()
                 used[i] = False
+
     go([], [False] * n)
     return out
 
@@ -502,7 +517,7 @@ def kd_build(points, level):
     axis = level % 2
     points.sort(key=lambda p: p[axis])
     mid = n // 2
-    return KD(points[mid], axis, kd_build(points[:mid], level + 1), kd_build(points[mid + 1:], level + 1))
+    return KD(points[mid], axis, kd_build(points[:mid], level + 1), kd_build(points[mid + 1 :], level + 1))
 
 
 def kd_nearest(node, target, best):
@@ -543,6 +558,7 @@ class Expr:
         self.value = value
         self.a = a
         self.b = b
+
     def eval(self, x):
         if self.op == 0:
             return self.value
@@ -643,6 +659,7 @@ class Auto:
         self.right = None
         if depth > 1:
             self.right = Auto(depth - 2)
+
     def count(self):
         n = 1
         if self.left is not None:
@@ -724,8 +741,10 @@ class Multi:
     def __init__(self, key):
         self.key = key
         self.children = []
+
     def total(self):
         return self.key + sum(c.total() for c in self.children)
+
     def deepest(self):
         best = 0
         for c in self.children:
@@ -742,12 +761,14 @@ def multi(parents):
 
 def groups(keys):
     g = {}
+
     def go(k):
         if k < len(keys):
             if keys[k] not in g:
                 g[keys[k]] = []
             g[keys[k]].append(k)
             go(k + 1)
+
     go(0)
     return g
 

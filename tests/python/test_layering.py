@@ -1,6 +1,6 @@
-"""The rooms of the house: who may include whom, and what no file may hold.
+"""The components: which may include which, and what no file may contain.
 
-The arrows are in two places that must agree: PLAN below, and the DEPENDS of each src/<room>/CMakeLists.txt. Each rule
+The dependences are in two files that must agree: PLAN below, and the DEPENDS of each src/<component>/CMakeLists.txt. Each rule
 is a function from a tree to its violations, tried on this repository and on a planted violation.
 """
 
@@ -31,7 +31,7 @@ PLAN = {
 # The public headers are implemented in, and used by, these.
 PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
 
-# What only some rooms may include.
+# What only some components may include.
 CONFINED = {
     "LLVM": (re.compile(r"llvm(-c)?/"), {"codegen"}),
     "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "bindings"}),
@@ -62,17 +62,17 @@ LONGEST_FILE = 1000
 UNLIMITED = {"ops.def"}
 CODE = {".h", ".cpp", ".c", ".def", ".py", ".pyi", ".cmake", ".ir", ".txt", ".sh", ""}
 
-# Spelt apart, so that this file does not hold them.
+# Spelt in parts, so that this file does not contain them.
 UNWANTED = {
     "a path of one machine": re.compile(r"(?<![\w.$}])/(wo" + "rk|ro" + "ot|ho" + r"me/\w+)/"),
     "a note of work left over": re.compile(r"\b(TO" + r"DO|FIX" + r"ME)\b"),
 }
 
 
-def closure(arrows: dict[str, set[str]], room: str) -> set[str]:
-    """The rooms that can be reached from a room, itself included."""
+def closure(arrows: dict[str, set[str]], component: str) -> set[str]:
+    """The components that can be reached from a component, itself included."""
     reached: set[str] = set()
-    waiting = [room]
+    waiting = [component]
     while waiting:
         current = waiting.pop()
         if current not in reached:
@@ -82,7 +82,7 @@ def closure(arrows: dict[str, set[str]], room: str) -> set[str]:
 
 
 def sources(root: Path) -> Iterator[tuple[str, Path]]:
-    """Each C++ file of src/ and include/ with its room."""
+    """Each C++ file of src/ and include/ with its component."""
     for folder in ("src", "include"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".cpp", ".c", ".def", ".inc"):
@@ -100,66 +100,66 @@ def includes(path: Path) -> list[tuple[int, str]]:
 
 
 def declared_arrows(root: Path) -> dict[str, set[str]]:
-    """The DEPENDS of every room that src/<room>/CMakeLists.txt declares."""
+    """The DEPENDS of every component that src/<component>/CMakeLists.txt declares."""
     arrows = {}
     for path in sorted(root.glob("src/*/CMakeLists.txt")):
         text = re.sub(r"#.*", "", path.read_text())
-        match = re.search(r"ingot_room\(\s*(\w+)([^)]*)\)", text)
+        match = re.search(r"ingot_component\(\s*(\w+)([^)]*)\)", text)
         if match:
-            assert match[1] == path.parent.name, f"{path}: room {match[1]} in the folder of another"
+            assert match[1] == path.parent.name, f"{path}: component {match[1]} in the folder of another"
             depends = re.search(r"\bDEPENDS\b((?:\s+(?!(?:SOURCES|PRECOMPILED)\b)\w+)*)", match[2])
             arrows[match[1]] = set(depends[1].split()) if depends else set()
     return arrows
 
 
 def unplanned_arrows(root: Path) -> list[str]:
-    """DEPENDS that the plan does not have, and rooms it does not know."""
-    found = [f"src/{room}: not in the plan" for room in sorted({room for room, _ in sources(root)} - PLAN.keys())]
-    for room, depends in declared_arrows(root).items():
-        found += [f"{room} -> {other}" for other in sorted(depends - closure(PLAN, room))]
+    """DEPENDS that the plan does not have, and components it does not know."""
+    found = [f"src/{component}: not in the plan" for component in sorted({component for component, _ in sources(root)} - PLAN.keys())]
+    for component, depends in declared_arrows(root).items():
+        found += [f"{component} -> {other}" for other in sorted(depends - closure(PLAN, component))]
     return found
 
 
 def wrong_includes(root: Path) -> list[str]:
-    """#include lines against the arrows: those declared, or for what is no ingot_room() those of the plan."""
+    """#include lines against the dependences: those declared, or for what is no ingot_component() those of the plan."""
     declared = declared_arrows(root)
-    arrows = {room: declared.get(room, depends) for room, depends in PLAN.items()}
+    arrows = {component: declared.get(component, depends) for component, depends in PLAN.items()}
     found = []
-    for room, path in sources(root):
-        allowed = closure(arrows, room) | ({"ingot"} if room in PUBLIC_HEADERS_IN else set())
+    for component, path in sources(root):
+        allowed = closure(arrows, component) | ({"ingot"} if component in PUBLIC_HEADERS_IN else set())
         for number, target in includes(path):
-            other = target.split("/")[0] if "/" in target else room
+            other = target.split("/")[0] if "/" in target else component
             if other in PLAN and other not in allowed:
                 found.append(f"{path.relative_to(root)}:{number}: {target}")
     return found
 
 
 def confined_includes(root: Path) -> list[str]:
-    """#include lines of what only some rooms may know."""
+    """#include lines of what only some components may include."""
     found = []
-    for room, path in sources(root):
+    for component, path in sources(root):
         for number, target in includes(path):
-            for name, (pattern, rooms) in CONFINED.items():
-                if pattern.match(target) and room not in rooms:
-                    found.append(f"{path.relative_to(root)}:{number}: {name} in {room}")
+            for name, (pattern, components) in CONFINED.items():
+                if pattern.match(target) and component not in components:
+                    found.append(f"{path.relative_to(root)}:{number}: {name} in {component}")
     return found
 
 
 def is_in(path: Path, places: set[str]) -> bool:
-    """Whether a file is one of the places, or in one of them."""
+    """Whether a file is one of the paths, or in one of them."""
     return any(str(place) in places for place in (path, *path.parents))
 
 
 def targets_outside(root: Path) -> list[str]:
     """Details of one target outside the files that may know them."""
     found = []
-    for room, path in sources(root):
+    for component, path in sources(root):
         name = path.relative_to(root)
         for number, target in includes(path):
             for what, (pattern, places) in OF_ONE_TARGET.items():
                 if pattern.match(target) and not is_in(name, places):
                     found.append(f"{name}:{number}: {what}")
-        tells_targets = room not in ("ir", "transform", "codegen") or is_in(name, {"src/codegen/targets"})
+        tells_targets = component not in ("ir", "transform", "codegen") or is_in(name, {"src/codegen/targets"})
         tells_vendors = is_in(name, VENDOR_NAMES_IN)
         for number, line in enumerate(path.read_text().splitlines(), 1):
             code = line.split("//")[0]
@@ -211,11 +211,11 @@ def test_the_repository_keeps_the_rule(rule):
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:
-    """A small repository with these files over a sound house of two rooms."""
+    """A small repository with these files and two components that keep the rules."""
     sound = {
-        "src/base/CMakeLists.txt": "ingot_room(base SOURCES a.cpp)\n",
+        "src/base/CMakeLists.txt": "ingot_component(base SOURCES a.cpp)\n",
         "src/base/a.h": "#include <vector>\n",
-        "src/ir/CMakeLists.txt": "ingot_room(ir SOURCES b.cpp\n  DEPENDS base)\n",
+        "src/ir/CMakeLists.txt": "ingot_component(ir SOURCES b.cpp\n  DEPENDS base)\n",
         "src/ir/b.cpp": '#include "base/a.h"\n#include "ir/b.h"\n',
         "src/driver/c.cpp": '#include "base/a.h"\n#include "ingot/d.h"\n#include <thread>\n',
         "include/ingot/d.h": '#include "driver/c.h"\n',
@@ -233,20 +233,20 @@ def plant(root: Path, files: dict[str, str]) -> Path:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_a_sound_house_passes(rule, tmp_path):
+def test_a_sound_repository_passes(rule, tmp_path):
     assert rule(plant(tmp_path, {})) == []
 
 
 PLANTED = [
-    (unplanned_arrows, "src/base/CMakeLists.txt", "ingot_room(base SOURCES a.cpp DEPENDS ir)", "base -> ir"),
-    (unplanned_arrows, "src/ir/CMakeLists.txt", "ingot_room(ir DEPENDS base runtime SOURCES b.cpp)", "ir -> runtime"),
+    (unplanned_arrows, "src/base/CMakeLists.txt", "ingot_component(base SOURCES a.cpp DEPENDS ir)", "base -> ir"),
+    (unplanned_arrows, "src/ir/CMakeLists.txt", "ingot_component(ir DEPENDS base runtime SOURCES b.cpp)", "ir -> runtime"),
     (unplanned_arrows, "src/attic/g.cpp", "", "src/attic: not in the plan"),
     (wrong_includes, "src/base/a.h", '#include "ir/b.h"', "src/base/a.h:1: ir/b.h"),
-    (wrong_includes, "src/ir/b.cpp", '\n#  include <runtime/abi.h>', "src/ir/b.cpp:2: runtime/abi.h"),
-    (wrong_includes, "src/ir/CMakeLists.txt", "ingot_room(ir SOURCES b.cpp)", "src/ir/b.cpp:1: base/a.h"),
+    (wrong_includes, "src/ir/b.cpp", "\n#  include <runtime/abi.h>", "src/ir/b.cpp:2: runtime/abi.h"),
+    (wrong_includes, "src/ir/CMakeLists.txt", "ingot_component(ir SOURCES b.cpp)", "src/ir/b.cpp:1: base/a.h"),
     (wrong_includes, "src/transform/h.cpp", '#include "ingot/d.h"', "src/transform/h.cpp:1: ingot/d.h"),
     (wrong_includes, "src/driver/c.cpp", '#include "frontend/f.h"', "src/driver/c.cpp:1: frontend/f.h"),
-    (confined_includes, "src/ir/b.cpp", '#include <llvm/ADT/APInt.h>', "src/ir/b.cpp:1: LLVM in ir"),
+    (confined_includes, "src/ir/b.cpp", "#include <llvm/ADT/APInt.h>", "src/ir/b.cpp:1: LLVM in ir"),
     (confined_includes, "src/driver/c.cpp", "#include <Python.h>", "src/driver/c.cpp:1: Python in driver"),
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
     (confined_includes, "src/bindings/i.cpp", '#include "transform/simplify.h"', "src/bindings/i.cpp:1: passes in bindings"),

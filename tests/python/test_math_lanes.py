@@ -14,7 +14,7 @@ EDGES += [-x for x in EDGES]
 
 
 def arguments(low, high, count=2003, seed=1):
-    """Numbers of a range, of all sizes in it, and the edges that stand in it."""
+    """Numbers of a range, of all sizes in it, and the edges in it."""
     rng = np.random.default_rng(seed)
     sizes = np.ldexp(rng.uniform(low, high, count), rng.integers(-60, 1, count))
     return np.concatenate([rng.uniform(low, high, count), sizes, [x for x in EDGES if not low > x and not x > high]])

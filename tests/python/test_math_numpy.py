@@ -16,6 +16,7 @@ import warnings
 
 import numpy as np
 import pytest
+
 from programs import ROOT, find_program
 
 DTYPES = {
@@ -34,7 +35,7 @@ ELEMENTARY = set(
     "sinh cosh tanh arcsinh arccosh arctanh erf erfc gamma lgamma".split()
 )
 ELEMENTARY_COMPLEX = ELEMENTARY | {"sqrt", "absolute"}
-# NumPy's vector code returns either zero where +0 meets -0, by dtype, length and position; ours the first.
+# NumPy's vector code returns either zero of +0 and -0, by dtype, length and position; ours the first.
 ZERO_SIGN_FREE = {"minimum", "maximum", "fmin", "fmax"}
 
 
@@ -457,7 +458,7 @@ def check_elementary(card, key, args):
         rounded = reference.astype(got.dtype)
         agree = classes_agree(got, rounded)
         if card.name.startswith("logaddexp"):
-            agree |= got == rounded  # the sign of a zero hangs on what is lost where the two cancel
+            agree |= got == rounded  # the sign of a zero depends on what is lost where the two cancel
         demand(agree, got, rounded, args, "special values")
     ulps = np.where(finite, errors(got, reference, scale), 0)
     demand(ulps <= bound, got, rounded, args, f"more than {bound} ulp, at most {ulps.max():.3f}")
@@ -465,7 +466,7 @@ def check_elementary(card, key, args):
 
 
 def without_rests(got, reference):
-    """Zeros where the reference has them and a part is small beside the modulus: what is left where two cancel."""
+    """Zeros where the reference has them and a part is small compared with the modulus: what is left where two cancel."""
     result = got.copy()
     for part, zero in ((result.real, reference.real), (result.imag, reference.imag)):
         rest = (zero == 0) & (np.abs(part) < 1e-18 * np.abs(reference))

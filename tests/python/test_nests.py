@@ -3,6 +3,7 @@ interchange.cpp, slot_shapes.cpp): values, mutations and exceptions stay those o
 
 import numpy as np
 import pytest
+
 from support import check, jitted, needs_lanes
 
 LENGTHS = [0, 1, 63, 64, 65, 1023, 2049, 5000]
@@ -245,7 +246,7 @@ def test_planes(shape):
     check(rows_added, numbers(*shape), shape[0] + 1)
 
 
-def test_a_turn_that_fails():
+def test_an_iteration_that_fails():
     def added(out, x):
         for i in range(5):
             out += x[i : i + len(out)]
@@ -278,7 +279,7 @@ def test_loops_around_go_inside():
     for function, arguments in ((filtered, (numbers(100), numbers(5))), (steps, (numbers(100), numbers(100), 3))):
         before, after = loops(function, *arguments)
         assert before < after
-    # What a turn writes is what the next one reads elsewhere.
+    # What an iteration writes is what the next one reads elsewhere.
     before, after = loops(moved_on, numbers(9), 3)
     assert before == after
 
@@ -293,11 +294,11 @@ def logistic(x, n):
 
 
 def until(x, w):
-    turns = 0
-    while np.abs(x).max() > 0.01 and turns < 40:
+    iterations = 0
+    while np.abs(x).max() > 0.01 and iterations < 40:
         x = x * 0.5 + w * 0.001
-        turns += 1
-    return x, turns
+        iterations += 1
+    return x, iterations
 
 
 def exchanged(u, v, n):
@@ -355,7 +356,7 @@ def chosen(x, w, flag):
     return y, y.sum()
 
 
-def chosen_in_turns(x, w, n):
+def chosen_in_iterations(x, w, n):
     y = x
     for i in range(n):
         if i % 3 == 0:
@@ -396,7 +397,7 @@ def test_arrays_that_loops_carry(shape, n):
             if function in (thinned, lengthened, shortened) and len(a) < n + 1:
                 continue
             check(function, a, n)
-        for function in (exchanged, swapped, widened, chosen_in_turns):
+        for function in (exchanged, swapped, widened, chosen_in_iterations):
             check(function, a, w, n)
         if a.size:
             check(until, a, w)
@@ -404,7 +405,7 @@ def test_arrays_that_loops_carry(shape, n):
         check(chosen, a, w, False)
     check(widened, x[:1], w, n)
     check(widened, w, x[:1], n)
-    check(chosen_in_turns, x[:1], w, n)
+    check(chosen_in_iterations, x[:1], w, n)
     check(swapped, x, w[:1], n)
 
 
@@ -412,5 +413,5 @@ def test_shapes_that_loops_keep_are_known():
     f = jitted(logistic)
     f(numbers(40, 50), 3)
     passes = dict(f.specialisations[0].compile(texts=True)["passes"])
-    # One loop over all elements, in one version; and the copy that the turns write to.
+    # One loop over all elements, in one version; and the copy that the iterations write to.
     assert passes["checks"].count("store") == 2

@@ -22,7 +22,7 @@ class Kernel:
         self.pid = int(self.run("import os, sys, time; import numpy as np, ingot; print(os.getpid())"))
 
     def run(self, text: str) -> str:
-        """What a cell shows: texts, its last value, and the traceback of what it raises."""
+        """What a cell shows: its output, its last value, and the traceback of what it raises."""
         cell = nbformat.v4.new_code_cell(textwrap.dedent(text).strip("\n"))
         self.notebook.cells.append(cell)
         self.client.execute_cell(cell, len(self.notebook.cells) - 1)
@@ -281,7 +281,7 @@ def test_modules_that_autoreload_loads_again(kernel, tmp_path):
     kernel.run("%autoreload 0")
 
 
-# ---- Other places where text is typed
+# ---- Other consoles
 
 TYPED = """
 import numpy as np, ingot

@@ -179,7 +179,7 @@ def order(a, b):
 
 @pytest.mark.parametrize("number", [np.bool(False), False, np.int8(0), np.float32(0), 0.0, 0j])
 @pytest.mark.parametrize("real", [-1, 0, 1])
-def test_numbers_beside_complex_ones_with_nan_are_in_numpys_order(number, real):
+def test_numbers_next_to_complex_ones_with_nan_are_in_numpys_order(number, real):
     check(order, number, np.complex64(complex(real, np.nan)))
     check(order, number, np.complex128(complex(real, 1)))
 
@@ -251,7 +251,7 @@ def test_messages_show_complex_numbers():
             check(function, x)
 
 
-def test_numbers_and_arrays_beside_what_no_number_is_equal_to():
+def test_numbers_and_arrays_next_to_what_no_number_is_equal_to():
     def compared(x):
         return x == None, x != None, None == x, x == "text", x != "text"  # noqa: E711
 

@@ -1,4 +1,4 @@
-"""docs/numpy.md and the stubs of ingot.numpy say what the namespace has."""
+"""docs/numpy.md and the stubs of ingot.numpy list what the namespace has."""
 
 import subprocess
 import sys

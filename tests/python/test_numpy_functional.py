@@ -1,14 +1,15 @@
 """Functions of NumPy that take functions, its iterators over indices, r_ and c_, and what is seldom used."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import ARRAYS, DTYPES, GRID, LINE, MODES, check, difference, jitted, layouts, refused
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
 
 
-def test_indices_are_walked():
+def test_indices_are_iterated():
     def pairs(a):
         found = []
         for i, j in np.ndindex(a.shape):

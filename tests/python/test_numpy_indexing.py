@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from support import check, with_each
 
 A = np.arange(12.0).reshape(3, 4)
@@ -16,19 +17,19 @@ IDS = ["backwards", "fortran"]
 def test_taking(a, mode):
     with_each(
         [
-            lambda a: np.take(a,[0,2]),
-            lambda a: np.take(a,[0,2],axis=1),
-            lambda a: a.take(1,axis=0),
-            lambda a: np.take(a,np.array([[0,1],[2,-1]]),0),
-            lambda a: np.take(a,3),
-            lambda a: np.take(a,[0,9],axis=1,mode='clip'),
-            lambda a: np.take(a,[-5,9],mode='wrap'),
-            lambda a: np.take(a,[99]),
-            lambda a: np.take(a,[0.5]),
-            lambda a: np.take(a,[0,1],out=np.zeros(2)),
-            lambda a: np.take_along_axis(a,np.argsort(a,axis=1),axis=1),
-            lambda a: np.take_along_axis(a,np.array([[0,1,1,0]]),0),
-            lambda a: np.take_along_axis(a,np.array([3,1]),axis=None),
+            lambda a: np.take(a, [0, 2]),
+            lambda a: np.take(a, [0, 2], axis=1),
+            lambda a: a.take(1, axis=0),
+            lambda a: np.take(a, np.array([[0, 1], [2, -1]]), 0),
+            lambda a: np.take(a, 3),
+            lambda a: np.take(a, [0, 9], axis=1, mode="clip"),
+            lambda a: np.take(a, [-5, 9], mode="wrap"),
+            lambda a: np.take(a, [99]),
+            lambda a: np.take(a, [0.5]),
+            lambda a: np.take(a, [0, 1], out=np.zeros(2)),
+            lambda a: np.take_along_axis(a, np.argsort(a, axis=1), axis=1),
+            lambda a: np.take_along_axis(a, np.array([[0, 1, 1, 0]]), 0),
+            lambda a: np.take_along_axis(a, np.array([3, 1]), axis=None),
         ],
         a,
         modes=(mode,),
@@ -39,15 +40,15 @@ def test_taking(a, mode):
 def test_putting(a, mode):
     with_each(
         [
-            lambda a: np.put_along_axis(a,np.array([[0],[1],[2]]),9,axis=1),
-            lambda a: np.put(a,[0,5],[7,8]),
-            lambda a: np.put(a,[0,-1,3],[7,8]),
-            lambda a: np.put(a,[99],1),
-            lambda a: np.put(a,[99,-99],1,mode='clip'),
-            lambda a: a.put([1,2],5),
-            lambda a: np.putmask(a,a>4,[1,2,3]),
-            lambda a: np.place(a,a>4,[1,2]),
-            lambda a: np.place(a,a>4,[]),
+            lambda a: np.put_along_axis(a, np.array([[0], [1], [2]]), 9, axis=1),
+            lambda a: np.put(a, [0, 5], [7, 8]),
+            lambda a: np.put(a, [0, -1, 3], [7, 8]),
+            lambda a: np.put(a, [99], 1),
+            lambda a: np.put(a, [99, -99], 1, mode="clip"),
+            lambda a: a.put([1, 2], 5),
+            lambda a: np.putmask(a, a > 4, [1, 2, 3]),
+            lambda a: np.place(a, a > 4, [1, 2]),
+            lambda a: np.place(a, a > 4, []),
         ],
         a,
         modes=(mode,),
@@ -58,21 +59,21 @@ def test_putting(a, mode):
 def test_conditions(a, mode):
     with_each(
         [
-            lambda a: np.extract(a>3,a),
-            lambda a: np.compress([True,False,True],a,axis=0),
-            lambda a: a.compress([0,1],axis=1),
-            lambda a: np.compress([1,0,1],a),
+            lambda a: np.extract(a > 3, a),
+            lambda a: np.compress([True, False, True], a, axis=0),
+            lambda a: a.compress([0, 1], axis=1),
+            lambda a: np.compress([1, 0, 1], a),
             lambda a: np.nonzero(a),
             lambda a: a.nonzero(),
-            lambda a: np.argwhere(a>2),
+            lambda a: np.argwhere(a > 2),
             lambda a: np.flatnonzero(a),
             lambda a: np.count_nonzero(a),
-            lambda a: np.count_nonzero(a,axis=1),
-            lambda a: np.count_nonzero(a,axis=0,keepdims=True),
-            lambda a: np.where(a>3),
-            lambda a: np.select([a>5,a>2],[a,a*2],7),
-            lambda a: np.select([a>5,a>2],[a,1]),
-            lambda a: np.select([a>5],[a,1]),
+            lambda a: np.count_nonzero(a, axis=1),
+            lambda a: np.count_nonzero(a, axis=0, keepdims=True),
+            lambda a: np.where(a > 3),
+            lambda a: np.select([a > 5, a > 2], [a, a * 2], 7),
+            lambda a: np.select([a > 5, a > 2], [a, 1]),
+            lambda a: np.select([a > 5], [a, 1]),
         ],
         a,
         modes=(mode,),
@@ -83,14 +84,14 @@ def test_conditions(a, mode):
 def test_searching(a, mode):
     with_each(
         [
-            lambda a: np.searchsorted(a[0],[2.5,1,9]),
-            lambda a: np.searchsorted(a[0],2.5,side='right'),
-            lambda a: np.searchsorted(np.sort(a[0]),a,'right'),
-            lambda a: np.searchsorted(a,1),
-            lambda a: np.digitize(a,[1,4,7]),
-            lambda a: np.digitize(a,np.array([7,4.,1]),right=True),
-            lambda a: np.digitize(3.5,[1,4,7]),
-            lambda a: np.digitize(a,[1,5,3]),
+            lambda a: np.searchsorted(a[0], [2.5, 1, 9]),
+            lambda a: np.searchsorted(a[0], 2.5, side="right"),
+            lambda a: np.searchsorted(np.sort(a[0]), a, "right"),
+            lambda a: np.searchsorted(a, 1),
+            lambda a: np.digitize(a, [1, 4, 7]),
+            lambda a: np.digitize(a, np.array([7, 4.0, 1]), right=True),
+            lambda a: np.digitize(3.5, [1, 4, 7]),
+            lambda a: np.digitize(a, [1, 5, 3]),
         ],
         a,
         modes=(mode,),
@@ -101,15 +102,15 @@ def test_searching(a, mode):
 def test_ufuncs_at_indices(a, mode):
     with_each(
         [
-            lambda a: np.add.at(a,[0,0,1],1),
-            lambda a: np.add.at(a,([0,0,1],[1,1,2]),[1,2,3]),
-            lambda a: np.subtract.at(a,(slice(None),[0,0]),2),
-            lambda a: np.maximum.at(a,np.array([1,1]),5),
-            lambda a: np.negative.at(a,[0,0]),
-            lambda a: np.add.at(a,a>3,1),
-            lambda a: np.multiply.at(a,0,2),
-            lambda a: np.add.at(a,[0],1.5),
-            lambda a: np.add.at(a,[7],1),
+            lambda a: np.add.at(a, [0, 0, 1], 1),
+            lambda a: np.add.at(a, ([0, 0, 1], [1, 1, 2]), [1, 2, 3]),
+            lambda a: np.subtract.at(a, (slice(None), [0, 0]), 2),
+            lambda a: np.maximum.at(a, np.array([1, 1]), 5),
+            lambda a: np.negative.at(a, [0, 0]),
+            lambda a: np.add.at(a, a > 3, 1),
+            lambda a: np.multiply.at(a, 0, 2),
+            lambda a: np.add.at(a, [0], 1.5),
+            lambda a: np.add.at(a, [7], 1),
         ],
         a,
         modes=(mode,),
@@ -154,28 +155,28 @@ def test_indices_of_several_kinds():
             check(function, *arguments, modes=("interpreted",))
 
     def write(a):
-        a[1, None, :, np.array([1,0])] = 7
+        a[1, None, :, np.array([1, 0])] = 7
 
     def change(a):
-        a[1, None, :, np.array([1,0])] += 1
+        a[1, None, :, np.array([1, 0])] += 1
 
-    check_each(lambda a: a[1, None, :, np.array([1,0])], write, change, CUBE)
+    check_each(lambda a: a[1, None, :, np.array([1, 0])], write, change, CUBE)
 
     def write(a):
-        a[np.array([1,0,1]), :, 1] = 7
+        a[np.array([1, 0, 1]), :, 1] = 7
 
     def change(a):
-        a[np.array([1,0,1]), :, 1] += 1
+        a[np.array([1, 0, 1]), :, 1] += 1
 
-    check_each(lambda a: a[np.array([1,0,1]), :, 1], write, change, CUBE)
+    check_each(lambda a: a[np.array([1, 0, 1]), :, 1], write, change, CUBE)
 
     def write(a):
-        a[None, np.array([1,0,1]), 1] = 7
+        a[None, np.array([1, 0, 1]), 1] = 7
 
     def change(a):
-        a[None, np.array([1,0,1]), 1] += 1
+        a[None, np.array([1, 0, 1]), 1] += 1
 
-    check_each(lambda a: a[None, np.array([1,0,1]), 1], write, change, CUBE)
+    check_each(lambda a: a[None, np.array([1, 0, 1]), 1], write, change, CUBE)
 
     def write(a):
         a[None, np.array([-1])] = 7
@@ -186,47 +187,47 @@ def test_indices_of_several_kinds():
     check_each(lambda a: a[None, np.array([-1])], write, change, CUBE)
 
     def write(a):
-        a[..., np.array([1,0]), 1] = 7
+        a[..., np.array([1, 0]), 1] = 7
 
     def change(a):
-        a[..., np.array([1,0]), 1] += 1
+        a[..., np.array([1, 0]), 1] += 1
 
-    check_each(lambda a: a[..., np.array([1,0]), 1], write, change, CUBE)
+    check_each(lambda a: a[..., np.array([1, 0]), 1], write, change, CUBE)
 
     def write(a):
-        a[0, :, [0,1], None] = 7
+        a[0, :, [0, 1], None] = 7
 
     def change(a):
-        a[0, :, [0,1], None] += 1
+        a[0, :, [0, 1], None] += 1
 
-    check_each(lambda a: a[0, :, [0,1], None], write, change, CUBE)
+    check_each(lambda a: a[0, :, [0, 1], None], write, change, CUBE)
 
     def write(a):
-        a[:, np.array([[0,1],[1,0]]), ::-1] = 7
+        a[:, np.array([[0, 1], [1, 0]]), ::-1] = 7
 
     def change(a):
-        a[:, np.array([[0,1],[1,0]]), ::-1] += 1
+        a[:, np.array([[0, 1], [1, 0]]), ::-1] += 1
 
-    check_each(lambda a: a[:, np.array([[0,1],[1,0]]), ::-1], write, change, CUBE)
+    check_each(lambda a: a[:, np.array([[0, 1], [1, 0]]), ::-1], write, change, CUBE)
 
     def write(a):
-        a[[0,1], np.array([1,0,1]), np.int64(1)] = 7
+        a[[0, 1], np.array([1, 0, 1]), np.int64(1)] = 7
 
     def change(a):
-        a[[0,1], np.array([1,0,1]), np.int64(1)] += 1
+        a[[0, 1], np.array([1, 0, 1]), np.int64(1)] += 1
 
-    check_each(lambda a: a[[0,1], np.array([1,0,1]), np.int64(1)], write, change, CUBE)
+    check_each(lambda a: a[[0, 1], np.array([1, 0, 1]), np.int64(1)], write, change, CUBE)
 
     def write(a):
-        a[np.array([1]), ..., np.array([0,1])] = 7
+        a[np.array([1]), ..., np.array([0, 1])] = 7
 
     def change(a):
-        a[np.array([1]), ..., np.array([0,1])] += 1
+        a[np.array([1]), ..., np.array([0, 1])] += 1
 
-    check_each(lambda a: a[np.array([1]), ..., np.array([0,1])], write, change, CUBE)
+    check_each(lambda a: a[np.array([1]), ..., np.array([0, 1])], write, change, CUBE)
 
 
-def test_masks_beside_other_indices():
+def test_masks_next_to_other_indices():
     def check_each(read, write, change, put, *arguments):
         for function in (read, write, change):
             check(function, *arguments, modes=("compiled",))
@@ -255,15 +256,15 @@ def test_masks_beside_other_indices():
     check_each(lambda a, m: a[m, :, 1], write, change, put, CUBE, ON_FIRST)
 
     def write(a, m):
-        a[m, [0,1,1][:1]] = 7
+        a[m, [0, 1, 1][:1]] = 7
 
     def change(a, m):
-        a[m, [0,1,1][:1]] += 1
+        a[m, [0, 1, 1][:1]] += 1
 
     def put(a, m, v):
-        a[m, [0,1,1][:1]] = v
+        a[m, [0, 1, 1][:1]] = v
 
-    check_each(lambda a, m: a[m, [0,1,1][:1]], write, change, put, CUBE, ON_FIRST)
+    check_each(lambda a, m: a[m, [0, 1, 1][:1]], write, change, put, CUBE, ON_FIRST)
 
     def write(a, m):
         a[m, 1] = 7
@@ -288,15 +289,15 @@ def test_masks_beside_other_indices():
     check_each(lambda a, m: a[m, :, None], write, change, put, CUBE, ON_TWO)
 
     def write(a, m):
-        a[m, [1,0,1]] = 7
+        a[m, [1, 0, 1]] = 7
 
     def change(a, m):
-        a[m, [1,0,1]] += 1
+        a[m, [1, 0, 1]] += 1
 
     def put(a, m, v):
-        a[m, [1,0,1]] = v
+        a[m, [1, 0, 1]] = v
 
-    check_each(lambda a, m: a[m, [1,0,1]], write, change, put, CUBE, ON_TWO)
+    check_each(lambda a, m: a[m, [1, 0, 1]], write, change, put, CUBE, ON_TWO)
 
     def write(a, m):
         a[0, m] = 7
@@ -385,7 +386,6 @@ def test_masks_beside_other_indices():
         a[m, np.array([2])] = v
 
     check_each(lambda a, m: a[m, np.array([2])], write, change, put, CUBE, ON_FIRST)
-
 
 
 def test_index_arrays_without_axes():
@@ -535,7 +535,7 @@ def column_of_no_rows(x):
     return np.tan(x)[1:, 2]
 
 
-def test_an_empty_part_behind_the_end_of_its_buffer():
+def test_an_empty_part_after_the_end_of_its_buffer():
     check(column_of_no_rows, np.ones((1, 4), np.float16))
 
 
@@ -547,7 +547,7 @@ def test_arrays_change_by_their_dtypes_before_their_shapes():
     check(f, np.ones(3, np.int8), np.ones(2, np.float32))
 
 
-def test_index_arrays_beside_empty_ones_are_not_looked_at():
+def test_index_arrays_next_to_empty_ones_are_not_checked():
     def gets(x, i, j):
         return x[i, j], x[[1], j]
 
@@ -611,7 +611,7 @@ def test_bounds_that_may_be_none():
         check(parts, np.arange(16.0).reshape(4, 4).T, n)
     check(parts, np.arange(3.0), 0)
 
-    def walks(x, n):
+    def iterates(x, n):
         k, total = None, 0.0
         for i in range(n):
             total += x[:k].sum()
@@ -620,7 +620,7 @@ def test_bounds_that_may_be_none():
             x[i : None if i % 2 else i * 2 : -1] = total
         return total
 
-    check(walks, np.arange(6.0), 5)
+    check(iterates, np.arange(6.0), 5)
 
     def grown(n):
         k = None if n > 2 else n

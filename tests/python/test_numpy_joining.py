@@ -1,4 +1,4 @@
-"""Arrays joined, repeated and taken apart, as `ingot.library.joining` has them."""
+"""Arrays joined, repeated and split, as `ingot.library.joining` has them."""
 
 import numpy as np
 import pytest
@@ -267,7 +267,7 @@ def test_splitting_numbers_lists_and_at_places_of_an_array():
         check(function, x)
 
 
-def test_records_beside_numbers():
+def test_records_next_to_numbers():
     x = np.zeros(2, [("a", int), ("b", float)])
     check(lambda x: np.concatenate((x, 1.5)), x)
     check(lambda x: np.concatenate((x, [1.5, 2])), x)

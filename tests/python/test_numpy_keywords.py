@@ -1,4 +1,4 @@
-"""The keywords of NumPy's functions that say how they compute, cast and lay out, beside what they compute."""
+"""The keywords of NumPy's functions for how they compute and cast, and for the layout of results."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`ingot.numpy`: its names, each function beside NumPy's, and the special cases of the array API standard."""
+"""`ingot.numpy`: its names, each function compared with NumPy's, and the special cases of the array API standard."""
 
 import importlib
 import inspect

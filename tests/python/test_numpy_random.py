@@ -4,9 +4,10 @@ import copy
 import dataclasses
 import threading
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import _draws
 from ingot._function import Function
 from support import MODES, difference, jitted, outcome
@@ -569,7 +570,7 @@ def test_bit_generators_take_one_specialisation():
     assert len(f.specialisations) == 1
 
 
-def test_turns_of_a_parallel_loop_do_not_draw():
+def test_iterations_of_a_parallel_loop_do_not_draw():
     def f(g, n):
         x = np.empty(n)
         for i in ingot.prange(n):

@@ -1,4 +1,4 @@
-"""Arrays and NumPy's numbers beside lists, tuples and ranges, of which NumPy makes arrays."""
+"""Arrays and NumPy's numbers together with lists, tuples and ranges, of which NumPy makes arrays."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,9 @@
 """Views of arrays and their shapes, as `ingot.library.shapes` has them."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import ARRAYS, check, check_layouts, jitted, layouts, outcome, refused, with_each
 
 CUBE = np.arange(24.0).reshape(2, 3, 4)
@@ -248,7 +249,7 @@ def test_flat(a, mode):
     check(lambda a: a.flat[20], a, modes=(mode,))
     check(write, a)
 
-    def walk(a):
+    def iterate(a):
         total = 0.0
         for i, v in enumerate(a.flat):
             total += v
@@ -257,7 +258,7 @@ def test_flat(a, mode):
                 a.flat[i - 1] = total
         return total, [v + 1 for v in a.flat], sum(a.flat), max(a.flat)
 
-    check(walk, a, modes=(mode,))
+    check(iterate, a, modes=(mode,))
     check(lambda a: (list(a.flat), np.sum(a.flat), np.max(a.flat), np.array(a.flat), sorted(a.flat)), a, modes=(mode,))
 
     def nothing(a):
@@ -274,8 +275,8 @@ def test_flat_of_any_rank():
     check(lambda a: [(v, w) for v, w in zip(a.flat, range(3))], np.arange(4.0).reshape(2, 2))
 
     def twice(a):
-        walked = a.flat
-        return [v for v in walked], [v for v in walked]
+        iterated = a.flat
+        return [v for v in iterated], [v for v in iterated]
 
     refused(twice, np.arange(4.0), words="for a second time")
 
@@ -447,7 +448,7 @@ def test_bools_are_axes_of_some_functions_only():
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (2, 3, 4)])
-def test_results_lie_as_numpys(shape):
+def test_results_have_numpys_layouts(shape):
     """In C order, or in Fortran's where NumPy asks for that of its operands alone."""
     x = np.arange(1.0, np.prod(shape) + 1).reshape(shape)
     for given in (x, np.asfortranarray(x)):

@@ -1,4 +1,4 @@
-"""Sorting, places of extremes, and sets, as `ingot.library.sorting` has them."""
+"""Sorting, indices of extremes, and sets, as `ingot.library.sorting` has them."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_dtypes(dtype):
     )
 
 
-def test_partition_puts_one_element_in_its_place():
+def test_partition_puts_one_element_at_its_index():
     check(lambda a: np.partition(a, 3)[3], INTEGERS.ravel())
     check(lambda a: a[np.argpartition(a, 3)][3], INTEGERS.ravel())
     check(lambda a: np.sort(np.partition(a, (1, 4))[:4]), INTEGERS.ravel())
@@ -119,7 +119,7 @@ def test_partition_puts_one_element_in_its_place():
 
 
 def parts(a, k):
-    """What a partition fixes: its element at k, and which ones stand on either side."""
+    """What a partition fixes: its element at k, and which ones are on either side."""
     moved = np.partition(a, k)
     order = np.argpartition(a, k)
     return [(np.sort(m[:k]), m[k], np.sort(m[k:])) for m in (moved, a[order])], np.sort(order)
@@ -211,7 +211,7 @@ def test_places_of_any_integer_type():
 
 @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0)])
 @pytest.mark.parametrize("axis", [None, 0, -1])
-def test_extremes_beside_nan_of_nothing(shape, axis):
+def test_extremes_next_to_nan_of_nothing(shape, axis):
     check(lambda x: np.nanargmax(x, axis=axis), np.zeros(shape))
     check(lambda x: np.nanargmin(x, axis=axis), np.zeros(shape))
 

@@ -136,12 +136,12 @@ def test_a_product_is_put_into_an_output():
         ("ij,ij->i", (2, 1), (2, 3)),
     ],
 )
-def test_lengths_of_one_letter(subscripts, left, right):
+def test_lengths_of_one_label(subscripts, left, right):
     check(lambda a, b: np.einsum(subscripts, a, b), np.ones(left), np.ones(right))
     check(lambda a, b: np.einsum(subscripts, a[..., : b.shape[-1] + 9], b), np.ones(left), np.ones(right))
 
 
-def test_letters_of_three_operands():
+def test_labels_of_three_operands():
     check(lambda a, b, c: np.einsum("i,j,i", a, b, c), np.ones(4), np.ones(3), np.ones(5))
     check(lambda a, b, c: np.einsum("i,,i", a, b, c), np.ones(4), np.float64(3), np.ones(5))
 

@@ -32,7 +32,7 @@ first
 
 @ingot.jit
 def at_module_level(x: float, n: int = 2, *, scale=1.0) -> float:
-    """Says what it does."""
+    """Documents what it does."""
     return x * n * scale
 
 
@@ -184,12 +184,12 @@ def test_inspect_and_documentation_see_through():
     plain = at_module_level.__wrapped__
     assert inspect.signature(at_module_level) == inspect.signature(plain)
     assert inspect.unwrap(at_module_level) is plain and inspect.isfunction(plain)
-    assert inspect.getdoc(at_module_level) == "Says what it does."
+    assert inspect.getdoc(at_module_level) == "Documents what it does."
     assert inspect.getsource(at_module_level).startswith("@ingot.jit\n")
     assert inspect.getmodule(at_module_level) is sys.modules[__name__]
     assert at_module_level.__annotations__ == plain.__annotations__
     assert (at_module_level.__name__, at_module_level.__module__) == (plain.__name__, __name__)
-    assert callable(at_module_level) and "Says what it does." in pydoc.plain(pydoc.render_doc(at_module_level.__wrapped__))
+    assert callable(at_module_level) and "Documents what it does." in pydoc.plain(pydoc.render_doc(at_module_level.__wrapped__))
 
 
 def shifted(f):
@@ -326,7 +326,7 @@ TRANSFORMS = [ingot.grad, ingot.value_and_grad, ingot.jacfwd, ingot.jacrev, ingo
 
 
 @pytest.mark.parametrize("transform", TRANSFORMS, ids=lambda transform: transform.__name__)
-def test_transforms_keep_what_functions_say_of_themselves(transform):
+def test_transforms_keep_what_functions_state_of_themselves(transform):
     door = transform.__name__
     for made in (transform(of_array), transform(of_array)):  # anew, and known
         assert (made.__name__, made.__qualname__, made.__module__) == ("of_array", "of_array", __name__)
@@ -338,7 +338,7 @@ def test_transforms_keep_what_functions_say_of_themselves(transform):
         assert repr(ingot.grad(transform(of_array))) == f"<ingot.grad of ingot.{door} of {__name__}.of_array>"
 
 
-def test_transforms_of_objects_say_what_they_are_of():
+def test_transforms_of_objects_name_what_they_are_of():
     partial, squares = functools.partial(of_array, n=3), Squares()
     for of, name, text in (
         (partial, "of_array", "The sum of squares."),
@@ -411,10 +411,10 @@ def test_help_shows_the_keywords(door):
         (lambda: ingot.cuda.declare_device("a", "int32()", links="a.cu"), "'links': did you mean 'link'?"),
         (lambda: ingot.export("float64(float64)", names="a"), "'names': did you mean 'name'?"),
         (lambda: ingot.host(of_array, results=float), "'results': did you mean 'result'?"),
-        (lambda: ingot.pmap(of_array, devices=2), "'devices': lanes run on the device of the arrays"),
+        (lambda: ingot.pmap(of_array, devices=2), "'devices': batch elements run on the device of the arrays"),
     ],
 )
-def test_unknown_keywords_say_what_was_meant(call, words):
+def test_unknown_keywords_suggest_what_was_meant(call, words):
     with pytest.raises(TypeError) as caught:
         call()
     assert f"got an unexpected keyword argument {words}" in str(caught.value)
@@ -500,7 +500,7 @@ def test_specialisations_that_were_never_made_are_collected():
         (len, "not builtin_function_or_method: write a function that calls it"),
     ],
 )
-def test_what_is_no_function_says_what_to_decorate(given, advice):
+def test_what_is_no_function_reports_what_to_decorate(given, advice):
     takes_bound = isinstance(given, (functools.partial, types.MethodType))
     for door in (*(() if takes_bound else (ingot.jit,)), ingot.vectorize, ingot.cuda.jit, ingot.export("float64(float64)")):
         with pytest.raises(TypeError, match=re.escape(advice)):

@@ -5,9 +5,10 @@ import re
 import sys
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot._function import Function
 from support import MODES, check, jitted, outcome, raises, refused
 
@@ -232,7 +233,7 @@ def test_a_flag_of_no_axes_is_an_index():
     check(lambda x: int(x), np.ones(2))
 
 
-def test_a_turn_of_prange_may_raise():
+def test_an_iteration_of_prange_may_raise():
     def f(a, v):
         for i in ingot.prange(len(a)):
             a[i] = v[i] + None

@@ -21,7 +21,7 @@ def put(x):
 
 
 def home(value):
-    """A result with arrays of NumPy's in the places of the device's."""
+    """A result with NumPy arrays instead of the device's."""
     if isinstance(value, ingot.Array):
         return value.to_host()
     return type(value)(home(v) for v in value) if type(value) in (tuple, list) else value

@@ -2,9 +2,10 @@
 
 import linecache
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import MODES, jitted, windows
 
 
@@ -146,7 +147,7 @@ def from_above(x, y):
 @pytest.mark.parametrize("strides", [(8, 8), (0, 8), (16, 8), (-8, 8), (8, 16)])
 @pytest.mark.parametrize("function", [places_of_rows, short_rows, from_place_to_place, constants, onto_itself, from_above])
 def test_loops_over_arrays_that_overlap_themselves_have_pythons_order(function, strides):
-    """An element in two places is written by several turns: the last one's value stays."""
+    """An element at two indices is written by several iterations: the last one's value stays."""
     for width in (2, 3, 12):
         y, results = np.arange(40.0), []
         for f in (function, ingot.jit(function), jitted(function, "interpreted")):

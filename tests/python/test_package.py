@@ -1,4 +1,4 @@
-"""The package as others meet it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
+"""The package as others see it: what importing loads, other compilers in the same process, threads, Ctrl-C."""
 
 import ast
 import importlib
@@ -144,7 +144,7 @@ print("plain")
 """
 
 
-def test_nothing_is_compiled_where_the_environment_says_so():
+def test_nothing_is_compiled_where_the_environment_disables_it():
     for value in ("1", "yes"):
         done = run(PLAIN, env={**os.environ, "INGOT_DISABLE": value})
         assert done.stdout == "plain\n", done.stderr

@@ -1,5 +1,5 @@
-"""Loops whose turns threads share: the same bits for any number of threads, and what raises, forks, is interrupted or
-stands in another such loop."""
+"""Loops whose iterations threads share: the same bits for any number of threads, and what raises, forks, is interrupted or
+is in another such loop."""
 
 import hashlib
 import json
@@ -10,9 +10,10 @@ import sys
 import threading
 import warnings
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import prange
 from ingot.tour import programs as tour
 from support import interrupt, start, windows
@@ -41,7 +42,7 @@ def rows(x, y):
     return a.sum(axis=1), (a * 2).max(axis=1), a.sum(axis=0), a + a, a.max()
 
 
-def turns(x, y):
+def iterations(x, y):
     out = np.zeros(len(x))
     for i in prange(len(x)):
         if x[i] > y[i]:
@@ -85,7 +86,7 @@ def steps(x, y):
     return x, y, x.sum()
 
 
-PROGRAMS = (chain, reductions, rows, turns, own_memory, triangle, counts, steps)
+PROGRAMS = (chain, reductions, rows, iterations, own_memory, triangle, counts, steps)
 
 
 def texts(value):
@@ -107,11 +108,7 @@ def arguments(length):
 
 
 def all_results(lengths, functions):
-    return {
-        f"{program.__name__} {length}": bits(function(*arguments(length)))
-        for program, function in functions
-        for length in lengths
-    }
+    return {f"{program.__name__} {length}": bits(function(*arguments(length))) for program, function in functions for length in lengths}
 
 
 @pytest.mark.sampled(2)
@@ -165,7 +162,7 @@ def run_small():
 def test_nothing_to_do():
     ingot.set_num_threads(4)
     empty = np.zeros(0)
-    assert len(ingot.jit(chain)(empty, empty)) == len(ingot.jit(turns)(empty, empty)) == 0
+    assert len(ingot.jit(chain)(empty, empty)) == len(ingot.jit(iterations)(empty, empty)) == 0
     assert ingot.jit(counts)(empty, empty) == (0, 1)
 
 
@@ -175,7 +172,7 @@ def gather(x, where, y):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-def test_the_lowest_turn_that_raises_wins(count):
+def test_the_lowest_iteration_that_raises_wins(count):
     ingot.set_num_threads(count)
     function = ingot.jit(gather)
     x = np.ones(LARGE)
@@ -185,7 +182,7 @@ def test_the_lowest_turn_that_raises_wins(count):
         y = np.zeros(LARGE)
         with pytest.raises(IndexError, match=f"index {LARGE + first} is out of bounds"):
             function(x, where, y)
-        assert (y[:first] == np.sin(1.0)).all(), "all turns below it have run"
+        assert (y[:first] == np.sin(1.0)).all(), "all iterations below it have run"
         if count == 1:
             assert (y[first:] == 0).all()
 
@@ -206,7 +203,7 @@ def test_serial_loops_that_raise_stay_exact():
     assert y.sum() == 1000
 
 
-def test_elements_that_stand_twice_are_written_in_order():
+def test_elements_that_occur_twice_are_written_in_order():
     def fill(x):
         for i in range(len(x)):
             x[i] = np.sqrt(i)

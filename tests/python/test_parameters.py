@@ -1,4 +1,4 @@
-"""Calls are bound by a function's own parameters, whatever its attributes say of them."""
+"""Calls are bound by a function's own parameters, whatever its attributes state of them."""
 
 import functools
 import inspect
@@ -119,7 +119,7 @@ def test_wrappers_of_marked_functions_are_not_those():
 
 
 def lying(function, **attributes):
-    """A copy of a function, of which attributes tell something else."""
+    """A copy of a function whose attributes state something else."""
     copied = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     copied.__kwdefaults__ = function.__kwdefaults__
     for name, value in attributes.items():
@@ -141,7 +141,7 @@ LIES = [
 
 
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: "".join(lie).strip("_"))
-def test_attributes_that_tell_something_else(lie):
+def test_attributes_that_state_something_else(lie):
     f = lying(scaled, **lie)
     calls = [((2.0,), {}), ((2.0, 3.0), {}), ((), {"b": 2.0, "a": 1.0}), ((), {"p": 1.0}), ((), {}), ((1.0, 2.0, 3.0), {})]
     same_calls(scaled, ingot.jit(f), calls)
@@ -432,7 +432,7 @@ def of_text(text, **names):
 
 
 def random_function(rng):
-    """A function that gives the values of its parameters, with lies and defaults."""
+    """A function that returns the values of its parameters, with wrong attributes and defaults."""
     names = rng.sample(["a", "b", "c", "d", "e", "self", "args", "kwargs"], 6)
     positional_only, both, keyword_only = (rng.choice([0, 0, 1, 2]) for _ in range(3))
     own, parts, seen_default = [], [], False
@@ -507,7 +507,7 @@ def test_deep_arguments(make):
 
 
 def test_descriptions_are_checked():
-    """What compares arguments with a description that is not theirs says so, and reads nothing beyond."""
+    """Comparing arguments with a description that is not theirs fails, and reads nothing beyond."""
     f = ingot.jit(scaled)
     described = f._describe([1.0, 2.0])
     assert described.recognises([2.0, 3.0])

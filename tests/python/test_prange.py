@@ -1,4 +1,4 @@
-"""`prange` is taken where the turns are shown to be independent, and refused, with both places, elsewhere."""
+"""`prange` is taken where the iterations are shown to be independent, and refused, with both locations, elsewhere."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def folded(x, y):
 
 
 @pytest.mark.parametrize("function", [shift, rows])
-def test_independent_turns(function):
+def test_independent_iterations(function):
     x = np.arange(12.0).reshape(3, 4) if function is rows else np.arange(12.0)
     y, z = np.zeros_like(x), np.zeros_like(x)
     function(x, y)
@@ -305,7 +305,7 @@ def test_sums_of_floats_have_the_order_of_reductions(dtype, n):
 
 
 @pytest.mark.parametrize("n", [1, 2, 40, 1030, 3000])
-def test_sums_beside_writes(n):
+def test_sums_next_to_writes(n):
     x = np.random.default_rng(n).random((n, 3))
     check(sums_and_writes, x[:, 0], bound=1e-12)
     check(sums_of_rows, x, bound=1e-12)
@@ -322,7 +322,7 @@ def gathered(x, index):
     return s, m
 
 
-def test_the_lowest_turn_that_fails_raises():
+def test_the_lowest_iteration_that_fails_raises():
     x = np.arange(10.0)
     index = np.arange(5000) % 10
     check(gathered, x, index, bound=1e-12)
@@ -355,7 +355,7 @@ def raises_only_while_false(x):
 
 
 @pytest.mark.parametrize("function", [previous, running, raises_only_while_false])
-def test_what_hangs_on_turns_before_is_refused(function):
+def test_what_depends_on_iterations_before_is_refused(function):
     arguments = (np.ones(4), np.zeros(4))[: function.__code__.co_argcount]
     name = {"previous": "last", "running": "m", "raises_only_while_false": "found"}[function.__name__]
     with pytest.raises(ingot.UnsupportedError, match=f"an iteration uses what the one before gave: `{name}`; line"):
@@ -448,7 +448,7 @@ def test_accumulations_have_one_value_for_any_number_of_threads():
         assert (h == expected).all()
 
 
-def test_a_turn_of_an_accumulation_may_raise():
+def test_an_iteration_of_an_accumulation_may_raise():
     for function in (ingot.jit(weighted), jitted(weighted, "interpreted")):
         index, h = np.arange(2000) % 9, np.zeros(9, np.int64)
         index[1500] = 9

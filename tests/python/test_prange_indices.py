@@ -1,4 +1,4 @@
-"""Random indices over `prange`: what compiles has no two iterations that meet, found by running it in Python, and gives the
+"""Random indices over `prange`: what compiles has no two iterations that conflict, found by running it in Python, and gives the
 same. `python test_prange_indices.py COUNT [FIRST]` runs many."""
 
 import linecache
@@ -12,18 +12,17 @@ import pytest
 import ingot
 from support import difference, jitted
 
-
 CONSTANT = 1.5
 
 
 class Recorded:
-    """An array that notes by which elements iterations read, write, store the constant, and combine in which way."""
+    """An array that notes by which elements iterations read, write, store the constant, and combine, and how."""
 
     def __init__(self, x):
         self.x = x
         self.places = np.arange(x.size).reshape(x.shape)
-        self.turns = {}
-        self.turn = None
+        self.iterations = {}
+        self.iteration = None
         self.plus, self.times = Combined(self, "plus"), Combined(self, "times")
 
     def __len__(self):
@@ -31,7 +30,7 @@ class Recorded:
 
     def note(self, kind, key):
         for place in np.atleast_1d(self.places[key]).ravel().tolist():
-            self.turns.setdefault(place, {}).setdefault(kind, set()).add(self.turn)
+            self.iterations.setdefault(place, {}).setdefault(kind, set()).add(self.iteration)
 
     def __getitem__(self, key):
         self.note("read", key)
@@ -43,9 +42,7 @@ class Recorded:
 
     def meets(self):
         """Whether an iteration writes what another one touches, but for what both do alike."""
-        return any(
-            len(set().union(*kinds.values())) > 1 and (len(kinds) > 1 or "written" in kinds) for kinds in self.turns.values()
-        )
+        return any(len(set().union(*kinds.values())) > 1 and (len(kinds) > 1 or "written" in kinds) for kinds in self.iterations.values())
 
 
 class Combined:
@@ -135,7 +132,7 @@ class Program:
         return scope["f"]
 
     def recorded(self):
-        """... that says where it combines."""
+        """... that records where it combines."""
         text = re.sub(r"x\[(.*)\] = x\[\1\] ([+*]) (\d)", lambda m: f"x.{'plus' if m[2] == '+' else 'times'}[{m[1]}] = {m[3]}", self.text)
         return self.function(text)
 
@@ -162,7 +159,11 @@ class Chunks(Program):
         elif kind == "cyclic":
             lines += [f"for t in prange({r.choice(['c', 'c', 'm', 'c + 1'])}):", "    lo = t", "    hi = n"]
         else:
-            lines += ["for t in prange(m):", f"    lo = {r.choice(['c * t', 't * c', 'c * t + 1', 'c * (t + 1)', 'n - c * t', 'c * t - t'])}", "    hi = lo + c"]
+            lines += [
+                "for t in prange(m):",
+                f"    lo = {r.choice(['c * t', 't * c', 'c * t + 1', 'c * (t + 1)', 'n - c * t', 'c * t - t'])}",
+                "    hi = lo + c",
+            ]
         for _ in range(r.choice([1, 1, 2])):
             lines += ["    " + line for line in self.body(kind)]
         body = "\n    ".join(lines)
@@ -172,7 +173,9 @@ class Chunks(Program):
         if kind == "factor":
             return [self.r.choice(["x[lo] = t", "x[lo] = t", "x[lo] = x[lo] + 1", "x[lo] = x[lo + 1]", "x[lo : hi] = t"])]
         if kind == "cyclic":
-            return self.r.choice([["for i in range(t, n, c):", "    x[i] = t"], ["x[t::c] = t"], ["x[t:n:c] = t"], ["for i in range(t, n, m):", "    x[i] = x[i] + 1"]])
+            return self.r.choice(
+                [["for i in range(t, n, c):", "    x[i] = t"], ["x[t::c] = t"], ["x[t:n:c] = t"], ["for i in range(t, n, m):", "    x[i] = x[i] + 1"]]
+            )
         return self.r.choice(
             [
                 ["for i in range(lo, hi):", "    x[i] = i + t"],
@@ -198,7 +201,7 @@ def run(seed, modes, kind=Program):
         f = jitted(function, mode)
         for n, m in ((5, 3), (7, 2), (4, 4), (3, 5), (4, -2), (17, 4)):
             given, expected = np.zeros(shape), Recorded(np.zeros(shape))
-            in_python.__globals__["prange"] = lambda *bounds, expected=expected: turns(expected, *bounds)
+            in_python.__globals__["prange"] = lambda *bounds, expected=expected: iterations(expected, *bounds)
             try:
                 size = in_python(expected, n, m)
             except (IndexError, ValueError, ZeroDivisionError):
@@ -216,9 +219,9 @@ def run(seed, modes, kind=Program):
     return accepted
 
 
-def turns(recorded, *bounds):
+def iterations(recorded, *bounds):
     for i in range(*bounds):
-        recorded.turn = i
+        recorded.iteration = i
         yield i
 
 

@@ -267,10 +267,8 @@ def written_where_it_improves(x):
     return best
 
 
-@pytest.mark.parametrize(
-    "function", [last_smallest_place, place_is_used, counts_improvements, two_smallest, follows_sometimes, written_where_it_improves]
-)
-def test_what_hangs_on_what_was_found_so_far_is_refused(function):
+@pytest.mark.parametrize("function", [last_smallest_place, place_is_used, counts_improvements, two_smallest, follows_sometimes, written_where_it_improves])
+def test_what_depends_on_what_was_found_so_far_is_refused(function):
     for mode in ("compiled", "interpreted"):
         with pytest.raises(ingot.UnsupportedError, match="an iteration uses what"):
             jitted(function, mode)(np.ones(4))
@@ -374,7 +372,24 @@ class Program:
             self.statement("    " * (depth + 1), depth)
 
     def statement(self, indent, depth):
-        kinds = ["continue", "sum", "sum", "count", "extreme", "extreme", "place", "place", "pair", "element", "element", "again", "write", "if", "inner", "bits"]
+        kinds = [
+            "continue",
+            "sum",
+            "sum",
+            "count",
+            "extreme",
+            "extreme",
+            "place",
+            "place",
+            "pair",
+            "element",
+            "element",
+            "again",
+            "write",
+            "if",
+            "inner",
+            "bits",
+        ]
         kind = self.r.choice(kinds if depth < 3 else kinds[1:13])
         getattr(self, "of_" + kind)(indent, depth)
 

@@ -616,7 +616,7 @@ def test_what_is_no_function_is_refused():
     for given, message in ((3, "takes a function or a name, not int"), (type("C", (), {}), "not the class C"), (property(len), "below @property")):
         with pytest.raises(TypeError, match=message):
             ingot.profile(given)
-    with pytest.raises(TypeError, match="a name in a profile is a text, not int"):
+    with pytest.raises(TypeError, match="a name in a profile is a string, not int"):
         ingot.profile("name", implementation=3)
     with ingot.profile("\ud800"):  # in no encoding of files
         pass

@@ -179,7 +179,7 @@ def test_compiling_has_rows():
     assert {row.path for row in ingot.profile.rows()} == {("<lambda>", "compile")}
 
 
-def test_full_code_made_beside_has_a_row(monkeypatch):
+def test_full_code_made_by_another_thread_has_a_row(monkeypatch):
     monkeypatch.delenv("INGOT_TIERS", raising=False)
 
     @ingot.jit

@@ -1,4 +1,4 @@
-"""Profiles in files, of several processes, and beside each other: the rules of docs/profiling.md on them."""
+"""Profiles in files, of several processes, and compared with each other: the rules of docs/profiling.md on them."""
 
 import csv
 import html.parser

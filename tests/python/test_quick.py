@@ -1,4 +1,4 @@
-"""`tools/quick`: which tests a change runs, and what it says of what may not grow."""
+"""`tools/quick`: which tests a change runs, and what it reports of what may not grow."""
 
 import importlib.machinery
 import importlib.util
@@ -16,7 +16,7 @@ loader.exec_module(quick)
 CEILINGS = tomllib.loads(quick.CEILINGS.read_text())
 
 
-def test_every_component_is_there_and_every_room_a_component():
+def test_every_component_is_there_and_every_folder_a_component():
     tests = ROOT / "tests" / "python"
     for component, names in quick.COMPONENTS.items():
         assert (ROOT / component).exists() or list(ROOT.glob(f"{component}*")), component
@@ -38,7 +38,7 @@ def test_the_tests_of_a_change(files, expected):
     assert quick.tests_of(files) == [*quick.ALWAYS, *expected]
 
 
-def test_tests_of_several_components_come_by_turns():
+def test_tests_of_several_components_alternate():
     chosen = quick.tests_of(["src/base/half.cpp", "src/emulator/ptx.cpp"])
     firsts = {quick.COMPONENTS[component].split()[0] for component in ("src/base", "src/emulator")}
     assert set(chosen[len(quick.ALWAYS) :][:2]) == firsts

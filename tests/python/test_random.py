@@ -11,9 +11,10 @@ from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import random
 from random_answers import ANSWERS
 from support import MODES, jitted
@@ -155,9 +156,7 @@ def test_errors():
     raises(TypeError, "unexpected PRNG key type <class 'int'>", random.normal, 3)
     raises(TypeError, "expected key_data.dtype = uint32; got dtype=int64", random.split, np.zeros(2, np.int64))
     raises(TypeError, r"expected key_data.shape to end with \(2,\); got shape=\(3,\)", random.bits, np.zeros(3, np.uint32))
-    raises(
-        ValueError, r"uniform accepts a single key, but was given a key array of shape \(4,\)", random.uniform, random.split(KEY, 4)
-    )
+    raises(ValueError, r"uniform accepts a single key, but was given a key array of shape \(4,\)", random.uniform, random.split(KEY, 4))
     raises(TypeError, "PRNG key seed must be an integer; got 1.5", random.PRNGKey, 1.5)
     raises(TypeError, "PRNGKey accepts a scalar seed", random.PRNGKey, np.arange(2))
     raises(ValueError, 'unrecognized PRNG implementation "rbg"', random.PRNGKey, 1, impl="rbg")
@@ -189,7 +188,7 @@ def test_errors():
         random.orthogonal
 
 
-def walk(key, n):
+def iterate(key, n):
     total = 0.0
     for i in range(n):
         key, sub = random.split(key)
@@ -201,9 +200,9 @@ def walk(key, n):
 
 
 def test_in_compiled_functions():
-    expected = walk(KEY, 20)
+    expected = iterate(KEY, 20)
     for mode in MODES:
-        assert jitted(walk, mode)(KEY, 20) == pytest.approx(expected, rel=1e-12)
+        assert jitted(iterate, mode)(KEY, 20) == pytest.approx(expected, rel=1e-12)
 
     def several(key):
         x = random.normal(key, (4, 3), np.float32)

@@ -25,7 +25,7 @@ def opt(*words):
 
 
 def recorded(function, *arguments, path, mode="compiled"):
-    """Records a call of a plain function; its result or exception, and the record's text."""
+    """Records a call of a plain function; its result or exception, and the text of the replay file."""
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             ended = jitted(function, mode).record(*arguments, path=path)
@@ -35,7 +35,7 @@ def recorded(function, *arguments, path, mode="compiled"):
 
 
 def stages(path):
-    """The names of a record's texts, in the order of the compiler's passes."""
+    """The names of the IR files of a replay file, in the order of the compiler's passes."""
     return re.findall(r'^stage "(.*)"$', (path / "call.txt").read_text(), re.M)
 
 
@@ -169,7 +169,7 @@ def test_strides(tmp_path):
     replays(tmp_path)
 
 
-def test_what_lies_between_elements_is_compared(tmp_path):
+def test_bytes_between_elements_are_compared(tmp_path):
     def f(x):
         x[:] = 7.0
 
@@ -230,7 +230,7 @@ class Moved:
         self.by = by
 
 
-def test_instances_and_what_stands_twice(tmp_path):
+def test_instances_and_elements_that_occur_twice(tmp_path):
     Pair = collections.namedtuple("Pair", "first second")
 
     def f(x, s):
@@ -355,7 +355,7 @@ def test_a_library_routine_that_raises(tmp_path):
 def test_host_calls(mode, tmp_path):
     def f(x, y, n):
         for i in range(n):
-            print("turn", i, x[i], x)
+            print("iteration", i, x[i], x)
             x[i] = y
         print(x + 1, n > 1, np.float32(0.1) + x.astype(np.float32)[0])
 
@@ -372,11 +372,11 @@ def test_a_host_call_that_raises(tmp_path):
 
     class Closed(io.StringIO):
         def write(self, text):
-            raise OSError("no room\udc80")
+            raise OSError("no space\udc80")
 
-    with contextlib.redirect_stdout(Closed()), pytest.raises(OSError, match="no room"):
+    with contextlib.redirect_stdout(Closed()), pytest.raises(OSError, match="no space"):
         ingot.jit(f).record(np.zeros(2), path=tmp_path)
-    assert 'raised Exception "no room?"' in (tmp_path / "call.txt").read_text()
+    assert 'raised Exception "no space?"' in (tmp_path / "call.txt").read_text()
     replays(tmp_path)
 
 
@@ -390,19 +390,19 @@ def test_other_outside_calls_than_recorded(tmp_path):
     file = tmp_path / "call.txt"
     two = "0000000000000040"
     host, library = re.search(r"^host 0 \((?:.|\n)*?\)\n", text, re.M)[0], re.search(r"^library .*\n(?:  .*\n)*", text, re.M)[0]
-    for wrong, said in [
-        (text.replace(host, host.replace(two, two[::-1])), "outside call 1, host 0, has other operands than in the record"),
-        (text.replace(host, ""), "outside call 1 is host 0, not what the record has there"),
-        (text.replace(library, ""), "outside call 2, library linalg.solve, is not in the record"),
-        (text.replace(library, library * 2), "of 3 outside calls in the record 2 were made"),
+    for wrong, message in [
+        (text.replace(host, host.replace(two, two[::-1])), "outside call 1, host 0, has other operands than in the replay file"),
+        (text.replace(host, ""), "outside call 1 is host 0, not what the replay file has there"),
+        (text.replace(library, ""), "outside call 2, library linalg.solve, is not in the replay file"),
+        (text.replace(library, library * 2), "of 3 outside calls in the replay file 2 were made"),
         (text.replace("gives array f64 (2, 1)", "gives array f64 (1, 2)"), "wants a result of another type or shape"),
     ]:
         assert wrong != text
         file.write_text(wrong)
         status, out, err = opt("--replay", tmp_path)
-        assert (status, out) == (1, "") and said in err, err
-        if "shape" not in said:
-            assert err.count(said) == 2 * len(stages(tmp_path)), err
+        assert (status, out) == (1, "") and message in err, err
+        if "shape" not in message:
+            assert err.count(message) == 2 * len(stages(tmp_path)), err
 
 
 # Differences are found.
@@ -420,7 +420,7 @@ def sample(tmp_path_factory):
 
 
 def changed(sample, tmp_path, old, new):
-    """A copy of the sample with one thing changed in its record."""
+    """A copy of the sample with one thing changed in its replay file."""
     for name in stages(sample):
         (tmp_path / name).write_bytes((sample / name).read_bytes())
     text = (sample / "call.txt").read_text()
@@ -433,7 +433,7 @@ QUARTER, ONE_QUARTER = "000000000000d03f", "000000000000f43f"
 
 
 @pytest.mark.parametrize(
-    "old, new, said",
+    "old, new, message",
     [
         (f"result f64 {QUARTER}", f"result f64 {ONE_QUARTER}", "result 3: 0.25 for 1.25"),
         ("result f64", "result f32 00000000 result f64", "3 results for 4"),
@@ -447,9 +447,9 @@ QUARTER, ONE_QUARTER = "000000000000d03f", "000000000000f43f"
     ],
 )
 @pytest.mark.sampled(2)
-def test_differences(old, new, said, sample, tmp_path):
+def test_differences(old, new, message, sample, tmp_path):
     status, out, err = opt("--replay", changed(sample, tmp_path, old, new))
-    assert (status, out) == (1, "") and said in err, err
+    assert (status, out) == (1, "") and message in err, err
 
 
 def test_short_axes_are_those_that_are_known(tmp_path):
@@ -478,7 +478,7 @@ def test_a_wrong_text_is_found(sample, tmp_path):
 
 
 def test_what_leaves_its_memory_is_not_run(tmp_path):
-    """Machine code would read what lies there."""
+    """Machine code would read the memory there."""
     text = tmp_path / "far.ir"
     text.write_text("func @f(%v: view<f64, 1>) -> (f64) {\n  %i = constant 1000000000000 : i64\n  %x = load %v, %i : f64\n  return %x\n}\n")
     call = tmp_path / "call.txt"
@@ -571,11 +571,11 @@ def test_nans_are_one(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    "text, message",
     [
         ("", "1:1: expected 'record'"),
-        ("record 2", "1:8: records of version 1 can be read"),
-        ("record 1\nnonsense", "2:1: 'nonsense' cannot stand here"),
+        ("record 2", "1:8: replay files of version 1 can be read"),
+        ("record 1\nnonsense", "2:1: 'nonsense' is not expected here"),
         ("record 1 argument f65 00", "1:19: expected a dtype"),
         ("record 1 argument f64", "1:22: expected 8 more bytes, in hexadecimal digits"),
         ("record 1\nargument f64 0000", "2:18: expected 6 more bytes, in hexadecimal digits"),
@@ -588,8 +588,7 @@ def test_nans_are_one(tmp_path):
         ("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view i8 in 0 at 0 lengths (9) strides (1)", "the view leaves its memory"),
         ("record 1 memory 0 bytes 8 at 0 0000000000000000 argument view i8 in 0 at 0 lengths (2) strides (-1)", "the view leaves its memory"),
         (
-            "record 1 memory 0 bytes 0 at 0 argument view i8 in 0 at 0 lengths (9223372036854775807, 3) "
-            "strides (9223372036854775807, 1)",
+            "record 1 memory 0 bytes 0 at 0 argument view i8 in 0 at 0 lengths (9223372036854775807, 3) strides (9223372036854775807, 1)",
             "the view leaves its memory",
         ),
         ("record 1 memory 0 bytes 0 at 0 argument view i8 in 0 at 0 lengths (0) strides ()", "as many strides as lengths are wanted"),
@@ -599,7 +598,7 @@ def test_nans_are_one(tmp_path):
         ("record 1 memory 0 bytes 99999999999999 at 0 00", "more bytes, in hexadecimal digits"),
         ("record 1 memory 0 bytes 0 at 64", "an address modulo 64 is below 64"),
         ("record 1 memory 0 bytes 0 at 0\nmemory 0 bytes 0 at 0", "2:1: there is a memory 0 already"),
-        ('record 1 stage "../x"', "1:16: a stage's file stands next to the record"),
+        ('record 1 stage "../x"', "1:16: a stage's file is next to the replay file"),
         ("record 1 function f", "1:19: expected a function's name: @name"),
         ("record 1 library solve ()", "1:18: expected a text in quotes"),
         ('record 1 library "solve" (array f64 (9223372036854775807, 9223372036854775807))', "the array is too large"),
@@ -608,21 +607,21 @@ def test_nans_are_one(tmp_path):
         ("record 1 raised ValueError x", "expected a text in quotes"),
         ('record 1 raised ValueError "x', "the text has no closing quote"),
         ('record 1 raised ValueError "x" at "f.py":99999999999', "no file has that line"),
-        ("record 1 returned returned", "1:19: 'returned' cannot stand here"),
-        ("record 1 result i8 00", "'result' cannot stand here"),
-        ("record 1 returned argument i8 00", "'argument' cannot stand here"),
+        ("record 1 returned returned", "1:19: 'returned' is not expected here"),
+        ("record 1 result i8 00", "'result' is not expected here"),
+        ("record 1 returned argument i8 00", "'argument' is not expected here"),
         ("record 1 memory 0 bytes 0 at 0 returned after 0 bytes 1 00", "memory 0 has another size"),
         ("record 1 returned after 0 bytes 0 after 0 bytes 0", "memory 0 is there twice"),
         ("record 1 returned result view i8 in 5 at 0 lengths (1) strides (1) memory 5 bytes 0 at 0", "the view leaves its memory"),
         ("record 1 \x01", "1:10: unexpected character"),
     ],
 )
-def test_broken_records(text, said, tmp_path):
+def test_broken_records(text, message, tmp_path):
     file = tmp_path / "call.txt"
     file.write_text(text)
     (tmp_path / "f.ir").write_text("func @f() -> () { return }")
     status, out, err = opt("--interpret", "--call", file, tmp_path / "f.ir")
-    assert (status, out) == (1, "") and err.startswith(f"{file}:") and said in err, err
+    assert (status, out) == (1, "") and err.startswith(f"{file}:") and message in err, err
 
 
 def test_a_record_cut_anywhere_is_no_crash(sample, tmp_path):
@@ -635,14 +634,17 @@ def test_a_record_cut_anywhere_is_no_crash(sample, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "call, said",
+    "call, message",
     [
-        ("", "@g takes 2 arguments, the record has 0"),
+        ("", "@g takes 2 arguments, the replay file has 0"),
         ("function @h", "the text has no function @h"),
         ("function @d", "the function @d has no body"),
-        ("function @b", "@b gives a buffer, which no record holds"),
+        ("function @b", "@b gives a buffer, which no replay file holds"),
         ("argument f32 00000000 argument f32 00000000", "call.txt:1:19: the function's parameter is of type f64"),
-        ("memory 0 bytes 0 at 0 argument view f64 in 0 at 0 lengths (0) strides (8) argument f32 00000000", "call.txt:1:41: the function's parameter is of type f64"),
+        (
+            "memory 0 bytes 0 at 0 argument view f64 in 0 at 0 lengths (0) strides (8) argument f32 00000000",
+            "call.txt:1:41: the function's parameter is of type f64",
+        ),
         ("argument f64 0000000000000000 argument f32 00000000", "call.txt:1:49: the function's parameter is of type view<f64, 1>"),
         (
             "memory 0 bytes 0 at 0 argument f64 unspecified argument view f64 in 0 at 0 lengths (0) strides (8)",
@@ -650,7 +652,7 @@ def test_a_record_cut_anywhere_is_no_crash(sample, tmp_path):
         ),
     ],
 )
-def test_records_of_other_functions(call, said, tmp_path):
+def test_records_of_other_functions(call, message, tmp_path):
     (tmp_path / "call.txt").write_text("record 1 " + call)
     text = """func @g(%a: f64, %b: view<f64, 1>) -> () { return }
         func @d() -> ()
@@ -658,7 +660,7 @@ def test_records_of_other_functions(call, said, tmp_path):
     (tmp_path / "f.ir").write_text(text)
     for way in ("--interpret", "--run"):
         status, out, err = opt(way, "--call", tmp_path / "call.txt", tmp_path / "f.ir")
-        assert (status, out) == (1, "") and said in err, err
+        assert (status, out) == (1, "") and message in err, err
 
 
 def test_alias_sets_are_held_to_what_overlaps(tmp_path):
@@ -666,12 +668,11 @@ def test_alias_sets_are_held_to_what_overlaps(tmp_path):
     (tmp_path / "f.ir").write_text("func @f(%a: view<f64, 1> alias 1, %b: view<f64, 1> alias 2) -> () { return }")
     for offset, length, step, right in [(16, 1, 8, True), (8, 1, 8, False), (8, 2, 8, False), (16, 2, -8, False), (8, 0, 8, True)]:
         (tmp_path / "call.txt").write_text(
-            f"{memory} argument view f64 in 0 at 0 lengths (2) strides (8) "
-            f"argument view f64 in 0 at {offset} lengths ({length}) strides ({step})"
+            f"{memory} argument view f64 in 0 at 0 lengths (2) strides (8) argument view f64 in 0 at {offset} lengths ({length}) strides ({step})"
         )
         status, _, err = opt("--interpret", "--run", "--call", tmp_path / "call.txt", tmp_path / "f.ir")
-        said = "arguments 1 and 2 overlap, but are of different alias sets" in err
-        assert (status, said) == ((0, False) if right else (1, True)), err
+        message = "arguments 1 and 2 overlap, but are of different alias sets" in err
+        assert (status, message) == ((0, False) if right else (1, True)), err
 
 
 def test_an_empty_part_of_another_argument(tmp_path):
@@ -692,9 +693,9 @@ def test_broken_folders(sample, tmp_path):
 
     assert lines("--replay", tmp_path) == (2, f"ingot-opt: cannot read {tmp_path}/call.txt; --help shows the options\n")
     (tmp_path / "call.txt").write_text('record 1 stage "x.ir"')
-    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the record does not say how the call ended\n")
+    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the replay file does not state how the call ended\n")
     (tmp_path / "call.txt").write_text("record 1 returned")
-    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the record names no texts\n")
+    assert lines("--replay", tmp_path) == (1, f"{tmp_path}/call.txt:1:1: the replay file names no texts\n")
     (tmp_path / "call.txt").write_text('record 1 stage "x.ir" returned')
     assert f"cannot read {tmp_path}/x.ir" in lines("--replay", tmp_path)[1]
     (tmp_path / "x.ir").write_text("func @f() -> () { return 1 }")
@@ -766,7 +767,7 @@ def test_faults_that_the_interpreter_sees(tmp_path):
     assert (status, out) == (1, "") and err.startswith(f"{tmp_path}/f.ir, interpreted: ") and "load" in err
 
 
-def test_what_is_not_compiled_is_said(tmp_path):
+def test_what_is_not_compiled_is_reported(tmp_path):
     launch = "launch %n, %n, %n, %n, %n, %n { ^(%a: i64, %b: i64, %c: i64, %d: i64, %e: i64, %g: i64): barrier {scope=block} yield }"
     (tmp_path / "f.ir").write_text(f"func @f() -> () {{ %n = constant 1 : i64 {launch} return }}")
     status, out, err = opt("--run", tmp_path / "f.ir")
@@ -792,17 +793,17 @@ def test_emit(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words, said",
+    "words, message",
     [
         (["--emit", "wasm"], "--emit is llvm, asm or object, not 'wasm'"),
         (["--call", "x"], "--call and --expect want --interpret or --run"),
-        (["--replay", "--print", "x"], "--replay stands alone"),
+        (["--replay", "--print", "x"], "--replay combines with no other option"),
         (["--replay"], "--replay wants a folder"),
     ],
 )
-def test_command_line(words, said):
+def test_command_line(words, message):
     status, _, err = opt(*words)
-    assert status == 2 and said in err
+    assert status == 2 and message in err
 
 
 def test_the_last_text_is_what_was_compiled(sample):

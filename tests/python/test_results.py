@@ -1,4 +1,4 @@
-"""Results that own their data, and the allocator behind them that keeps freed blocks."""
+"""Results that own their data, and their allocator, which keeps freed blocks."""
 
 import gc
 import os

@@ -1,10 +1,10 @@
-"""Arrays that each turn of a loop makes of the one before: put into the memory of that, where nobody sees it."""
+"""Arrays that each iteration of a loop makes of the one before: put into the memory of that, where nobody sees it."""
 
 import numpy as np
 import pytest
-from support import check, jitted
 
 import ingot
+from support import check, jitted
 
 
 def numbers(*shape, dtype=np.float64):
@@ -64,11 +64,11 @@ def two(x, w, n):
 
 
 def counted(x, w, n):
-    z, turns = np.zeros_like(x), np.zeros(x.shape, np.int64)
+    z, iterations = np.zeros_like(x), np.zeros(x.shape, np.int64)
     for _ in range(n):
         z = z * z + x
-        turns += abs(z) < 2
-    return z, turns
+        iterations += abs(z) < 2
+    return z, iterations
 
 
 def nested(x, w, n):
@@ -289,14 +289,38 @@ def until(x, w, n):
 
 
 SAFE = [logistic, with_others, from_zeros, written_before, written_after, two, counted, nested, looked_at]
-OTHERS = [together, seen_later, part_seen_later, waiting, element_waits, backwards, along, of_first, shifted,
-          begins_with_what_is_written, writes_to_the_first, writes_through_another, in_a_list, all_kept, kept_before, begin_kept,
-          begin_written, two_of_one, passed_on, sometimes, left, caught, raised, column_and_row, until]
+OTHERS = [
+    together,
+    seen_later,
+    part_seen_later,
+    waiting,
+    element_waits,
+    backwards,
+    along,
+    of_first,
+    shifted,
+    begins_with_what_is_written,
+    writes_to_the_first,
+    writes_through_another,
+    in_a_list,
+    all_kept,
+    kept_before,
+    begin_kept,
+    begin_written,
+    two_of_one,
+    passed_on,
+    sometimes,
+    left,
+    caught,
+    raised,
+    column_and_row,
+    until,
+]
 
 
 @pytest.mark.sampled(40)
 @pytest.mark.parametrize("function", SAFE + OTHERS)
-def test_turns_that_make_arrays(function):
+def test_iterations_that_make_arrays(function):
     for dtype in (np.float64, np.float16, np.int64, np.complex128):
         for shape in ((6,), (3, 4), (700,)):
             x, w = numbers(*shape, dtype=dtype), numbers(*shape, dtype=dtype)[::-1].copy()

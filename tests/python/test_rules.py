@@ -79,7 +79,7 @@ def eigh_near(values, near):
 
 
 def closest(q, near, k):
-    """Further columns turned among themselves."""
+    """Further columns rotated among themselves."""
     u, _, vh = np.linalg.svd(adjoint(q[..., k:]) @ near[..., k:])
     return np.concatenate((q[..., :k], q[..., k:] @ (u @ vh)), -1)
 
@@ -276,7 +276,7 @@ def check_again(rule, plain, args, options, has_differences=True, has_transpose=
 
 
 FREE = ("qr-complete", "svd-tall", "svd-wide")
-"""Cases in which columns may turn among themselves from one point to the next."""
+"""Cases in which columns may rotate among themselves from one point to the next."""
 
 
 @pytest.mark.sampled(36)

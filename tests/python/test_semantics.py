@@ -5,9 +5,10 @@ import sys
 import threading
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import (
     ARRAYS,
     DTYPES,
@@ -49,7 +50,7 @@ def test_elementary_functions_are_close():
     x = np.random.default_rng(2).uniform(0.1, 10, 1000)
     check(f, x, bound=2**-51)
     check(f, x.astype(np.float32), bound=2**-21)
-    for mode in MODES:  # the same bits wherever a value stands
+    for mode in MODES:  # the same bits at every index
         whole = jitted(f, mode)(x)
         assert all(difference(jitted(f, mode)(x[k:]), tuple(w[k:] for w in whole)) is None for k in (1, 3, 7))
 
@@ -60,8 +61,7 @@ def test_reductions_have_one_order():
 
     x = np.random.default_rng(3).uniform(-1, 1, 5000)
     check(f, x, bound=1e-10)
-    results = [jitted(f, mode)(x) for mode in MODES]
-    assert difference(*results) is None
+    assert difference(*[jitted(f, mode)(x) for mode in MODES]) is None
 
     def rows(x):
         return np.sum(x, axis=1), np.sum(x, axis=0)
@@ -71,7 +71,7 @@ def test_reductions_have_one_order():
     results = [jitted(rows, mode)(z) for mode in MODES for z in (y, apart)]
     assert [difference(r, results[0]) for r in results[1:]] == [None] * 3
     results = [jitted(rows, mode)(np.asfortranarray(y)) for mode in MODES]
-    results += [jitted(rows, mode)(np.ascontiguousarray(y.T))[::-1] for mode in MODES]  # as they lie in memory
+    results += [jitted(rows, mode)(np.ascontiguousarray(y.T))[::-1] for mode in MODES]  # in the order of memory
     assert [difference(r, results[0]) for r in results[1:]] == [None] * 3
     results = [jitted(f, mode)(z) for mode in MODES for z in (y, np.asfortranarray(y.T))]
     assert [difference(r, results[0]) for r in results[1:]] == [None] * 3
@@ -164,7 +164,7 @@ def test_python_ints_have_64_bits():
         check(product, np.int64(2**62), np.int64(2))
 
 
-def test_types_that_hang_on_numbers():
+def test_types_that_depend_on_numbers():
     def power(a, b):
         return a**b
 
@@ -192,7 +192,7 @@ def test_types_that_hang_on_numbers():
     assert [difference(r, np.float64(0)) for r, _ in in_both_modes(total, np.empty(0))] == [None, None]
 
 
-def test_parallel_loops_raise_what_the_lowest_turn_raises():
+def test_parallel_loops_raise_what_the_lowest_iteration_raises():
     def f(a, indices):
         for i in ingot.prange(len(indices)):
             a[i] = a[indices[i]] * 0 + i
@@ -361,7 +361,7 @@ def test_loops_find_their_types():
         check(newton, x)
 
 
-def test_first_turn_is_peeled():
+def test_first_iteration_is_peeled():
     def f(x, start):
         s = 0.1
         for i in range(len(x)):
@@ -621,13 +621,13 @@ def endless(n):
     return endless(n + 1)
 
 
-def endless_in_turn(x, n):
+def endless_in_iteration(x, n):
     y = x + n
-    return other_turn(y, n) + y[0]
+    return other_iteration(y, n) + y[0]
 
 
-def other_turn(x, n):
-    return endless_in_turn(x * 2, n + 1)
+def other_iteration(x, n):
+    return endless_in_iteration(x * 2, n + 1)
 
 
 def deep(n):
@@ -651,7 +651,7 @@ def how_deep(a):
 
 def test_recursion_error():
     """Raised where the thread's stack, but for a reserve, is used up: later than Python raises it."""
-    for f in (endless, lambda n: endless_in_turn(np.ones(2), n)):
+    for f in (endless, lambda n: endless_in_iteration(np.ones(2), n)):
         assert raises(f, 0) == (RecursionError, "maximum recursion depth exceeded")
     assert in_both_modes(stopped, 0) == [("maximum recursion depth exceeded", None)] * 2
     for mode in MODES:
@@ -662,7 +662,7 @@ def test_recursion_error():
 
 
 def test_recursion_error_on_small_stacks():
-    function = jitted(endless_in_turn)
+    function = jitted(endless_in_iteration)
     seen = []
 
     def call():
@@ -851,7 +851,7 @@ def test_objects_stay_one_object():
         part = a[1:] if c else y[1:]
         return x, y, v, w, v[:], x[1:], inner, table, either, part, [part, either, v.T, a.T], a, [a], x is inner[0]
 
-    def turns(a, n):
+    def iterations(a, n):
         x = np.zeros(3)
         y = np.ones(3)
         seen = [x, y]
@@ -876,7 +876,7 @@ def test_objects_stay_one_object():
     for c in (True, False):
         check(made, LINE, c)
     for n in range(5):
-        check(turns, LINE, n)
+        check(iterations, LINE, n)
     check(given, {"y": np.zeros(2), "z": 1}, [1, 2], LINE)
     check(given, {"y": np.zeros(2)}, [LINE, 2], LINE)
 

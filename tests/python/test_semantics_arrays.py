@@ -374,13 +374,13 @@ def test_scalar_loops_over_arrays(a):
 
 
 def strides(array):
-    """Those that say something: of an array that is not empty, along axes of several elements."""
+    """Those that matter: of an array that is not empty, along axes of several elements."""
     return [s for s, n in zip(array.strides, array.shape) if n > 1 and array.size > 0]
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("mode", MODES)
-def test_new_arrays_lie_as_numpys(mode):
+def test_new_arrays_have_numpys_layouts(mode):
     def made(a, b):
         return a + b, -a, np.sqrt(np.abs(b)), a > b, a > 1, a.T + 1, (a + b).T, np.where(a > 0, a, b), np.minimum(a, 0) * b
 

@@ -228,7 +228,7 @@ def test_methods_and_partials_from_outside():
         del part.keywords["y"]
 
 
-def test_numbers_beside_arrays_outside_may_have_to_be_known():
+def test_numbers_next_to_arrays_outside_may_have_to_be_known():
     pair = (np.arange(6.0).reshape(2, 3), 1)
     rows = [np.arange(6.0).reshape(2, 3), 1]
 
@@ -558,7 +558,7 @@ def sums_in_a_loop(x):
     return total
 
 
-def test_elements_of_what_stands_outside_are_known_on_demand(monkeypatch):
+def test_elements_of_values_outside_are_known_on_demand(monkeypatch):
     """And make one specialisation a value, as those of arguments."""
     x = np.arange(24.0).reshape(2, 3, 4)
     places = [2]

@@ -6,9 +6,10 @@ import enum
 import pickle
 from fractions import Fraction
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import difference
 
 X = np.arange(6.0).reshape(2, 3)
@@ -57,10 +58,10 @@ def unread(x, chosen):
     return x
 
 
-def letters(x, text):
+def characters(x, text):
     total = x
-    for letter in text:
-        total = total * 10 + ord(letter)
+    for character in text:
+        total = total * 10 + ord(character)
     return total
 
 
@@ -72,7 +73,7 @@ CALLS = [
     (of_mode, 1, [(1.0, Mode.LOW), (1.0, Mode.HIGH)]),
     (of_options, 1, [(X, Options(0)), (X, Options(1, 3.0)), (X, Options(0))]),
     (unread, 1, [(2.0, frozenset({1, 3})), (2.0, Fraction(1, 2)), (2.0, range(3))]),
-    (letters, 1, [(1, "ab"), (2, "é"), (0, "")]),
+    (characters, 1, [(1, "ab"), (2, "é"), (0, "")]),
 ]
 
 

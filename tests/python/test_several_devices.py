@@ -136,5 +136,5 @@ def test_functions_run_on_each_device():
     run("functions()")
 
 
-def test_there_is_one_where_nothing_is_said():
+def test_there_is_one_where_nothing_is_specified():
     assert len(ingot.devices("emulated")) == 1

@@ -1,10 +1,11 @@
 """Loops over rows of a few elements - points, quaternions -, which vector loops load and store as a whole; and tables that name
-the rows where turns write.
+the rows where iterations write.
 """
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import prange
 from support import MODES, check, jitted
 
@@ -180,7 +181,7 @@ def test_tables_that_are_too_short_or_name_no_row_raise(table):
         ingot.jit(from_the_second)(np.array(table), x, out)
 
 
-def test_a_table_that_turns_write_into_is_refused():
+def test_a_table_that_iterations_write_into_is_refused():
     def moved(table, x):
         for d in prange(len(table)):
             x[table[d]] = d

@@ -4,6 +4,7 @@ import signal
 import time
 
 import pytest
+
 from support import SPIN, interrupt, start
 
 pytestmark = pytest.mark.alone
@@ -30,7 +31,7 @@ def program(tmp_path, after, before=""):
 
 
 def send(process, number, after=0.3):
-    """Sends a signal to a program some time after it has said `ready`: its exit status, output and errors."""
+    """Sends a signal to a program some time after it has printed `ready`: its exit status, output and errors."""
     try:
         assert process.stdout.readline() == "ready\n"
         time.sleep(after)
@@ -100,10 +101,10 @@ def test_handlers_of_other_signals_leave_the_call(tmp_path, number):
 
 def test_a_timer_handled_in_a_long_call_calls_compiled_functions(tmp_path):
     after = """
-turns = []
+iterations = []
 def handler(*_):
-    turns.append((spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum()))
-    if len(turns) == 3:
+    iterations.append((spin(30, 30), spin(4000, 4000), add(np.arange(10**6), 1).sum()))
+    if len(iterations) == 3:
         raise TimeoutError
     signal.setitimer(signal.ITIMER_REAL, 0.1)
 signal.signal(signal.SIGALRM, handler)
@@ -112,7 +113,7 @@ signal.setitimer(signal.ITIMER_REAL, 0.1)
 try:
     spin(FOREVER, FOREVER)
 except TimeoutError:
-    print(len(turns), turns == [wanted] * 3)
+    print(len(iterations), iterations == [wanted] * 3)
 """
     out, error = program(tmp_path, after).communicate(timeout=60)
     assert (out, error) == ("3 True\n", "")
@@ -128,10 +129,10 @@ def slow(x):
         x = x * 0.999 + 1.0
     return x
 
-turns = []
+iterations = []
 def count():
     while True:
-        turns.append(time.sleep(0.005))
+        iterations.append(time.sleep(0.005))
 
 def handler(*_):
     raise LookupError("from the handler")
@@ -139,12 +140,12 @@ def handler(*_):
 threading.Thread(target=count, daemon=True).start()
 signal.signal(signal.SIGALRM, handler)
 for _ in range(2):
-    del turns[:]
+    del iterations[:]
     signal.setitimer(signal.ITIMER_REAL, 0.5)
     try:
         slow(np.ones({count}))
     except LookupError as error:
-        print("left", error, len(turns) > 9)
+        print("left", error, len(iterations) > 9)
 """
     out, error = program(tmp_path, after).communicate(timeout=60)
     assert (out, error) == ("left from the handler True\n" * 2, "")
@@ -187,7 +188,9 @@ wanted = module.long(np.arange(5.0))
 
 
 def test_ctrl_c_while_compiling_is_raised_at_the_users_line(tmp_path):
-    after = LONG + """
+    after = (
+        LONG
+        + """
 print("ready", flush=True)
 start = time.monotonic()
 try:
@@ -197,6 +200,7 @@ except KeyboardInterrupt as error:
     print([frame.line for frame in frames], time.monotonic() - start < 1.5)
 print(np.array_equal(long(np.arange(5.0)), wanted, equal_nan=True))
 """
+    )
     expected = (0, "['long(np.arange(5.0))'] True\nTrue\n", "")
     assert interrupt(program(tmp_path, after.replace("{{", "{").replace("}}", "}")), after=0.4) == expected
 
@@ -234,7 +238,9 @@ for function in (frontend, passes):
 
 
 def test_what_a_handler_raises_while_compiling_is_no_part_of_the_program(tmp_path):
-    after = LONG + """
+    after = (
+        LONG
+        + """
 def handler(*_):
     raise ValueError("too late")
 signal.signal(signal.SIGALRM, handler)
@@ -247,15 +253,19 @@ for _ in range(4):
 signal.setitimer(signal.ITIMER_REAL, 0)
 print(np.array_equal(long(np.arange(5.0)), wanted, equal_nan=True))
 """
+    )
     out, error = program(tmp_path, after).communicate(timeout=60)
     assert (out, error) == ("too late\n" * 4 + "True\n", "")
 
 
 def test_python_ends_while_a_call_that_was_left_is_still_compiled(tmp_path):
-    after = LONG + """
+    after = (
+        LONG
+        + """
 print("ready", flush=True)
 long(np.arange(5.0))
 """
+    )
     code, out, error = interrupt(program(tmp_path, after), after=0.2)
     assert code in (1, -signal.SIGINT) and out == "" and error.endswith("KeyboardInterrupt\n") and "terminate" not in error
 
@@ -282,7 +292,9 @@ print("end", flush=True)
 
 
 def test_a_child_forked_while_another_thread_compiles_ends(tmp_path):
-    after = LONG + """
+    after = (
+        LONG
+        + """
 thread = threading.Thread(target=lambda: long(np.arange(5.0)))
 thread.start()
 time.sleep(0.1)
@@ -293,6 +305,7 @@ if child == 0:
 print(os.waitpid(child, 0)[1])
 thread.join()
 """
+    )
     out, error = program(tmp_path, after).communicate(timeout=60)
     assert (out, error) == ("[3. 3. 3.]\n0\n", "")
 
@@ -347,7 +360,7 @@ for function, *arguments in LOOPS:
 
 
 def interrupted_each(process):
-    """Sends Ctrl-C to a program whenever it says that it is ready: how long it took each time, by what it says then."""
+    """Sends Ctrl-C to a program whenever it prints that it is ready: how long it took each time, by what it prints then."""
     lines, started = [], None
     try:
         for line in process.stdout:
@@ -365,7 +378,9 @@ def interrupted_each(process):
 
 
 def test_loops_of_library_routines_are_left(tmp_path):
-    after = ROUTINES + """
+    after = (
+        ROUTINES
+        + """
 for function, *arguments in LOOPS:
     print("ready", flush=True)
     try:
@@ -373,6 +388,7 @@ for function, *arguments in LOOPS:
     except KeyboardInterrupt:
         print("left", flush=True)
 """
+    )
     lines = interrupted_each(program(tmp_path, after))
     assert [line for line, _ in lines] == ["left"] * 5 and max(seconds for _, seconds in lines) < 3
 
@@ -439,7 +455,9 @@ def left(function, *arguments):
 
 
 def test_long_routines_are_left_and_touch_nothing(tmp_path):
-    after = LONG_ROUTINES + """
+    after = (
+        LONG_ROUTINES
+        + """
 before = large.copy(), line.copy()
 print(left(decomposed, large), left(order, line), left(sort, line))
 print(np.array_equal(before[0], large), np.array_equal(before[1], line))
@@ -449,6 +467,7 @@ try:
 except KeyboardInterrupt:
     print("left")
 """
+    )
     out, error = program(tmp_path, after).communicate(timeout=120)
     assert (out, error) == ("True True True\nTrue True\nleft\n", "")
 
@@ -490,7 +509,9 @@ except np.linalg.LinAlgError as error:
 
 def test_python_ends_and_forks_after_a_routine_that_was_left(tmp_path):
     """Both wait for it: the child's libraries would else be as that thread has left them."""
-    after = LONG_ROUTINES + """
+    after = (
+        LONG_ROUTINES
+        + """
 print(leave(decomposed, large), flush=True)
 child = os.fork()
 if child == 0:
@@ -498,6 +519,7 @@ if child == 0:
     os._exit(0)
 print(os.waitpid(child, 0)[1], leave(decomposed, large), flush=True)
 """
+    )
     process = program(tmp_path, after)
     out, error = process.communicate(timeout=120)
     assert (process.returncode, out, error) == (0, "True\nTrue\n0 True\n", "")

@@ -1,4 +1,4 @@
-"""Functions whose text stands in no file: found in the program's own text, or rebuilt from their bytecode."""
+"""Functions whose source is in no file: found in the program's own source, or rebuilt from their bytecode."""
 
 import ast
 import os

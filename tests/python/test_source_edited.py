@@ -1,4 +1,4 @@
-"""A text gives a function's AST only where it is the function's: not where it was edited, and as Python was told to compile it."""
+"""A source gives a function's AST only where it is the function's: not where it was edited, and with the options that Python compiled it with."""
 
 import ast
 import copy
@@ -19,7 +19,7 @@ from ingot._codes import same_code
 
 
 def _function(text: str, optimize: int = -1, name: str = "f") -> types.FunctionType:
-    """A function of a text of its own, which `linecache` knows."""
+    """A function of a source of its own, which `linecache` knows."""
     text = textwrap.dedent(text)
     file = f"<text {abs(hash((text, optimize)))}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
@@ -35,9 +35,9 @@ def _behaviour(function, *arguments):
         return type(error), str(error)
 
 
-# ---- Edited texts
+# ---- Edited sources
 
-# What was compiled, and what stands there now.
+# What was compiled, and what is there now.
 EDITED = [
     ("try:\n    a = x[0]\n    b = x[9]\nexcept IndexError:\n    b = x[1] * 5\nreturn b",
      "try:\n    a = x[0]\nexcept IndexError:\n    b = x[1] * 5\nelse:\n    b = x[9]\nreturn b"),
@@ -71,7 +71,7 @@ def test_edited_text_is_never_taken(tmp_path, monkeypatch, before, after):
 
 
 def test_texts_that_do_not_parse_any_more(tmp_path, monkeypatch):
-    """What stands beside a function does not matter; a text that is none is refused."""
+    """What is next to a function does not matter; a source that does not parse is refused."""
     file = tmp_path / "broken_module.py"
     text = "def f(x):\n    return x + 1\n\nclass C:\n    def m(self, x): return x * 2\n"
     file.write_text(text)
@@ -88,7 +88,7 @@ def test_texts_that_do_not_parse_any_more(tmp_path, monkeypatch):
 
 
 def test_what_linecache_still_holds(tmp_path, monkeypatch):
-    """The text that was read before the file was edited is the function's; that of before it was imported again is not."""
+    """The source that was read before the file was edited is the function's; that of before it was imported again is not."""
     file = tmp_path / "held_module.py"
     file.write_text("def f(x):\n    return x + 1\n\ndef g(x):\n    return x * 3\n")
     monkeypatch.syspath_prepend(tmp_path)
@@ -132,7 +132,7 @@ def test_order_of_sets_is_that_of_the_code(tmp_path, monkeypatch):
     assert ingot.jit(module.f)(1) == module.f(1)
 
 
-# ---- What Python was told when it compiled
+# ---- The options that Python compiled with
 
 OPTIMIZED = """
     def g(x):
@@ -349,7 +349,7 @@ def _compiled(tree: ast.Module, optimize: int) -> types.FunctionType | None:
 
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
 def test_random_edits():
-    """Where an edited text is accepted, it is the same program; and the same program is accepted."""
+    """Where an edited source is accepted, it is the same program; and the same program is accepted."""
     accepted = refused = 0
     for seed in range(SEEDS):
         generator = random.Random(seed)
@@ -371,7 +371,7 @@ def test_random_edits():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_programs_as_they_were_compiled(seed):
-    """The AST that is found is that of the function, at each level and with and without a text."""
+    """The AST that is found is that of the function, at each level and with and without a source."""
     generator = random.Random(seed)
     text = ast.unparse(_program(generator)).replace("def f(x):\n", "def f(x):\n    # a comment\n")
     for optimize in (0, 1, 2):

@@ -1,4 +1,4 @@
-"""Whatever a compiled function found outside may be replaced: the next call sees it, and what stands there again, too."""
+"""Whatever a compiled function found outside may be replaced: the next call sees it, and also when it is put back."""
 
 import builtins
 import enum
@@ -149,7 +149,7 @@ CASES = {
     "getattr(third, 'number', 0) + x": ["third.number = 1", "del third.number"],
     "hasattr(third, 'absent') + x": ["third.absent = 1"],
 }
-# Modules that are read again, with another text or as they were.
+# Modules that are read again, with another source or as they were.
 RELOADS = {
     "main.alias(x)": ["reload(third, g='x + 71')", "reload(third, g='x + 71'); reload(second); reload(first)"],
     "first.through(x)": [
@@ -272,7 +272,7 @@ def as_before():
 
 
 def told(function, x):
-    """The result, or the type and text of what is raised; None where the call is refused."""
+    """The result, or the type and message of what is raised; None where the call is refused."""
     try:
         result = function(x)
     except ingot.UnsupportedError:
@@ -412,7 +412,7 @@ MEMBERS = {
 
 
 @pytest.mark.parametrize("name", MEMBERS)
-def test_members_of_enums_are_told_apart(name):
+def test_members_of_enums_are_distinguished(name):
     """As arguments, in tuples and dicts, as keys, as static arguments, as globals, and where their class is the argument."""
     members, body = MEMBERS[name]
     forms = {

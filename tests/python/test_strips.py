@@ -1,10 +1,11 @@
-"""Checks on data, and values of turns that wait for each other, made for strips of turns at once: what a turn that fails
-leaves behind is what Python leaves."""
+"""Checks on data, and values of iterations that wait for each other, made for strips of iterations at once: what an iteration that fails
+has written is what Python has written."""
 
 import math
 
 import numpy as np
 import pytest
+
 from support import KINDS, copied, difference, jitted, need_vectors, outcome
 
 STRIP = 128
@@ -53,13 +54,13 @@ def updates(x, y, index):
         x[i] = math.sqrt(x[i]) + index[i]
 
 
-def reads_what_the_turn_wrote(x, y, index):
+def reads_what_the_iteration_wrote(x, y, index):
     for i in range(len(x)):
         x[i] = 0.5 - x[i]
         y[i] = math.sqrt(x[i] + 3.0)
 
 
-def reads_what_an_inner_turn_wrote(x, y, index):
+def reads_what_an_inner_iteration_wrote(x, y, index):
     for i in range(len(x)):
         for j in range(3):
             y[i] = math.sqrt(x[i])
@@ -276,14 +277,14 @@ EXPECTED = {
 }
 PROGRAMS = (
     sines, gathers, chained_gathers, two_checks, store_before_check, store_between_checks, reads_what_it_writes, updates,
-    reads_what_the_turn_wrote, reads_what_an_inner_turn_wrote, branches,
+    reads_what_the_iteration_wrote, reads_what_an_inner_iteration_wrote, branches,
     branch_before_check, raises, raises_between, skips, python_numbers, overflows, powers, sums_in_order, a_sum, returns_early,
     gathers_in_an_arm, divides_in_an_arm, counts, running_sums, raises_late, reads_later_what_it_writes, chooses_what_it_adds, follows, counts_python_ints,
 )  # fmt: skip
 
 
 def cases():
-    """Arguments: of each length all turns are fine, or one turn, or two, hold what makes checks fail."""
+    """Arguments: of each length all iterations are fine, or one iteration, or two, hold what makes checks fail."""
     for length in LENGTHS:
         random = np.random.default_rng(length)
         places = sorted({p for p in (0, 1, length // 2, STRIP - 1, STRIP, length - 1) if 0 <= p < length})
@@ -309,7 +310,7 @@ def cases():
 
 
 def layouts():
-    """Arguments that lie apart, step or run backwards, and such that share memory."""
+    """Arguments that are disjoint, step or run backwards, and such that share memory."""
     length = 2 * STRIP + 9
     random = np.random.default_rng(1)
     x, y = random.random(2 * length) + 0.5, np.zeros(2 * length)
@@ -339,7 +340,7 @@ def compare(compiled, function, arguments):
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("kind", ["interpreted", *KINDS])
 @pytest.mark.parametrize("function", PROGRAMS)
-def test_turns_that_fail(function, kind, monkeypatch):
+def test_iterations_that_fail(function, kind, monkeypatch):
     if kind in KINDS:
         need_vectors(kind)
         monkeypatch.setenv("INGOT_VECTORS", kind)

@@ -2,9 +2,10 @@
 
 import re
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from support import check, jitted, refused, with_each
 
 TIMES = np.dtype([("start", "d"), ("stop", "d"), ("first", "l"), ("last", "l")])
@@ -117,7 +118,7 @@ def test_attributes():
 
 
 def test_packed_records():
-    """Their fields lie anywhere."""
+    """Their fields are not aligned."""
     assert not PACKED.isalignedstruct and PACKED.itemsize < MIXED.itemsize
 
     def f(a, b):
@@ -166,10 +167,10 @@ def test_arrays_of_records_without_axes():
     with_each((written, lambda a: (a["last"], a[()], a[()]["start"], a[...], a.shape, a.copy()), lambda a: len(a)), records(TIMES, 1).reshape(()))
 
 
-# ---- Walks
+# ---- Iterates
 
 
-def test_walks():
+def test_iterates():
     def views(a):
         total = np.float64(0)
         for view in a:
@@ -211,7 +212,7 @@ def test_walks():
         check(pairs, array, records(TIMES, 3))
 
 
-def test_walks_of_records():
+def test_iterates_of_records():
     with_each(
         (
             lambda a: list(a[1]),
@@ -460,7 +461,7 @@ def noise_weight(det_data, data_index, views, weights):
             row[views[v]["first"] : views[v]["last"]] *= weights[d]
 
 
-def by_walk(det_data, data_index, views, weights):
+def by_iterate(det_data, data_index, views, weights):
     for d in range(len(data_index)):
         for view in views:
             for s in range(view["first"], view["last"]):
@@ -479,7 +480,7 @@ def of_views(det_data, views):
         views[v]["stop"] = det_data[0, views[v]["last"] - 1]
 
 
-@pytest.mark.parametrize("kernel", [noise_weight, by_walk, in_parallel])
+@pytest.mark.parametrize("kernel", [noise_weight, by_iterate, in_parallel])
 @pytest.mark.parametrize("views", [((0, 10), (12, 30), (25, 28)), ((3, 3), (9, 2)), ()])
 def test_kernels_over_intervals(kernel, views):
     data = np.random.default_rng(3).normal(size=(4, 40))
@@ -543,7 +544,7 @@ def test_calls_are_recognised():
     assert len(compiled.specialisations) == 3
 
 
-def test_dtypes_are_told_apart():
+def test_dtypes_are_distinguished():
     compiled = jitted(lambda a: a["x"][1])
     one = np.zeros(3, [("x", "f8"), ("y", "i8")])
     other = np.zeros(3, [("y", "i8"), ("x", "f8")])
@@ -572,7 +573,7 @@ def test_new_records_have_fields_that_compiled_code_has(function, field):
     refused(function, 3, words=f"a field of dtype {field} is not supported")
 
 
-def test_dtypes_with_fields_are_told_as_they_are_written():
+def test_dtypes_with_fields_are_shown_as_they_are_written():
     with pytest.raises(TypeError, match=re.escape("takes ([('a', '<f8'), ('b', '<i4', (3,)), ('c', [('x', '<f4')])][:])")):
         ingot.jit("float64(float64)")(lambda x: x)(np.zeros(2, ALIGNED))
     refused(lambda x: x.astype(TEXTS), np.ones(2), words="the dtype [('name', '<U3'), ('b', '<f8')] is not supported")
@@ -581,7 +582,7 @@ def test_dtypes_with_fields_are_told_as_they_are_written():
         ingot.grad(lambda a: a["a"].sum())(np.zeros(2, ALIGNED))
 
 
-def test_refusals_of_transforms_stand_at_their_function():
+def test_refusals_of_transforms_are_located_at_their_function():
     def field(a):
         return a["a"]
 

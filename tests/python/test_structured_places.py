@@ -1,12 +1,13 @@
 """Records elsewhere: on devices, in the cache on disk, under derivatives and batches, in threads, printed."""
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from caching import run
 from ingot._function import Function
 from support import check, copied, difference, outcome, refused
-from test_structured import MIXED, NESTED, PACKED, TIMES, by_walk, in_parallel, intervals, noise_weight, records
+from test_structured import MIXED, NESTED, PACKED, TIMES, by_iterate, in_parallel, intervals, noise_weight, records
 
 DEVICE = ingot.device("emulated")
 
@@ -27,7 +28,7 @@ def on_device(function, *arguments):
 def test_records_on_devices():
     views = intervals((0, 10), (12, 30), (25, 28))
     data = np.random.default_rng(3).normal(size=(4, 40))
-    for kernel in (noise_weight, by_walk, in_parallel):
+    for kernel in (noise_weight, by_iterate, in_parallel):
         on_device(kernel, data, np.array([2, 0, 3], np.int32), views, np.array([0.5, 2.0, 3.0]))
     array = records(TIMES)
     for function in (
@@ -144,7 +145,7 @@ def test_records_are_constants_of_derivatives():
     assert value == loss(x, views) and np.isclose(tangent, expected.sum())
 
 
-def test_records_are_the_same_for_all_lanes():
+def test_records_are_the_same_for_all_batch_elements():
     views = intervals((1, 3), (4, 9))
 
     def total(x, v):

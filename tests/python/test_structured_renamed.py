@@ -214,7 +214,7 @@ def test_an_array_without_axes_and_its_record_are_two_objects():
         assert actual[0] is not actual[1]
 
 
-def test_records_that_may_be_one_object_are_not_told_apart():
+def test_records_that_may_be_one_object_are_not_distinguished():
     r = pairs()[0]
     refused(lambda r, q: r is q, r, r, words="`is` between records")
     assert ingot.jit(lambda r: r is r)(r) is True
@@ -236,7 +236,7 @@ def test_derivatives_and_mapped_functions_take_no_records():
 # ---- Indices and names
 
 
-def test_arrays_that_may_be_one_object_are_not_told_apart():
+def test_arrays_that_may_be_one_object_are_not_distinguished():
     refused(lambda a, b: a is b, pairs(), pairs(), words="`is` between records")
     d = np.dtype(PAIR)
     refused(lambda a, d: a.dtype is d, pairs(d), d, words="`is` between dtypes")
@@ -323,7 +323,7 @@ def write_no_place(r):
     r[9] = 3
 
 
-def test_read_only_records_say_first_that_there_is_no_such_field():
+def test_read_only_records_report_first_that_there_is_no_such_field():
     a = pairs()
     a.flags.writeable = False
     for function in (write_no_field, write_no_place):

@@ -6,9 +6,10 @@ import threading
 import time
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 import support
 from support import interrupt, start
 
@@ -26,9 +27,9 @@ spin = ingot.jit(support.spin)
 
 
 @ingot.jit
-def smooth(x, turns):
+def smooth(x, iterations):
     y = np.zeros(len(x))
-    for _ in range(turns):
+    for _ in range(iterations):
         for i in range(1, len(x) - 1):
             y[i] = (x[i - 1] + x[i] + x[i + 1]) / 3
         for i in range(len(x)):
@@ -47,7 +48,7 @@ def announce(n):
 
 
 class Counting(threading.Thread):
-    """Counts as long as it is told to; `count` says how far it has come."""
+    """Counts until it is stopped; `count` is how far it has come."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -122,7 +123,7 @@ def test_a_loop_of_one_level_lets_go_of_the_gil_too():
 
 @pytest.fixture
 def often():
-    """Threads change places as often as they can."""
+    """Python switches threads as often as it can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -235,7 +236,7 @@ except LookupError as error:
 
 
 def test_threads_with_small_stacks_compile():
-    """On a stack that has room, where NumPy's settings for errors and the context are the caller's."""
+    """On a stack that is large enough, where NumPy's settings for errors and the context are the caller's."""
 
     def medians(x):
         return np.median(x, axis=0) / np.float64(0.0), np.histogram(x, bins=4)[0], np.linalg.norm(x)

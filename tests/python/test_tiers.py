@@ -13,16 +13,16 @@ import weakref
 
 import numpy as np
 import pytest
-from support import difference, outcome
 
 import ingot
 from ingot._tiers import Tier, Worker, is_long, worker
 from ingot.tour.programs import PROGRAMS
+from support import difference, outcome
 
 
 @pytest.fixture
 def both(monkeypatch):
-    """The environment says nothing of tiers."""
+    """The environment has no variable of tiers."""
     monkeypatch.delenv("INGOT_TIERS", raising=False)
 
 
@@ -63,7 +63,7 @@ def test_short_programs_make_no_full_code(both):
 
 
 @pytest.mark.parametrize(("tier", "expected"), [("quick", Tier.QUICK), ("full", Tier.FULL), ("auto", Tier.QUICK)])
-def test_a_function_says_which_code_it_wants(both, tier, expected):
+def test_a_function_states_which_code_it_wants(both, tier, expected):
     function = ingot.jit(summed, tier=tier)
     function(np.arange(3.0), 2)
     assert _tier(function) is expected
@@ -78,7 +78,7 @@ def test_unknown_tiers_are_refused(monkeypatch):
 
 
 @pytest.mark.parametrize(("word", "expected"), [("off", Tier.FULL), ("quick", Tier.QUICK), ("on", Tier.QUICK)])
-def test_the_environment_says_which_code_is_made(monkeypatch, word, expected):
+def test_the_environment_specifies_which_code_is_made(monkeypatch, word, expected):
     monkeypatch.setenv("INGOT_TIERS", word)
     function = ingot.jit(summed)
     function(np.arange(3.0), 2)
@@ -181,8 +181,8 @@ def test_what_a_loop_does_not_change_is_before_it(both):
                 out[i, j + 1] = out[i, j] / 2 + x[i, j]
 
     text = _stages(filled, True, np.ones((9, 9)), np.ones((9, 9)))["LLVM IR"]
-    turns = [block for block in re.split(r"\n\n", text) if " fdiv " in block]
-    assert turns and not any(re.search(r" mul i64 %\w+, %", block) for block in turns)
+    iterations = [block for block in re.split(r"\n\n", text) if " fdiv " in block]
+    assert iterations and not any(re.search(r" mul i64 %\w+, %", block) for block in iterations)
 
 
 def test_relaxed_functions_have_one_kind_of_code(both):
@@ -242,8 +242,8 @@ def test_changes_of_tier_keep_nothing(both):
     for code in codes:
         it._improve(code)
     before = _mappings(), sys.getrefcount(codes[0]), sys.getrefcount(codes[1])
-    for turn in range(100_000):
-        it._improve(codes[turn % 2])
+    for iteration in range(100_000):
+        it._improve(codes[iteration % 2])
     assert (_mappings(), sys.getrefcount(codes[0]), sys.getrefcount(codes[1])) == before
     assert function(np.arange(3.0), 2) == codes_result
 
@@ -305,8 +305,10 @@ def test_a_process_ends_amid_the_work():
 
 
 def test_a_process_forks_amid_the_work():
-    done = _script(SUMMED + """
-    for turn in range(5):
+    done = _script(
+        SUMMED
+        + """
+    for iteration in range(5):
         child = os.fork()
         if child == 0:
             good = [f(x, 5) == expected[k] for k, f in enumerate(functions)]
@@ -314,7 +316,8 @@ def test_a_process_forks_amid_the_work():
             os._exit(0 if all(good) and threading.active_count() == 1 else 1)
         assert os.waitpid(child, 0)[1] == 0
     print("ended")
-    """.replace("\n    ", "\n"))
+    """.replace("\n    ", "\n")
+    )
     assert done.stdout == "ended\n", done.stderr
 
 

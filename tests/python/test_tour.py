@@ -50,7 +50,7 @@ def test_a_wrong_result_is_seen(capsys):
     assert not run_program(broken, small=True)["right"]
 
 
-def test_same_tells_types_and_dtypes_apart():
+def test_same_distinguishes_types_and_dtypes():
     import numpy as np
 
     assert not same(1.0, np.float64(1.0), 0)
@@ -77,7 +77,7 @@ def test_command_writes_figures(tmp_path):
 
 
 class Page(HTMLParser):
-    """What stands open at each point of a page, what it refers to, and its texts."""
+    """The elements that are open at each point of a page, what it refers to, and its text."""
 
     EMPTY = {"meta", "br", "img", "hr", "link"}
 
@@ -170,7 +170,7 @@ def test_the_page_escapes_and_marks():
     assert "Numba: refused" in page.texts and "C++ -Ofast: wrong" in page.texts
 
 
-def test_bars_stand_right_of_one_where_the_peer_is_slower():
+def test_bars_are_right_of_one_where_the_peer_is_slower():
     def bar(seconds):
         chart = charts.bars([made_row("a", 1e-3, peers={"numpy": {"run_s": seconds}})], (0.1, 10.0))
         one = float(re.search(r'class="one" x1="([\d.]+)"', chart)[1])
@@ -193,18 +193,18 @@ def test_peers_are_right(program, machine):
     assert set(row["peers"]) >= set(
         ["jax"] * (program.task.jax is not None) + ["c++ strict", "c++ fast"] * (program.task.cpp is not None)
     )
-    assert all("run_s" in said for said in row["peers"].values()), row["peers"]
+    assert all("run_s" in outcome for outcome in row["peers"].values()), row["peers"]
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    "name, said",
+    "name, outcome",
     [("quadratic_prange", "run_s"), ("sum_dict_values", "refused"), ("accumulate_global", "wrong"), ("spca_unopt", "refused")],
 )
-def test_numba_is_asked(name, said):
+def test_numba_is_asked(name, outcome):
     (program,) = [p for p in PROGRAMS if p.name == name]
     row = run_program(program, True, open_machine(2, ("numba",)))
-    assert said in row["peers"]["numba"]
+    assert outcome in row["peers"]["numba"]
     assert ("numba parallel" in row["peers"]) == program.parallel
 
 
@@ -214,9 +214,9 @@ JUDGED = [p for p in PROGRAMS if p.judge is not None]
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("program", JUDGED, ids=lambda p: p.name)
 def test_numba_compiles_what_is_written_by_hand(program):
-    said = run_program(program, True, open_machine(1, ("numba",)))["peers"]
-    assert ("numba" in said) == (program.for_numba is not None)
-    assert "run_s" in said.get("numba", {"run_s": 0.0}), said
+    outcome = run_program(program, True, open_machine(1, ("numba",)))["peers"]
+    assert ("numba" in outcome) == (program.for_numba is not None)
+    assert "run_s" in outcome.get("numba", {"run_s": 0.0}), outcome
 
 
 @pytest.mark.parametrize("program", JUDGED, ids=lambda p: p.name)
@@ -242,9 +242,9 @@ def test_peers_that_are_wrong_or_fail_are_not_timed():
         raise ValueError("not\ntoday")
 
     (program,) = [p for p in PROGRAMS if p.name == "sum2d"]
-    for function, said in ((lambda x: x.sum() + 1.0, "wrong"), (failing, "refused")):
+    for function, outcome in ((lambda x: x.sum() + 1.0, "wrong"), (failing, "refused")):
         broken = dataclasses.replace(program, task=dataclasses.replace(program.task, numpy=function))
-        assert set(run_program(broken, True, Machine())["peers"]["numpy"]) == {said}
+        assert set(run_program(broken, True, Machine())["peers"]["numpy"]) == {outcome}
 
 
 def test_times_have_three_digits():

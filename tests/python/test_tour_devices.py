@@ -1,4 +1,4 @@
-"""The programs of the tour on the software device, beside the CPU, and what the vendor's assembler says of their kernels."""
+"""The programs of the tour on the software device, compared with the CPU, and what the vendor's assembler reports of their kernels."""
 
 import dataclasses
 import json
@@ -42,7 +42,7 @@ def test_what_is_left_wrong_in_an_argument_is_seen():
     assert on_devices.run_on_device(idle, DEVICE, small=True)["right"] is False
 
 
-def test_a_refusal_is_told():
+def test_a_refusal_is_reported():
     def refused(x):
         return eval("x")
 
@@ -69,7 +69,7 @@ def test_the_command_writes_figures(tmp_path):
     assert row["launches"]["launches"] == 1 and row["launches"]["read"] == 3 * 8 * 4096 and row["run_s"] > 0
 
 
-def test_devices_that_are_not_there_are_told(tmp_path):
+def test_devices_that_are_not_there_are_reported(tmp_path):
     for device, said in (("toaster", "the kinds of devices"), ("emulated:4", "there is no device emulated:4")):
         done = run("--device", device, "--only", "sum2d")
         assert done.returncode == 2 and said in done.stderr
@@ -77,15 +77,15 @@ def test_devices_that_are_not_there_are_told(tmp_path):
     assert done.returncode == 2 and "--html" in done.stderr
 
 
-# What the vendor's assembler says.
+# What the vendor's assembler reports.
 
 SPILLED = {"sine": 16, "jax_intro_double_loop": 4, "kuramoto_refactored_1024_float64": 648,
            "matmul": 280, "matmul_loops": 280, "spca_unopt_int": 280, "jax_intro_key": 280}  # fmt: skip
-"""The most bytes, of stores or of loads: around calls of rare ways, on sm_80 in what one thread runs, and of products in large tiles, of which
+"""The most bytes, of stores or of loads: around calls on rare paths, on sm_80 in what one thread runs, and of products in large tiles, of which
 two blocks are to run on a processor. Of all other programs none."""
 
 
-@pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which says what kernels need, is not on the PATH nor in CUDA_HOME")
+@pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_no_kernel_spills_on_any_generation(program):

@@ -1,11 +1,12 @@
 """Loops in an order that suits memory: values, writes and their order stay those of NumPy and of the interpreter,
-however the arrays lie."""
+whatever the layouts of arrays."""
 
 import functools
 import itertools
 
 import numpy as np
 import pytest
+
 from support import copied, difference, jitted, outcome, windows
 
 SHAPES = [(0, 9), (9, 0), (1, 1), (1, 20), (20, 1), (7, 8), (9, 257), (256, 8), (7, 1025), (257, 1030), (2, 33, 40)]
@@ -143,7 +144,7 @@ def test_whole_arrays_have_one_value_in_each_layout(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
-def test_whole_arrays_are_summed_as_they_lie(dtype):
+def test_whole_arrays_are_summed_in_their_layout(dtype):
     x = numbers((300, 2100), dtype)
     as_it_lies = compiled(whole)(x)
     for a in (np.asfortranarray(x.T), x.T):
@@ -156,7 +157,7 @@ def mixed(x, y):
     return np.sum(x * y.T), (x + y.T).sum(axis=1), (x * y.T).sum(axis=0)
 
 
-def test_arrays_of_different_orders_meet():
+def test_arrays_of_different_orders_join():
     for shape in [(20, 2100), (70, 33)]:
         x, y = numbers(shape), numbers(shape[::-1])
         for a, b in itertools.product(layouts(x), layouts(y)):
@@ -178,7 +179,7 @@ def in_place_of_rows(x, y):
 @pytest.mark.parametrize("shape", [(0, 3), (5, 0), (1, 1), (1, 7), (9, 1), (11, 3), (4, 3, 2), (3, 1, 5)])
 @pytest.mark.parametrize("dtype", ["?", "u1", "f4", "f8", "c16"])
 def test_short_rows(shape, dtype):
-    """Arrays without gaps are walked by the number of their elements, others by their axes."""
+    """Arrays without gaps are iterated over by the number of their elements, others by their axes."""
     rng = np.random.default_rng(6)
     x, y = (rng.integers(0, 9, shape).astype(dtype) for _ in range(2))
     apart = np.repeat(y, 2, axis=-1)[..., ::2]

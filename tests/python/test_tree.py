@@ -5,9 +5,10 @@ import re
 from collections import OrderedDict, defaultdict, namedtuple
 from pathlib import Path
 
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import tree
 from support import MODES, jitted
 
@@ -32,7 +33,7 @@ tree.register(Box, lambda box: ((box.content,), box.label), lambda label, childr
 NESTED = {"b": [1, (2, None)], "a": Point(3, Pair(4, ())), "c": OrderedDict(z=5, y=6), "d": defaultdict(int, k=7)}
 
 
-def test_leaves_stand_in_the_order_of_sorted_keys():
+def test_leaves_are_in_the_order_of_sorted_keys():
     assert tree.leaves(NESTED) == [3, 4, 1, 2, 5, 6, 7]
 
 
@@ -61,7 +62,7 @@ def test_map_refuses_other_structures(other):
         tree.map(lambda x, y: x, [1, 2], other)
 
 
-def test_is_leaf_ends_the_walk():
+def test_is_leaf_ends_the_traversal():
     assert tree.leaves([(1, 2), None], is_leaf=lambda x: x is None or isinstance(x, tuple)) == [(1, 2), None]
 
 

@@ -151,7 +151,7 @@ WRONG = {
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory):
-    """What mypy says of the program, as pairs of line and text."""
+    """What mypy reports of the program, as pairs of line and text."""
     file = tmp_path_factory.mktemp("typing") / "program.py"
     file.write_text(PROGRAM + "".join(f"{line}\n" for line in WRONG))
     package = str(Path(ingot.__file__).parents[1])

@@ -7,9 +7,10 @@ import sys
 import warnings
 
 import cloudpickle
-import ingot
 import numpy as np
 import pytest
+
+import ingot
 from ingot import float32, float64, int64
 from support import check, jitted
 
@@ -445,7 +446,7 @@ def test_ufuncs_are_pickled():
     assert times.identity == 1
 
 
-def test_nothing_is_compiled_where_the_environment_says_so(monkeypatch):
+def test_nothing_is_compiled_where_the_environment_disables_it(monkeypatch):
     monkeypatch.setenv("INGOT_DISABLE", "1")
 
     @ingot.vectorize(["float64(float64, float64)"])
@@ -461,10 +462,10 @@ def test_recursion_and_loops_inside():
     @ingot.vectorize
     def escapes(re, im):
         z = 0j
-        for turn in range(50):
+        for iteration in range(50):
             z = z * z + complex(re, im)
             if abs(z) > 2:
-                return turn
+                return iteration
         return 50
 
     re, im = np.linspace(-2, 1, 30), np.linspace(-1, 1, 20)[:, None]
@@ -603,6 +604,7 @@ def test_branches_in_compiled_functions():
 
     x = np.linspace(-3, 3, 20)
     y = np.linspace(2, -3, 20)
+
     def called(f):
         check(lambda x, y: f(x, y), x, y)
         check(lambda x, y: f(x * 2, y[:, None]) + 1, x, y)

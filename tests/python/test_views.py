@@ -101,7 +101,7 @@ def owner_of(x):
 
 
 def facts(y, x):
-    """What NumPy says of a result and the argument. Strides along one element, or none, mean nothing."""
+    """What NumPy reports of a result and the argument. Strides along one element, or none, mean nothing."""
     if not isinstance(y, np.ndarray):
         return type(y), y
     is_part = np.shares_memory(x, y)
@@ -130,7 +130,7 @@ def test_views_are_numpys(expression):
                 expected = facts(plain(x), x)
             except Exception as error:
                 expected = type(error)
-        for function in [functions[0], *functions]:  # the first call goes another way
+        for function in [functions[0], *functions]:  # the first call takes another path
             x = make()
             try:
                 found = facts(function(x), x)

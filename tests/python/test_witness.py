@@ -1,5 +1,5 @@
-"""The witnesses: programs of tests/ir/witness that show what the IR can say. Each is verified, interpreted on inputs
-of size 0, 1 and many against NumPy - under many orders of turns and threads where it has any - as it stands and after
+"""The witnesses: programs of tests/ir/witness that show what the IR can express. Each is verified, interpreted on inputs
+of size 0, 1 and many against NumPy - under many orders of iterations and threads where it has any - as it is and after
 passes, and has planted faults that must be caught. Those without kernels run as machine code, too."""
 
 import dataclasses
@@ -9,10 +9,11 @@ import re
 import subprocess
 from collections.abc import Callable
 
-import compiled
-import interpreter
 import numpy as np
 import pytest
+
+import compiled
+import interpreter
 from interpreter import Fault, Raised, View
 from programs import ROOT, find_program
 
@@ -68,24 +69,24 @@ def check_gradient(run, case):
 
 
 def newton(a):
-    x, turns = 1.0, 0
+    x, iterations = 1.0, 0
     while abs(x * x - a) > 1e-12 * a:
         x = 0.5 * (x + a / x)
-        turns += 1
-    return x, turns
+        iterations += 1
+    return x, iterations
 
 
 def check_vmap_while(run, n):
     a = np.exp(5 * random(n))
     a[n // 2 :][:1] = 1.0
-    root, turns = np.full(n, np.nan), np.full(n, -1)
-    most, total = run(View(a), View(root), View(turns))
+    root, iterations = np.full(n, np.nan), np.full(n, -1)
+    most, total = run(View(a), View(root), View(iterations))
     want = [newton(float(v)) for v in a]
     same(root, np.array([x for x, _ in want]))
-    same(turns, np.array([k for _, k in want], np.int64))
+    same(iterations, np.array([k for _, k in want], np.int64))
     np.testing.assert_allclose(root, np.sqrt(a), rtol=1e-12)
-    assert (most, total) == (turns.max(initial=0), turns.sum())
-    assert n < 9 or len(set(turns)) > 3  # the lanes leave at different turns
+    assert (most, total) == (iterations.max(initial=0), iterations.sum())
+    assert n < 9 or len(set(iterations)) > 3  # the lanes leave at different iterations
 
 
 def check_swap(run, case):
@@ -235,7 +236,7 @@ def swap_steps(x, y, steps):
 
 def check_derivative(loss, x, gradient, but=()):
     """Holds the gradient of `loss(x)`, analytic, to the complex step, which is right to the last digits, and to plain
-    differences, which share nothing with it; not of elements whose neighbours go another way."""
+    differences, which share nothing with it; not of elements whose neighbours take another branch."""
     for i in np.ndindex(x.shape):
         if i in but:
             continue
@@ -345,7 +346,7 @@ WITNESSES = {
     "vmap_while": Witness(
         "loop", check_vmap_while, [0, 1, 2, 33, 100],
         [
-            Planted("store %turns, %lane, %count", "store %turns, %zero, %count", "interpreter", "race"),
+            Planted("store %iterations, %lane, %count", "store %iterations, %zero, %count", "interpreter", "race"),
             Planted("yield %count, %count", "yield %count, %one", "value"),
             Planted("load %a, %lane", "load %root, %zero", "interpreter", "race"),
         ],
@@ -498,7 +499,7 @@ ORDERS = {
 
 @pytest.mark.parametrize("head", ORDERS)
 def test_seeds_are_orders(head):
-    """Each turn draws a number: what the seeds above are worth."""
+    """Each iteration draws a number: what the seeds above are worth."""
     text = "func @f(%next: view<i64, 1> alias 1, %drawn: view<i64, 1> alias 2) -> () {\n  %zero = constant 0 : i64"
     text += f"\n  %one = constant 1 : i64\n  %n = length %drawn {{axis=0}}{ORDERS[head]}"
     text += "\n    %number = atomic %next, %zero, %one {combiner=add, scope=device, order=relaxed}"
@@ -513,9 +514,7 @@ def test_seeds_are_orders(head):
     assert len(orders) == SEEDS
 
 
-@pytest.mark.parametrize(
-    "name, case", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.cases))]
-)
+@pytest.mark.parametrize("name, case", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.cases))])
 def test_values(name, case):
     witness = WITNESSES[name]
     for seed in range(witness.seeds):
@@ -527,7 +526,7 @@ COMPILED = [name for name in WITNESSES if "launch" not in read(name)]
 
 @pytest.mark.parametrize("name", COMPILED)
 def test_values_of_machine_code(name, tmp_path):
-    """A text at the loop stage is compiled as it stands, one at the array stage after the compiler's passes."""
+    """A text at the loop stage is compiled as it is, one at the array stage after the compiler's passes."""
     witness = WITNESSES[name]
     for case in witness.cases:
         witness.check(functools.partial(compiled.run, read(name), folder=tmp_path), case)
@@ -545,9 +544,7 @@ def test_passes_keep_them_right(name, passes):
             witness.check(interpreted(output, seed), case)
 
 
-@pytest.mark.parametrize(
-    "name, fault", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.faults))]
-)
+@pytest.mark.parametrize("name, fault", [(name, i) for name, witness in WITNESSES.items() for i in range(len(witness.faults))])
 def test_planted_faults_are_caught(name, fault):
     witness = WITNESSES[name]
     planted = witness.faults[fault]

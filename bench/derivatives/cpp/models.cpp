@@ -9,7 +9,7 @@ using Real = double;
 
 namespace {
 
-std::unique_ptr<Real[]> room(int64_t n) {
+std::unique_ptr<Real[]> allocated(int64_t n) {
   return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n));
 }
 
@@ -36,7 +36,7 @@ Real product(const Real* a, const Real* b, int64_t n) {
   return total;
 }
 
-/// The valley at one place, and its slopes there.
+/// The valley at one point, and its slopes there.
 Real valley_of(const Real* x, int64_t n) {
   Real total = 0;
 #pragma omp simd reduction(+ : total)
@@ -105,7 +105,7 @@ void network(const Real* w, const Real* b, const Real* v, const Real* c, const R
   Real total = 0;
 #pragma omp parallel reduction(+ : total)
   {
-    const auto h = room(hidden), y = room(outputs);
+    const auto h = allocated(hidden), y = allocated(outputs);
 #pragma omp for
     for (int64_t s = 0; s < samples; ++s) {
       layers(w, b, v, c, x + s * inputs, h.get(), y.get(), n);
@@ -127,7 +127,7 @@ void network_gradient(const Real* w, const Real* b, const Real* v, const Real* c
 #pragma omp parallel reduction(+ : by_w[ : inputs * hidden], by_b[ : hidden], by_v[ : hidden * outputs], \
                                    by_c[ : outputs])
   {
-    const auto h = room(hidden), y = room(outputs), g = room(hidden);
+    const auto h = allocated(hidden), y = allocated(outputs), g = allocated(hidden);
 #pragma omp for
     for (int64_t s = 0; s < samples; ++s) {
       const Real* at = x + s * inputs;

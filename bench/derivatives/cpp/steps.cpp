@@ -12,7 +12,7 @@ using Real = double;
 
 namespace {
 
-std::unique_ptr<Real[]> room(int64_t n) {
+std::unique_ptr<Real[]> allocated(int64_t n) {
   return std::make_unique_for_overwrite<Real[]>(static_cast<size_t>(n));
 }
 
@@ -77,7 +77,7 @@ void recurrence_gradient(const Real* __restrict x, Real* __restrict slope, int64
 }
 
 void heat(const Real* start, Real k, const Real* target, Real* value, int64_t n, int64_t steps) {
-  const auto two = room(2 * n);
+  const auto two = allocated(2 * n);
   Real *from = two.get(), *to = two.get() + n;
   std::copy_n(start, n, from);
   to[0] = from[0];
@@ -96,7 +96,7 @@ void heat(const Real* start, Real k, const Real* target, Real* value, int64_t n,
 
 void heat_gradient(const Real* start, Real k, const Real* target, Real* by_start, Real* by_k, int64_t n,
                    int64_t steps) {
-  const auto kept = room((steps + 1) * n), other = room(n);
+  const auto kept = allocated((steps + 1) * n), other = allocated(n);
   std::copy_n(start, n, kept.get());
   for (int64_t step = 0; step < steps; ++step) {
     const Real* __restrict u = kept.get() + step * n;

@@ -19,7 +19,7 @@ from .noise import REALIZATIONS
 
 
 def number(kind: type[int] | type[float], low: float, high: float, above: bool = False) -> Callable[[str], int | float]:
-    """Reads a number from `low`, or above it, to `high`; argparse tells the user where it is none."""
+    """Reads a number from `low`, or above it, to `high`; argparse reports to the user where it is none."""
 
     def read(word: str) -> int | float:
         try:

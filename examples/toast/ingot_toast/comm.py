@@ -71,16 +71,16 @@ def evenly(count: int, parts: int) -> list[range]:
 
 
 def detectors_of_ranks(places: Sequence[Any], ranks: int) -> list[range]:
-    """Detectors over ranks, of which those of one place (neighbours of equal `places`) stay together."""
+    """Detectors over ranks, of which those of one position (neighbours of equal `places`) stay together."""
     starts = [d for d, place in enumerate(places) if d == 0 or place != places[d - 1]]
     if ranks > len(starts):
-        raise ValueError(f"{ranks} ranks cannot share {len(starts)} places of detectors: detectors of a place stay together")
+        raise ValueError(f"{ranks} ranks cannot share {len(starts)} positions of detectors: detectors of a position stay together")
     starts.append(len(places))
     return [range(starts[part.start], starts[part.stop]) for part in evenly(len(starts) - 1, ranks)]
 
 
 def grid(group_size: int, group_rank: int, detector_ranks: int | None = None) -> tuple[int, int, int, int]:
-    """The group as detector ranks x sample ranks: both numbers, and this process's place in them."""
+    """The group as detector ranks x sample ranks: both numbers, and this process's position in them."""
     across = group_size if detector_ranks is None else detector_ranks
     if across < 1 or group_size % across:
         raise ValueError(f"{group_size} processes are no grid with {across} detector ranks: take a divisor")

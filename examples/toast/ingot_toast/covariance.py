@@ -1,6 +1,6 @@
 """Noise of pixels: hits, inverse covariances of I, Q and U, their inverses and condition numbers.
 
-A symmetric matrix of three rows stands as its six numbers II, IQ, IU, QQ, QU, UU. Maps are (submaps, pixels, numbers).
+A symmetric matrix of three rows is stored as its six numbers II, IQ, IU, QQ, QU, UU. Maps are (submaps, pixels, numbers).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def accumulate_covariance(
     global2local, hits, invcov, pixel_index, pixels, weight_index, weights, flag_index, det_flags, det_weights,
     det_flag_mask, intervals, shared_flags, shared_flag_mask,
 ):  # fmt: skip
-    """Adds what the samples say of each pixel: to hits, int64 (n_local, n_pix_submap, 1), and invcov, float64 (..., 6), 1/K².
+    """Adds what the samples give for each pixel: to hits, int64 (n_local, n_pix_submap, 1), and invcov, float64 (..., 6), 1/K².
 
     The other arguments are those of `build_noise_weighted`, with det_weights, float64 (detectors,), 1/K².
     Raises IndexError for a pixel of a submap that is not local.
@@ -57,7 +57,7 @@ def accumulate_covariance(
 
 
 def turned(p, q, pq, pr, qr):
-    """One of Jacobi's turns, of two axes with p, q and pq: the entries afterwards; pq becomes 0."""
+    """One of Jacobi's rotations, of two axes with p, q and pq: the entries afterwards; pq becomes 0."""
     if pq == 0.0:
         return p, q, pr, qr
     t = 2 * pq / (q - p + np.copysign(np.hypot(q - p, 2 * pq), q - p))

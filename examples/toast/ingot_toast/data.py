@@ -1,6 +1,6 @@
 """What operators work on: observations with the data of their detectors, and what all observations share.
 
-Sizes: `D` detectors, `S` samples, `V` intervals. Keys are names in one of five kinds (`KINDS`): an operator says which it
+Sizes: `D` detectors, `S` samples, `V` intervals. Keys are names in one of five kinds (`KINDS`): an operator names which it
 requires and which it provides.
 """
 
@@ -115,7 +115,7 @@ class DetDataStore(Store):
         super().__init__("detdata")
         self.detectors, self.n_samples = detectors, n_samples
         self.planned: dict[str, list[str]] = {}
-        """Rows that new data gets beside those asked for: the pipeline's, of what survives several detector sets."""
+        """Rows that new data gets besides those asked for: the pipeline's, of what survives several detector sets."""
 
     def ensure(
         self, name: str, shape: Sequence[int] = (), dtype: Any = np.float64, units: str = "K", detectors: Iterable[str] | None = None
@@ -277,7 +277,7 @@ class Data:
         return list(dict.fromkeys(d for ob in self.obs for d in ob.select(detectors, mask)))
 
     def stores(self, kind: str) -> list[MutableMapping]:
-        """Where the objects of a kind are: one place for "global", else one in each observation."""
+        """Where the objects of a kind are: one container for "global", else one in each observation."""
         if kind not in KINDS:
             raise ValueError(f"the kinds of keys are {', '.join(KINDS)}, not {kind!r}")
         return [self.objects] if kind == "global" else [ob.store(kind) for ob in self.obs]

@@ -11,8 +11,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import ingot
 import numpy as np
+
+import ingot
 
 from . import dispatch
 from .covariance import apply_covariance  # noqa: F401 (registers kernels)
@@ -84,7 +85,7 @@ def count_runs(
     global2local, n_pix_submap, pixel_index, pixels, weight_index, weights, flag_index, flags, step_length, start, amplitude_flags,
     intervals, counts, run_start, run_pixel, run_weights, filled,
 ):  # fmt: skip
-    """Good samples of a step that lie side by side in one pixel are a run: counts them, int64 (n_amp,), or writes them down.
+    """Neighbouring good samples of a step in one pixel are a run: counts them, int64 (n_amp,), or writes them down.
 
     start: int64 (detectors,), the first amplitude of each; steps with amplitude_flags, uint8 (n_amp,), have none. With `filled`,
     run r of amplitude a goes to run_start[a] + r: run_pixel, int64 (runs,), its pixel in a map (n_local * n_pix_submap, 3), and
@@ -159,7 +160,7 @@ def offset_variance(good, length, weight):
 
 @ingot.jit
 def dot(a, b):
-    """The scalar product of two vectors, in an order that hangs on their length alone."""
+    """The scalar product of two vectors, in an order that depends on their length alone."""
     return np.sum(a * b)
 
 
@@ -344,10 +345,10 @@ class BinMap(Operator):
 
 @contextlib.contextmanager
 def staged(data: Data, options: dict[str, Any], keys: Keys, beside: int = 0) -> Iterator[None]:
-    """Keeps objects on the device of pipelines with these options, from one to the next, if there is room for all that they need.
+    """Keeps objects on the device of pipelines with these options, from one to the next, if there is memory for all that they need.
 
-    That is taken as two and a half times the objects, and `beside` bytes. Without so much room pipelines copy what they need, and
-    may go through parts of the detectors; so they do where they are told to, and then nothing is kept either.
+    That is taken as two and a half times the objects, and `beside` bytes. Without so much memory pipelines copy what they need, and
+    may go through parts of the detectors; so they do where they are asked to, and then nothing is kept either.
     """
     memory: Any = options.get("memory")
     held: list[Any] = []
@@ -395,7 +396,7 @@ def conjugate_gradients(
         product = apply(direction)
         curvature = checked(inner(direction, product), state["step"])
         if curvature == 0.0 or rz == 0.0:
-            raise ArithmeticError(f"the solver cannot go on after {state['step']} steps: the equations say nothing of the residual")
+            raise ArithmeticError(f"the solver cannot go on after {state['step']} steps: the equations do not determine the residual")
         factor = rz / curvature
         x, residual = add_scaled(x, factor, direction), add_scaled(residual, -factor, product)
         z = precondition(residual)
@@ -439,7 +440,7 @@ class CountRuns(KernelOperator):
 class Runs:
     """The left side of the solver's equations by runs, of which a step has far fewer than samples where pixels are large.
 
-    M and P hang on the pointing alone: for each amplitude the pixels that its good samples see, and the sums of their weights.
+    M and P depend on the pointing alone: for each amplitude the pixels that its good samples see, and the sums of their weights.
     `pipeline` makes pipelines, `pointing` are operators that make pixels and weights where they are not stored.
     """
 
@@ -479,7 +480,7 @@ class Destripe(Operator):
 
     The amplitudes stay as global `amplitudes` float64 (n_amp,), in the order of `OffsetLayout` (`offsets`), with
     `amplitude_flags`: steps of which half of the samples or fewer are good, and those of detectors whose weight is not above 0,
-    have none. `pointing` are operators that make pixels and weights anew each time they are needed, where they are not stored;
+    have none. `pointing` are operators that make pixels and weights again each time they are needed, where they are not stored;
     `options` are those of all pipelines. Names that begin with `destripe_` are the solver's own and end with it: a ValueError
     where one is there before. The signal is as it was where the solver raises ArithmeticError.
     """

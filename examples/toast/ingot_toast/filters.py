@@ -20,7 +20,7 @@ def filter_polynomials(
     """Takes the polynomial of degree `order` that fits best out of each detector's samples in each interval, in place.
 
     det_data: float64 (rows, samples), changed; det_flags: uint8 (rows, samples); shared_flags: uint8 (samples,); flags of another
-    length say that there are none. Flagged samples do not count in the fit; the polynomial is taken out of them, too. Where fewer
+    length mean that there are none. Flagged samples do not count in the fit; the polynomial is taken out of them, too. Where fewer
     than order + 1 samples are good, the degree is as low as they need.
 
     The polynomials are those orthogonal over the good samples, each made from the two before it, so no equations are solved.

@@ -1,4 +1,4 @@
-"""The focal plane: places on a hexagon, two detectors of crossed polarisation at each, and quaternions for both."""
+"""The focal plane: positions on a hexagon, two detectors of crossed polarisation at each, and quaternions for both."""
 
 import math
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ FIELD = math.radians(10.0)  # width of the hexagon, corner to corner
 
 @dataclass(frozen=True)
 class FocalPlane:
-    """Detectors in the order of their places; the two of a place stand side by side.
+    """Detectors in the order of their positions; the two of a position follow each other.
 
-    quats: float64 (detectors, 4), turns of a detector's frame into that of the boresight, (x, y, z, w).
+    quats: float64 (detectors, 4), rotations of a detector's frame into that of the boresight, (x, y, z, w).
     angles: float64 (detectors,), direction of polarisation in the focal plane, radians.
     net, f_knee, f_min, alpha: noise of each detector: K sqrt(s), Hz, Hz, and the slope.
     epsilon, cal: float64 (detectors,), leakage of polarisation and calibration.
@@ -37,7 +37,7 @@ class FocalPlane:
 
 
 def product(p, q):
-    """The turn q, then p: quaternions as tuples (x, y, z, w) of numbers or arrays."""
+    """The rotation q, then p: quaternions as tuples (x, y, z, w) of numbers or arrays."""
     px, py, pz, pw = p
     qx, qy, qz, qw = q
     return (
@@ -49,7 +49,7 @@ def product(p, q):
 
 
 def places(rings: int) -> list[tuple[int, int]]:
-    """Hexagonal coordinates (i, j) of all places up to `rings` rings round the middle one, the inner rings first."""
+    """Hexagonal coordinates (i, j) of all positions up to `rings` rings round the middle one, the inner rings first."""
     reach = range(-rings, rings + 1)
 
     def ring(i, j):
@@ -59,7 +59,7 @@ def places(rings: int) -> list[tuple[int, int]]:
 
 
 def hexagon(rings: int, **noise: float) -> FocalPlane:
-    """`3 rings (rings + 1) + 1` places, twice as many detectors; `noise` overrides net, f_knee, f_min or alpha."""
+    """`3 rings (rings + 1) + 1` positions, twice as many detectors; `noise` overrides net, f_knee, f_min or alpha."""
     names, quats, angles = [], [], []
     spacing = FIELD / (2 * rings)
     for number, (i, j) in enumerate(places(rings)):

@@ -1,4 +1,4 @@
-"""Operators of a pipeline as one function, which keeps what they hand on to each other in small temporaries.
+"""Operators of a pipeline as one function, which keeps what they pass on to each other in small temporaries.
 
 The function goes through blocks of samples of a few detectors, and calls the kernels of all operators for each: plain
 Python functions, whose calls are inlined when it is compiled. A kernel finds in a block what it finds in an
@@ -28,7 +28,7 @@ whole. The number is that of the temporary; of arrays it is the length of a shor
 
 def temporary(shape: tuple[int, ...], dtype: str) -> Callable:
     """The function that makes a temporary for so many detectors and samples."""
-    if len(shape) == 1:  # component by component: samples lie side by side, as lanes want them
+    if len(shape) == 1:  # component by component: samples are contiguous, as lanes want them
         return lambda detectors, samples: np.empty((*shape, detectors, samples), dtype).T.swapaxes(0, 1)
     return lambda detectors, samples: np.empty((detectors, samples, *shape), dtype)
 
@@ -47,14 +47,14 @@ def part_of(kind: str, number: int) -> Callable:
 
     known = as_it_is if not number else of_short_axis if number > 0 else of_short_axis_read
     if kind == "kept":
-        return lambda value, start, samples, room: room[number]
+        return lambda value, start, samples, temporaries: temporaries[number]
     if kind == "intervals":
-        return lambda value, start, samples, room: {"first": np.array([0]), "last": np.array([samples])}
+        return lambda value, start, samples, temporaries: {"first": np.array([0]), "last": np.array([samples])}
     if kind == "rows":
-        return lambda value, start, samples, room: known(value)[:, start : start + samples]
+        return lambda value, start, samples, temporaries: known(value)[:, start : start + samples]
     if kind == "shared":
-        return lambda value, start, samples, room: known(value)[start : start + samples]
-    return lambda value, start, samples, room: known(value)
+        return lambda value, start, samples, temporaries: known(value)[start : start + samples]
+    return lambda value, start, samples, temporaries: known(value)
 
 
 def step(kernel: Callable, plan: tuple[Part, ...], number: int, rest: Callable) -> Callable:
@@ -70,7 +70,7 @@ def step(kernel: Callable, plan: tuple[Part, ...], number: int, rest: Callable) 
 
 @functools.cache
 def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], kept: tuple[tuple[tuple[int, ...], str], ...]) -> Callable:
-    """The function of some kernels: `plans` says how the arguments of each are made, `kept` has shape and dtype of a
+    """The function of some kernels: `plans` has how the arguments of each are made, `kept` has shape and dtype of a
     sample of each temporary.
     """
     makers = tuple(temporary(*of_sample) for of_sample in kept)
@@ -82,8 +82,8 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
         for v in range(len(first)):
             for start in range(first[v], last[v], most):
                 samples = min(most, max(last[v] - start, 0))
-                room = tuple([made(detectors, samples) for made in makers])
-                steps(arguments, start, samples, room)
+                temporaries = tuple([made(detectors, samples) for made in makers])
+                steps(arguments, start, samples, temporaries)
 
     names = [kernel.__name__ for kernel in kernels]
     run.__name__ = run.__qualname__ = "_".join(names)
@@ -91,7 +91,7 @@ def fused(kernels: tuple[Callable, ...], plans: tuple[tuple[Part, ...], ...], ke
 
 
 class Fused(Operator):
-    """Operators as one. What they only hand on to each other is never stored, but for keys of `keep`, and those that are there."""
+    """Operators as one. What they only pass on to each other is never stored, but for keys of `keep`, and those that are there."""
 
     operators: list[KernelOperator] = []
     keep: list[str] = []
@@ -141,7 +141,7 @@ class Fused(Operator):
         if not isinstance(argument, Argument):
             if not np.isscalar(argument) and argument is not None:
                 kind = type(argument).__name__
-                raise TypeError(f"{self.name} gives a kernel a plain {kind}: `shared`, `each` or `whole` say which part of it is a block's")
+                raise TypeError(f"{self.name} gives a kernel a plain {kind}: `shared`, `each` or `whole` name the part of it that is a block's")
             return ("whole", 0), argument
         kind, value = argument.kind, argument.value
         if kind in ("rows", "table") and value in names:
@@ -190,7 +190,7 @@ class Fused(Operator):
 
 
 def groups(operators: Sequence[Operator], device: dict[str, bool]) -> list[list[Operator]]:
-    """Operators in groups that can be fused; the log says why a group ends. Those that `device` names stay alone."""
+    """Operators in groups that can be fused; the log has why a group ends. Those that `device` names stay alone."""
     found: list[list[Operator]] = []
     for op in operators:
         why = _why_not(found[-1], op, device) if found else ""
@@ -214,7 +214,7 @@ def _why_not(group: Sequence[Operator], op: Operator, device: dict[str, bool]) -
         if one.whole_detectors:
             return f"{one.name} needs all detectors in a call"
         if one.name in device:
-            return f"the pipeline says where {one.name} runs"
+            return f"the pipeline decides where {one.name} runs"
         if other := [name for name in map(dispatch.chosen, one.kernels()) if name != "ingot"]:
             return f"{one.name} runs as {other[0]!r}"
     for one in group:

@@ -7,7 +7,7 @@ COLUMNS = np.array([1, 3, 5, 7, 0, 2, 4, 6, 1, 3, 5, 7])  # of the middles of th
 
 
 def even_bits(v):
-    """The bits of `v` at places 0, 2, 4, ... side by side."""
+    """The bits of `v` at positions 0, 2, 4, ... side by side."""
     v = v & 0x5555555555555555
     v = (v | v >> 1) & 0x3333333333333333
     v = (v | v >> 2) & 0x0F0F0F0F0F0F0F0F

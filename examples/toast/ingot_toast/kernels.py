@@ -29,7 +29,7 @@ def check_rows(table, buffer, n_detectors):
     if len(table) != n_detectors:
         raise ValueError("index tables and detectors differ in number")
     if np.any((table < 0) | (table >= len(buffer))):
-        raise IndexError("a row lies outside its buffer")
+        raise IndexError("a row is outside its buffer")
 
 
 def check_equal(a, b):
@@ -60,7 +60,7 @@ def pointing_detector(focalplane, boresight, quat_index, quats, intervals, share
 
 
 def spread(x):
-    """The low 32 bits at the even places of 64."""
+    """The low 32 bits at the even positions of 64."""
     x = (x | x << 16) & 0x0000FFFF0000FFFF
     x = (x | x << 8) & 0x00FF00FF00FF00FF
     x = (x | x << 4) & 0x0F0F0F0F0F0F0F0F
@@ -123,7 +123,7 @@ def pixels_healpix(
     if 1 << order != nside or n_pix_submap < 1:
         raise ValueError("nside is no power of two up to 2**29, or submaps have no pixels")
     if (12 * nside * nside - 1) // n_pix_submap >= len(hit_submaps):
-        raise IndexError("a submap lies outside the hit submaps")
+        raise IndexError("a submap is outside the hit submaps")
     has_flags = len(shared_flags) == n_samples
     for v in range(len(first)):
         for d in ingot.prange(len(quat_index)):
@@ -207,7 +207,7 @@ def by_component(weights):
 
 def local_row(global2local, submap):
     if submap >= len(global2local) or global2local[submap] < 0:
-        raise IndexError("a pixel lies in a submap that is not local")
+        raise IndexError("a pixel is in a submap that is not local")
     return global2local[submap]
 
 
@@ -299,7 +299,7 @@ def steps(intervals, n_samples, step_length, amp_offset, n_amp_views, n_amplitud
     start = amp_offset + np.cumsum(n_amp_views) - n_amp_views
     end = start + (last - first + step_length - 1) // step_length
     if np.any((start < end) & ((start < 0) | (end > n_amplitudes))):
-        raise IndexError("an amplitude index lies outside the amplitudes")
+        raise IndexError("an amplitude index is outside the amplitudes")
     return first, last, start
 
 
@@ -310,7 +310,7 @@ def template_offset_add_to_signal(
     first, last, start = steps(intervals, det_data.shape[1], step_length, amp_offset, n_amp_views, len(amplitudes))
     check_equal(len(amplitude_flags), len(amplitudes))
     if data_index < 0 or data_index >= len(det_data):
-        raise IndexError("a row lies outside its buffer")
+        raise IndexError("a row is outside its buffer")
     data = det_data[data_index]
     for v in range(len(first)):
         a = start[v]
@@ -330,7 +330,7 @@ def template_offset_project_signal(
     check_equal(len(amplitude_flags), len(amplitudes))
     has_flags = flag_index >= 0 and flag_data.shape[1] == n_samples
     if data_index < 0 or data_index >= len(det_data) or (has_flags and flag_index >= len(flag_data)):
-        raise IndexError("a row lies outside its buffer")
+        raise IndexError("a row is outside its buffer")
     for v in range(len(first)):
         a = start[v]
         for begin in range(first[v], last[v], step_length):

@@ -2,7 +2,7 @@
 
 A `Buffer` is an array with a copy on the host and perhaps one on a device; it knows which of them are valid. A `Memory`
 makes, fills and frees the copies of one device, within a limit, and counts what it moves. What a device is, two small
-backends say: one of `ingot`'s devices, or a part of the host's memory that behaves like one.
+backends define: one of `ingot`'s devices, or a part of the host's memory that behaves like one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NO_KEY: Key = ("", "")
 
 
 class HostBackend:
-    """A part of the host's memory that is used as a device's is: copies are apart from the host's arrays."""
+    """A part of the host's memory that is used as a device's is: copies are disjoint from the host's arrays."""
 
     implementations: frozenset[str] | None = None
     """The implementations of kernels that take its arrays; None: all."""
@@ -119,7 +119,7 @@ class Pool:
         return self.limit - self.in_use
 
     def allocate(self, nbytes: int) -> Any:
-        """A block of at least so many bytes (uint8); MemoryError where the limit or the device has no room."""
+        """A block of at least so many bytes (uint8); MemoryError where the limit or the device does not allow it."""
         size = size_class(nbytes)
         if self._kept[size]:
             block = self._kept[size].pop()
@@ -193,7 +193,7 @@ _place: contextvars.ContextVar[Place] = contextvars.ContextVar("place", default=
 
 
 def here() -> Place:
-    """The place of the running operator; the host, outside of operators."""
+    """The side of the running operator; the host, outside of operators."""
     return _place.get()
 
 
@@ -314,7 +314,7 @@ class Memory:
             self.needed = before
 
     def create(self, buffer: Buffer, detectors: Sequence[str] | None = None) -> None:
-        """Makes room for a copy, whose elements are not yet valid; of detector data, for the rows of `detectors`."""
+        """Allocates a copy, whose elements are not yet valid; of detector data, for the rows of `detectors`."""
         if buffer.memory is not None:
             buffer.memory.free(buffer)
         block = self._room(buffer, buffer.device_bytes(detectors))
@@ -410,7 +410,7 @@ class Memory:
         traffic.seconds += perf_counter() - start
 
     def _room(self, buffer: Buffer, nbytes: int) -> Any:
-        """A block. Where there is no room, cached blocks are released, then copies dropped that the host has, too."""
+        """A block. Where memory is missing, cached blocks are released, then copies dropped that the host has, too."""
         droppable = [b for b in self.staged.values() if id(b) not in self.needed and (b.host_valid or not b.device_valid)]
         while True:
             try:

@@ -44,7 +44,7 @@ class Exchange:
         owner = np.zeros(distribution.n_submap, np.int64)
         for rank, share in enumerate(shares):
             owner[share] = rank
-        owners = owner[distribution.submaps]  # local submaps are sorted, and so are the shares: those of an owner stand together
+        owners = owner[distribution.submaps]  # local submaps are sorted, and so are the shares: those of an owner follow each other
         self.to_owners = [int(np.count_nonzero(owners == rank)) for rank in range(comm.size)]
         copies = [share[owner[share] == comm.rank] for share in kept]
         self.from_ranks = [len(share) for share in copies]
@@ -184,7 +184,7 @@ def total(comm: Comm, value: Any) -> Any:
 
 
 class NodeSharing:
-    """Processes of a node that work on the same samples: what they share is in memory once. `color` says whose samples they are."""
+    """Processes of a node that work on the same samples: what they share is in memory once. `color` is whose samples they are."""
 
     def __init__(self, comm: Comm, color: int) -> None:
         self.world: Any = None

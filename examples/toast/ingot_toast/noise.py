@@ -60,7 +60,7 @@ REALIZATIONS = 1 << 32
 def noise_key(detector, session, realization=0, telescope=0, component=0):
     """The key of a detector's stream in one session (an observation): uint64 (2,).
 
-    ValueError for a number that has no room there: 32 bits are the realization's, the session's and the detector's, 16 the
+    ValueError for a number that does not fit: 32 bits are the realization's, the session's and the detector's, 16 the
     telescope's and the component's.
     """
     numbers = {"detector": detector, "session": session, "realization": realization, "telescope": telescope, "component": component}
@@ -104,7 +104,7 @@ def octaves(frequencies, density):
 def noise_estimate(stream, good, rate, lags):
     """Frequencies (Hz) and spectral density (K² s) of the noise in the good samples of a stream; lags + 1 of each.
 
-    The covariance of samples up to `lags` apart is a mean over the pairs that are both good, so gaps do no harm; its cosine
+    The covariance of samples at distances up to `lags` is a mean over the pairs that are both good, so gaps do no harm; its cosine
     transform under a Hann window is the density. good: bool, as long as the stream.
     """
     n = 2
@@ -138,7 +138,7 @@ dispatch.register("add_noise", "ingot", add_noise)
 
 
 class SimulateNoise(Operator):
-    """Adds noise to the signal of each detector: a stream of its own in each observation, whatever process makes it.
+    """Adds noise to the signal of each detector: a stream of its own in each observation, in any process that makes it.
 
     `meta` has the focal plane with the detectors' noise, the rate (Hz), and of the whole observation, of which a process may
     have a part, the first sample and how many there are ("whole", a range).

@@ -76,7 +76,7 @@ class Operator:
     A subclass has annotated attributes with defaults, its options ("traits"), and
 
     - `requires()` and `provides()`: the names of the objects that it reads, and that it makes or changes; what it changes
-      in place stands in both;
+      in place is in both;
     - `supports_accel()`: whether it works on arrays of a device as well, as one does that gives them to compiled functions;
     - `_exec(data, detectors)`: the work, for these detectors; called any number of times; one with a `_finalize` may have none;
     - `_create(data, detectors)`, if it makes objects: makes them, zero, before `_exec`;
@@ -194,7 +194,7 @@ class Flow:
 
     `required` are the keys that one requires and no earlier one provides, `provided` all that they provide. `handed_on` has
     what they make for each other alone - one requires it after the last one that provides it, and it is not in `keep` -,
-    with the place of the last operator that requires it.
+    with the position of the last operator that requires it.
     """
 
     def __init__(self, operators: Sequence[Operator], keep: Sequence[str] = ()) -> None:
@@ -267,7 +267,7 @@ def whole(buffer: Buffer) -> Argument:
 class KernelOperator(Operator):
     """An operator that calls one kernel for each observation.
 
-    A subclass says which kernel, by its name in the registry or as a compiled function, and what it is given: arguments
+    A subclass names the kernel, by its name in the registry or as a compiled function, and what it is given: arguments
     made by `rows`, `table`, `shared`, `each`, `intervals`, `whole`, and plain numbers. Pipelines fuse it with others if it
     is `samplewise`.
     """

@@ -16,7 +16,7 @@ WIDTH = 800  # pixels of a picture of the whole sky
 
 
 def mollweide(nside: int, width: int = WIDTH) -> np.ndarray:
-    """The nested pixel under each place of a picture of the whole sky, int64 (width // 2, width); -1 outside of the ellipse.
+    """The nested pixel under each point of a picture of the whole sky, int64 (width // 2, width); -1 outside of the ellipse.
 
     North is up, azimuth 0 in the middle and grows to the left, as astronomers have it.
     """
@@ -25,7 +25,7 @@ def mollweide(nside: int, width: int = WIDTH) -> np.ndarray:
     theta = np.arcsin(y)
     z = (2 * theta + np.sin(2 * theta)) / np.pi
     azimuth = np.where(inside, -np.pi * x / np.maximum(np.cos(theta), 1e-12), 0.0)
-    # The turn about z by the azimuth, then that of the pole down to z, as quaternions.
+    # The rotation about z by the azimuth, then that of the pole down to z, as quaternions.
     polar = np.arccos(np.clip(z, -1, 1))
     cos_azimuth, sin_azimuth = np.cos(azimuth / 2), np.sin(azimuth / 2)
     cos_polar, sin_polar = np.cos(polar / 2), np.sin(polar / 2)
@@ -111,7 +111,7 @@ def _coverage(pyplot: Any, maps: Mapping[str, np.ndarray], seen: np.ndarray, goo
 
 
 def _spectra(pyplot: Any, data: Data, folder: Path) -> Path:
-    """The destriped signal of the first detector, and noise as it is simulated, beside its density."""
+    """The destriped signal of the first detector, and noise as it is simulated, with its density."""
     ob = data.obs[0]
     plane, rate = ob.meta["focalplane"], ob.meta["rate"]
     shape = plane.net, plane.f_knee, plane.f_min, plane.alpha

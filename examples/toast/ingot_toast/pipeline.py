@@ -24,8 +24,8 @@ class Pipeline(Operator):
     On a device, what they require is copied there once, what they make stays there from one to the next, and what is to
     survive is copied back once, by `finalize`: keys of `keep`, keys that were there before, and those that no later
     operator requires. The others are intermediates and end with the pipeline, also on the host. A set of detectors that
-    the device has no room for is halved: operators may be called with any part of the detectors. Where they may not - one
-    says `whole_detectors`, or uses a global object that another makes of all detectors -, that is a MemoryError, and more
+    the device has no memory for is halved: operators may be called with any part of the detectors. Where they may not - one
+    declares `whole_detectors`, or uses a global object that another makes of all detectors -, that is a MemoryError, and more
     than one set a ValueError.
     """
 
@@ -86,7 +86,7 @@ class Pipeline(Operator):
     def compile(self) -> Pipeline:
         """A pipeline of the same options, in which neighbours are one function each where that is possible.
 
-        What these only hand on to each other is never stored. The results differ by the order of sums alone.
+        What these only pass on to each other is never stored. The results differ by the order of sums alone.
         """
         operators: list[Operator] = []
         steps, place = self.steps(), 0
@@ -147,7 +147,7 @@ class Pipeline(Operator):
 
     @property
     def whole_detectors(self) -> bool:  # type: ignore[override]
-        """Whether it needs all detectors in a call: one of its operators does, or hands a sum over them on to another."""
+        """Whether it needs all detectors in a call: one of its operators does, or passes a sum over them on to another."""
         return bool(self._why_whole())
 
     def _why_whole(self) -> str:

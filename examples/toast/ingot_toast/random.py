@@ -1,11 +1,12 @@
 """Random numbers by counting: Threefry-2x64 in 20 rounds (Salmon et al., Random123, SC11).
 
-A number hangs on a key (whose stream?) and a counter (which number of it?) alone, so any process can make any stretch of
+A number depends on a key (whose stream?) and a counter (which number of it?) alone, so any process can make any stretch of
 any stream. Words, uniforms and normals of a counter are those of its first word.
 """
 
-import ingot
 import numpy as np
+
+import ingot
 
 PARITY = 0x1BD11BDAA9FC1A22
 ROTATIONS = (16, 42, 12, 31), (16, 32, 24, 21)

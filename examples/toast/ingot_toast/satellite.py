@@ -40,7 +40,7 @@ class Size:
     rate: float
     nside: int
     stored: bool = True
-    """Whether pixels and weights are kept; else they are made anew each time they are needed, detector by detector."""
+    """Whether pixels and weights are kept; else they are made again each time they are needed, detector by detector."""
     step: float = 10.0
 
     @property
@@ -61,9 +61,9 @@ SIZES = {
 
 
 def distribute(size: Size, comm: Comm, detector_ranks: int | None = None) -> Data:
-    """The observations of this process, without samples: its group's, of the detectors and samples of its place in the group.
+    """The observations of this process, without samples: its group's, of the detectors and samples of its position in the group.
 
-    Detectors of one place of the focal plane stay together, and so do the samples of one step.
+    Detectors of one position of the focal plane stay together, and so do the samples of one step.
     """
     plane = hexagon(size.rings)
     across, along, column, row = grid(comm.group_size, comm.group_rank, detector_ranks)
@@ -421,7 +421,7 @@ def write_maps(data: Data, folder: Path) -> dict[str, np.ndarray] | None:
 
 
 def write_summary(work: Workflow, found: dict[str, Any], folder: Path, maps: dict[str, np.ndarray] | None) -> None:
-    """What `write` writes beside `write_maps`, whose maps it is given."""
+    """What `write` writes besides `write_maps`, whose maps it is given."""
     comm, memory = work.data.comm, work.options.get("memory")
     rows = ingot.profile.rows() if comm.size == 1 else ingot.profile.gather(comm.world)
     if maps is None:

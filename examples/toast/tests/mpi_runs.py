@@ -1,4 +1,4 @@
-"""Run by mpiexec: maps of one problem, by all ways to share it that this number of processes has, into a folder for each."""
+"""Run by mpiexec: maps of one problem, by all divisions of it that this number of processes has, into a folder for each."""
 
 import pickle
 import sys

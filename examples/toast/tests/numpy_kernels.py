@@ -97,7 +97,7 @@ def pixel_place(pixels, global2local, n_pix_submap):
     submap = pixels // n_pix_submap
     local = global2local[submap]
     if (local < 0).any():
-        raise IndexError("a pixel lies in a submap that is not local")
+        raise IndexError("a pixel is in a submap that is not local")
     return local, pixels - submap * n_pix_submap
 
 

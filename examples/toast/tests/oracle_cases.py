@@ -1,4 +1,4 @@
-"""What the oracle holds of the ten kernels, as calls: arguments, which of them are written, and what stands there afterwards."""
+"""What the oracle holds of the ten kernels, as calls: arguments, which of them are written, and what they hold afterwards."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def difference(got: np.ndarray, wanted: np.ndarray, before: np.ndarray, toleranc
         of_borders = int((wrong[:, -1] < on_borders).sum())
         return f"{len(wrong)} numbers differ, the first at {wrong[0]}" if len(wrong) > of_borders or of_borders > 6 else ""
     if not np.array_equal(np.isnan(got), np.isnan(wanted)):
-        return "NaN at other places"
+        return "NaN at other indices"
     with np.errstate(invalid="ignore"):
         error = np.nan_to_num(np.abs(got - wanted) / np.maximum(1.0, np.abs(wanted)), nan=0.0)
     off = np.argwhere((error > tolerance) | ((wanted == before) & (got != wanted)))

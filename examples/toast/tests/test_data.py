@@ -138,7 +138,7 @@ def test_maps():
 
 @pytest.mark.parametrize("submaps", [[4, 0, 2], [1, 1], [-1, 2], [0, 5]], ids=str)
 def test_submaps_that_are_not_in_order_are_refused(submaps):
-    """An exchange takes those of an owner to stand together."""
+    """An exchange takes those of an owner to follow each other."""
     with pytest.raises(ValueError, match=r"submaps are ascending numbers below 5, not \["):
         PixelDistribution(50, 12, submaps)
     assert PixelDistribution(50, 12, []).n_local == 0
@@ -298,7 +298,7 @@ def test_detectors_of_a_place_stay_together():
         assert all(part.start % 2 == part.stop % 2 == 0 for part in found)
         assert max(map(len, found)) - min(map(len, found)) <= 2
     assert detectors_of_ranks(["x", "x", "x", "y"], 2) == [range(0, 3), range(3, 4)]
-    with pytest.raises(ValueError, match="8 ranks cannot share 7 places of detectors"):
+    with pytest.raises(ValueError, match="8 ranks cannot share 7 positions of detectors"):
         detectors_of_ranks(places, 8)
 
 

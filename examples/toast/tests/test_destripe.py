@@ -1,4 +1,4 @@
-"""Binning and destriping, beside the map-maker of TOAST and beside equations that are solved densely."""
+"""Binning and destriping, compared with the map-maker of TOAST and with equations that are solved densely."""
 
 import types
 from pathlib import Path

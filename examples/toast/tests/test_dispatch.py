@@ -1,4 +1,4 @@
-"""Each kernel runs in the implementation that is chosen, which its row in a profile says, and all give the same."""
+"""Each kernel runs in the implementation that is chosen, which its row in a profile names, and all give the same."""
 
 import ingot
 import numpy as np
@@ -143,7 +143,7 @@ def test_a_pipeline_chooses_by_kernel(wanted):
 
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_kernels_of_ones_own_have_rows(is_compiled, monkeypatch):
-    """Plain functions are told from compiled ones, also where INGOT_DISABLE has left these as they are."""
+    """Plain functions are distinguished from compiled ones, also where INGOT_DISABLE has left these as they are."""
 
     def double(signal):
         signal[...] *= 2.0
@@ -173,7 +173,7 @@ def fused_steps():
 
 @pytest.mark.parametrize("where", ["cpu", "emulated", "host"])
 def test_what_is_chosen_after_compiling_runs(where):
-    """Operators that are one run one by one then, and store what they hand on to each other, which ends with them."""
+    """Operators that are one run one by one then, and store what they pass on to each other, which ends with them."""
     options = {"device": False} if where == "cpu" else {"memory": where}
     want = data_with_amplitudes()
     Pipeline(fused_steps(), device=False, keep=["pixels"]).apply(want)

@@ -1,4 +1,4 @@
-"""The polynomial filter beside least squares."""
+"""The polynomial filter compared with least squares."""
 
 import numpy as np
 import pytest

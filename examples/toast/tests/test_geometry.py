@@ -11,7 +11,7 @@ ORACLE = np.load(Path(__file__).parent / "oracle" / "workflow.npz")
 
 
 def turned(q, v):
-    """The vector v (3,) turned by quaternions (n, 4)."""
+    """The vector v (3,) rotated by quaternions (n, 4)."""
     xyz, w = q[:, :3], q[:, 3:]
     t = 2 * np.cross(xyz, v)
     return v + w * t + np.cross(xyz, t)

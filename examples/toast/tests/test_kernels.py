@@ -1,6 +1,6 @@
 """The ten kernels: values of compiled TOAST, undecorated and compiled; the rules of intervals, flags and tables; what raises.
 
-What each rule is stands in the kernels' page; expected values are the oracle's (`oracle/README.md`), or those of the same
+Each rule is in the kernels' page; expected values are the oracle's (`oracle/README.md`), or those of the same
 function run by CPython.
 """
 

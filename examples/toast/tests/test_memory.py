@@ -338,7 +338,7 @@ def test_the_rows_of_a_copy_that_was_freed_do_not_count(memory):
 
 
 def test_transfers_have_rows(memory):
-    """One for each copy, whoever makes it, and one where memory is made zero, which moves nothing."""
+    """One for each copy, by any maker, and one where memory is made zero, which moves nothing."""
     item, moved = Buffer(values=np.ones(10)), memory.backend.moved()
     ingot.profile.reset()
     ingot.profile.start()

@@ -1,4 +1,4 @@
-"""Detectors in parts: what may be worked on in parts, what may not, and what a device that lacks room does."""
+"""Detectors in parts: what may be worked on in parts, what may not, and what a device that lacks memory does."""
 
 import weakref
 
@@ -103,15 +103,15 @@ def test_operators_that_need_all_detectors_get_them(memory):
 
 
 class Tight(HostBackend):
-    """A device that has less than it says: it gives so many bytes; others have the rest."""
+    """A device that has less than it reports: it gives so many bytes; others have the rest."""
 
-    def __init__(self, room):
+    def __init__(self, capacity):
         super().__init__(1 << 30)
-        self.room, self.blocks = room, []
+        self.capacity, self.blocks = capacity, []
 
     def block(self, nbytes):
         self.blocks = [there for there in self.blocks if there() is not None]
-        if sum(there().nbytes for there in self.blocks) + nbytes > self.room:
+        if sum(there().nbytes for there in self.blocks) + nbytes > self.capacity:
             raise MemoryError("no more")
         made = super().block(nbytes)
         self.blocks.append(weakref.ref(made))

@@ -1,4 +1,4 @@
-"""Pipelines give the same wherever and in whatever order they run; what they move is counted to the byte."""
+"""Pipelines give the same on any device and in any order; what they move is counted to the byte."""
 
 import logging
 
@@ -588,7 +588,7 @@ def test_fused_on_a_device(memory):
 
 
 def test_fused_in_blocks(monkeypatch):
-    """Blocks end amid intervals and amid the detectors."""
+    """Blocks end within intervals and within the detectors."""
     options = {"lengths": (300, 41), "detectors": list("abcdefg")}
     wanted = ran(longer(), data_with_sky(**options), device=False)
     monkeypatch.setattr(HostBackend, "block_of_fused", (3, 96))
@@ -648,8 +648,8 @@ class Clip(KernelOperator):
         return [table(self.signal), rows(self.signal), intervals(self.view), limits]
 
 
-class Apart(Clip):
-    """Does not say that it treats each sample for itself."""
+class Separate(Clip):
+    """Does not declare that it treats each sample for itself."""
 
     samplewise = False
 
@@ -671,8 +671,8 @@ def test_what_cannot_be_fused_splits_the_pipeline_with_a_word(caplog):
     cases = [
         ([point, pixels, Host(), weights, build], ["PointingDetector+PixelsHealpix", "Host", "StokesWeights+BuildNoiseWeighted"],
          "Host is not fused with PixelsHealpix: Host is no operator of a kernel"),
-        ([point, pixels, Apart(), weights], ["PointingDetector+PixelsHealpix", "Apart", "StokesWeights"],
-         "Apart is not fused with PixelsHealpix: Apart does not treat each sample for itself"),
+        ([point, pixels, Separate(), weights], ["PointingDetector+PixelsHealpix", "Separate", "StokesWeights"],
+         "Separate is not fused with PixelsHealpix: Separate does not treat each sample for itself"),
         ([point, pixels, weights, build, scan], ["PointingDetector+PixelsHealpix+StokesWeights+BuildNoiseWeighted", "ScanMap"],
          "ScanMap is not fused with BuildNoiseWeighted: BuildNoiseWeighted changes global 'zmap', which ScanMap uses"),
         ([point, pixels, weights, scan, build], ["PointingDetector+PixelsHealpix+StokesWeights+ScanMap", "BuildNoiseWeighted"],
@@ -693,7 +693,7 @@ def test_operators_that_are_to_run_elsewhere_stay_alone(caplog, wanted):
     caplog.set_level(logging.INFO, "ingot_toast.fusion")
     made = Pipeline(longer(), memory="host", device={"StokesWeights": False}).compile()
     assert [op.name for op in made.steps()] == ["PointingDetector+PixelsHealpix", "StokesWeights", "BuildNoiseWeighted+ScanMap+NoiseWeight"]
-    assert "StokesWeights is not fused with PixelsHealpix: the pipeline says where StokesWeights runs" in caplog.messages
+    assert "StokesWeights is not fused with PixelsHealpix: the pipeline decides where StokesWeights runs" in caplog.messages
     data = data_with_sky()
     made.apply(data)
     assert_same(everything(data), wanted)
@@ -740,14 +740,14 @@ def test_operators_with_a_way_of_their_own_are_not_fused(kind, caplog):
 
 
 class Minus(Clip):
-    """Is given an array of samples that nothing says the kind of."""
+    """Is given an array of samples of a kind that nothing declares."""
 
     def arguments(self, data, ob, detectors):
         return [*super().arguments(data, ob, detectors)[:3], np.ones(ob.n_samples)]
 
 
 def test_plain_arrays_are_refused_where_operators_are_one():
-    with pytest.raises(TypeError, match=r"Clip\+Minus gives a kernel a plain ndarray: `shared`, `each` or `whole` say"):
+    with pytest.raises(TypeError, match=r"Clip\+Minus gives a kernel a plain ndarray: `shared`, `each` or `whole` name"):
         ran([Clip(), Minus()], device=False, compiled=True)
 
 

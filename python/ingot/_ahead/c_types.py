@@ -15,7 +15,7 @@ _NUMBERS = {"bool": "bool", "float16": "uint16_t", "float32": "float", "float64"
 
 
 class Types:
-    """Those of one library, whose name stands before all that are not C's."""
+    """Those of one library, whose name begins all that are not C's."""
 
     def __init__(self, library: str) -> None:
         self.library = library

@@ -17,7 +17,7 @@ def add_command(subparsers: Any) -> None:
     parser.add_argument("module", help="a file, or a module's name; after a colon, the functions: model.py:mean,variance")
     parser.add_argument("-o", "--output", required=True, type=Path, help="the folder that is written into: of a library, include/ and lib/; of a module, its file")
     parser.add_argument("--kind", choices=KINDS, default="c", help="what is made: a library for C, C++ and Fortran (c), or a module for Python (extension)")
-    parser.add_argument("--name", help="the library's name, which stands before all of its names (the module's)")
+    parser.add_argument("--name", help="the library's name, which begins all of its names (the module's)")
     parser.add_argument("--package-version", default=None, help="what find_package compares (the module's __version__, or 0.0.0)")
     parser.add_argument("--levels", type=int, nargs="+", choices=LEVELS, default=list(LEVELS), help="levels of x86-64 to make code for")
     parser.set_defaults(run=run)

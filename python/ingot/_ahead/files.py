@@ -1,4 +1,4 @@
-"""Puts what is made to its place."""
+"""Moves what is made to where it belongs."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def put(file: Path, place: Path) -> Path:
-    """Moves a file to its place at once: programs that have opened the one before keep it."""
+    """Moves a file to where it belongs at once: programs that have opened the one before keep it."""
     place.parent.mkdir(parents=True, exist_ok=True)
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:

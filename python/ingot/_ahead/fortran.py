@@ -27,7 +27,7 @@ def module(library: str, functions: Sequence[Compiled]) -> str:
     taken = {f"{library}_{name}".lower() for name in (*FUNCTIONS, "text")}
     interfaces = "".join(_interface(types, f, unlike(f"{library}_{f.export.name}", taken)) for f in functions)
     makers = "".join(_maker(types, v) for v in arrays if v.rank > 0)
-    return f"""! {library}: functions compiled ahead of time by Ingot. {library}.h says how they are called.
+    return f"""! {library}: functions compiled ahead of time by Ingot. {library}.h describes how they are called.
 module {library}
   use, intrinsic :: iso_c_binding
   implicit none
@@ -56,7 +56,7 @@ module {library}
 
 contains
 
-{makers}  ! A text of C's, such as that of {library}_last_error().
+{makers}  ! A string of C's, such as that of {library}_last_error().
   function {library}_text(address) result(text)
     type(c_ptr), intent(in) :: address
     character(:), allocatable :: text

@@ -11,7 +11,7 @@ from .lowering import Compiled, Value
 
 
 def statuses(library: str) -> list[str]:
-    """The names of the statuses, in order, from 1 on, behind that of 0."""
+    """The names of the statuses, in order, from 1 on, after that of 0."""
     return [f"{library.upper()}_{_upper(name)}" for name in ("OK", *_core.EXCEPTIONS)]
 
 
@@ -43,10 +43,10 @@ def header(library: str, functions: Sequence[Compiled]) -> str:
     numbered = ",\n".join(f"  {name} = {i}" for i, name in enumerate(statuses(library)))
     return f"""/* {library}: functions compiled ahead of time by Ingot, for C99, C++ and, by iso_c_binding, Fortran.
  *
- * Each function returns 0, or the status of an exception, of which {library}_last_error() tells; results are then as they
+ * Each function returns 0, or the status of an exception, which {library}_last_error() describes; results are then as they
  * were. Numbers are passed by value, their results by pointer. Arrays are passed by pointers to structs of the address of
  * the element at index 0, lengths, and strides in bytes. An array that is a result is written into the caller's struct, one
- * for each; its memory is given back by {library}_free(result.owner), or is another's where owner is null: an argument's, or
+ * for each; its memory is freed by {library}_free(result.owner), or is another's where owner is null: an argument's, or
  * the library's. `owner` of an argument is
  * not looked at. All functions may be called by several threads at once. */
 #ifndef {upper}_H
@@ -67,11 +67,11 @@ enum {library}_status {{
 {"".join(complex_types)}{"".join(_array(types, v) for v in arrays)}{"".join(_function(types, f) for f in functions)}/* Gives back the memory of an array that is a result. Null is allowed. */
 void {library}_free(void *owner);
 
-/* The last error of the calling thread: all of it as one text, or its parts. Texts hold until the thread's next error. */
+/* The last error of the calling thread: all of it as one string, or its parts. Strings hold until the thread's next error. */
 const char *{library}_last_error(void);
 const char *{library}_last_error_kind(void);    /* "ZeroDivisionError" */
 const char *{library}_last_error_message(void); /* "division by zero" */
-const char *{library}_last_error_file(void);    /* of the Python source; empty where no place is known */
+const char *{library}_last_error_file(void);    /* of the Python source; empty where no location is known */
 int32_t {library}_last_error_line(void);
 
 /* The level of x86-64 whose code runs: 2, 3 (AVX2, FMA) or 4 (AVX-512); 0: there is none that this CPU can run, and calls

@@ -1,4 +1,4 @@
-"""Makes objects and libraries with the system's tools: the C compiler `cc` (or what CC says), and of the binutils `ld`, `objcopy`, `nm` and `ar`.
+"""Makes objects and libraries with the system's tools: the C compiler `cc` (or that of CC), and of the binutils `ld`, `objcopy`, `nm` and `ar`.
 
 The linker takes of the runtime what a library needs; of the symbols of all that it has only the library's own are seen.
 """

@@ -105,7 +105,7 @@ class _Lowering:
 
     def _refuse_options(self, holder: Function) -> None:
         if any(holder._static):
-            raise self._error("has static arguments, whose values no signature says")
+            raise self._error("has static arguments, whose values no signature has")
         if holder._device is not None:
             raise self._error("runs on a device: code ahead of time is for CPUs")
 
@@ -113,7 +113,7 @@ class _Lowering:
         parameters, types = parameters_of(self.function), self.export.signature.parameters
         names = list(parameters.by_position)
         if len(names) != len(parameters.names):
-            raise self._error("takes other arguments than positional ones, of which a signature says nothing")
+            raise self._error("takes other arguments than positional ones, which no signature describes")
         if len(names) != len(types):
             raise self._error(f"takes {len(names)} arguments, and the signature {self.export.signature} has {len(types)}")
         for type_ in types:
@@ -140,7 +140,7 @@ class _Lowering:
         return Compiled(self.export, self._values(written), captured, given, results, apart.result, tuple(versions))
 
     def _together(self) -> Any:
-        """The program for arguments that may share memory. None: loops over `prange` need them apart."""
+        """The program for arguments that may share memory. None: loops over `prange` need them disjoint."""
         try:
             return self._program(together=True)
         except UnsupportedError as error:
@@ -150,16 +150,14 @@ class _Lowering:
 
     def _program(self, together: bool) -> Any:
         while True:
-            descriptions = [
-                _description(t, 1 if together else 1 + i) for i, t in enumerate(self.export.signature.parameters)
-            ]
+            descriptions = [_description(t, 1 if together else 1 + i) for i, t in enumerate(self.export.signature.parameters)]
             sets = len(descriptions) + 1
             captures = tuple((*c, self._held(*c, sets + i)) for i, c in enumerate(self.captures))
             try:
                 return _ingot.with_room(self._lower, tuple(descriptions), captures)
             except Captured as captured:
                 if any(owner is captured.owner and name == captured.name for owner, name in self.captures):
-                    raise _errors.InternalError(f"what stands outside, `{captured.name}`, is asked for again") from None
+                    raise _errors.InternalError(f"what is outside, `{captured.name}`, is asked for again") from None
                 self.captures.append((captured.owner, captured.name))
             except Demanded as demand:
                 name = self.names[demand.argument] if 0 <= demand.argument < len(self.names) else "an argument"
@@ -210,7 +208,7 @@ class _Lowering:
         return made
 
     def _refuse_outside(self, program: Any, calls: list[tuple]) -> None:
-        """The refusal of what only a process of Python's has, at the first of its places."""
+        """The refusal of what only a process of Python's has, at the first of its locations."""
 
         def shown(what: str, number: int) -> str:
             if what.startswith("C "):
@@ -251,16 +249,16 @@ class _Lowering:
         wanted = [] if declared.dtype == "void" else [str(Type(declared.dtype, declared.ndim))]
         if shown != wanted:
             says = "nothing" if not shown else shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
-            raise self._error(f"returns {says}, and the signature says {declared}")
+            raise self._error(f"returns {says}, and the signature has {declared}")
 
 
 class _Flat:
     """What a function returns, as results in a row."""
 
     OTHERS = {
-        "text": "a text",
+        "text": "a string",
         "fields": "records",
-        "letters": "a text",
+        "characters": "a string",
         "member": "a member of an Enum",
         "maybe": "None or something else",
         "growing": "a list whose length is not known when compiling",

@@ -176,7 +176,7 @@ static PyObject* ingot_number(const struct ingot_value* value, char kind, const 
   return number;
 }
 
-// Whether an element at an address lies in the memory of an array.
+// Whether an element at an address is in the memory of an array.
 static int ingot_lies_in(PyArrayObject* array, const char* data) {
   const char* low = PyArray_BYTES(array);
   const char* high = low + PyArray_ITEMSIZE(array);
@@ -233,8 +233,8 @@ static PyObject* ingot_array(const struct ingot_called* it, const struct ingot_v
   return NULL;
 }
 
-// The object that a plan says: `v3` is value 3, `x1` argument 1, `N` None, `(`, `[` and `{` end with `.` and
-// hold others; the keys of dicts come in order.
+// The object that a plan describes: `v3` is value 3, `x1` argument 1, `N` None, `(`, `[` and `{` end with `.`
+// and hold others; the keys of dicts come in order.
 static PyObject* ingot_build(const char** plan, PyObject* const* values, PyObject* const* arguments,
                              const char* const** keys) {
   const char kind = *(*plan)++;
@@ -330,7 +330,7 @@ static void ingot_raise(PyObject* type, PyObject* globals) {
   ingot_add_place(globals);
 }
 
-// `arguments` has room for the parameters of its own, `values` for results and constants, `slots` for
+// `arguments` has space for the parameters of its own, `values` for results and constants, `slots` for
 // parameters and results, `memory` for their words and those of ingot_standalone_call.
 static PyObject* ingot_called_call(const struct ingot_called* it, PyObject* module,
                                    PyObject* (*raised)(int32_t), PyObject** arguments, PyObject** values,

@@ -14,7 +14,7 @@ _MOST_OF_PREFIX = 40
 FUNCTIONS = (
     "free last_error last_error_kind last_error_message last_error_file last_error_line cpu_level num_threads set_num_threads trim_memory"
 ).split()
-"""What each library has of its own, behind its name."""
+"""What each library has of its own, after its name."""
 
 _TYPES = re.compile(r"complex\d+|(bool|u?int\d+|float\d+|complex\d+)_\d+d(_of)?")
 
@@ -30,7 +30,7 @@ xor xor_eq
 _MACROS = "EOF I INFINITY NAN NULL complex errno i386 imaginary linux main stderr stdin stdout unix"
 """What headers and compilers may define."""
 _USED = "int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t hidden number slots status work"
-"""What stands in headers, and in the functions of a library."""
+"""What is in headers, and in the functions of a library."""
 RESERVED = frozenset(f"{_C} {_MACROS} {_USED}".split())
 """Names that no parameter has in C."""
 RESERVED_IN_FORTRAN = frozenset(
@@ -48,7 +48,7 @@ _TAKEN = frozenset(f"{_HEADERS} {_LIBRARIES}".split())
 
 
 def c_name(name: str, taken: set[str]) -> str:
-    """A name that C, C++ and Fortran have, like this one and unlike those taken, whichever letters are capital."""
+    """A name that C, C++ and Fortran have, like this one and unlike those taken, compared without regard to capitals."""
     plain = "".join(c if c.isascii() and c.isalnum() or c == "_" else "_" for c in name).lstrip("_") or "x"
     plain = f"x{plain}" if plain[0].isdigit() or plain.lower().startswith("ingot_") else plain
     plain += "_" if plain in RESERVED or plain.lower() in RESERVED_IN_FORTRAN else ""
@@ -68,11 +68,11 @@ def unlike(name: str, taken: set[str]) -> str:
 def check_library(library: str) -> None:
     """BuildError for what is no name of a library."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", library):
-        raise BuildError(f"the library's name stands before those of its functions: {library!r} is no identifier of C; --name gives another")
+        raise BuildError(f"the library's name begins those of its functions: {library!r} is no identifier of C; --name gives another")
     if library.lower() in _TAKEN:
         raise BuildError(f"{library!r} is the name of a header or a library of the system's; --name gives the library another")
     if len(library) > _MOST_OF_PREFIX:
-        raise BuildError(f"the library's name is longer than {_MOST_OF_PREFIX} letters; --name gives another")
+        raise BuildError(f"the library's name is longer than {_MOST_OF_PREFIX} characters; --name gives another")
 
 
 def check_exports(library: str, exports: Iterable[str], statuses: Iterable[str]) -> None:

@@ -1,6 +1,6 @@
 """The cache of compiled code on disk: what one process compiles, the next one loads.
 
-`docs/cache.md` has the rules. `folder` keeps files, `entries` has what stands in them, `names` tells how Python's objects
+`docs/cache.md` has the rules. `folder` keeps files, `entries` has what is in them, `names` describes how Python's objects
 are found again.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .._function import Function
 
 _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
-"""What the environment says of the code that is made."""
+"""What the environment specifies for the code that is made."""
 _MOST_LESSONS = 8
 
 
@@ -151,5 +151,5 @@ _cache: Cache | None = Cache() if is_on() else None
 
 
 def cache() -> Cache | None:
-    """The process's cache; None: the environment says that there is none."""
+    """The process's cache; None: the environment switches it off."""
     return _cache

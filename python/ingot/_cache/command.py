@@ -19,7 +19,7 @@ def _bytes(count: float) -> str:
 
 def _info(folder: Folder) -> int:
     files = list(folder.files())
-    print(f"folder   {folder.path}{'' if is_on() else ' (not used: INGOT_CACHE says so)'}")
+    print(f"folder   {folder.path}{'' if is_on() else ' (not used: INGOT_CACHE is off)'}")
     print(f"files    {len(files)}")
     print(f"size     {_bytes(sum(f.size for f in files))} of {_bytes(folder.limit)}")
     if files:
@@ -34,7 +34,7 @@ def _clear(folder: Folder) -> int:
 
 
 def _verify(folder: Folder) -> int:
-    """Removes what is damaged, and says so by its exit status."""
+    """Removes what is damaged, and reports it by its exit status."""
     files = list(folder.files())
     damaged = [each.name for each in files if not folder.is_whole(each.name)]
     for name in damaged:

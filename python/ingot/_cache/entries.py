@@ -1,8 +1,8 @@
 """What is stored of a compiled function, and how it is found again.
 
-Two kinds of entries stand in a file, which is that of a function's code, of a description of its arguments and of the
+Two kinds of entries are in a file, which is that of a function's code, of a description of its arguments and of the
 facts that were known when they were described: *code*, with all that a specialisation is made of, and *facts*, which
-say what else has to be described, and so which file to look into next.
+name what else has to be described, and so which file to look into next.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def _is_ours(owner: Any) -> bool:
 
 
 def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:
-    """Guards with numbers in the place of objects. What an owner is found by may be guarded later. Raises Unnamed."""
+    """Guards with numbers instead of objects. What an owner is found by may be guarded later. Raises Unnamed."""
     waiting, ours = list(guards), set()
     while waiting:
         later = []
@@ -242,7 +242,7 @@ class Restored(NamedTuple):
     stored: Stored
     guards: tuple[Guard, ...]
     moves: tuple[tuple, ...]
-    """Where functions stand now that stood elsewhere: file, first and last line, the file now, and by how many lines."""
+    """Where functions are now that were elsewhere: file, first and last line, the file now, and by how many lines."""
 
 
 def restored(entry: Entry, function: types.FunctionType, objects: list[Any], facts: Facts) -> Restored:
@@ -282,7 +282,7 @@ def _moves(places: tuple, objects: list[Any]) -> Iterator[tuple]:
 
 
 def mover(moves: tuple[tuple, ...]) -> Callable[[str, int], tuple[str, int]]:
-    """Where a line of a file stands now."""
+    """Where a line of a file is now."""
 
     def where(file: str, line: int) -> tuple[str, int]:
         for old, first, last, new, lines in moves:

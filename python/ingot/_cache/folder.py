@@ -2,7 +2,7 @@
 
 A file has a header - a magic number, the format's version, the digest of its key, length and SHA-256 of what follows - and
 is used only if all of that holds. It is written under another name and then renamed, so that processes see whole files or
-none. What cannot be read is as if it were not there, and is written anew.
+none. What cannot be read is as if it were not there, and is written again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Found(NamedTuple):
 
 
 def where() -> str:
-    """The folder that the environment says: INGOT_CACHE_DIR, else `ingot` in the user's folder for caches."""
+    """The folder that the environment names: INGOT_CACHE_DIR, else `ingot` in the user's folder for caches."""
     if own := value_of("INGOT_CACHE_DIR"):
         return own
     caches = os.environ.get("XDG_CACHE_HOME", "")
@@ -104,7 +104,7 @@ class Folder:
         return True
 
     def files(self) -> Iterator[Found]:
-        """The files that entries stand in. OSError: the folder cannot be read."""
+        """The files that entries are in. OSError: the folder cannot be read."""
         for name, status in self._listed():
             if _NAME.fullmatch(name):
                 yield Found(name, status.st_size, status.st_mtime)
@@ -228,7 +228,7 @@ class Folder:
         self._warned = True
         with contextlib.suppress(Warning):  # which filters may have made an error
             reason = error.strerror or str(error)
-            warnings.warn(f"compiled code is not stored in {self.path}: {reason}; INGOT_CACHE=off says that it need not be", RuntimeWarning, stacklevel=2)
+            warnings.warn(f"compiled code is not stored in {self.path}: {reason}; INGOT_CACHE=off switches storing off", RuntimeWarning, stacklevel=2)
 
 
 def _read_whole(descriptor: int, size: int) -> bytes:

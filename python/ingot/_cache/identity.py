@@ -1,4 +1,4 @@
-"""What tells one build of Ingot from others: the contents of its files.
+"""What distinguishes one build of Ingot from others: the contents of its files.
 
 The build writes their digest down (tools/build_identity.py). An installed package is what it was when it was built. In a tree
 whose files are links to sources, which are edited without a build, each file is looked at: one of another size or time than

@@ -1,8 +1,8 @@
-"""How one process tells another which Python objects compiled code was made for.
+"""How one process describes to another which Python objects compiled code was made for.
 
-An object is told by the way on which it is found - from the function, along what guards have looked at - and by what it
+An object is described by the way on which it is found - from the function, along what guards have looked at - and by what it
 has to be like, its form: the code of functions, the methods of classes, the values of numbers. Ways are steps, one an
-object, each of which may begin at the objects of earlier ones. What has no form that says all that the compiler may have
+object, each of which may begin at the objects of earlier ones. What has no form that holds all that the compiler may have
 seen of it has no name, and then nothing is stored.
 """
 
@@ -27,12 +27,12 @@ from .. import _ingot
 from .._host import HostFunction
 
 VERSIONED = frozenset({"numpy", "ingot"})
-"""The packages whose versions are part of every key, so that a path says what an object is; Python's own too."""
+"""The packages whose versions are part of every key, so that a path identifies an object; Python's own too."""
 PYTHONS = os.path.dirname(os.__file__) + os.sep
 
 
 class Unnamed(Exception):
-    """An object, or what hangs on one, that another process cannot be told about; its text says what it is."""
+    """An object, or what depends on one, that cannot be described to another process; its message names it."""
 
 
 class Changed(Exception):
@@ -61,7 +61,7 @@ def is_small(value: tuple) -> bool:
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is known by what it is, wherever it stands: what guards compare by value, and dtypes of numbers and of fields."""
+    """Whether a value is known by what it is, wherever it is: what guards compare by value, and dtypes of numbers and of fields."""
     if type(value) in _PLAIN:
         return True
     if type(value) is tuple:
@@ -74,17 +74,17 @@ _SETS = frozenset(dis.opmap[name] for name in ("BUILD_SET", "SET_ADD", "SET_UPDA
 
 
 def code_form(code: types.CodeType) -> bytes:
-    """What a code object does, wherever it stands."""
+    """What a code object does, at any location."""
     return _ingot.digest(_ingot.encode(code, refuse))
 
 
 def makes_sets(code: types.CodeType) -> bool:
-    """Whether code writes sets out. Their order hangs on hashes, which are others in each process."""
+    """Whether code writes sets out. Their order depends on hashes, which are others in each process."""
     return not _SETS.isdisjoint(code.co_code[::2]) or any(makes_sets(each) for each in code.co_consts if isinstance(each, types.CodeType))
 
 
 def path_of(value: Any) -> tuple[str, str] | None:
-    """The module and the name in it by which a process finds an object that is in no user's hands; None: there are none."""
+    """The module and the name in it by which a process finds an object that no user has made; None: there are none."""
     if isinstance(value, enum.Enum):
         module, name = type(value).__module__, f"{type(value).__qualname__}.{value._name_}"
     else:
@@ -95,7 +95,7 @@ def path_of(value: Any) -> tuple[str, str] | None:
 
 
 def _own_path(value: Any) -> tuple[Any, Any]:
-    """What an object says of where it stands: of methods that are bound, where their object's class does."""
+    """The module and name that an object has for itself: of methods that are bound, those of their object's class."""
     name = getattr(value, "__name__", None)
     owner = getattr(value, "__objclass__", None)
     if isinstance(owner, type):
@@ -136,7 +136,7 @@ def define(owner: Any, name: str) -> None:
 
 
 def _scipys(value: Any) -> tuple[str, str] | None:
-    """The module of SciPy's, and the name in it, of a function or ufunc that stands there; None: it is none."""
+    """The module of SciPy's, and the name in it, of a function or ufunc that is there; None: it is none."""
     if isinstance(value, np.ufunc):
         module = "scipy.special"
     elif isinstance(value, types.FunctionType) or type(value).__module__ == "uarray":
@@ -181,12 +181,12 @@ def form_of(value: Any) -> Any:
 
 
 def _form_inside(value: Any) -> Any:
-    """The form of what a tuple or partial holds. Arrays and containers are described at each call, whatever is in them."""
+    """The form of what a tuple or partial holds. Arrays and containers are described at each call, with anything in them."""
     return ("described", type(value).__name__) if type(value) in (np.ndarray, list, dict) else form_of(value)
 
 
 def _c_form(value: Any) -> Any:
-    """What a C function of ctypes' or cffi's is called with; None: it is none. Where it stands is asked for when code is loaded."""
+    """What a C function of ctypes' or cffi's is called with; None: it is none. Its address is asked for when code is loaded."""
     kind = type(getattr(value, "__self__", None)) if isinstance(value, types.BuiltinFunctionType) else type(value)
     if not issubclass(kind, ctypes._CFuncPtr) and kind.__module__ != "_cffi_backend":  # type: ignore[attr-defined]
         return None
@@ -219,8 +219,8 @@ def _wrapper_form(wrapper: Any) -> tuple:
 def class_form(kind: type) -> Any:
     """What a class is: its path where it is not a user's; else its bases, its metaclass and what its methods do.
 
-    Values that it holds are not in it: they may change, and guards say what they have to be. The members of an Enum are,
-    since nothing takes their places, and the compiler reads them as the numbers and texts that they are.
+    Values that it holds are not in it: they may change, and guards have what they have to be. The members of an Enum are,
+    since nothing replaces them, and the compiler reads them as the numbers and strings that they are.
     """
     path = path_of(kind)
     if path is not None:
@@ -257,7 +257,7 @@ _MIXED: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 
 
 def _member_form(member: enum.Enum) -> tuple:
-    """What a member of an Enum is called, its value, and what it is as a number or text. What is read of a value otherwise is guarded."""
+    """What a member of an Enum is called, its value, and what it is as a number or string. What is read of a value otherwise is guarded."""
     value = member.__dict__.get("_value_")
     try:
         of_value = form_of(value)
@@ -283,7 +283,7 @@ def _dataclass_field_form(field: dataclasses.Field) -> tuple:
 
 
 def _is_of_fields(value: Any) -> bool:
-    """Whether a dict is what a dataclass says of its fields."""
+    """Whether a dict is that of a dataclass's fields."""
     return type(value) is dict and bool(value) and all(type(each) is dataclasses.Field for each in value.values())
 
 
@@ -326,7 +326,7 @@ _FORMS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 
 
 def _whole_form(value: Any) -> Any:
-    """The form of an object, or of a dict: of most dicts guards say what they have to hold. Raises Unnamed."""
+    """The form of an object, or of a dict: of most dicts guards have what they have to hold. Raises Unnamed."""
     if type(value) is dict:
         return ("fields", tuple(map(_dataclass_field_form, value.values()))) if _is_of_fields(value) else None
     if type(value) is list and all(map(is_plain, value)):
@@ -340,7 +340,7 @@ def _whole_form(value: Any) -> Any:
 
 
 class Namer:
-    """Numbers the objects that what is stored refers to, and says how each is found.
+    """Numbers the objects that what is stored refers to, and records how each is found.
 
     `function`: where all ways begin; its form is part of the key. `arguments`: the objects in the description of its arguments, in order.
     """
@@ -385,7 +385,7 @@ class Namer:
     def add(self, value: Any, step: tuple) -> int:
         """The number of an object that is found by a step. Raises Unnamed."""
         if any(value is each for each in _HASHING):
-            raise Unnamed(f"`{value.__name__}`, whose results hang on hashes")
+            raise Unnamed(f"`{value.__name__}`, whose results depend on hashes")
         form = None if step[0] in ("root", "module", "path") else _whole_form(value)
         number = self._numbers[id(value)] = len(self.steps)
         self.steps.append((*step, form))
@@ -400,7 +400,7 @@ class Namer:
         return number
 
     def _add_parts(self, value: Any) -> None:
-        """Notes what an object leads to, so that it can be numbered, and what that does if nothing else may stand in its place."""
+        """Notes what an object leads to, so that it can be numbered, and what that does if nothing else may replace it."""
         for part, kind, where in _parts_of(value):
             if id(part) not in self._parts:
                 self._parts[id(part)] = (kind, value, where)
@@ -484,7 +484,7 @@ class Finder:
 
     def _has(self, found: Any, form: Any) -> bool:
         try:
-            return _ingot.encode(_whole_form(found), refuse) == _ingot.encode(form, refuse)  # which tells 0.0, -0.0, 0 and False apart
+            return _ingot.encode(_whole_form(found), refuse) == _ingot.encode(form, refuse)  # which distinguishes 0.0, -0.0, 0 and False
         except Unnamed:
             return False
 

@@ -1,4 +1,4 @@
-"""The AST of a function from its bytecode alone, for functions whose text is nowhere.
+"""The AST of a function from its bytecode alone, for functions whose source is nowhere.
 
 `rebuild` proposes statements, compiles them where the function's names mean the same, and accepts them only if this
 gives the function's own code, so what it returns is never another program.

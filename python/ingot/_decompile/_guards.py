@@ -11,7 +11,7 @@ from ._structure import _STORES, Context
 
 
 class _Guard(NamedTuple):
-    """A range with a handler: its begin, the handler, its end, the handler's cleanup, and its place in the text."""
+    """A range with a handler: its begin, the handler, its end, the handler's cleanup, and its location in the source."""
 
     begin: int
     handler: int

@@ -438,7 +438,7 @@ class Blocks(Structure):
         return s_end
 
     def _again(self, i: int, h: int, last: int) -> int:
-        """Where the test of a `while` that begins at an index stands again, at the end of its body."""
+        """Where the test of a `while` that begins at an index is repeated, at the end of its body."""
         first = self.code[i]
         for q in range(last, h - 1, -1):
             ins = self.code[q]
@@ -449,7 +449,7 @@ class Blocks(Structure):
         return -1
 
     def _tested(self, i: int, h: int, again: int, hi: int, context: Context, out: list[ast.stmt]) -> int:
-        """A `while` with a test, which stands before and after its body."""
+        """A `while` with a test, which is before and after its body."""
         stack: list[Any] = []
         _, item = self.expression(i, hi, stack)
         second: list[Any] = []

@@ -65,7 +65,7 @@ class Structure(Expressions):
         self.steps = 0
         self.places: set[tuple[int, int, int, int]] = set()
 
-    # Places
+    # Locations
 
     def live(self, i: int) -> int:
         while i in self.dead:
@@ -93,13 +93,13 @@ class Structure(Expressions):
         return a == b or (self.returned(a) is not None and self.returned(a) == self.returned(b))
 
     def returned(self, i: int) -> str | None:
-        """The constant that is returned at an index, as text."""
+        """The constant that is returned at an index, as a string."""
         if self.op(i) != "LOAD_CONST" or self.op(i + 1) != "RETURN_VALUE":
             return None
         return f"{type(self.code[i].value).__name__} {self.code[i].value!r}"
 
     def is_implicit(self, i: int) -> bool:
-        """Whether a RETURN_VALUE is the end of a function that returns nothing, as its place shows."""
+        """Whether a RETURN_VALUE is the end of a function that returns nothing, as its location shows."""
         if i < 1 or self.returned(i - 1) != "NoneType None":
             return False
         if not self.places:

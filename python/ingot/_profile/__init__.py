@@ -42,9 +42,9 @@ else:
 class Profile(Base):
     """The profile of this process, and what has calls counted: `@ingot.profile`, `with ingot.profile("apply"):`.
 
-    `profile(function)` gives a function whose calls are counted in rows named after it; `profile("name")` a region, which
-    `with` opens, or which is a decorator. `implementation` tells which of several functions that do the same this is: rows of
-    different ones are apart. TypeError for what is neither a name nor a function.
+    `profile(function)` returns a function whose calls are counted in rows with its name; `profile("name")` a region, which
+    is used by `with`, or as a decorator. `implementation` distinguishes functions that do the same: each has
+    rows of its own. TypeError for what is neither a name nor a function.
 
     Nothing is counted before `start()`, or INGOT_PROFILE=FILE in the environment; docs/profiling.md has the rules.
     """
@@ -85,15 +85,15 @@ class Profile(Base):
         return _counting.uncounted()
 
     def start(self, *, trace: bool = False) -> None:
-        """Counts from now on, beside what was counted before. `trace`: keeps each event, too, for `trace(file)`."""
+        """Counts from now on, together with what was counted before. `trace`: keeps each event, too, for `trace(file)`."""
         _counting.start(trace)
 
     def stop(self) -> None:
-        """Counts no more. What is open counts as a call that ends now."""
+        """Ends counting. Open regions count as calls that end now."""
         _counting.stop()
 
     def reset(self) -> None:
-        """Forgets what was counted. What is open now is not counted when it ends."""
+        """Discards what was counted. Regions that are open now are not counted when they end."""
         _counting.reset()
 
     def add(
@@ -110,7 +110,7 @@ class Profile(Base):
     ) -> None:
         """Counts calls that were measured elsewhere, in a row inside the region that is open.
 
-        Their seconds are no longer that region's own ones, unless `device` says that they are a device's. Bytes are those
+        Their seconds are no longer that region's own ones, unless `device` marks them as a device's. Bytes are those
         moved to a device and from it. Nothing is counted where the profile is off. ValueError: a number is negative.
         """
         if min(seconds, calls, bytes_up, bytes_down, flops) < 0 or seconds != seconds or flops != flops:
@@ -120,7 +120,7 @@ class Profile(Base):
             _counting.add(label, seconds, calls, bytes_up, bytes_down, flops)
 
     def rows(self) -> list[Row]:
-        """What has been counted so far, a row for each call path, a path behind the one around it."""
+        """What has been counted so far, a row for each call path, a path after the one around it."""
         from ._rows import row_of
 
         return [row_of(told) for told in _counting.rows()]

@@ -27,10 +27,10 @@ def short_name(function: Any) -> str:
 
 
 def number_of(name: str, kind: str = "region", implementation: str = "", device: str = "") -> int:
-    """The number of a label. What no file can have of a name is escaped. TypeError: it is no text."""
+    """The number of a label. What no file can have of a name is escaped. TypeError: it is no string."""
     for text in (name, implementation, device):
         if not isinstance(text, str):
-            raise TypeError(f"a name in a profile is a text, not {type(text).__name__}")
+            raise TypeError(f"a name in a profile is a string, not {type(text).__name__}")
     name, implementation, device = (text.encode("utf-8", "backslashreplace").decode() for text in (name, implementation, device))
     return _counting.label(name, kind, implementation, device)
 
@@ -247,7 +247,7 @@ def _counted_async_generator(function: Callable, label: int) -> Callable:
 
 
 def _marked(wrapper: Any) -> Any:
-    """Compiled code takes what it wraps in its place. The mark is the code's: `functools.wraps` copies it to other functions."""
+    """Compiled code takes what it wraps instead. The mark is the code's: `functools.wraps` copies it to other functions."""
     wrapper.__ingot_counted__ = wrapper.__code__
     return wrapper
 

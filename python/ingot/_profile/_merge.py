@@ -1,4 +1,4 @@
-"""Profiles of several runs beside each other: a line for each operation or path, a column for each run."""
+"""Profiles of several runs side by side: a line for each operation or path, a column for each run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Table(NamedTuple):
 
 
 def _group(row: Row) -> str:
-    """Calls of one name are compared whatever runs them."""
+    """Calls of one name are compared, by whichever implementation they run."""
     return "call" if row.kind in ("region", "compiled") else row.kind
 
 
@@ -85,7 +85,7 @@ def _not_outermost(rows: Sequence[Row]) -> set[int]:
 
 
 def merged(runs: Sequence[tuple[str, Sequence[Row]]], by: str = "operation", own: bool = False) -> Table:
-    """The table of runs, each a name and rows. Lines are those of all runs: where one has none, it stands empty.
+    """The table of runs, each a name and rows. Lines are those of all runs: where one has none, it is empty.
 
     `own`: seconds are those that are not in rows inside; the total is of whole seconds all the same.
     """
@@ -114,7 +114,7 @@ def time_text(seconds: float) -> str:
 
 
 def line_text(line: Line) -> str:
-    """What a line is called where its kind has to be told."""
+    """What a line is called where its kind has to be named."""
     return f"{line.text} ({line.kind})" if line.kind == "kernel" else line.text
 
 

@@ -41,7 +41,7 @@ def save_page(file: str | os.PathLike, table: Table) -> None:
 def as_page(table: Table) -> str:
     longest = max((cell.seconds for line in table.lines for cell in line.cells if cell), default=0.0)
     runs = ", ".join(map(escape, table.runs))
-    order = "where most is lost beside the first run, first" if len(table.runs) > 1 else "longest first"
+    order = "where most is lost compared with the first run, first" if len(table.runs) > 1 else "longest first"
     parts = [
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Profiles: {runs}</title>',
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head><body>',

@@ -37,7 +37,7 @@ class Row(NamedTuple):
     bytes_up: int
     bytes_down: int
     flops: float | None
-    """None: nobody has told."""
+    """None: not known."""
     threads: int
     thread_names: tuple[str, ...] = ()
     """Of these threads, the first 32."""
@@ -57,7 +57,7 @@ class Row(NamedTuple):
 
 
 def row_of(told: tuple) -> Row:
-    """A row of this process, as C++ tells it."""
+    """A row of this process, as C++ gives it."""
     path, kind, implementation, device, calls, seconds, own, shortest, longest, up, down, flops, threads, names = told
     longest = None if shortest is None else longest
     of_processes = (1, calls, calls, seconds, seconds, seconds, seconds)
@@ -102,12 +102,12 @@ def _of_all(key: tuple, rows: list[Row]) -> Row:
 
 
 def path_text(path: Iterable[str]) -> str:
-    """The path as one text: names with `|` between them. A `|` or backslash of a name has a backslash before it."""
+    """The path as one string: names with `|` between them. A `|` or backslash of a name has a backslash before it."""
     return "|".join(name.replace("\\", "\\\\").replace("|", "\\|") for name in path)
 
 
 def path_of(text: str) -> tuple[str, ...]:
-    """The path that a text is of. ValueError: it ends with half of a name."""
+    """The path that a string is of. ValueError: it ends with half of a name."""
     names, name, letters = [], "", iter(text)
     for letter in letters:
         if letter == "|":
@@ -146,7 +146,7 @@ COLUMNS = ("path", "operation", *(name for name in Row._fields if name not in ("
 
 
 class WrongFile(ValueError):
-    """A file that is no profile: what it says begins with its name."""
+    """A file that is no profile: its message begins with its name."""
 
 
 def save(file: str | os.PathLike, rows: Iterable[Row]) -> None:

@@ -12,7 +12,7 @@ _DEVICES = 1 << 20
 
 
 def events_of(threads: list[tuple]) -> list[tuple]:
-    """What C++ tells of threads, as it is sent to another process: (number, name, events, events that were lost)."""
+    """What C++ gives of threads, as it is sent to another process: (number, name, events, events that were lost)."""
     return [(number, name, list(events), lost) for number, name, events, lost in threads]
 
 

@@ -1,4 +1,4 @@
-"""`python -m ingot profile`: programs with a profile, and profiles beside each other."""
+"""`python -m ingot profile`: programs with a profile, and profiles side by side."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def add_command(subparsers: Any) -> None:
 
 
 def _loaded(files: Sequence[str]) -> list[list[Row]] | None:
-    """The rows of files; None: one is no profile, which has been said."""
+    """The rows of files; None: one is no profile, which has been reported."""
     try:
         return [load(file) for file in files]
     except WrongFile as error:

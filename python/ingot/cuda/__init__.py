@@ -53,9 +53,9 @@ warpsize = 32
 """The threads that go in step."""
 
 threadIdx: Any = Special("threadIdx")
-"""The place of the thread in its block: `.x`, `.y`, `.z`."""
+"""The index of the thread in its block: `.x`, `.y`, `.z`."""
 blockIdx: Any = Special("blockIdx")
-"""The place of the block in the grid."""
+"""The index of the block in the grid."""
 blockDim: Any = Special("blockDim")
 """The threads of a block along each axis."""
 gridDim: Any = Special("gridDim")
@@ -65,7 +65,7 @@ laneid: Any = Special("laneid")
 
 
 def grid(ndim: int) -> Any:
-    """The place of the thread in the whole grid: a number (`ndim` 1), or a tuple of two or three."""
+    """The index of the thread in the whole grid: a number (`ndim` 1), or a tuple of two or three."""
     outside("grid")
 
 
@@ -75,7 +75,7 @@ def gridsize(ndim: int) -> Any:
 
 
 def syncthreads() -> None:
-    """Waits for all threads of the block that have not ended; what they have written before is seen behind it."""
+    """Waits for all threads of the block that have not ended; what they have written before is seen after it."""
     outside("syncthreads")
 
 
@@ -100,7 +100,7 @@ def syncwarp(mask: int = 0xFFFFFFFF) -> None:
 
 
 def threadfence() -> None:
-    """What the thread has written before is seen by the device before what it writes behind it."""
+    """What the thread has written before is seen by the device before what it writes after it."""
     outside("threadfence")
 
 
@@ -165,7 +165,7 @@ def match_all_sync(mask: int, value: Any) -> tuple[Any, bool]:
 
 
 def activemask() -> Any:
-    """The lanes of the warp that are at this place together, the own one among them."""
+    """The lanes of the warp that are at this location together, the own one among them."""
     outside("activemask")
 
 
@@ -190,7 +190,7 @@ def clz(x: int) -> int:
 
 
 def ffs(x: int) -> int:
-    """The place of the lowest bit that is set, from 1 on; 0 if none is."""
+    """The position of the lowest bit that is set, from 1 on; 0 if none is."""
     outside("ffs")
 
 

@@ -1,4 +1,4 @@
-"""What becomes of kernels: their texts, and what a device needs for them."""
+"""What becomes of kernels: their PTX, and what a device needs for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _type_of(description: tuple) -> Any:
 
 
 def _signature_of(specialisation: Any) -> tuple:
-    """The types of a kernel's own arguments, behind those of the grid."""
+    """The types of a kernel's own arguments, after those of the grid."""
     return tuple(map(_type_of, specialisation.key[7][1])) if specialisation.key[7][0] == "tuple" else ()
 
 
@@ -69,7 +69,7 @@ def _machine_code(specialisation: Any) -> str:
 
 
 class Inspected:
-    """What kernels say of the code that has been made of them. Signatures are tuples of types: `(float64[:], int64)`."""
+    """What kernels show of the code that has been made of them. Signatures are tuples of types: `(float64[:], int64)`."""
 
     __name__: str
 

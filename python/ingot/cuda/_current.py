@@ -1,4 +1,4 @@
-"""Which device `ingot.cuda` means, and what it says of it."""
+"""Which device `ingot.cuda` means, and what it reports of it."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def select_device(device_id: int) -> Gpu:
     found = gpus._all()
     if not 0 <= device_id < len(found):
         kind = default_device().kind
-        _devices.device("gpu" if kind == "cpu" else kind, device_id)  # raises what says why
+        _devices.device("gpu" if kind == "cpu" else kind, device_id)  # raises with the reason
     _devices._default.set(found[device_id])
     return Gpu(found[device_id])
 

@@ -16,7 +16,7 @@ def outside(name: str) -> NoReturn:
 
 
 class Index3(NamedTuple):
-    """A place in a block or a grid."""
+    """An index in a block or a grid."""
 
     x: int
     y: int

@@ -56,7 +56,7 @@ def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, in
 
 
 def _bounds(given: Any) -> tuple[int, int]:
-    """The most threads of a block and the fewest blocks of a processor; 0: not said."""
+    """The most threads of a block and the fewest blocks of a processor; 0: not given."""
     if given is None:
         return 0, 0
     parts = given if isinstance(given, (tuple, list)) else (given,)
@@ -90,7 +90,7 @@ class ConfiguredKernel:
         return f"<ingot.cuda kernel {self.kernel.__module__}.{self.kernel.__qualname__}[{self.griddim}, {self.blockdim}]>"
 
     def explain(self, *args: Any, device: str | Device | None = None, **kwargs: Any) -> Explanation:
-        """What becomes of this launch, as `explain` of functions tells it: `kernel[blocks, threads].explain(x, device="sm_90")`.
+        """What becomes of this launch, as `explain` of functions shows it: `kernel[blocks, threads].explain(x, device="sm_90")`.
         Nothing is launched. Without a device, that of the arrays, or the current one.
         """
         values = self.kernel._bind(args, kwargs)
@@ -116,7 +116,7 @@ class _ForAll:
 
 
 class _Launcher(Function):
-    """What launches a kernel: a function of the grid and of a tuple, which tells of its parts as the kernel's arguments."""
+    """What launches a kernel: a function of the grid and of a tuple, whose parts messages name as the kernel's arguments."""
 
     _kernel: Callable
 
@@ -250,7 +250,7 @@ def _check_parameters(function: Any) -> Parameters:
 
 
 def _place_of(values: tuple, stream: Stream | None) -> Device | None:
-    """Where a kernel runs: the device of the stream, or the default one; None where its arrays say it."""
+    """Where a kernel runs: the device of the stream, or the default one; None where its arrays decide."""
     if value_of("INGOT_KERNELS") == "interpreted":
         return None
     for value in values:
@@ -311,15 +311,15 @@ def jit(
 ) -> Any:
     """Makes a kernel of a Python function, or a device function that kernels call.
 
-    Used bare (`@cuda.jit`), with options, or with signatures, as `ingot.jit` takes them: `@cuda.jit("void(float64[:])")`.
-    A kernel is run by `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)`: once for each thread of the grid of
-    blocks. It returns nothing. `device=True`: the function is called by kernels, and may return what it likes.
+    Use it as `@cuda.jit`, with options, or with signatures, as `ingot.jit` takes them: `@cuda.jit("void(float64[:])")`.
+    `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs a kernel once for each thread of the grid of
+    blocks. A kernel returns nothing. With `device=True`, kernels call the function, which may return any value.
 
     `link` lists what is linked with it, whose functions `declare_device` declares: files of CUDA C++ (`.cu`, compiled by
     NVRTC), PTX (`.ptx`), the vendor's machine code (`.cubin`, `.fatbin`, `.o`, `.a`) or `.ltoir`, and objects of
     `LinkableCode`. The files are read now.
 
-    `fastmath` says what arithmetic need not keep, as that of `ingot.jit`. `max_registers` (of a thread) and
+    `fastmath` is what arithmetic need not keep, as that of `ingot.jit`. `max_registers` (of a thread) and
     `launch_bounds` (the most threads of a block, or these and the fewest blocks that fit on a processor) are for the device's
     compiler; launches of larger blocks raise ValueError. `debug` and `opt` are attributes of the kernel; `cache`,
     `inline` and `lineinfo` are there for programs written for Numba, and change nothing.

@@ -26,7 +26,7 @@ def libraries() -> dict[str, str]:
 
 
 def use_libraries(used: bool) -> bool:
-    """Says whether compiled code on the current device uses its libraries, for `@`, `np.linalg` and `np.fft`; whether it did.
+    """Sets whether compiled code on the current device uses its libraries, for `@`, `np.linalg` and `np.fft`; whether it did.
 
     At first it does on GPUs, and does not on the software device, whose libraries are stand-ins. DeviceError for a device
     that has none.

@@ -18,7 +18,7 @@ _SUFFIXES: dict[str, type[LinkableCode]] = {}
 
 @dataclasses.dataclass(frozen=True)
 class LinkableCode:
-    """What is linked, where it is not a file: a text or bytes, and a name for it in messages."""
+    """What is linked, where it is not a file: a string or bytes, and a name for it in messages."""
 
     data: Any
     name: str | None = None

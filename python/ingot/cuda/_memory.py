@@ -136,7 +136,7 @@ def pinned(*arrays: np.ndarray) -> Iterator[None]:
         if not isinstance(array, np.ndarray):
             raise TypeError(f"arrays of NumPy's can be pinned, not {type(array).__name__}")
         if not array.flags.forc:
-            raise ValueError("an array whose elements do not lie side by side cannot be pinned")
+            raise ValueError("an array whose elements are not contiguous cannot be pinned")
     held: list[np.ndarray] = []
     try:
         for array in arrays:

@@ -24,7 +24,7 @@ def _function_of(given: Any) -> Callable:
 
 class Reduce:
     """A reduction, called with an array of one axis. Neighbours are joined, then what they have given, in a tree that
-    hangs on the length alone: the function has to be associative."""
+    depends on the length alone: the function has to be associative."""
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, _function_of(function))

@@ -142,7 +142,7 @@ def stream(priority: int = 0) -> Stream:
 
 
 def default_stream() -> Stream:
-    """The current device's own stream, which work goes into where no other is said."""
+    """The current device's own stream, which work goes into where no other is given."""
     device = current_device()
     before = _ingot.stream_of(device._handle)
     _ingot.use_stream(device._handle, None)

@@ -31,7 +31,7 @@ def _vector(x: Array, name: str, is_written: bool = False) -> Array:
         raise ValueError(f"{name} has {x.ndim} axes: a vector is wanted")
     if x.size > 1 and (x.strides[0] == 0 or x.strides[0] % x.itemsize != 0):
         if is_written:
-            raise ValueError(f"the elements of {name} share memory, or do not lie whole elements apart")
+            raise ValueError(f"the elements of {name} share memory, or have a stride that is no multiple of an element")
         return x.copy()
     return x
 
@@ -70,7 +70,7 @@ def _target(c: Array, name: str) -> None:
     is_by_columns = (rows <= 1 or lead[0] == size) and (columns <= 1 or lead[1] >= rows * size)
     is_whole = all(stride % size == 0 and (length <= 1 or stride > 0) for stride, length in zip(c.strides, c.shape, strict=True))
     if c.size > 0 and not ((is_by_rows or is_by_columns) and is_whole):
-        raise ValueError(f"neither the rows nor the columns of {name} lie side by side")
+        raise ValueError(f"neither the rows nor the columns of {name} are contiguous")
 
 
 class Blas:
@@ -137,11 +137,11 @@ class Blas:
             return np.finfo(x.dtype).dtype.type(function(_vector(x, "x")))
 
     def amax(self, x: Array) -> int:
-        """Where the first element of largest |re| + |im| stands, from 0 on, which is waited for."""
+        """Where the first element of largest |re| + |im| is, from 0 on, which is waited for."""
         return self._place(_ingot.blas_largest, x)
 
     def amin(self, x: Array) -> int:
-        """Where the first element of smallest |re| + |im| stands, from 0 on, which is waited for."""
+        """Where the first element of smallest |re| + |im| is, from 0 on, which is waited for."""
         return self._place(_ingot.blas_smallest, x)
 
     def _place(self, function: Any, x: Array) -> int:
@@ -152,7 +152,7 @@ class Blas:
             return function(_vector(x, "x"))
 
     def gemv(self, trans: str, m: int, n: int, alpha: Any, a: Array, x: Array, beta: Any, y: Array) -> None:
-        """y = alpha * op(a) @ x + beta * y: `a` is an m x n matrix, op says 'N', 'T' (transposed) or 'C' (and conjugate)."""
+        """y = alpha * op(a) @ x + beta * y: `a` is an m x n matrix, op is 'N', 'T' (transposed) or 'C' (and conjugate)."""
         queue = operands(a, x, y, stream=self.stream)
         _need_shape("a", a, (m, n))
         factor, is_conjugate = _operation("trans", a, trans)
@@ -173,7 +173,7 @@ class Blas:
     def gemm(self, transa: str, transb: str, m: int, n: int, k: int, alpha: Any, a: Array, b: Array, beta: Any, c: Array) -> None:
         """c = alpha * op(a) @ op(b) + beta * c: op(a) is m x k, op(b) k x n, and op 'N', 'T' (transposed) or 'C' (and conjugate).
 
-        Where beta is 0, c is not read. Its rows, or its columns, lie side by side; a and b lie as they like.
+        Where beta is 0, c is not read. Its rows, or its columns, are contiguous; a and b have any layout.
         """
         queue = operands(a, b, c, stream=self.stream)
         for name, x in (("a", a), ("b", b), ("c", c)):

@@ -8,7 +8,7 @@
 They transform along all axes, of which there are one to three, and scale nothing: what is transformed there and back is
 multiplied by the number of elements. Arrays are `ingot.Array`s of complex64 or complex128 without gaps, in C or Fortran
 order; with an output one of the two may be real, of float32 or float64, and both are in C order: the complex one has
-n // 2 + 1 places along the last axis then. docs/cuda.md has the rules.
+n // 2 + 1 elements along the last axis then. docs/cuda.md has the rules.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _transform(array: Array, output: Array, axes: int, is_inverse: bool, stream:
         if is_whole and not source.flags.c_contiguous and source.flags.f_contiguous and output.flags.f_contiguous:
             source, output = source.T, output.T
         if not output.flags.c_contiguous:
-            raise ValueError("an output whose elements do not lie side by side, in the order of the input")
+            raise ValueError("an output whose elements are not contiguous, in the order of the input")
         if not source.flags.c_contiguous:
             source = source.copy("C")
         _ingot.fft_transform(source, output, axes, is_inverse)
@@ -99,7 +99,7 @@ class FFTPlan:
     """Transforms of one shape, one after the other for each part of a batch.
 
     `shape` are the lengths of one to three axes, of the real array where one is real; `itype` and `otype` the dtypes that
-    `forward` takes and gives. Arrays have that shape, behind an axis of length `batch` if it is not 1.
+    `forward` takes and gives. Arrays have that shape, after an axis of length `batch` if it is not 1.
     """
 
     def __init__(self, shape: Any, itype: Any, otype: Any, batch: int = 1, stream: Any = 0) -> None:

@@ -39,7 +39,7 @@ class _Generator:
             raise ValueError(f"an array on {ary.device}, and a generator of {self.device}")
         written(ary)
         if not ary.flags.forc:
-            raise ValueError("an array whose elements do not lie side by side")
+            raise ValueError("an array whose elements are not contiguous")
         if size is not None and not 0 <= size <= ary.size:
             raise ValueError(f"{size} numbers for an array of {ary.size}")
         with in_stream(queue):

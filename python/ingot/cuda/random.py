@@ -114,9 +114,9 @@ def _fill(states: Any, seed: Any, start: int) -> None:
 
 
 def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
-    """Sets an array of generators, of shape (n, 2), so that each begins 2**64 numbers behind the one before.
+    """Sets an array of generators, of shape (n, 2), so that each begins 2**64 numbers after the one before.
 
-    The first begins `subsequence_start` times as far behind the seed's own begin.
+    The first begins `subsequence_start` times as far after the seed's own begin.
     """
     shape, dtype = states.shape, states.dtype
     if len(shape) != 2 or shape[1] != 2 or dtype != np.uint64:

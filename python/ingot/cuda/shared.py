@@ -10,7 +10,7 @@ from ._intrinsics import outside
 def array(shape: Any, dtype: Any) -> Any:
     """An array that all threads of the block share, of a shape known when compiling; its elements are unspecified.
 
-    Of shape 0: the block's dynamic shared memory, whose bytes the launch says (`kernel[blocks, threads, stream, bytes]`),
+    Of shape 0: the block's dynamic shared memory, whose bytes the launch gives (`kernel[blocks, threads, stream, bytes]`),
     as an array of one axis. All such arrays are the same memory.
     """
     outside("shared.array")

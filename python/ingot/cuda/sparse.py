@@ -27,7 +27,7 @@ _OPERATIONS = {"N": 0, "T": 1, "C": 2}
 class CSRMatrix:
     """A sparse matrix on a device, row by row. It cannot be changed.
 
-    The elements of row i are `data[indptr[i]:indptr[i + 1]]`, and stand in the columns `indices[indptr[i]:indptr[i + 1]]`.
+    The elements of row i are `data[indptr[i]:indptr[i + 1]]`, and are in the columns `indices[indptr[i]:indptr[i + 1]]`.
     """
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
@@ -123,7 +123,7 @@ def _product(trans: str, alpha: Any, a: CSRMatrix, x: Array, beta: Any, y: Array
         raise TypeError(f"a complex factor of arrays of dtype {a.dtype}")
     with in_stream(queue):
         if not y.flags.forc:
-            raise ValueError("the elements of y do not lie side by side")
+            raise ValueError("the elements of y are not contiguous")
         source = apart(x, y)
         source = source if source.flags.forc else source.copy()
         operation = 1 if trans == "C" and a.dtype.kind == "f" else _OPERATIONS[trans]

@@ -1,4 +1,4 @@
-"""Functions of NumPy and Python in terms of others: Python that Ingot compiles in place of the originals.
+"""Functions of NumPy and Python in terms of others: Python that Ingot compiles instead of the originals.
 
 Its modules are loaded when something of theirs is compiled.
 """

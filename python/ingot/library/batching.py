@@ -1,12 +1,13 @@
-"""Loops over the lanes of a function that `ingot.vmap` has made."""
+"""Loops over the batch elements of a function that `ingot.vmap` has made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import ingot._batching as public
 import numpy as np
+
+import ingot._batching as public
 
 from . import primitives
 from .collectives import Stop, collective, of_all, of_outer
@@ -17,11 +18,10 @@ from .structures import is_opened, is_structure, map_leaves, members_of, remade
 
 @implements(public.vmap, public.pmap)
 def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
-    """The function for all lanes, one after the other."""
+    """The function for all batch elements, one after the other."""
     if isinstance(in_axes, dict):
         raise TypeError(
-            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the "
-            "function, but got a dict"
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional arguments passed to the function, but got a dict"
         )
     given_axes = settled(in_axes)
     result_axes = settled(out_axes)
@@ -45,49 +45,49 @@ def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None
     return call
 
 
-def stacked(turn: Callable[[int], Any], n: int) -> Any:
-    """What all turns give, stacked."""
-    are_numbers, dtypes = primitives.dtypes_of_lane(turn)
+def stacked(iteration: Callable[[int], Any], n: int) -> Any:
+    """The results of all iterations, stacked."""
+    are_numbers, dtypes = primitives.dtypes_of_lane(iteration)
     if are_numbers:
         made = numbers(dtypes, n)
         for i in range(n):
-            put(made, i, turn(i))
+            put(made, i, iteration(i))
     else:
         if n == 0:
             raise ValueError("vmap over an axis of length 0 of a function that gives arrays, whose shapes are not known")
-        first = turn(0)
+        first = iteration(0)
         made = room(first, dtypes, n)
         put(made, 0, first)
         for i in range(1, n):
-            put(made, i, turn(i))
+            put(made, i, iteration(i))
     return made
 
 
 def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple, count: int) -> Any:
-    """What all lanes give; `results` are those of the first collectives that they come to, so many, see `known`."""
+    """The results of all batch elements; `results` are those of the first `count` collectives that they come to; see `known`."""
 
-    def turn(i: int) -> Any:
+    def iteration(i: int) -> Any:
         return primitives.in_lane(name, n, given, i, tuple([known(result, i) for result in results]))
 
     def stopped(i: int) -> Any:
         try:
-            turn(i)
+            iteration(i)
         except Stop as stop:
             return stop.args[0]
 
-    what = primitives.stop_of(turn, n)
+    what = primitives.stop_of(iteration, n)
     if what is None:
-        return stacked(turn, n)
+        return stacked(iteration, n)
     operands = stacked(stopped, n)
     if what[0] == name:
         result = (False, of_all(operands, n, what[1:]))
-    else:  # of an axis around, where all lanes here come to it
+    else:  # of an axis around, where all batch elements here come to it
         result = (True, collective(operands, what[0], of_outer(what[1:])))
     return in_steps(given, name, n, (*results, result), count + 1)
 
 
 def known(result: tuple, i: int) -> Any:
-    """The result of a collective for one lane; there are some that are stacked by lanes."""
+    """The result of a collective for one batch element; some results are stacked by batch elements."""
     is_stacked, value = result
     return map_leaves(lambda array: array[i], value) if is_stacked else value
 
@@ -98,7 +98,7 @@ def axis_index(axis_name: Any) -> int:
 
 
 def settled(axes: Any) -> Any:
-    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a text, keys and axes, an instance one of axes."""
+    """Axes as numbers, None and tuples, which a closure holds; a dict is a tuple of a string, keys and axes, an instance one of axes."""
     if isinstance(axes, (tuple, list)):
         return tuple([settled(one) for one in axes])
     if isinstance(axes, dict):
@@ -116,7 +116,7 @@ def is_of_dict(axes: Any) -> bool:
 
 
 def part(whole: Any, key: Any) -> Any:
-    """What axes or dtypes say of one part of a structure."""
+    """The axes or dtypes of one part of a structure."""
     if is_of_dict(whole):
         return whole[2][whole[1].index(key)]
     if isinstance(whole, (tuple, list, dict)):
@@ -139,7 +139,7 @@ def need_structure(axes: Any, x: Any, name: str) -> None:
 
 
 def led(x: Any, axes: Any) -> Any:
-    """A structure whose mapped arrays have the axis of the lanes in front."""
+    """A structure whose mapped arrays have the batch axis first."""
     if x is None:
         return None
     need_structure(axes, x, "in_axes")
@@ -162,7 +162,7 @@ def led(x: Any, axes: Any) -> Any:
 
 
 def lengths(x: Any, axes: Any) -> list[int]:
-    """The numbers of lanes of the mapped arrays in a structure that is led by them."""
+    """The lengths of the batch axes of the mapped arrays in a structure, which come first."""
     if x is None or axes is None:
         return []
     if not is_structure(x):
@@ -178,7 +178,7 @@ def lengths(x: Any, axes: Any) -> list[int]:
 
 
 def size_of(found: list[int], axis_size: int | None) -> int:
-    """The number of lanes, which all arrays agree on."""
+    """The number of batch elements, which all arrays agree on."""
     if axis_size is not None:
         found = [axis_size, *found]
     if len(found) == 0:
@@ -190,7 +190,7 @@ def size_of(found: list[int], axis_size: int | None) -> int:
 
 
 def lane(x: Any, axes: Any, i: int) -> Any:
-    """What one lane is given of a structure that is led by the lanes."""
+    """The argument of one batch element, of a structure whose batch axes come first."""
     if x is None or axes is None:
         return x
     if is_structure(x):
@@ -199,16 +199,16 @@ def lane(x: Any, axes: Any, i: int) -> Any:
 
 
 def numbers(dtypes: Any, n: int) -> Any:
-    """Arrays for the numbers that all lanes give, in the structure of their dtypes."""
+    """Arrays for the numbers that all batch elements return, in the structure of their dtypes."""
     return map_leaves(lambda dtype: np.empty(n, dtype), dtypes)
 
 
 def room(x: Any, dtypes: Any, n: int) -> Any:
-    """Arrays for what all lanes give, in the structure of what one has given."""
+    """Arrays for the results of all batch elements, in the structure of one of them."""
     if x is None:
         return None
     if isinstance(x, (list, dict)) and not primitives.is_known(len(x)):
-        primitives.refuse("a list or dict of unknown length that a lane gives", "give an array of one shape for all lanes")
+        primitives.refuse("a list or dict of unknown length that a batch element returns", "return an array of one shape for all batch elements")
     if is_structure(x):
         return remade(x, lambda one, k: room(one, part(dtypes, k), n))
     one = np.asarray(x)
@@ -216,22 +216,22 @@ def room(x: Any, dtypes: Any, n: int) -> Any:
 
 
 def put(made: Any, i: int, x: Any) -> None:
-    """Stores what one lane has given."""
+    """Stores the result of one batch element."""
     map_leaves(lambda array, leaf: put_leaf(array, i, leaf), made, x)
 
 
 def put_leaf(array: Any, i: int, x: Any) -> None:
-    """Stores a number or an array at the place of a lane."""
+    """Stores a number or an array at the index of a batch element."""
     if not isinstance(x, np.ndarray):
         array[i] = x
         return
     if x.shape != array.shape[1:]:
-        raise ValueError(f"vmap: a lane gives an array of shape {x.shape}, others of shape {array.shape[1:]}")
+        raise ValueError(f"vmap: a batch element gives an array of shape {x.shape}, others of shape {array.shape[1:]}")
     array[(i, Ellipsis)] = x
 
 
 def moved(x: Any, axes: Any) -> Any:
-    """The results with their lanes along the axes asked for."""
+    """The results with their batch axes where they are asked for."""
     if x is None:
         return None
     need_structure(axes, x, "out_axes")

@@ -21,7 +21,7 @@ def refused(what: str) -> NoReturn:
 
 
 class Buffer:
-    """What they have in common."""
+    """The methods that all of them have."""
 
     __ingot_buffer__ = True  # NumPy makes arrays of it
 
@@ -128,13 +128,13 @@ class Buffer:
         refused("a comparison of a buffer")
 
     def __repr__(self) -> str:
-        refused("the text of a buffer")
+        refused("the string of a buffer")
 
     def __str__(self) -> str:
-        refused("the text of a buffer")
+        refused("the string of a buffer")
 
     def __format__(self, form: str) -> str:
-        refused("the text of a buffer")
+        refused("the string of a buffer")
 
     __hash__ = None  # type: ignore[assignment]
 

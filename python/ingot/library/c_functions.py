@@ -9,7 +9,7 @@ from . import primitives
 
 
 def exact(x: int, low: int, high: int, kind: str) -> int:
-    """An integer for a type of C's of which it has to be; as cffi takes it."""
+    """An integer as a C type, as cffi converts it."""
     if x < low or x > high:
         raise OverflowError(f"integer {x} does not fit '{kind}'")
     return x
@@ -23,7 +23,7 @@ def positive(x: int, low: int, high: int, kind: str) -> int:
 
 
 def need_layout(x: Any, wants_c: bool, wants_fortran: bool, place: int, complaint: str) -> None:
-    """Raises what `ndpointer` does for an array that lies otherwise."""
+    """Raises what `ndpointer` raises for an array of another layout."""
     if wants_c and not primitives.is_contiguous(x) or wants_fortran and not primitives.is_contiguous(x.T):
         raise ctypes.ArgumentError(f"argument {place}: TypeError: {complaint}")
 

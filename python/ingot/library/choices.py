@@ -72,8 +72,8 @@ def running_sums(p: np.ndarray) -> np.ndarray:
                 sums[place] = sums[place - 1] + sums[place]
             if level + 1 < levels:
                 sums[starts[level + 1] + i // 16] = sums[place]
-    for turn in range(1, levels):
-        level = levels - 1 - turn
+    for iteration in range(1, levels):
+        level = levels - 1 - iteration
         for i in range(16, lengths[level]):
             sums[starts[level] + i] = sums[starts[level] + i] + sums[starts[level + 1] + i // 16 - 1]
     return sums[:n]
@@ -84,9 +84,7 @@ def weights(p: Any, n: int) -> np.ndarray:
     given = np.asarray(p)
     made = given if given.dtype.kind == "f" else given.astype(np.float64)
     if made.shape != (n,):
-        raise ValueError(
-            f"p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {made.shape} and a.shape[axis] is {n}."
-        )
+        raise ValueError(f"p must be None or a 1D vector with the same size as a.shape[axis]. p has shape {made.shape} and a.shape[axis] is {n}.")
     return made
 
 

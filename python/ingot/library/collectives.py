@@ -1,4 +1,4 @@
-"""What lanes of a named axis make of all their values: `ingot.psum` and its kin. `batching` runs the lanes."""
+"""What batch elements of a named axis make of all their values: `ingot.psum` and its kin. `batching` runs the batch elements."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .structures import map_leaves
 
 
 class Stop(BaseException):
-    """A lane has come to a collective whose result is not known yet; the argument is its operand."""
+    """A batch element has come to a collective whose result is not known yet; the argument is its operand."""
 
 
 @implements(public.psum)
@@ -46,7 +46,7 @@ def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> An
 
 
 def collective(x: Any, name: Any, how: tuple) -> Any:
-    """What all lanes of an axis, or of one after the other, make of their operands."""
+    """The collective over all batch elements of an axis, or of several axes one after the other."""
     if isinstance(name, (tuple, list)):
         for one in name:
             x = collective(x, one, how)
@@ -65,7 +65,7 @@ def collective(x: Any, name: Any, how: tuple) -> Any:
     if not any_varies(varied(x), derivative):
         return inside(lambda: collective(x, name, how))
     if is_reverse or how[0] in ("max", "min"):
-        primitives.refuse("the derivative, by a lane, of a collective of a named axis", "take the derivative of the batch")
+        primitives.refuse("the derivative, by a batch element, of a collective of a named axis", "take the derivative of the batch")
     plain = map_leaves(lambda leaf: constant_of(leaf, derivative) if is_inexact(leaf) else own_copy(leaf), x)
     tangents = map_leaves(lambda leaf: primitives.tangent(leaf, derivative) if is_inexact(leaf) else own_copy(leaf), x)
     value = inside(lambda: collective(plain, name, how))
@@ -74,7 +74,7 @@ def collective(x: Any, name: Any, how: tuple) -> Any:
 
 
 def met(x: Any, name: Any, how: tuple) -> Any:
-    """The result of a collective, if it is known; else the lane stops."""
+    """The result of a collective, if it is known; else the batch element stops."""
     given = primitives.meeting(name, (name, *how))
     if len(given) == 0:
         raise Stop(x)
@@ -82,7 +82,7 @@ def met(x: Any, name: Any, how: tuple) -> Any:
 
 
 def of_all(operands: Any, n: int, how: tuple) -> Any:
-    """The result of a collective, of arrays of what all lanes have come with."""
+    """The result of a collective, of arrays of the operands of all batch elements."""
     return map_leaves(lambda leaf: of_leaf(leaf, n, how), operands)
 
 
@@ -104,6 +104,6 @@ def of_leaf(x: Any, n: int, how: tuple) -> Any:
 
 
 def of_outer(how: tuple) -> tuple:
-    """A collective as that of arrays with one axis more in front."""
+    """A collective as one of arrays with one axis more before theirs."""
     kind, axis, tiled = how
     return kind, axis + 1 if axis >= 0 else axis, tiled

@@ -1,4 +1,4 @@
-"""`cmath`, by the formulas of Python's own: what is neither finite has the values of its tables, which it is asked for here."""
+"""`cmath`, by the formulas of Python's own. Values that are not finite come from its tables, for which `cmath` is called here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KINDS = (-math.inf, -2.0, -0.0, 0.0, 2.0, math.inf, math.nan)
 
 
 def _answers(f: Callable) -> tuple:
-    """What a function of `cmath` gives where a part is infinite or NaN, and whether it raises there, by the kinds of both."""
+    """The result of a function of `cmath` where a part is infinite or NaN, and whether it raises there, by the kinds of both parts."""
     found: list = []
     for x in _KINDS:
         for y in _KINDS:
@@ -372,7 +372,7 @@ def rect(r: Any, phi: Any, /) -> complex:
 
 
 def _of_rect(r: float, phi: float) -> complex:
-    """Of an angle that is none."""
+    """Of an angle that is not finite."""
     if r == 0.0:
         return complex(0.0, 0.0)
     return complex(math.inf if math.isinf(r) else math.nan, math.nan)

@@ -65,7 +65,7 @@ def astype_of_array(
 
 
 def need_like(like: Any) -> None:
-    """Raises where what new arrays are to be like is no array; arrays are made alike all the same."""
+    """Raises where `like` is no array; it has no other effect."""
     if like is not None and not isinstance(like, np.ndarray):
         raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
 
@@ -164,7 +164,7 @@ def logspace(
 
 
 def with_axes(x: Any, ndim: int) -> Any:
-    """An array with axes of length 1 in front of its own."""
+    """An array with axes of length 1 before its own."""
     return x[(*[None for _ in range(ndim - x.ndim)], ...)]
 
 

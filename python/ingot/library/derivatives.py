@@ -27,7 +27,7 @@ def is_number(x: Any) -> bool:
 
 
 def shadow(x: np.ndarray) -> np.ndarray:
-    """Zeros that lie in memory as x does."""
+    """Zeros of the layout of x."""
     low = 0
     span = x.itemsize
     for length, stride in zip(x.shape, x.strides):
@@ -40,7 +40,7 @@ def shadow(x: np.ndarray) -> np.ndarray:
 
 
 def laid_out(t: Any, x: np.ndarray) -> np.ndarray:
-    """A copy of t, of the dtype of x, that lies in memory as x does."""
+    """A copy of t, of the dtype and layout of x."""
     if is_without_gaps(x):
         return np.array(t, x.dtype, order="C")
     tangents = shadow(x)
@@ -49,13 +49,13 @@ def laid_out(t: Any, x: np.ndarray) -> np.ndarray:
 
 
 def is_without_gaps(x: np.ndarray) -> bool:
-    """Whether x is known to lie in C order without gaps."""
+    """Whether x is known to be contiguous in C order."""
     is_contiguous = primitives.is_contiguous(x)
     return primitives.is_known(is_contiguous) and is_contiguous
 
 
 def copied(x: np.ndarray) -> np.ndarray:
-    """A copy of x, of which views are made, and copies, where they are of x: it has a gap where x has one, or goes back."""
+    """A copy of x of which the same views and copies can be made: it has a gap where x has one, or goes back."""
     if is_without_gaps(x):
         return x.copy()
     if x.ndim > 1 and is_without_gaps(x.T):
@@ -84,7 +84,7 @@ def lift(x: Any, t: Any, derivative: int) -> Any:
     if not is_inexact(x):
         refuse_variable(x, "jvp")
     if is_structure(t):
-        raise ValueError("a structure stands where the primal is a number or an array")
+        raise ValueError("the tangent is a structure where the primal is a number or an array")
     if np.asarray(t).dtype.kind == "c" and np.asarray(x).dtype.kind != "c":
         raise TypeError("a complex tangent for a real variable")
     if isinstance(x, np.ndarray):
@@ -153,7 +153,7 @@ def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
-    """Where the argument of a number or name stands: its number, or its name where it is given by name."""
+    """Where the argument of a number or name is: its position, or its name where it is given by name."""
     if isinstance(number, str):
         if number in kwargs:
             return number
@@ -168,7 +168,7 @@ def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
 
 
 def places_of(argnums: Any, args: tuple, kwargs: Any, names: tuple) -> tuple:
-    """The places of all arguments that derivatives are taken with respect to."""
+    """The positions of all arguments that derivatives are taken with respect to."""
     if isinstance(argnums, (tuple, list)):
         places = tuple(place_of(number, args, kwargs, names) for number in argnums)
     else:
@@ -182,7 +182,7 @@ def places_of(argnums: Any, args: tuple, kwargs: Any, names: tuple) -> tuple:
 
 
 def need_given(argnums: Any, args: tuple) -> None:
-    """Raises TypeError where there are fewer arguments than their numbers say."""
+    """Raises TypeError where there are fewer arguments than these positions need."""
     for number in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
         if not isinstance(number, (str, float)) and number >= len(args):
             raise TypeError(
@@ -192,12 +192,12 @@ def need_given(argnums: Any, args: tuple) -> None:
 
 
 def given_at(place: Any, args: tuple, kwargs: Any) -> Any:
-    """The argument at a place."""
+    """The argument at a position."""
     return kwargs[place] if isinstance(place, str) else args[place]
 
 
 def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
-    """What f gives where other arguments stand at some places."""
+    """The result of f with other arguments at some positions."""
     for place, variable in zip(places, variables):
         if isinstance(place, str):
             kwargs = {**kwargs, place: variable}
@@ -207,7 +207,7 @@ def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables:
 
 
 def called_with_copies(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
-    """What f gives where other arguments stand at some places, and all others are copies."""
+    """The result of f with other arguments at some positions, and copies of all others."""
     own = tuple(args[i] if i in places else own_copies(args[i]) for i in range(len(args)))
     named = {key: kwargs[key] if key in places else own_copies(kwargs[key]) for key in kwargs}
     return called_with(f, own, named, places, variables)
@@ -263,7 +263,7 @@ def need_value(y: Any, holomorphic: bool, name: str) -> None:
 
 
 def refuse_variable(x: Any, name: str) -> None:
-    """Raises the TypeError of what no derivative is taken with respect to."""
+    """Raises the TypeError for values that no derivative is taken with respect to."""
     if not is_number(x):
         raise TypeError(
             f"{name} requires real- or complex-valued inputs, but got a value of another type: derivatives are taken with respect to "
@@ -305,8 +305,7 @@ def twice(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
 def along(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
     """The derivatives of f by all elements of a tuple of structures, in forward mode.
 
-    They are the value, of which only types and shapes count, with a structure as `inner`, whose leaves are those of the tuple,
-    in the place of each leaf.
+    They are the value, of which only types and shapes count, with each leaf replaced by a structure as `inner`, whose leaves are those of the tuple.
     """
     variables = leaves_of(point)
     if len(variables) == 1 and not isinstance(variables[0], np.ndarray):
@@ -361,7 +360,7 @@ def across(f: Callable, point: tuple, inner: Any, value: Any, is_own: bool = Fal
 
 
 def starts_of(leaves: tuple) -> tuple:
-    """Where the elements of each leaf begin, if all stand in a row, and their number."""
+    """Where the elements of each leaf begin, if all are in a row, and their number."""
     starts: tuple = (0,)
     for leaf in leaves:
         starts = (*starts, starts[-1] + np.size(leaf))
@@ -506,7 +505,7 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
     """What f gives of arguments, whose derivatives are those of rules; a function that has none of one mode has None there.
 
     `jvp_rule(args, tangents)` gives the value and its tangent, `forth(*args)` the value and what `and_back(kept, cotangents)` wants
-    beside the cotangents of the value to give those of the arguments.
+    besides the cotangents of the value to return those of the arguments.
     """
     around = primitives.derivatives()
     if len(around) == 0:
@@ -601,7 +600,7 @@ def there_and_back(
 
 
 def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
-    """Arguments of those at some places, in order, and all others."""
+    """Arguments of those at some positions, in order, and all others."""
     if len(places) == 0:
         return others
     if 0 in places:
@@ -610,7 +609,7 @@ def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
 
 
 def by_position(f: Callable, names: tuple, args: tuple, kwargs: dict) -> tuple:
-    """The arguments of a call as rules take them: those that are given by name stand where their parameters do."""
+    """The arguments of a call as rules take them: those that are given by name at the positions of their parameters."""
     if len(kwargs) == 0:
         return args
     named = names[len(args) : len(args) + len(kwargs)]
@@ -654,7 +653,7 @@ def with_vjp(f: Callable, forth: Any, and_back: Any, places: tuple, args: tuple)
 
 
 def others_of(args: tuple, places: tuple) -> tuple:
-    """The arguments that stand at none of some places."""
+    """The arguments that are not at some positions."""
     return tuple(args[place] for place in range(len(args)) if place not in places)
 
 

@@ -1,5 +1,5 @@
 """Dicts whose keys are known only when the call runs: a list of keys and one of values, in the order of insertion, and
-a table of their places by hash, of a power of two of slots, at most two thirds of them taken; -1 is a free one."""
+a table of their indices by hash, of a power of two of slots, at most two thirds of them taken; -1 is a free one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def hashed(key: Any) -> Any:
 
 
 def place(keys: list[Any], table: np.ndarray, key: Any) -> int:
-    """Where a key stands among the keys; -1: it does not."""
+    """The index of a key among the keys; -1: it is not there."""
     last = np.int64(len(table) - 1)
     slot = hashed(key) & last
     while True:

@@ -64,7 +64,7 @@ def float_power(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> A
 
 @implements(np.heaviside)
 def heaviside(x1: Any, x2: Any, /, out: Any = None, *, where: Any = True) -> Any:
-    # Where a number is no number, it is the result; copysign computes nothing, but gives the common dtype.
+    # A NaN is the result; copysign computes nothing, but gives the common dtype.
     like = np.copysign(x2, x1)
     zero = like.dtype.type(0)
     one = like.dtype.type(1)
@@ -295,7 +295,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 def numbered(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
-    """Floats with numbers in place of NaN and infinities."""
+    """Floats with numbers instead of NaN and infinities."""
     limits = np.finfo(x.dtype)
     most = x.dtype.type(limits.max if posinf is None else posinf)
     least = x.dtype.type(limits.min if neginf is None else neginf)
@@ -396,7 +396,7 @@ def i0(x: Any) -> Any:
 
 
 def bits_of(x: Any, bitorder: str) -> Any:
-    """The bit that stands at each place of a byte."""
+    """The bit at each index of a byte."""
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     return np.arange(7, -1, -1).astype(np.uint8) if bitorder == "big" else np.arange(8).astype(np.uint8)

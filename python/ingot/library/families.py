@@ -26,7 +26,7 @@ from .threefry import (
 
 
 def one_fraction(words: Any, place: Any) -> Any:
-    """The uniform float32 at a place of an array."""
+    """The uniform float32 at an index of an array."""
     x, y = hashed_place(words, place)
     return ((x ^ y) >> np.uint32(9)).astype(np.int32).astype(np.float32) * np.float32(2.0**-23)
 
@@ -239,7 +239,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def small_poisson(words: Any, rate: Any, place: Any) -> int:
-    """The number at a place of an array of Poisson's distribution with a small rate (Knuth)."""
+    """The number at an index of an array of Poisson's distribution with a small rate (Knuth)."""
     number, total = 0, np.float32(0)
     while total > -rate:
         number += 1

@@ -116,7 +116,7 @@ def vectorize(pyfunc: Any, otypes: Any = None, doc: Any = None, excluded: Any = 
         if otypes is None:
             if size == 0:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
-            # NumPy calls the function for the types of what it gives, too.
+            # NumPy calls the function for the types of its results, too.
             first = pyfunc(*[a[0] for a in flat])
             is_one = not isinstance(first, tuple)
             dtypes = [np.asarray(part).dtype for part in ((first,) if is_one else first)]

@@ -1,7 +1,7 @@
 """Python's `heapq` and `bisect`, of lists of any length; `bisect` of tuples and arrays too.
 
 A heap has its elements where CPython puts them, and elements are compared as there: by `<`, the one that is moved
-first or the one that stays, so that equal elements keep their places.
+first or the one that stays, so that equal elements keep their order.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .registry import implements
 
 
 def _rise(heap: list[Any], first: int, place: int) -> None:
-    """Moves an element up to where its parent is no larger, at most to the place `first`."""
+    """Moves an element up to where its parent is no larger, at most to the index `first`."""
     element = heap[place]
     while place > first:
         parent = (place - 1) // 2
@@ -113,7 +113,7 @@ def nlargest(n: int, iterable: Any, key: Any = None) -> list[Any]:
 
 
 def _after(a: Any, x: Any, lo: int, hi: Any, key: Any) -> int:
-    """The place behind all elements that are not larger."""
+    """The index after all elements that are not larger."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     low = lo
@@ -129,7 +129,7 @@ def _after(a: Any, x: Any, lo: int, hi: Any, key: Any) -> int:
 
 
 def _before(a: Any, x: Any, lo: int, hi: Any, key: Any) -> int:
-    """The place before all elements that are not smaller."""
+    """The index before all elements that are not smaller."""
     if lo < 0:
         raise ValueError("lo must be non-negative")
     low = lo

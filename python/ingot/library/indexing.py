@@ -9,11 +9,11 @@ import numpy as np
 from . import primitives
 from .reductions import NoValue
 from .registry import implements
-from .shapes import fits, need_castable, need_no_bool, normal_axis, product, put_in_turn, ravel, write_flat
+from .shapes import fits, need_castable, need_no_bool, normal_axis, product, put_cyclically, ravel, write_flat
 
 
 def in_mode(indices: Any, length: int, mode: str) -> Any:
-    """Indices as np.take's `mode` understands them, those that it leaves to be checked apart."""
+    """Indices as np.take's `mode` interprets them; those that it does not map are checked separately."""
     if mode == "wrap":
         return indices % length
     if mode == "clip":
@@ -72,12 +72,7 @@ def along_axis(arr: Any, indices: Any, axis: int) -> Any:
     if indices.ndim != arr.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     return tuple(
-        [
-            indices
-            if k == axis
-            else np.reshape(np.arange(arr.shape[k]), tuple([-1 if other == k else 1 for other in range(arr.ndim)]))
-            for k in range(arr.ndim)
-        ]
+        [indices if k == axis else np.reshape(np.arange(arr.shape[k]), tuple([-1 if other == k else 1 for other in range(arr.ndim)])) for k in range(arr.ndim)]
     )
 
 
@@ -126,7 +121,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         for place in places:
             if place < -size or place >= size:
                 raise IndexError(f"index {place} is out of bounds for axis 0 with size {size}")
-    write_flat(a, lambda flat: put_in_turn(flat, in_mode(places, size, mode), v))
+    write_flat(a, lambda flat: put_cyclically(flat, in_mode(places, size, mode), v))
 
 
 @implements(np.putmask)
@@ -218,9 +213,7 @@ def compress_method(a: Any, condition: Any, axis: Any = None, out: Any = None) -
 def nonzero(a: Any) -> tuple[Any, ...]:
     a = np.asarray(a)
     if a.ndim == 0:
-        raise ValueError(
-            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
-        )
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
     places = np.arange(a.size)[ravel(a) != 0]
     if a.ndim == 1:
         return (places,)
@@ -306,23 +299,21 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 def comes_before(x: Any, y: Any) -> Any:
-    """Whether x is sorted in front of y: NaN stands last."""
+    """Whether x is sorted before y: NaN comes last."""
     if x.dtype.kind == "c":
-        return comes_before(x.real, y.real) or (
-            not comes_before(y.real, x.real) and comes_before(x.imag, y.imag)
-        )
+        return comes_before(x.real, y.real) or (not comes_before(y.real, x.real) and comes_before(x.imag, y.imag))
     if x.dtype.kind == "f":
         return x < y or (y != y and x == x)
     return x < y
 
 
 def is_before(x: Any, y: Any, right: bool) -> Any:
-    """Whether y is inserted behind x: on the right also where they are equal."""
+    """Whether y is inserted after x: on the right also where they are equal."""
     return not comes_before(y, x) if right else comes_before(x, y)
 
 
 def insertion_point(a: Any, value: Any, right: bool, low: int, high: int) -> int:
-    """Where between two places of a sorted array a value belongs."""
+    """The index between two others of a sorted array where a value belongs."""
     while low < high:
         middle = (low + high) // 2
         if is_before(a[middle], value, right):

@@ -1,4 +1,4 @@
-"""Python's iterators and `itertools`, as generators: Ingot evaluates these where they are walked."""
+"""Python's iterators and `itertools`, as generators: Ingot evaluates these where they are iterated over."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _sequence(iterable: Any) -> Any:
         return iterable
     if isinstance(iterable, dict):
         return tuple(iterable)
-    primitives.refuse("comparing the length of an iterator with others", "walk sequences")
+    primitives.refuse("comparing the length of an iterator with others", "iterate sequences")
 
 
 def _pool(iterable: Any) -> Any:

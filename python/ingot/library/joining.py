@@ -1,4 +1,4 @@
-"""Arrays joined, repeated and taken apart."""
+"""Arrays joined, repeated and split."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ def merged(a: Any, axis: int) -> Any:
 
 
 @implements(np.concatenate)
-def concatenate(
-    arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
+def concatenate(arrays: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if axis is not None:
         need_no_bool(axis)
         axis = operator.index(axis)
@@ -184,12 +182,9 @@ def column_stack(tup: Any) -> Any:
 
 
 def depth_of(blocks: Any) -> int:
-    """How deep lists stand in lists."""
+    """How deep lists are nested."""
     if isinstance(blocks, tuple):
-        raise TypeError(
-            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit "
-            "conversion from tuple to ndarray."
-        )
+        raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit conversion from tuple to ndarray.")
     if not isinstance(blocks, list):
         return 0
     if len(blocks) == 0:
@@ -266,7 +261,7 @@ def part_of(a: Any, axis: int, start: Any, stop: Any, step: Any = None) -> Any:
 
 
 def split_at(a: Any, places: Any, axis: int) -> list[Any]:
-    """The parts of an array along an axis between places, of which the number may not be known."""
+    """The parts of an array along an axis between indices, whose number may not be known."""
     if places.ndim > 1:
         raise TypeError("only integer scalar arrays can be converted to a scalar index")
     parts = []
@@ -470,12 +465,12 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
     for axis in axes:
         if axis >= m.ndim or axis < -m.ndim:
             raise ValueError(f"Axes={axes} out of range for array of ndim={m.ndim}.")
-    turns = k % 4
-    if turns == 0:
+    quarters = k % 4
+    if quarters == 0:
         return m[...]
-    if turns == 2:
+    if quarters == 2:
         return flip(flip(m, axes[0]), axes[1])
-    if turns == 1:
+    if quarters == 1:
         return np.swapaxes(flip(m, axes[1]), axes[0], axes[1])
     return flip(np.swapaxes(m, axes[0], axes[1]), axes[1])
 
@@ -512,10 +507,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         chosen = np.asarray(obj)
         if chosen.dtype == np.bool:
             if chosen.shape != (length,):
-                raise ValueError(
-                    "boolean array argument obj to delete must be one dimensional and match the axis length of "
-                    f"{length}"
-                )
+                raise ValueError(f"boolean array argument obj to delete must be one dimensional and match the axis length of {length}")
             keep = ~chosen
         else:
             keep[chosen.astype(np.int64)] = False
@@ -528,7 +520,7 @@ def in_order_of(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def inserted_at(a: Any, index: Any, shown: Any, values: Any, axis: int, is_number: bool) -> Any:
-    """An array with values in front of one place along an axis."""
+    """An array with values before one index along an axis."""
     length = a.shape[axis]
     if index < -length or index > length:
         raise IndexError(f"index {shown} is out of bounds for axis {axis} with size {length}")
@@ -574,7 +566,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def inserted_among(a: Any, given: Any, values: Any, axis: int) -> Any:
-    """An array with one of the values in front of each of several places along an axis, or with none."""
+    """An array with one of the values before each of several indices along an axis, or with none."""
     length = a.shape[axis]
     if given.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -625,7 +617,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 def stat_of(a: Any, axis: int, mode: str, count: Any, at_end: bool) -> Any:
-    """What stands before or behind an axis for the modes that look at several elements."""
+    """The padding before or after an axis for the modes that look at several elements."""
     length = a.shape[axis]
     taken = length if count is None else min(count, length)
     if taken < 1:
@@ -645,7 +637,7 @@ def stat_of(a: Any, axis: int, mode: str, count: Any, at_end: bool) -> Any:
 
 
 def pairs_of(value: Any, ndim: int) -> Any:
-    """What an argument of np.pad says of each axis: before and behind."""
+    """What an argument of np.pad specifies for each axis: before and after."""
     if not isinstance(value, (tuple, list)):
         return [(value, value) for _ in range(ndim)]
     if len(value) == 1 and isinstance(value[0], (tuple, list)):
@@ -655,33 +647,29 @@ def pairs_of(value: Any, ndim: int) -> Any:
     if isinstance(value[0], (tuple, list)):
         if len(value) != ndim:
             raise ValueError(
-                f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},2) "
-                f" and requested shape ({ndim},2)"
+                f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},2)  and requested shape ({ndim},2)"
             )
         return [(pair[0], pair[-1]) for pair in value]
     if len(value) != 2:
-        raise ValueError(
-            f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},)  "
-            f"and requested shape ({ndim},2)"
-        )
+        raise ValueError(f"operands could not be broadcast together with remapped shapes [original->remapped]: ({len(value)},)  and requested shape ({ndim},2)")
     return [(value[0], value[1]) for _ in range(ndim)]
 
 
 def source_of(place: Any, length: int, mode: str) -> Any:
-    """The index of the element that stands at a place before, in or behind an axis."""
+    """The index of the element that is copied to a position before, in or after an axis."""
     if mode == "edge":
         return np.minimum(np.maximum(place, 0), length - 1)
     if mode == "wrap":
         return place % length
     if mode == "symmetric":
-        turn = place % (2 * length)
-        return np.where(turn < length, turn, 2 * length - 1 - turn)
-    turn = place % max(2 * length - 2, 1)
-    return np.where(turn < length, turn, 2 * length - 2 - turn)
+        phase = place % (2 * length)
+        return np.where(phase < length, phase, 2 * length - 1 - phase)
+    phase = place % max(2 * length - 2, 1)
+    return np.where(phase < length, phase, 2 * length - 2 - phase)
 
 
 def put_ends(rows: Any, before: int, length: int, mode: str) -> None:
-    """Fills the rows before and behind the inner ones with some of them."""
+    """Fills the rows before and after the inner ones with some of them."""
     for place in range(before):
         rows[place] = rows[before + source_of(place - before, length, mode)]
     for place in range(before + length, len(rows)):
@@ -693,12 +681,12 @@ def is_left_out(value: Any) -> bool:
 
 
 def given_or(value: Any, default: Any) -> Any:
-    """A keyword's value, or what it is when it is left out."""
+    """A keyword's value, or its default."""
     return default if is_left_out(value) else value
 
 
 def need_keywords(mode: str, given: Any) -> None:
-    """Raises for keywords of np.pad that mean nothing in a mode, and for what is no mode."""
+    """Raises for keywords of np.pad that mean nothing in a mode, and for an unknown mode."""
     if mode in ("empty", "edge", "wrap"):
         allowed = ""
     elif mode == "constant":
@@ -757,7 +745,7 @@ def pad(
         inside = tuple([slice(widths[k][0], widths[k][0] + a.shape[k]) for k in range(a.ndim)])
         result[inside] = a
         for k in range(a.ndim):
-            # The axes before k are whole by now, those behind it are not yet.
+            # The axes before k are complete by now, those after it are not yet.
             whole = result[(*[slice(None) for _ in range(k + 1)], *inside[k + 1 :])]
             put_ends(np.moveaxis(whole, k, 0), widths[k][0], a.shape[k], mode)
         return result
@@ -769,7 +757,7 @@ def pad(
     ends = pairs_of(end_values, a.ndim)
     lengths = pairs_of(stat_length, a.ndim)
     for k in range(a.ndim):
-        # The axes before k are whole by now, those behind it are not yet.
+        # The axes before k are complete by now, those after it are not yet.
         whole = result[(*[slice(None) for _ in range(k + 1)], *inside[k + 1 :])]
         filled = whole[(*[slice(None) for _ in range(k)], inside[k])]
         for side in range(2):
@@ -810,7 +798,7 @@ def line_of_slice(part: slice) -> Any:
 
 
 def with_ndim(x: Any, ndmin: int, first: int) -> Any:
-    """An array of at least so many axes, its own from the place `first` on (-1: they are the last)."""
+    """An array of at least so many axes, its own from the position `first` on (-1: they are the last)."""
     missing = ndmin - x.ndim
     if missing <= 0:
         return x
@@ -819,7 +807,7 @@ def with_ndim(x: Any, ndmin: int, first: int) -> Any:
 
 
 def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
-    """What np.r_ and np.c_ make of what stands in their brackets."""
+    """What np.r_ and np.c_ make of their indices."""
     parts = index if isinstance(index, tuple) else (index,)
     if isinstance(parts[0], str):
         if parts[0] in ("r", "c"):
@@ -835,7 +823,7 @@ def concatenated(index: Any, axis: int, ndmin: int, first: int) -> Any:
     for x in numbers:
         if isinstance(x, int) and not isinstance(x, bool):
             dtype.type(x)  # raises what a number out of bounds raises
-    # The axis of a slice is moved as its number says; others lie as it says where they begin.
+    # The axis of a slice is moved to the number `first`; the axes of arrays begin there.
     arrays = [
         (with_ndim(np.asarray(numbers[k]), ndmin, -1).swapaxes(-1, first) if first != -1 else with_ndim(np.asarray(numbers[k]), ndmin, -1))
         if isinstance(parts[k], slice) and ndmin > 1

@@ -256,7 +256,7 @@ def brev(x: Any) -> Any:
     width = 8 * word.dtype.itemsize
     for shift in (1, 2, 4, 8, 16, 32):
         if shift < width:
-            # The bits at places whose number has not the bit `shift`.
+            # The bits at the positions whose number does not have the bit `shift`.
             low = ((1 << width) - 1) // ((1 << shift) + 1)
             mask = primitives.at_dtype(low, word.dtype)
             by = primitives.at_dtype(shift, word.dtype)

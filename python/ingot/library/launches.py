@@ -31,7 +31,7 @@ def tiles_of(function: Callable[..., Any], tile: int) -> Callable[[Any, Any], No
 
 
 def finish_of(function: Callable[..., Any]) -> Callable[[Any, Any, Any], None]:
-    """The first element behind an initial one."""
+    """The first element after an initial one."""
 
     def finish(values: Any, out: Any, init: Any) -> None:
         out[0] = function(init, values[0])
@@ -39,12 +39,12 @@ def finish_of(function: Callable[..., Any]) -> Callable[[Any, Any, Any], None]:
     return finish
 
 
-def turns_of(function: Callable[..., Any]) -> Callable[[int, tuple], None]:
-    """A function of small arrays for each place of a leading axis."""
+def iterations_of(function: Callable[..., Any]) -> Callable[[int, tuple], None]:
+    """A function of small arrays for each index of a leading axis."""
 
-    def turns(count: int, arrays: tuple) -> None:
+    def iterations(count: int, arrays: tuple) -> None:
         i = cuda.grid(1)
         if i < count:
             function(*[array[i] for array in arrays])
 
-    return turns
+    return iterations

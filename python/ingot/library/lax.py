@@ -11,12 +11,12 @@ from .structures import leaves_of, map_leaves
 
 
 def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
-    """What `true_fun` or `false_fun` gives of the operands; the other is not called."""
+    """The result of `true_fun` or `false_fun` for the operands; the other is not called."""
     return true_fun(*operands) if pred else false_fun(*operands)
 
 
 def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
-    """What the branch of this number gives of the operands; a number out of range stands for the nearest in it."""
+    """The result of the branch of this number for the operands; a number out of range stands for the nearest in it."""
     for k in range(len(branches) - 1):
         if index <= k:
             return branches[k](*operands)
@@ -24,7 +24,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
 
 
 def fresh(tree: Any) -> Any:
-    """A structure of the same leaves, which nobody else holds: another one may take its place in a loop."""
+    """A structure of the same leaves, which nobody else holds: another one may replace it in a loop."""
     return map_leaves(lambda leaf: leaf, tree)
 
 
@@ -44,8 +44,8 @@ def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any) -> Any:
     return value
 
 
-def turns_of(xs: Any, length: Any) -> Any:
-    """How many turns a loop over the first axes of arrays has."""
+def iterations_of(xs: Any, length: Any) -> Any:
+    """How many iterations a loop over the first axes of arrays has."""
     sizes = tuple(len(x) for x in leaves_of(xs))
     if length is not None:
         sizes = (length, *sizes)
@@ -58,7 +58,7 @@ def turns_of(xs: Any, length: Any) -> Any:
 
 
 def put(batch: Any, value: Any, k: Any) -> None:
-    """Gives an array of results its k-th."""
+    """Stores the k-th result in an array of results."""
     if np.shape(value) != batch.shape[1:]:
         raise ValueError("a result whose shape differs from iteration to iteration")
     batch[k] = value
@@ -68,35 +68,35 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     """Carries a value through calls of `f` along the first axes of arrays.
 
     `carry, y = f(carry, x)` for each x of `xs`: an array or a structure of arrays of one length, of which `x` is the
-    entries, or None, with `length`. Gives the last carry, and the y of all turns in arrays, each at the place of its x;
-    `reverse` takes the last x first. At least one turn.
+    entries, or None, with `length`. Returns the last carry, and the y of all iterations in arrays, each at the index of its x;
+    `reverse` takes the last x first. At least one iteration.
     """
-    n = turns_of(xs, length)
+    n = iterations_of(xs, length)
     if n == 0:
         raise ValueError("scan without iterations, whose results have no shape")
     first = n - 1 if reverse else 0
     carry, y = f(init, map_leaves(lambda x: x[first], xs))
     ys = map_leaves(lambda leaf: np.empty((n, *np.shape(leaf)), np.asarray(leaf).dtype), y)
     map_leaves(lambda batch, leaf: put(batch, leaf, first), ys, y)
-    for turn in range(1, n):
-        k = n - 1 - turn if reverse else turn
+    for iteration in range(1, n):
+        k = n - 1 - iteration if reverse else iteration
         carry, y = f(carry, map_leaves(lambda x: x[k], xs))
         map_leaves(lambda batch, leaf: put(batch, leaf, k), ys, y)
     return carry, ys
 
 
 def map(f: Callable, xs: Any) -> Any:
-    """What `f` gives of each entry along the first axes of arrays, in arrays."""
+    """The results of `f` for each entry along the first axes of arrays, in arrays."""
     return scan(lambda carry, x: (carry, f(x)), 0, xs)[1]
 
 
 def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Running combinations along an axis of arrays: `fn(before, now)` of parts of length 1 along it, in order."""
     moved = map_leaves(lambda x: np.moveaxis(x, axis, 0), elems)
-    n = turns_of(moved, None)
+    n = iterations_of(moved, None)
     results = map_leaves(lambda x: x.copy(), moved)
-    for turn in range(1, n):
-        k = n - 1 - turn if reverse else turn
+    for iteration in range(1, n):
+        k = n - 1 - iteration if reverse else iteration
         last = k + 1 if reverse else k - 1
         before = map_leaves(lambda r: np.moveaxis(r[last : last + 1], 0, axis), results)
         now = map_leaves(lambda x: np.moveaxis(x[k : k + 1], 0, axis), moved)
@@ -105,7 +105,7 @@ def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int 
 
 
 def put_part(batch: Any, part: Any, k: Any) -> None:
-    """Gives an array its k-th part, of length 1."""
+    """Stores the k-th part, of length 1, in an array."""
     batch[k : k + 1] = part
 
 

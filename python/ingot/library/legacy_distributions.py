@@ -1,7 +1,7 @@
 """One number of each distribution of NumPy's legacy streams, as those have drawn it since NumPy 1.16.
 
 What a Generator draws otherwise stands here, over the uniform, normal and exponential numbers of the stream. Elementary
-functions are those of C that NumPy's own code calls: the last bit of a number hangs on them. Parameters are float64, or
+functions are those of C that NumPy's own code calls: the last bit of a number depends on them. Parameters are float64, or
 int64, so that divisions are C's.
 """
 

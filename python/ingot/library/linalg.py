@@ -52,7 +52,7 @@ def need_square(x: Any) -> None:
 
 
 def stacked(x: Any, batch: tuple[int, ...], core: int, dtype: np.dtype) -> Any:
-    """An array with other leading axes in front of its last ones."""
+    """An array with other leading axes before its last ones."""
     x = x.astype(dtype)
     return primitives.broadcast(x, batch + x.shape[x.ndim - core :])
 
@@ -100,7 +100,7 @@ def plain_solve(a: Any, b: Any) -> Any:
 
 
 def plain_inv(a: Any, may_fail: bool = False) -> Any:
-    """The inverses of matrices, or NaN where there is none and that may be."""
+    """The inverses of matrices, or NaN where there is none and that is allowed."""
     a = np.asarray(a)
     need_square(a)
     dtype = result_dtype(a)
@@ -233,7 +233,7 @@ def need_complex(values: Any, a: Any) -> None:
 
 
 def find_eigenvalues(routine: str, a: Any, found: tuple[Any, ...]) -> None:
-    """Puts the eigenvalues of square matrices into the first of some arrays, and what else the routine finds behind."""
+    """Puts the eigenvalues of square matrices into the first of some arrays, and the routine's other results into the next ones."""
     need_finite(a)
     if primitives.gufunc(routine, (a.astype(loop_dtype(result_dtype(a))),), found):
         raise np.linalg.LinAlgError("Eigenvalues did not converge")

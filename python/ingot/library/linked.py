@@ -11,7 +11,7 @@ from . import primitives
 
 
 def flattened(kind: tuple, argument: Any, name: str) -> tuple:
-    """What C is given for an argument."""
+    """The C argument for an argument."""
     if kind[0] == "complex":
         number = primitives.at_dtype(argument, kind[1])
         return number.real, number.imag

@@ -110,7 +110,7 @@ def put_slice(self: list[Any], start: int, count: int, elements: Any) -> None:
 
 
 def place_of(self: list[Any], element: Any) -> int:
-    """The first place of an element; -1: none."""
+    """The first index of an element; -1: none."""
     for k in range(len(self)):
         if self[k] == element:
             return k

@@ -20,7 +20,7 @@ def along(x: Any, axis: int, part: slice) -> Any:
 
 
 def edge(value: Any, x: Any, axis: int) -> Any:
-    """What stands before or behind an array: an array, or a number repeated across the other axes."""
+    """What is joined before or after an array: an array, or a number repeated across the other axes."""
     y = np.asarray(value)
     if y.ndim == 0:
         return primitives.broadcast(y, tuple([1 if i == axis else x.shape[i] for i in range(x.ndim)]))
@@ -51,7 +51,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NoValue, append: Any
 
 
 def end_of(given: Any, dtype: np.dtype, name: str) -> Any:
-    """What stands before or behind differences, at their dtype."""
+    """What is joined before or after differences, at their dtype."""
     end = np.asarray(given)
     if not np.can_cast(end.dtype, dtype, "same_kind"):
         raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
@@ -165,9 +165,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def place_from(at: Any, places: Any, guess: int) -> int:
-    """The last place that a number does not lie below: -1 before all, their number behind the last one.
+    """The last index whose value a number is not below: -1 before all, their number after the last one.
 
-    The search begins around a guess, as NumPy's does, so that places out of order and NaN among them give what NumPy finds.
+    The search begins around a guess, as NumPy's does, so that points out of order and NaN among them give what NumPy finds.
     """
     count = places.shape[0]
     if at > places[count - 1]:
@@ -206,7 +206,7 @@ def place_from(at: Any, places: Any, guess: int) -> int:
 
 
 def between(at: Any, k: int, places: Any, values: Any, is_part: bool) -> Any:
-    """The number at a place behind the k-th one on the line to the next one; from there where that gives NaN."""
+    """The number at a point after the k-th one on the line to the next one; from there where that gives NaN."""
     run = places[k + 1] - places[k]
     rise = values[k + 1] - values[k]
     slope = rise * (1.0 / run) if is_part else rise / run
@@ -219,7 +219,7 @@ def between(at: Any, k: int, places: Any, values: Any, is_part: bool) -> Any:
 
 
 def interpolated(wanted: Any, places: Any, values: Any, below: Any, above: Any, unknown: Any, is_part: bool) -> Any:
-    """Floats, or parts of complex numbers, on the lines between values; `unknown` in place of NaN, if it is a number."""
+    """Floats, or parts of complex numbers, on the lines between values; `unknown` instead of NaN, if it is a number."""
     result = np.empty(wanted.shape, np.float64)
     last = places.shape[0] - 1
     k = 0
@@ -243,7 +243,7 @@ def interpolated(wanted: Any, places: Any, values: Any, below: Any, above: Any, 
 
 
 def in_period(wanted: Any, places: Any, values: Any, period: Any) -> tuple[Any, Any, Any]:
-    """All in one period, the places in order, with one more before and behind them."""
+    """All points in one period, in order, with one more before and after them."""
     if period == 0:
         raise ValueError("period must be a non-zero value")
     period = abs(period)
@@ -325,7 +325,7 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 
 def slid(x: Any, y: Any, mode: str) -> Any:
-    """The sums of products of y with what stands under it while it slides along x."""
+    """The sums of products of y with the elements of x below it while it slides along x."""
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got '{mode}')")
     dtype = np.result_type(x.dtype, y.dtype)
@@ -345,7 +345,7 @@ def slid(x: Any, y: Any, mode: str) -> Any:
     result = np.zeros((count,), dtype)
     a = x.astype(dtype)
     b = y.astype(dtype)
-    # All of y stands over x from one of these on, and before the other.
+    # All of y is over x from one of these on, and before the other.
     whole = min(max(-first, 0), count)
     behind = max(min(m - n + 1 - first, count), whole)
     if dtype.kind == "b" or dtype == np.float16 or m < n:
@@ -441,7 +441,7 @@ def polyval(p: Any, x: Any) -> Any:
     result = np.zeros(places.shape, places.dtype)[()]
     if coefficients.shape[0] == 0:
         if places.ndim < max(coefficients.ndim - 1, 1) or np.result_type(places, coefficients) != places.dtype:
-            raise TypeChangeError("a polynomial without coefficients is an array of the places' dtype and shape")
+            raise TypeChangeError("a polynomial without coefficients is an array of the points' dtype and shape")
         return result
     value = result * places + coefficients[0]
     for k in range(1, coefficients.shape[0]):

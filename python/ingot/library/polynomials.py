@@ -14,7 +14,7 @@ from .registry import implements
 
 
 def trimmed(c: Any) -> Any:
-    """Without the zeros behind the last coefficient that is none; one is left."""
+    """Without the zeros after the last coefficient that is not 0; one is left."""
     n = c.shape[0]
     while n > 1 and c[n - 1] == 0:
         n -= 1

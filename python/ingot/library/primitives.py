@@ -1,4 +1,4 @@
-"""What compiled code has for arrays and the library is made of, said in NumPy's terms.
+"""The operations of compiled code on arrays, which the library is made of, in NumPy's terms.
 
 The functions here run where the library is not compiled; compiled, each is one operation of the compiler's. They
 do not check: shapes, axes (from 0 on) and dtypes must be right.
@@ -21,7 +21,7 @@ def transpose(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
 
 
 def is_contiguous(x: np.ndarray) -> bool:
-    """Whether the elements of x lie in C order without gaps, or there are none."""
+    """Whether the elements of x are contiguous in C order, or there are none."""
     return bool(x.flags.c_contiguous)
 
 
@@ -31,13 +31,11 @@ def reshape(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def broadcast(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """A read-only view of x with new axes in front and axes of length 1 repeated."""
+    """A read-only view of x with new axes before its own and axes of length 1 repeated."""
     return np.broadcast_to(x, shape)
 
 
-def strided(
-    x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0, dtype: Any = None
-) -> np.ndarray:
+def strided(x: np.ndarray, shape: tuple[int, ...], strides: tuple[int, ...], offset: int = 0, dtype: Any = None) -> np.ndarray:
     """A view of the memory of x, `offset` bytes from its first element; strides in bytes."""
     window = np.lib.stride_tricks.as_strided(x.reshape(-1)[:1] if x.ndim == 0 else x, (x.size,), (0,))
     start = window.__array_interface__["data"][0] + offset
@@ -69,12 +67,12 @@ def concat(arrays: Sequence[np.ndarray], axis: int) -> np.ndarray:
 
 
 def argmax(x: np.ndarray, axis: int | None) -> Any:
-    """Where the first largest element (or NaN) stands, along an axis or in C order; there is one."""
+    """The index of the first largest element (or NaN), along an axis or in C order; there is one."""
     return np.argmax(x, axis)
 
 
 def argmin(x: np.ndarray, axis: int | None) -> Any:
-    """Where the first smallest element (or NaN) stands, along an axis or in C order; there is one."""
+    """The index of the first smallest element (or NaN), along an axis or in C order; there is one."""
     return np.argmin(x, axis)
 
 
@@ -84,7 +82,7 @@ def sort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
 
 
 def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
-    """The places of the elements along an axis in ascending order, NaN last."""
+    """The indices of the elements along an axis in ascending order, NaN last."""
     return np.argsort(x, axis, kind="stable" if stable else None)
 
 
@@ -134,16 +132,16 @@ def open_list(x: list[Any]) -> None:
     """Lets the length of a list of the function's, if it has elements that allow it, be known only when the call runs."""
 
 
-def dtypes_of_lane(turn: Callable[[int], Any]) -> tuple[bool, Any]:
-    """Whether a turn gives numbers alone, and what it gives with dtypes for numbers and arrays; None: not known.
+def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
+    """Whether an iteration returns numbers alone, and its result with dtypes for numbers and arrays; None: not known.
 
-    The turn does not run.
+    The iteration does not run.
     """
     return False, None
 
 
 class _Axis:
-    """The lanes of a loop: the one that runs, and how it comes to collectives."""
+    """The batch elements of a loop: the one that runs, and how it comes to collectives."""
 
     def __init__(self, name: Any, size: int, lane: int, results: tuple) -> None:
         self.name, self.size, self.lane, self.results = name, size, lane, results
@@ -158,8 +156,8 @@ def _axes() -> tuple[_Axis, ...]:
     return getattr(_lanes, "axes", ())
 
 
-def in_lane(name: Any, size: int, turn: Callable[[int], Any], i: int, results: tuple) -> Any:
-    """`turn(i)`, in which `lane_of(name)` is i, and `results` are those of collectives, in order; no name: None."""
+def in_lane(name: Any, size: int, iteration: Callable[[int], Any], i: int, results: tuple) -> Any:
+    """`iteration(i)`, in which `lane_of(name)` is i, and `results` are those of collectives, in order; no name: None."""
     if i == 0 and hasattr(_lanes, "first"):
         first = _lanes.first
         del _lanes.first
@@ -167,7 +165,7 @@ def in_lane(name: Any, size: int, turn: Callable[[int], Any], i: int, results: t
     around = _axes()
     _lanes.axes = (*around, _Axis(name, size, i, results))
     try:
-        return turn(i)
+        return iteration(i)
     finally:
         _lanes.stop = _lanes.axes[-1].stop
         _lanes.axes = around
@@ -181,38 +179,38 @@ def _axis(name: Any) -> _Axis:
 
 
 def lane_of(name: Any) -> int:
-    """The lane of the innermost axis of this name that runs."""
+    """The index of the batch element that runs, of the innermost axis of this name."""
     return _axis(name).lane
 
 
 def size_of_axis(name: Any) -> int:
-    """How many lanes the innermost axis of this name has."""
+    """How many batch elements the innermost axis of this name has."""
     return _axis(name).size
 
 
 def has_axes() -> bool:
-    """Whether lanes run."""
+    """Whether batch elements run."""
     return len(_axes()) > 0
 
 
-def stop_of(turn: Callable[[int], Any], turns: int) -> tuple | None:
-    """What the collective is at which a turn, which calls `in_lane`, stops as its result is not known; None: none.
+def stop_of(iteration: Callable[[int], Any], iterations: int) -> tuple | None:
+    """The collective at which an iteration, which calls `in_lane`, stops as its result is not known; None: none.
 
-    Compiled, the turn does not run; else the first one does, and is not run again.
+    Compiled, the iteration does not run; else the first one does, and is not run again.
     """
     from .collectives import Stop
 
-    if turns == 0:
+    if iterations == 0:
         return None
     try:
-        _lanes.first = turn(0)
+        _lanes.first = iteration(0)
     except Stop:
         return _lanes.stop
     return None
 
 
 def meeting(name: Any, what: tuple) -> tuple:
-    """At a collective of an axis of this name: its result, alone in a tuple; (): the lane is to stop here."""
+    """At a collective of an axis of this name: its result, alone in a tuple; (): the batch element is to stop here."""
     _axis(name)
     axis = _axes()[-1]
     if axis.met < len(axis.results):
@@ -223,12 +221,12 @@ def meeting(name: Any, what: tuple) -> tuple:
 
 
 def derivatives_of_lanes() -> int:
-    """How many derivatives there are around the innermost lanes that run."""
+    """How many derivatives there are around the innermost batch that runs."""
     return 0
 
 
 def is_same_for_all(x: Any) -> bool:
-    """Whether x is a number that all lanes have, as is known when compiling."""
+    """Whether x is known, when compiling, to be one number for all batch elements."""
     return False
 
 
@@ -294,7 +292,7 @@ def loop(ufunc: Any, operands: Sequence[Any], outputs: Sequence[Any], **keywords
 
 
 def each(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """What a function of numbers gives for each element of arrays that broadcast together; None: not in one operation."""
+    """The results of a function of numbers for each element of arrays that broadcast together; None: not in one operation."""
     return None
 
 
@@ -353,17 +351,17 @@ def new_derivative() -> int:
 
 
 def lift(x: Any, tangent: Any, derivative: int) -> Any:
-    """x as a variable of a derivative: the same number, or another array on the same memory; tangents lie as x lies."""
+    """x as a variable of a derivative: the same number, or another array on the same memory; tangents have the layout of x."""
     _need_compiler()
 
 
 def tangent(y: Any, derivative: int) -> Any:
-    """The tangent of y: a number, or an array in memory that lies as that of y."""
+    """The tangent of y: a number, or an array of the layout of y."""
     _need_compiler()
 
 
 def pull(derivative: int, values: tuple, cotangents: tuple, variables: tuple) -> tuple:
-    """Goes back from values, with their cotangents, to the variables: gives the cotangents of numbers, None for arrays,
+    """Goes back from values, with their cotangents, to the variables: returns the cotangents of numbers, None for arrays,
     whose cotangents are added to what they were lifted with (of complex numbers, conjugated)."""
     _need_compiler()
 
@@ -384,7 +382,7 @@ def constant(x: Any) -> Any:
 
 
 def with_derivatives(around: tuple, f: Callable) -> Any:
-    """What f() gives, with these derivatives around it."""
+    """The result of f(), with these derivatives around it."""
     return f()
 
 
@@ -418,12 +416,12 @@ def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., No
 
 
 def need_kernel(name: str, is_function: bool = False) -> None:
-    """Refuses what stands outside of a kernel."""
+    """Refuses to compile what is outside of a kernel."""
     _need_kernel()
 
 
 def in_grid(axis: int, extent: bool, name: str) -> int:
-    """The place of the thread among all of the launch along an axis, or how many there are."""
+    """The index of the thread among all of the launch along an axis, or how many there are."""
     _need_kernel()
 
 
@@ -438,12 +436,12 @@ def local_memory(shape: Any, dtype: Any) -> np.ndarray:
 
 
 def atomic(how: str, ary: np.ndarray, idx: Any, val: Any, name: str) -> Any:
-    """What an element was that an op, or `exchange`, changes."""
+    """The old value of an element that an op, or `exchange`, changes."""
     _need_kernel()
 
 
 def compare_exchange(name: str, ary: np.ndarray, idx: Any, old: Any, val: Any) -> Any:
-    """What an element was that has become `val` if it was `old`."""
+    """The old value of an element that becomes `val` if it was `old`."""
     _need_kernel()
 
 
@@ -453,7 +451,7 @@ def barrier(scope: str, name: str, mask: Any = None) -> None:
 
 
 def vote(question: str, scope: str, name: str, predicate: Any, mask: Any = None) -> Any:
-    """What the threads of a scope say."""
+    """The vote of the threads of a scope."""
     _need_kernel()
 
 
@@ -498,5 +496,5 @@ def run_loop(ufunc: Any, dtypes: tuple, inputs: tuple, outputs: tuple) -> None:
 
 
 def of_loop(ufunc: Any, dtypes: tuple, inputs: tuple) -> Any:
-    """What such a loop gives for numbers; it depends on these alone."""
+    """The result of such a loop for numbers; it depends on these alone."""
     return ufunc(*inputs, signature=dtypes)

@@ -179,12 +179,12 @@ def kron(a: Any, b: Any) -> Any:
 
 
 def interleaved(rank: int, is_first: bool) -> tuple[Any, ...]:
-    """The index that puts a new axis behind each axis, or before it."""
+    """The index that puts a new axis after each axis, or before it."""
     return tuple([slice(None) if (k % 2 == 0) == is_first else None for k in range(2 * rank)]) + (Ellipsis,)
 
 
 def subscripts_of(text: str, operands: Any) -> tuple[Any, str]:
-    """The letters of each operand and of the result; `...` is spelled out by letters that are not used."""
+    """The labels of the axes of each operand and of the result; `...` is spelled out by labels that are not used."""
     text = text.replace(" ", "")
     parts = text.split("->")
     inputs = parts[0].split(",")
@@ -211,7 +211,7 @@ def subscripts_of(text: str, operands: Any) -> tuple[Any, str]:
 
 
 def diagonal(x: Any, letters: str, operand: str) -> tuple[Any, str]:
-    """An array of which equal letters name one axis; `operand` is what errors call it."""
+    """An array of which equal labels name one axis; `operand` is its name in errors."""
     names = ""
     for letter in letters:
         if letter not in names:
@@ -236,7 +236,7 @@ def diagonal(x: Any, letters: str, operand: str) -> tuple[Any, str]:
 
 
 def aligned(x: Any, letters: str, order: str) -> Any:
-    """An array with an axis for each letter of an order: its own, or one of length 1."""
+    """An array with an axis for each label of an order: its own, or one of length 1."""
     present = [letter for letter in order if letter in letters]
     moved = primitives.transpose(x, tuple([letters.index(letter) for letter in present]))
     return moved[tuple([slice(None) if letter in letters else None for letter in order]) + (Ellipsis,)]
@@ -279,7 +279,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = 
 
 
 def need_equal_lengths(terms: Any, kept: str) -> None:
-    """The axes of one letter are of one length, or repeat."""
+    """The axes of one label are of one length, or repeat."""
     order = kept
     for letter in sorted(list("".join([names for x, names in terms]))):
         order = order if letter in order else order + letter
@@ -297,7 +297,7 @@ def need_equal_lengths(terms: Any, kept: str) -> None:
 
 
 def remapped(x: Any, names: str, order: str) -> str:
-    """The axes of x in an order of letters, as NumPy's messages show them."""
+    """The axes of x in an order of labels, as NumPy's messages show them."""
     lengths = []
     for letter in order:
         if letter in names:
@@ -308,7 +308,7 @@ def remapped(x: Any, names: str, order: str) -> str:
 
 
 def contracted(x: Any, left: str, y: Any, right: str, later: str) -> tuple[Any, str]:
-    """The product of two arrays, summed over the letters that nothing needs later."""
+    """The product of two arrays, summed over the labels that nothing needs later."""
     batch = [c for c in left if c in right and c in later]
     summed = [c for c in left if c in right and c not in later]
     rows = [c for c in left if c not in right]

@@ -1,4 +1,4 @@
-"""Python's own functions over anything that a loop walks."""
+"""Python's own functions over anything that a loop iterates."""
 
 from __future__ import annotations
 

@@ -74,10 +74,10 @@ def permuted(self: Any, x: Any, *, axis: Any = None) -> Any:
     if x.ndim == 0:
         raise TypeError("len() of unsized object")
     if axis is None:
-        lies_backwards = False  # the elements are shuffled as they lie in a copy, which is one of order `K`
+        is_reversed = False  # the elements are shuffled in the layout of a copy, which is of order `K`
         for i in range(x.ndim - 1):
-            lies_backwards = lies_backwards or abs(x.strides[i]) < abs(x.strides[i + 1])
-        if lies_backwards:
+            is_reversed = is_reversed or abs(x.strides[i]) < abs(x.strides[i + 1])
+        if is_reversed:
             turned = x.T.copy()
             shuffle_elements(self, flat(turned))
             return turned.T
@@ -135,7 +135,7 @@ def checked_probabilities(p: Any, population: Any, messages: Any) -> Any:
 
 
 def by_probabilities(stream: Any, p: Any, count: Any) -> Any:
-    """Places drawn with probabilities, the same ones again and again."""
+    """Indices drawn with probabilities; they may repeat."""
     sums = np.empty_like(p)
     total = 0.0
     for i in range(len(p)):
@@ -146,7 +146,7 @@ def by_probabilities(stream: Any, p: Any, count: Any) -> Any:
 
 
 def different_by_probabilities(stream: Any, p: Any, count: Any, message: str) -> Any:
-    """Different places drawn with probabilities."""
+    """Different indices drawn with probabilities."""
     if np.count_nonzero(p > 0) < count:
         raise ValueError(message)
     left = p.copy()
@@ -164,7 +164,7 @@ def different_by_probabilities(stream: Any, p: Any, count: Any, message: str) ->
 
 
 def different(stream: Any, population: Any, count: Any, is_shuffled: Any) -> Any:
-    """Different places: the end of a shuffled range, or by Floyd's algorithm, which remembers those it has in a table."""
+    """Different indices: the end of a shuffled range, or by Floyd's algorithm, which keeps those that it has in a table."""
     if population > 10000 and count > population // (50 if is_shuffled else 20):
         places = np.arange(population)
         shuffle_indices(stream, places, max(population - count, 1))
@@ -192,7 +192,7 @@ def different(stream: Any, population: Any, count: Any, is_shuffled: Any) -> Any
 
 
 def chosen(a: Any, places: Any, size: Any, axis: Any) -> Any:
-    """What stands at the places that were drawn."""
+    """The elements at the indices that were drawn."""
     if size is None:
         place = int(places[0])
         return place if a.ndim == 0 else np.take(a, place, axis)

@@ -1,6 +1,6 @@
 """Python's own `random`: the functions of its module, over the stream that they share, and `random.Random`.
 
-The stream is the memory of the module's hidden instance, the place of the next word and 624 words; a `Random` that is made
+The stream is the memory of the module's hidden instance, the index of the next word and 624 words; a `Random` that is made
 in compiled code has an array of these. What is made of its numbers is Python's own code, compiled with another `self`.
 """
 
@@ -20,7 +20,7 @@ _SIZE = 624
 
 
 def _words_of(stream: pythons.Random) -> Any:
-    """The place and the words of a stream, where Python keeps them; None: it does so elsewhere."""
+    """The index and the words of a stream, where Python keeps them; None: it keeps them elsewhere."""
     if pythons.Random.__base__ is None or pythons.Random.__base__.__basicsize__ < object.__basicsize__ + 4 * (_SIZE + 1):
         return None
     memory = (ctypes.c_uint32 * (_SIZE + 1)).from_address(id(stream) + object.__basicsize__)

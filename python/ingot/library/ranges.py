@@ -1,4 +1,4 @@
-"""What Python does with a `range` other than walking it."""
+"""What Python does with a `range` other than iterating over it."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def need_output(out: Any, shape: tuple[int, ...], axes: tuple[int, ...], name: s
 
 
 def remapped(shape: tuple[int, ...], places: tuple[int, ...], ndim: int) -> str:
-    """The lengths of an output at the places of their axes, as NumPy's messages show them."""
+    """The lengths of an output at the positions of their axes, as NumPy's messages show them."""
     text = ""
     first = places[0] if len(places) > 0 else ndim
     for k in range(first, ndim):
@@ -122,7 +122,7 @@ def delivered(result: Any, out: Any, name: str, keepdims: Any = False) -> Any:
 
 
 def is_absent(where: Any) -> bool:
-    """Whether a mask is none, or is known to let everything through."""
+    """Whether there is no mask, or one that is known to let everything through."""
     return where is NoValue or where is None or (isinstance(where, bool) and primitives.is_known(where) and where)
 
 
@@ -596,7 +596,7 @@ def reduceat(ufunc: Any, array: Any, /, indices: Any, axis: Any = 0, dtype: Any 
 
 
 def without_nan(a: Any, value: Any) -> Any:
-    """The array with another value in place of NaN."""
+    """The array with another value instead of NaN."""
     x = np.asarray(a)
     return np.where(np.isnan(x), x.dtype.type(value), x) if x.dtype.kind in "fc" else x
 
@@ -640,7 +640,7 @@ def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> 
 
 
 def need_inexact(dtype: Any, out: Any) -> None:
-    """Raises where what leaves NaN out is not to make floats."""
+    """Raises where a function that leaves NaN out is to return other dtypes than floats."""
     if dtype is not None and np.dtype(dtype).kind not in "fc":
         raise TypeError("If a is inexact, then dtype must be inexact")
     if out is not None and out.dtype.kind not in "fc":

@@ -46,7 +46,7 @@ def implements(*functions: Any) -> Callable[[F], F]:
 def routine(function: F) -> F:
     """Has calls of a Python function stay calls in compiled code until all passes that look for them have run.
 
-    What the function computes is what it computes in place of its calls.
+    The function's body runs instead of those calls that no pass has replaced.
     """
     if inspect.isgeneratorfunction(function):
         raise TypeError(f"{function.__qualname__} is a generator's function, which is no routine")

@@ -1,4 +1,4 @@
-"""Lists that stand in other containers: `headers` has the start, length and room of each in `store`."""
+"""Lists in other containers: `headers` has the start, length and capacity of each in `store`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def clear(headers: list[Any], store: list[Any], number: int, /) -> None:
     headers[number] = (start, 0, room)
 
 
-def walked(self: list[Any]) -> Any:
+def iterated(self: list[Any]) -> Any:
     place = 0
     while place < len(self):
         yield self[place]

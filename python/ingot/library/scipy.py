@@ -1,6 +1,6 @@
 """Functions of SciPy's by those of NumPy's, with SciPy's parameters and exceptions; values agree up to rounding.
 
-What a parameter only allows - `overwrite_a`, `workers` - changes nothing.
+Parameters that only allow something - `overwrite_a`, `workers` - change nothing.
 """
 
 from __future__ import annotations

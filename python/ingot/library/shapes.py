@@ -40,7 +40,7 @@ def need_no_bool(axis: Any, message: str = "an integer is required for the axis"
 
 
 def normal_axes(axis: Any, ndim: int, name: str = "") -> tuple[int, ...]:
-    """One axis or several, counted from the front; each stands once."""
+    """One axis or several, counted from the front; each occurs once."""
     given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple([normal_axis(one, ndim, name) for one in given])
     for one in axes:
@@ -67,7 +67,7 @@ def text_of_shape(shape: Any) -> str:
 
 
 def text_of_tuple(shape: tuple[int, ...]) -> str:
-    """As Python shows it, made of numbers alone: a text of tuples is a call out of compiled code, which makes calls slow."""
+    """As Python shows it, made of numbers alone: the string of a tuple is a call out of compiled code, which makes calls slow."""
     text = ""
     for k in range(len(shape)):
         text = f"{text}, {shape[k]}" if k > 0 else f"{shape[k]}"
@@ -106,7 +106,7 @@ def whole_shape(shape: Any, size: int) -> tuple[int, ...]:
 
 
 def place_of(number: int, shape: Any, strides: Any) -> int:
-    """Where an element stands in memory, of its number in C order."""
+    """The offset in memory of an element, by its number in C order."""
     place = 0
     for axis in reversed(range(len(shape))):
         place = place + number % shape[axis] * strides[axis]
@@ -115,7 +115,7 @@ def place_of(number: int, shape: Any, strides: Any) -> int:
 
 
 def in_shape(a: Any, shape: tuple[int, ...]) -> Any:
-    """The elements in C order in another shape of as many: a view where strides can say it, else a copy."""
+    """The elements in C order in another shape of as many: a view where strides can express it, else a copy."""
     if primitives.is_contiguous(a):
         return primitives.reshape(a, shape)
     # An axis steps from the first element to that which its index 1 names. These steps are a view's if each
@@ -150,7 +150,7 @@ def is_fortran(a: Any, order: str) -> bool:
 
 
 def is_known_fortran(a: Any) -> bool:
-    """Whether it is known when compiling that an array lies in Fortran's order."""
+    """Whether it is known when compiling that an array is in Fortran order."""
     if a.ndim < 2:
         return False
     in_c_order = primitives.is_contiguous(a)
@@ -258,9 +258,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     n = a.ndim
     axis = normal_axis(axis, n)
     if start < -n or start > n:
-        raise np.exceptions.AxisError(
-            f"'start' arg requires {-n} <= start < {n + 1}, but {start + n if start < 0 else start} was passed in"
-        )
+        raise np.exceptions.AxisError(f"'start' arg requires {-n} <= start < {n + 1}, but {start + n if start < 0 else start} was passed in")
     start = (tuple(range(n + 1)) + tuple(range(n)))[start]  # known when compiling, counted from the front
     if axis < start:
         start = start - 1
@@ -361,7 +359,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 def repeated(x: Any, shape: tuple[int, ...]) -> Any:
-    """A view in which axes of length 1, and new ones in front, repeat: x itself where it has this shape."""
+    """A view in which axes of length 1, and new leading ones, repeat: x itself where it has this shape."""
     front = len(shape) - x.ndim
     if front == 0 and x.shape == shape:
         return x
@@ -491,8 +489,8 @@ def write_flat(a: Any, write: Any) -> None:
         a[...] = primitives.reshape(elements, a.shape)
 
 
-def put_in_turn(flat: Any, places: Any, values: Any) -> None:
-    """Puts one number to all places, or the elements of an array in turn, again from the first after the last."""
+def put_cyclically(flat: Any, places: Any, values: Any) -> None:
+    """Puts one number at all indices, or the elements of an array one after the other, again from the first after the last."""
     if isinstance(values, (np.ndarray, list, tuple)):
         elements = np.ravel(values).astype(flat.dtype)
         count = 0
@@ -519,7 +517,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
             if length != a.shape[0]:
                 raise ValueError("All dimensions of input must be of equal length")
         step = 1 + sum([product(a.shape[:k]) for k in range(1, a.ndim)])
-    write_flat(a, lambda flat: put_in_turn(flat, np.arange(0, stop, step), val))
+    write_flat(a, lambda flat: put_cyclically(flat, np.arange(0, stop, step), val))
 
 
 def part_of_complex(a: Any, number: int) -> Any:
@@ -617,10 +615,7 @@ def view(a: Any, dtype: Any = None) -> Any:
         raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
     size = length * a.itemsize
     if size % other.itemsize != 0:
-        raise ValueError(
-            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last "
-            "axis of the array."
-        )
+        raise ValueError("When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the array.")
     shape = (*a.shape[:-1], size // other.itemsize)
     return primitives.strided(a, shape, (*a.strides[:-1], other.itemsize), 0, other)
 
@@ -678,9 +673,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
         if isinstance(where, (np.ndarray, np.generic)):
             need_castable(flags.dtype, np.dtype(np.bool), "safe")
         if not fits(flags.shape, dst.shape):
-            raise ValueError(
-                f"could not broadcast where mask from shape {text_of_shape(flags.shape)} into shape {text_of_shape(dst.shape)}"
-            )
+            raise ValueError(f"could not broadcast where mask from shape {text_of_shape(flags.shape)} into shape {text_of_shape(dst.shape)}")
         mask = np.broadcast_to(flags.astype(np.bool), dst.shape)
         values = np.empty_like(dst)
         values[...] = src
@@ -688,9 +681,7 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 
 
 @implements(np.lib.stride_tricks.sliding_window_view)
-def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
-) -> Any:
+def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Any:
     x = np.asarray(x)
     window = tuple(window_shape) if isinstance(window_shape, (tuple, list)) else (window_shape,)
     for length in window:
@@ -700,17 +691,13 @@ def sliding_window_view(
         axes = tuple([k for k in range(x.ndim)])
         if len(window) != x.ndim:
             raise ValueError(
-                "Since axis is `None`, must provide window_shape for all dimensions of `x`; got "
-                f"{len(window)} window_shape elements and `x.ndim` is {x.ndim}."
+                f"Since axis is `None`, must provide window_shape for all dimensions of `x`; got {len(window)} window_shape elements and `x.ndim` is {x.ndim}."
             )
     else:
         given = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         axes = tuple([normal_axis(one, x.ndim) for one in given])
         if len(window) != len(axes):
-            raise ValueError(
-                "Must provide matching length window_shape and axis; got "
-                f"{len(window)} window_shape elements and {len(axes)} axes elements."
-            )
+            raise ValueError(f"Must provide matching length window_shape and axis; got {len(window)} window_shape elements and {len(axes)} axes elements.")
     shape = list(x.shape)
     for k in range(len(axes)):
         if shape[axes[k]] < window[k]:
@@ -733,12 +720,12 @@ class Flat:
 
     def __init__(self, base: Any) -> None:
         self.base = base
-        self.is_walked = False
+        self.is_iterated = False
 
     def __iter__(self) -> Any:
-        if self.is_walked:
-            primitives.refuse("walking the `flat` of an array for a second time", "ask the array for it again")
-        self.is_walked = True
+        if self.is_iterated:
+            primitives.refuse("iterating over the `flat` of an array for a second time", "ask the array for it again")
+        self.is_iterated = True
         base = self.base
         if base.ndim == 0:
             yield base[()]
@@ -766,7 +753,7 @@ class Flat:
             self.base[coordinates(flat_index(index, self.base.size), self.base.shape)] = value
         else:
             places = np.arange(self.base.size)[index]
-            write_flat(self.base, lambda flat: put_in_turn(flat, places, value))
+            write_flat(self.base, lambda flat: put_cyclically(flat, places, value))
 
 
 @implements(np.ndarray.flat)
@@ -775,7 +762,7 @@ def flat(a: Any) -> Flat:
 
 
 def set_flat(a: Any, value: Any) -> None:
-    """`a.flat = value`: as many of its elements as there is room for, again and again."""
+    """`a.flat = value`: as many of its elements as fit, repeated."""
     Flat(a)[:] = value
 
 

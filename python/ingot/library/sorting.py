@@ -1,4 +1,4 @@
-"""Sorting, places of extremes, and sets."""
+"""Sorting, indices of extremes, and sets."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from .shapes import need_castable, need_no_bool, normal_axis, product, ravel
 UniqueAllResult = np.lib._arraysetops_impl.UniqueAllResult
 UniqueCountsResult = np.lib._arraysetops_impl.UniqueCountsResult
 UniqueInverseResult = np.lib._arraysetops_impl.UniqueInverseResult
+
 
 def need_no_fields(order: Any) -> None:
     if order is not None:
@@ -90,7 +91,7 @@ def place_on_line(k: int, length: int, size: int) -> int:
 
 
 def places_of(kth: Any, length: int, size: int) -> Any:
-    """The places that `kth` names on lines of a length, in ascending order."""
+    """The indices that `kth` names on lines of a length, in ascending order."""
     if isinstance(kth, (int, np.integer)) and not isinstance(kth, bool):
         return (place_on_line(int(np.int64(kth) if isinstance(kth, np.integer) else kth), length, size),)
     given = np.asarray(kth)
@@ -139,7 +140,7 @@ def dealt(keys: Any, elements: Any, low: Any, high: Any) -> tuple[Any, Any, Any]
 
 def place_one(moved: Any, elements: Any, line: Any, begin: int, k: int) -> None:
     """Puts elements into `moved` from `begin` on, so that the one at k is as if all were sorted: the elements of a
-    line, or the places of the line's.
+    line, or the indices of the line's.
 
     The method of Floyd and Rivest: two elements of a sample enclose the one that is sought, most likely, and little else.
     """
@@ -222,7 +223,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 
 
 def first_place(ufunc: Any, x: Any) -> Any:
-    """Where the extreme of a line, or NaN, stands first."""
+    """The first index of the extreme of a line, or of NaN."""
     some = 1024
     extreme = x[0]
     begin = 0
@@ -242,11 +243,11 @@ def first_place(ufunc: Any, x: Any) -> Any:
 
 
 SHORT_ROW = 32
-"""Rows of up to this length are walked in order: vectors of them would be mostly mask."""
+"""Rows of up to this length are iterated over in order: vectors of them would be mostly mask."""
 
 
 def places_in_rows(ufunc: Any, x: Any) -> Any:
-    """The first places of the extremes, or NaN, along the last axis."""
+    """The first indices of the extremes, or of NaN, along the last axis."""
     axis = x.ndim - 1
     length = x.shape[axis]
     extremes = np.asarray(primitives.reduce(ufunc, x, (axis,)))[..., None]
@@ -309,7 +310,7 @@ def argmin_method(a: Any, axis: Any = None, out: Any = None, *, keepdims: bool =
 
 
 def without_nan(a: Any, axis: Any, least: float) -> Any:
-    """NaN as a number that is no extreme."""
+    """NaN replaced by a number that is no extreme."""
     x = np.asarray(a)
     if x.dtype.kind not in "fc":
         return x
@@ -477,7 +478,7 @@ def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: 
         numbers = tested.astype(np.int64)
         low = np.min(numbers)
         high = np.max(numbers)
-        # A table, unless the numbers lie far apart; the difference may leave 64 bits.
+        # A table, unless the numbers are far apart; the difference may leave 64 bits.
         if high / 2 - low / 2 <= 3 * (x.size + tested.size):
             found = is_in_table(ravel(x).astype(np.int64), numbers, low, high) != invert
             return primitives.reshape(found, x.shape)

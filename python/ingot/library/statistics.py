@@ -97,7 +97,7 @@ METHODS = (
 
 
 def place_of(n: Any, q: Any, method: str) -> Any:
-    """Between which of n sorted numbers the quantile q stands, from 0 on."""
+    """The index of the quantile q between n sorted numbers, from 0 on."""
     if method == "linear" or method == "lower" or method == "higher" or method == "nearest":
         return (n - 1) * q
     if method == "midpoint":
@@ -154,7 +154,7 @@ def shares_of(x: Any, q: Any, percent: bool) -> Any:
 
 
 def keeping_axes(result: Any, axes: tuple[int, ...], ndim: int, before: int) -> Any:
-    """A statistic with axes of length 1 for those reduced, behind its own first ones."""
+    """A statistic with axes of length 1 for those reduced, after its own first ones."""
     kept = tuple([None if i in axes else slice(None) for i in range(ndim)])
     return np.asarray(result)[(slice(None),) * before + kept]
 
@@ -220,7 +220,7 @@ def weights_like(x: Any, weights: Any, axis: Any) -> Any:
 
 
 def weighted_quantile(x: Any, wanted: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any) -> Any:
-    """Where the sum of the weights in front reaches a share of all."""
+    """The index where the sum of the weights up to it reaches a share of all."""
     if method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     weights = weights_like(x, weights, axis)
@@ -263,8 +263,8 @@ def nanquantile_of(a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: A
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     if weights is not None:
-        primitives.refuse("`weights` beside NaN", "leave NaN out, and use np.quantile")
-    # Of what dtype quantiles are, those of one number say.
+        primitives.refuse("`weights` together with NaN", "leave NaN out, and use np.quantile")
+    # The quantile of one number has the dtype of all.
     model = np.asarray(quantile_of(np.ones((1,), x.dtype), q, None, None, method, False, None, percent))
     lines, axes = lines_of(x, axis)
     rows = np.reshape(lines, (product(lines.shape[:-1]), lines.shape[-1]))
@@ -339,7 +339,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
 
 
 def edges_of(x: Any, bins: Any, range: Any) -> Any:
-    """The edges of bins: those given, or so many that lie evenly over a range or all that there is."""
+    """The edges of bins: those given, or so many of equal width over a range or all values."""
     if x.dtype.kind == "c":
         primitives.refuse("a histogram of complex numbers", "give their real parts")
     if isinstance(bins, str):
@@ -380,7 +380,7 @@ def edges_of(x: Any, bins: Any, range: Any) -> Any:
 
 
 def bin_of(at: Any, edges: Any) -> Any:
-    """The bin in which a number stands, of which the last takes its upper edge as well; -1: none."""
+    """The bin of a number; the last one takes its upper edge as well; -1: none."""
     last = edges.shape[0] - 1
     if not (at >= edges[0] and at <= edges[last]):
         return -1
@@ -396,7 +396,7 @@ def bin_of(at: Any, edges: Any) -> Any:
 
 
 def even_bin_of(at: Any, edges: Any, scale: Any) -> Any:
-    """The same where edges lie evenly: the place is computed, and moved where it was rounded."""
+    """The same for bins of equal width: the index is computed, and moved where it was rounded."""
     last = edges.shape[0] - 1
     if not (at >= edges[0] and at <= edges[last]):
         return -1

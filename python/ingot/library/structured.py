@@ -16,7 +16,7 @@ ATTRIBUTES: dict[str, Callable[..., Any]] = {}
 
 
 def of_records(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enters what functions of NumPy's are where they are given records, or a dtype of such."""
+    """Registers functions for NumPy's where these are given records, or a dtype of such."""
 
     def enter(implementation: Callable[..., Any]) -> Callable[..., Any]:
         for function in functions:
@@ -27,7 +27,7 @@ def of_records(*functions: Any) -> Callable[[Callable[..., Any]], Callable[..., 
 
 
 def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enters what methods of arrays of records, and of records, are."""
+    """Registers functions for methods of arrays of records, and of records."""
 
     def enter(implementation: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
@@ -38,7 +38,7 @@ def method(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def attribute(name: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Enters what an attribute of records is."""
+    """Registers a function for an attribute of records."""
 
     def enter(implementation: Callable[..., Any]) -> Callable[..., Any]:
         ATTRIBUTES[name] = implementation
@@ -187,7 +187,7 @@ def put(target: Any, index: tuple[Any, ...], value: Any) -> None:
 
 
 def no_places() -> Any:
-    """What an empty list is as an index."""
+    """An empty list as an index."""
     return np.empty(0, np.intp)
 
 
@@ -320,7 +320,7 @@ def as_ndarray(a: Any) -> Any:
 
 
 def as_it_lies(a: Any, subok: bool = False) -> Any:
-    """A copy with axes as they lie in memory; NumPy copies no single record."""
+    """A copy with axes in the order of memory; NumPy copies no single record."""
     if is_one(a):
         return as_ndarray(a)
     return primitives.records(np.copy(primitives.bytes_of(a)), a.dtype, holder_of(a) if subok else "ndarray")

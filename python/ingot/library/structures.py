@@ -1,8 +1,8 @@
 """Structures: values in containers in each other, whose leaves are all else. Run by Python, or compiled.
 
 `map_leaves` and its kin are the library's: they take dicts in their own order, lists and dicts also of a length that is known
-only when the call runs. `map`, `flatten` and their kin are `ingot.tree`: they have a `Structure` beside the leaves, and take the
-keys of dicts in order. What a structure is, is one for both: tuples, lists, dicts, namedtuples, None, instances of dataclasses
+only when the call runs. `map`, `flatten` and their kin are `ingot.tree`: they have a `Structure` besides the leaves, and take the
+keys of dicts in order. Both have the same structures: tuples, lists, dicts, namedtuples, None, instances of dataclasses
 and of classes that are registered.
 """
 
@@ -134,8 +134,8 @@ def _made(kind: Any, aux: Any, children: tuple) -> Any:
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
     """The leaves of `tree` and its structure.
 
-    Dicts are walked in the order of their sorted keys (TypeError where they have none), OrderedDicts in their own.
-    None has no leaves. Where `is_leaf` says so, a structure is a leaf.
+    Dicts are iterated over in the order of their sorted keys (TypeError where they have none), OrderedDicts in their own.
+    None has no leaves. A structure is a leaf where `is_leaf` returns True.
     """
     found, shape = _flat(tree, is_leaf)
     return [*found], shape
@@ -184,13 +184,11 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Struct
 
 
 def _parts(shape: Structure, tree: Any) -> tuple:
-    """What stands in `tree` where `shape` has leaves."""
+    """The parts of `tree` where `shape` has leaves."""
     if shape.kind is None:
         return (tree,)
     if type(tree) is not shape.kind:
-        raise ValueError(
-            f"a {type(tree).__qualname__} stands where the first structure has a {shape.kind.__qualname__}"
-        )
+        raise ValueError(f"a {type(tree).__qualname__} is where the first structure has a {shape.kind.__qualname__}")
     opened = _opened(tree)
     if opened[0] != shape.aux or len(opened[1]) != len(shape.children):
         raise ValueError(f"two structures have other children in a {shape.kind.__qualname__}")
@@ -198,7 +196,7 @@ def _parts(shape: Structure, tree: Any) -> tuple:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The structure of `tree` with `f(leaf, *parts)` for each leaf; the parts are what stands there in `rest`.
+    """The structure of `tree` with `f(leaf, *parts)` for each leaf; the parts are those there in `rest`.
 
     Raises ValueError where one of `rest` does not begin with the structure of `tree`.
     """
@@ -208,7 +206,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], b
 
 
 def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
-    """A structure as `tree` whose leaves are what the function gives of its leaves and those of the others."""
+    """A structure as `tree` whose leaves are the function's results for its leaves and those of the others."""
     if tree is None:
         return None
     if not is_structure(tree):
@@ -251,19 +249,19 @@ def need_like(tree: Any, other: Any) -> None:
     """Raises where another value is no structure of as many members."""
     if not isinstance(tree, (tuple, list, dict)):
         if type(other) is not type(tree) or len(members_of(other)) != len(members_of(tree)):
-            raise ValueError(f"another structure stands beside a {type(tree).__qualname__}")
+            raise ValueError(f"another structure does not match a {type(tree).__qualname__}")
         return
     kinds = dict if isinstance(tree, dict) else (tuple, list)
     if not isinstance(other, kinds) or len(other) != len(tree):
-        raise ValueError(f"another structure stands beside one of {len(tree)} members")
+        raise ValueError(f"another structure does not match one of {len(tree)} members")
     if isinstance(tree, dict):
         for key in tree:
             if key not in other:
-                raise ValueError("a dict with other keys stands beside one")
+                raise ValueError("a dict has other keys than the first one")
 
 
 def remade(tree: Any, member: Callable[[Any, Any], Any]) -> Any:
-    """A structure as `tree` of what a function gives of each member and its place or key."""
+    """A structure as `tree` of the results of a function for each member and its index or key."""
     if tree is None:
         return None
     if isinstance(tree, list):
@@ -294,7 +292,7 @@ def leaves_of(tree: Any) -> tuple:
 
 
 def leaves_beside(tree: Any, other: Any) -> tuple:
-    """What stands in another structure where a tree has its leaves, in their order; None is None for each leaf there."""
+    """The parts of another structure where a tree has its leaves, in their order; None is None for each leaf there."""
     if other is None:
         return tuple([None for leaf in leaves_of(tree)])
     if tree is None:

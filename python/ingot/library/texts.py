@@ -1,4 +1,4 @@
-"""Texts of which the letters are known only when the call runs, as arrays of their code points."""
+"""Strings whose characters are known only when the call runs, as arrays of their code points."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Random numbers of a key and a counter, with JAX's bits: the hash Threefry-2x32 of 20 rounds, keys, bits, uniform numbers.
 
 Element i of a result is made of the hash of i under the key, as JAX has it with `jax_threefry_partitionable`, so that what
-is drawn hangs on no order. A key is an array of two words, uint32, as `jax.random.PRNGKey` gives it.
+is drawn depends on no order. A key is an array of two words, uint32, as `jax.random.PRNGKey` gives it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from . import primitives
 Word = np.uint32
 
 
-def turned(x: Any, bits: int) -> Any:
-    """Words turned left."""
+def rotated(x: Any, bits: int) -> Any:
+    """Words rotated left."""
     return (x << Word(bits)) | (x >> Word(32 - bits))
 
 
-def four_rounds(x: Any, y: Any, turns: tuple[int, int, int, int]) -> Any:
-    for bits in turns:
+def four_rounds(x: Any, y: Any, distances: tuple[int, int, int, int]) -> Any:
+    for bits in distances:
         x = x + y
-        y = turned(y, bits) ^ x
+        y = rotated(y, bits) ^ x
     return x, y
 
 
@@ -49,9 +49,7 @@ def words_of(key: Any, name: str) -> Any:
     if key.ndim == 0 or key.shape[key.ndim - 1] != 2:
         raise TypeError(f"invalid PRNG key data: expected key_data.shape to end with (2,); got shape={key.shape}")
     if key.ndim > 1:
-        raise ValueError(
-            f"{name} accepts a single key, but was given a key array of shape {key.shape[:-1]} != (). Use ingot.vmap for batching."
-        )
+        raise ValueError(f"{name} accepts a single key, but was given a key array of shape {key.shape[:-1]} != (). Use ingot.vmap for batching.")
     return key[0], key[1]
 
 
@@ -122,9 +120,7 @@ def make_key(name: str, seed: Any, impl: Any) -> np.ndarray:
     if impl is not None and impl != "threefry2x32":
         raise ValueError(f'unrecognized PRNG implementation "{impl}". Did you mean one of: "threefry2x32"?')
     if np.ndim(seed) > 0:
-        raise TypeError(
-            f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). Use ingot.vmap for batching"
-        )
+        raise TypeError(f"{name} accepts a scalar seed, but was given an array of shape {np.shape(seed)} != (). Use ingot.vmap for batching")
     dtype = np.asarray(seed).dtype
     if dtype.kind not in "iu" and not isinstance(seed, bool):
         raise TypeError(f"PRNG key seed must be an integer; got {seed!r}")
@@ -149,9 +145,7 @@ def fold_in(key: Any, data: Any) -> np.ndarray:
     """The key made of a key and an integer of 32 bits."""
     words = words_of(key, "fold_in")
     if np.ndim(data) > 0:
-        raise TypeError(
-            f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). Use ingot.vmap for batching."
-        )
+        raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). Use ingot.vmap for batching.")
     x, y = hashed(words, Word(0), np.asarray(data, np.uint32)[()])
     made = np.empty(2, Word)
     made[0] = x

@@ -1,4 +1,4 @@
-"""Ufuncs with the keywords that say at which dtypes they compute and how their results lie."""
+"""Ufuncs with the keywords for the dtypes at which they compute and the layout of their results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def lies_in_fortran_order(x: Any) -> bool:
 
 
 def laid_out(result: Any, order: Any, operands: Any) -> Any:
-    """A new result as an order of NumPy's says; its own is K."""
+    """A new result in one of NumPy's orders; its own is K."""
     letter = "K" if order is None else order.upper()
     if letter == "K" or not isinstance(result, np.ndarray) or result.ndim < 2:
         return result

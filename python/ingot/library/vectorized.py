@@ -12,7 +12,7 @@ from .ufuncs import laid_out, need_one_shape, resolved
 
 
 def store(results: Any, outputs: tuple, i: int) -> None:
-    """Puts what the function has given into the outputs."""
+    """Puts the function's results into the outputs."""
     if isinstance(results, tuple):
         for k in range(len(outputs)):
             outputs[k][i] = results[k]
@@ -21,32 +21,32 @@ def store(results: Any, outputs: tuple, i: int) -> None:
 
 
 def number(x: Any, i: int) -> Any:
-    """The operand of one turn: an element, or the number that it is in all of them."""
+    """The operand of one iteration: an element, or the number that it is in all of them."""
     return x[i] if isinstance(x, np.ndarray) else x
 
 
-def turns_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
+def iterations_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
     """The function for each element of vectors of one length."""
 
-    def turns(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple, outputs: tuple) -> None:
         for i in range(len(outputs[0])):
             store(function(*[number(x, i) for x in inputs]), outputs, i)
 
-    return turns
+    return iterations
 
 
-def parallel_turns_of(function: Callable[..., Any], prange: Any) -> Callable[[tuple, tuple], None]:
-    """The same, with the turns shared among threads."""
+def parallel_iterations_of(function: Callable[..., Any], prange: Any) -> Callable[[tuple, tuple], None]:
+    """The same, with the iterations shared among threads."""
 
-    def turns(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple, outputs: tuple) -> None:
         for i in prange(len(outputs[0])):
             store(function(*[number(x, i) for x in inputs]), outputs, i)
 
-    return turns
+    return iterations
 
 
 def rows_of(function: Callable[..., Any], same: tuple[bool, ...]) -> Callable[[tuple, tuple], None]:
-    """A function of small arrays for each place of the leading axis of inputs and outputs. Some inputs are the same for all."""
+    """A function of small arrays for each index of the leading axis of inputs and outputs. Some inputs are the same for all."""
 
     def rows(inputs: tuple, outputs: tuple) -> None:
         for i in range(len(outputs[0])):
@@ -56,7 +56,7 @@ def rows_of(function: Callable[..., Any], same: tuple[bool, ...]) -> Callable[[t
 
 
 def over_rows_of(function: Callable[..., Any]) -> Callable[..., None]:
-    """A function of small arrays for each place of one leading axis of all of them."""
+    """A function of small arrays for each index of one leading axis of all of them."""
 
     def rows(*arrays: Any) -> None:
         for i in range(len(arrays[0])):
@@ -68,13 +68,13 @@ def over_rows_of(function: Callable[..., Any]) -> Callable[..., None]:
 def fold_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
     """The number in the output and each element of a vector, put into the output."""
 
-    def turns(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple, outputs: tuple) -> None:
         total = outputs[0][0]
         for i in range(len(inputs[0])):
             total = primitives.at_dtype(function(total, inputs[0][i]), outputs[0].dtype)
         outputs[0][0] = total
 
-    return turns
+    return iterations
 
 
 def call(

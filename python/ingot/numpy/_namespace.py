@@ -26,7 +26,7 @@ from ..library._index import CORE, INDEX
 from ..library.registry import implementations
 from . import _standard
 
-# What computes nothing over arrays: it takes arrays in, makes views, or tells types and shapes. It is NumPy's own.
+# What computes nothing over arrays: it takes arrays in, makes views, or returns types and shapes. It is NumPy's own.
 HOST = frozenset(
     "array asarray asanyarray from_dlpack result_type promote_types can_cast isdtype issubdtype min_scalar_type "
     "broadcast_shapes shape ndim size isscalar iscomplexobj isrealobj may_share_memory shares_memory errstate "
@@ -128,7 +128,7 @@ class Subscripted:
 
 
 def function_of(text: str, path: str, names: dict[str, Any]) -> FunctionType:
-    """The function that a text defines, whose source can be found."""
+    """The function that a source defines, whose source can be found."""
     file = f"<ingot.numpy.{path}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), names)
@@ -162,7 +162,7 @@ def registered() -> dict[int, tuple[str, str]]:
 
 
 def is_own(name: str, original: Any) -> bool:
-    """Whether an object of NumPy's stands in the namespace as it is."""
+    """Whether an object of NumPy's is in the namespace as it is."""
     if isinstance(original, type) and name not in HOST:
         return original in OWN_TYPES
     return name in HOST or original is None or isinstance(original, (int, float, str, np.generic))
@@ -187,7 +187,7 @@ class Namespace:
         return is_own(name, original) or id(original) in registered()
 
     def make(self, name: str) -> Any:
-        """What stands under a name; raises AttributeError where there is nothing."""
+        """What a name stands for; raises AttributeError where there is nothing."""
         if name == "__all__":
             return self.names()
         if name in self.parts:

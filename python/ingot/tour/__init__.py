@@ -20,7 +20,7 @@ import numpy as np
 
 CHUNK = 1 << 20
 SECONDS = 1.0
-"""For how long the contestants of a program run by turns: two rounds at least, but one where that takes long."""
+"""For how long the contestants of a program run alternately: two rounds at least, but one where that takes long."""
 LONG = 60.0
 ROUNDS = 20
 LARGE = 1 << 30
@@ -105,7 +105,7 @@ def _contestants(program: Any, machine: Any) -> dict[str, Callable[[tuple], Call
 
 
 def _verdict(make: Callable, arguments: tuple, expected: Any, bound: float) -> dict:
-    """What a contestant makes of the arguments: nothing to say, or `refused` or `wrong` with the reason."""
+    """What a contestant makes of the arguments: nothing, or `refused` or `wrong` with the reason."""
     from . import peers
 
     np.random.seed(7)
@@ -127,7 +127,7 @@ def _verdict(make: Callable, arguments: tuple, expected: Any, bound: float) -> d
 
 
 def _time(runs: dict[str, Callable], raises: bool, small: bool) -> tuple[dict[str, float], dict[str, dict]]:
-    """The least seconds of each run, by turns, and what is wrong with those that fail; `raises`: all do, rightly."""
+    """The least seconds of each run, alternately, and what is wrong with those that fail; `raises`: all do, rightly."""
     repeats, least, failed = dict.fromkeys(runs, 1), dict.fromkeys(runs, float("inf")), {}
     begin = time.perf_counter()
     gc.disable()
@@ -155,7 +155,7 @@ def _time(runs: dict[str, Callable], raises: bool, small: bool) -> tuple[dict[st
 
 
 def _compare(program: Any, machine: Any, arguments: tuple, compiled: Callable, expected: Any, small: bool) -> dict:
-    """What the other contestants say, and the seconds of all, Ingot among them."""
+    """What the other contestants give, and the seconds of all, Ingot among them."""
     from . import peers
 
     made = _contestants(program, machine) if machine else {}
@@ -184,7 +184,7 @@ def _compare(program: Any, machine: Any, arguments: tuple, compiled: Callable, e
 def run_program(program: Any, small: bool, machine: Any = None, peaks: dict | None = None) -> dict:
     """Runs one program in plain Python, under Ingot and, with a machine, under its peers.
 
-    Says whether Ingot agrees with Python, the seconds of each, and how near Ingot is to the roofline.
+    Returns whether Ingot agrees with Python, the seconds of each, and how near Ingot is to the roofline.
     """
     from .peaks import roof
 
@@ -292,7 +292,7 @@ def add_command(subparsers: Any) -> None:
     parser.add_argument("--small", action="store_true", help="small arguments, for tests")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="only programs whose names begin so")
     parser.add_argument("--peers", nargs="*", metavar="PEER", choices=("numba", "jax", "cpp"), help="only these besides NumPy")
-    parser.add_argument("--device", metavar="DEVICE", help="on a device, beside the CPU: gpu, or emulated with small arguments")
+    parser.add_argument("--device", metavar="DEVICE", help="on a device, compared with the CPU: gpu, or emulated with small arguments")
     parser.add_argument("--html", metavar="FILE", help="write a report with charts, sources and all figures")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
     parser.set_defaults(run=run)

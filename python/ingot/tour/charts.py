@@ -142,7 +142,7 @@ def _roof(peak: dict, who: str, x_range: tuple[int, int], y0: int, at_x: Any, at
 def _group(
     family: str, members: list[dict], x: float, at_y: Any, taken: list[tuple[float, float, float]], width: float
 ) -> list[str]:
-    """The points of programs of one intensity, and their name where nothing else of `taken` stands."""
+    """The points of programs of one intensity, and their name where nothing else of `taken` is."""
     parts = []
     for row in members:
         for peer, said in row["peers"].items():

@@ -166,11 +166,11 @@ def _sources(rows: list[dict], programs: dict[str, Any]) -> str:
             facts["note"] = row["notes"]
         if row["roof"]:
             facts["roof"] = f"{seconds(row['roof']['s'])}, of {row['roof']['bound']}; {reached(row)} reached"
-        told = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
+        listed = "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in facts.items())
         parts.append(
             f"<details><summary><code>{escape(row['name'])}</code><span>{seconds(row['run_s'])}</span></summary>"
             f'<div class="inside"><pre>{_highlighted(inspect.getsource(program.plain))}</pre>'
-            f"{f'<dl>{told}</dl>' if told else ''}{drawn[program.plain]}</div></details>"
+            f"{f'<dl>{listed}</dl>' if listed else ''}{drawn[program.plain]}</div></details>"
         )
     return "".join(parts)
 
@@ -181,7 +181,7 @@ def page(figures: dict, programs: dict[str, Any]) -> str:
     peers = [p for p in PEERS if any(p in row["peers"] for row in rows)]
     versions = ", ".join(f"{escape(n)} {escape(v)}" for n, v in figures["versions"].items())
     absent = "".join(f" {escape(p)} is left out: {escape(r)}." for p, r in figures["absent"].items())
-    small = " Small arguments: times say little." if figures["small"] else ""
+    small = " Small arguments: times mean little." if figures["small"] else ""
     plot = charts.roofline(rows, figures["peaks"])
     roofline = f"""<h2>Roofline</h2>
 <p class="soft">What memory and arithmetic allow at most, measured by kernels that Ingot compiles:
@@ -200,7 +200,7 @@ def page(figures: dict, programs: dict[str, Any]) -> str:
 <h1>Ingot's tour</h1>
 <p class="soft">{escape(figures["date"])} · {escape(figures["cpu"])}, {figures["cores"]} cores · {escape(figures["system"])}<br>{versions}</p>
 <p>Programs as people write them, run by plain Python, by Ingot and by its peers. Each result is compared with plain
-Python's; times are the least of several rounds, taken by turns.{small}{absent}</p>
+Python's; times are the least of several rounds, taken alternately.{small}{absent}</p>
 {_tiles(rows)}
 <p class="soft">A peer's time over Ingot's: geometric means over the programs that the peer runs rightly.</p>
 <h2>Times over Ingot's</h2>

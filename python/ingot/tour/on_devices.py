@@ -94,7 +94,7 @@ def run_on_device(program: Any, device: Device, small: bool) -> dict[str, Any]:
 
 
 def _launches(program: Any, function: Any, arguments: tuple) -> dict[str, Any] | None:
-    """What `explain` tells of the call; None of programs that are several calls, or no compiled function."""
+    """What `explain` shows of the call; None of programs that are several calls, or no compiled function."""
     if program.calls is not None or not isinstance(function, Function):
         return None
     found = function.explain(*arguments).launches
@@ -125,7 +125,7 @@ def text(rows: list[dict], device: Device, small: bool) -> str:
     out.insert(1, "-" * len(out[0]))
     right, bits = sum(bool(row["right"]) for row in rows), sum(bool(row.get("bits")) for row in rows)
     refused = [row for row in rows if row["right"] is None]
-    sizes = " (small sizes: times say little)" if small else ""
+    sizes = " (small sizes: times mean little)" if small else ""
     out += ["", f"{right} of {len(rows)} right, {bits} of them bit for bit, {len(refused)} refused{sizes}; {device}: {device.name}"]
     out += [f"{row['name']}: {row['refused']}" for row in refused]
     for row in rows:

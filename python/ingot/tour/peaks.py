@@ -24,9 +24,9 @@ def read_parts(x, sums):
         sums[i] = np.sum(x[i])
 
 
-def multiply_add(x, factor, term, turns, steps):
+def multiply_add(x, factor, term, iterations, steps):
     """Chains of multiplications and additions that do not wait for each other, from numbers in the first cache."""
-    for _ in range(turns):
+    for _ in range(iterations):
         for i in range(len(x)):
             a = x[i]
             b, c, d, e, f, g = a + 1.0, a + 2.0, a + 3.0, a + 4.0, a + 5.0, a + 6.0
@@ -47,9 +47,9 @@ def multiply_add(x, factor, term, turns, steps):
             x[i] = (a + b) + (c + d) + (e + f) + (g + h) + (j + k) + (m + n)
 
 
-def multiply_add_parts(parts, factor, term, turns, steps):
+def multiply_add_parts(parts, factor, term, iterations, steps):
     for p in prange(len(parts)):
-        multiply_add(parts[p], factor, term, turns, steps)
+        multiply_add(parts[p], factor, term, iterations, steps)
 
 
 def _best(call: Callable[[], object], rounds: int) -> float:
@@ -64,21 +64,21 @@ def _best(call: Callable[[], object], rounds: int) -> float:
 
 def measure(small: bool) -> dict[str, dict[str, float]]:
     """Bytes read and operations done a second, by one core and by all that `prange` takes."""
-    n, turns, rounds = (100_000, 2, 2) if small else (25_000_000, 200, 6)
+    n, iterations, rounds = (100_000, 2, 2) if small else (25_000_000, 200, 6)
     x = np.ones(n // PARTS * PARTS)
     parts, sums = x.reshape(PARTS, -1), np.zeros(PARTS)
     line = np.zeros((8, 512))
     reading, adding = ingot.jit(read_all), ingot.jit(multiply_add)
     reading_parts, adding_parts = ingot.jit(read_parts), ingot.jit(multiply_add_parts)
-    work = 2.0 * CHAINS * STEPS * turns * line[0].size
+    work = 2.0 * CHAINS * STEPS * iterations * line[0].size
     seconds = {
         "core": (
             _best(lambda: reading(x), rounds),
-            _best(lambda: adding(line[0], 0.999, 3e-4, turns, STEPS), rounds),
+            _best(lambda: adding(line[0], 0.999, 3e-4, iterations, STEPS), rounds),
         ),
         "all": (
             _best(lambda: reading_parts(parts, sums), rounds),
-            _best(lambda: adding_parts(line, 0.999, 3e-4, turns, STEPS), rounds) / len(line),
+            _best(lambda: adding_parts(line, 0.999, 3e-4, iterations, STEPS), rounds) / len(line),
         ),
     }
     rates = {who: {"bytes_per_s": x.nbytes / r, "flops_per_s": work / a} for who, (r, a) in seconds.items()}

@@ -1,8 +1,8 @@
 """The programs of the tour, as their authors wrote them, and the arguments they are run with.
 
-A program says how it is called under plain Python, under Ingot, and with what; `sizes` gives the arguments for the
+A program has how it is called under plain Python, under Ingot, and with what; `sizes` gives the arguments for the
 full size and for `--small`; its task, what other contestants do for the same. Programs that ask Ingot for more than speed
-have a judge, which plain Python runs in their place.
+have a judge, which plain Python runs instead.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Program:
     task: Task = Task()
     """What is done, as the other contestants write it."""
     parallel: bool = False
-    """Whether it says that its parts are independent: other contestants may then take all cores."""
+    """Whether it promises that its parts are independent: other contestants may then take all cores."""
 
     @property
     def reference(self) -> Callable:

@@ -51,7 +51,7 @@ def seconds(value: float) -> str:
 
 
 def cell(row: dict, peer: str) -> str:
-    """What a table says about a peer: its time, `refused`, `wrong`, or a dash."""
+    """What a table shows about a peer: its time, `refused`, `wrong`, or a dash."""
     said = row["peers"].get(peer, {})
     if "run_s" in said:
         return seconds(said["run_s"])
@@ -133,7 +133,7 @@ def text(figures: dict, colours: bool) -> str:
 def _summary(figures: dict) -> list[str]:
     rows = figures["programs"]
     right = sum(r["right"] for r in rows)
-    lines = [f"{right} of {len(rows)} right" + (" (small sizes: times say little)" if figures["small"] else "")]
+    lines = [f"{right} of {len(rows)} right" + (" (small sizes: times mean little)" if figures["small"] else "")]
     compared = [f"{PEERS[p]} {mean:.2f} ({count})" for p, (mean, count) in means(rows).items()]
     if compared:
         lines.append("Ingot's speed over that of " + ", ".join(compared) + ": geometric means (programs)")

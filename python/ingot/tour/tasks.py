@@ -47,7 +47,7 @@ class Task:
 
 
 def _fresh_cpp(function: str, like: int) -> Callable[..., CppCall]:
-    """A call that writes a new array like one of the arguments, given behind them, and takes its length."""
+    """A call that writes a new array like one of the arguments, given after them, and takes its length."""
 
     def call(*arguments: Any) -> CppCall:
         out = np.empty_like(arguments[like])
@@ -223,9 +223,7 @@ def _kuramoto_numpy(nstep, nnodes, ntime, state, input, param, drift, diffs, obs
         seen[now, :, 0] = state
 
 
-def _kuramoto_jax(
-    jax, nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, first
-):
+def _kuramoto_jax(jax, nstep, nnodes, ntime, state, input, param, drift, diffs, obsrv, nnz, delays, row, col, weights, a, first):
     jnp = jax.numpy
     turn = 6.283185307179586
 

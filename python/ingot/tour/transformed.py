@@ -1,4 +1,4 @@
-"""Programs that ask for derivatives, batches, loops as functions and numbers of keys, with Ingot in JAX's place."""
+"""Programs that ask for derivatives, batches, loops as functions and numbers of keys, with Ingot instead of JAX."""
 
 import numpy as np
 

@@ -188,7 +188,7 @@ T conjugate(T a) {
   else return a;
 }
 
-/// Not negative, but for the most negative integer, which stands for its absolute value.
+/// Not negative, but for the most negative integer, which represents its absolute value.
 template <Integer T>
 T gcd(T a, T b) {
   using Unsigned = std::make_unsigned_t<T>;
@@ -212,7 +212,7 @@ T lcm(T a, T b) {
   return from_word<T>(to_word(x) * to_word(static_cast<Unsigned>(absolute(b))));
 }
 
-/// The number behind a in the circle of 0 ... b.
+/// The number after a in the circle of 0 ... b.
 template <Integer T>
 T count_up(T a, T b) {
   return a >= b ? T(0) : static_cast<T>(a + 1);

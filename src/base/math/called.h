@@ -4,7 +4,7 @@
 
 /// The functions of `base::math` that compiled code calls, as it calls them: real numbers are passed and
 /// returned by value, f16 as its bits (`uint16_t`), bool as a byte 0 or 1; complex operands by address, and a
-/// complex result is written to an address passed behind them.
+/// complex result is written to an address passed after them.
 namespace ingot::base::math::called {
 
 /// How a number is passed.

@@ -27,7 +27,7 @@ bool not_equal(T a, T b) {
 }
 
 /// NaN is in no order. Complex numbers compare by real part, then by imaginary part; unequal real parts do
-/// not count beside a NaN.
+/// not count where there is a NaN.
 template <Element T>
 bool less(T a, T b) {
   if constexpr (Floating<T>) {

@@ -14,7 +14,7 @@ Double power(Double base, Double exponent) { return of_any_cpu::power(base, expo
 
 #else
 
-// What complex_fma.cpp has: the same bits, sooner.
+// The functions of complex_fma.cpp: the same bits, faster.
 namespace {
 bool has_fma() { return __builtin_cpu_supports("fma") != 0; }
 }  // namespace

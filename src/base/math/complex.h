@@ -9,7 +9,7 @@
 
 namespace ingot::base::math {
 
-/// The definitions, for complex<double>: computed wider and rounded once, so that the error is small beside
+/// The definitions, for complex<double>: computed wider and rounded once, so that the error is small against
 /// the modulus of the result; special values as C's Annex G. complex<float> computes in complex<double>.
 namespace elementary {
 
@@ -60,7 +60,7 @@ component_t<T> absolute(T z) {
 }
 
 /// z / |z|; 0 of 0. Where the modulus is infinite, as NumPy: an infinite real part gives its sign, or NaN
-/// beside an infinite imaginary part; else the imaginary part gives its sign, times i.
+/// next to an infinite imaginary part; else the imaginary part gives its sign, times i.
 template <Complex T>
 T sign(T z) {
   using Part = component_t<T>;

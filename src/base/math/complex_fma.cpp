@@ -1,7 +1,7 @@
-// The complex functions for CPUs with fused multiply-add. Nothing that other sources have as well may be
-// compiled here out of line, or it would need such a CPU everywhere.
+// The complex functions for CPUs with fused multiply-add. No function that other sources also have may be
+// compiled here out of line, or it would require such a CPU everywhere.
 
-#define INGOT_WIDE_WAY with_fma
+#define INGOT_WIDE_VARIANT with_fma
 #include "base/math/complex_functions.h"
 
 namespace ingot::base::math::elementary {

@@ -6,7 +6,7 @@
 /// The complex functions of `elementary`, which are calls of these: finite numbers in twice the precision
 /// (wide.h), special ones as C's Annex G has them.
 namespace ingot::base::math::elementary {
-namespace INGOT_WIDE_WAY {
+namespace INGOT_WIDE_VARIANT {
 
 using Double = std::complex<double>;
 using wide::Wide;
@@ -374,7 +374,7 @@ inline Double power(Double base, Double exponent) {
   return exp_of(std::fabs(real.high) < 0x1p100 ? wide::scaled(real, down) : real, imaginary);
 }
 
-}  // namespace INGOT_WIDE_WAY
+}  // namespace INGOT_WIDE_VARIANT
 }  // namespace ingot::base::math::elementary
 
 /// X(function): of one number.

@@ -38,7 +38,7 @@ T copysign(T a, T b) {
   return T(std::copysign(computable(a), computable(b)));
 }
 
-/// The next number of the type after a on the way to b; b where they are equal, but of two zeros a's sign is
+/// The next number of the type after a towards b; b where they are equal, but of two zeros a's sign is
 /// NumPy's: b for float and double, a for Half.
 template <Floating T>
 T nextafter(T a, T b) {

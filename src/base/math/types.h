@@ -10,7 +10,7 @@
 
 namespace ingot::base::math {
 
-/// The four classes of element types, as the letters B, I, F, C of the op table.
+/// The four classes of element types, by their characters B, I, F, C in the op table.
 template <class T>
 concept Boolean = std::same_as<T, bool>;
 template <class T>
@@ -33,7 +33,7 @@ concept Real = Integer<T> || Floating<T>;
 template <Integer T>
 inline constexpr int bits_of = static_cast<int>(8 * sizeof(T));
 
-/// An integer's value modulo 2**64, and the way back: wrapping arithmetic is done on these.
+/// An integer's value modulo 2**64, and the inverse: wrapping arithmetic is done on these.
 template <Integer T>
 constexpr uint64_t to_word(T value) {
   return static_cast<uint64_t>(value);

@@ -11,14 +11,14 @@
 
 /// Real functions of twice the precision, for what is to be rounded once: on CPUs and GPUs alike, where wider
 /// types of the hardware are not. Relative errors are below 2^-75. All arguments are finite; zeros are
-/// positive, but where they are said to keep their sign.
+/// positive, but where they are stated to keep their sign.
 ///
-/// What is compiled for other CPUs than the rest stands in a namespace of its own, INGOT_WIDE_WAY.
-#ifndef INGOT_WIDE_WAY
-#define INGOT_WIDE_WAY of_any_cpu
+/// What is compiled for other CPUs than the rest is in a namespace of its own, INGOT_WIDE_VARIANT.
+#ifndef INGOT_WIDE_VARIANT
+#define INGOT_WIDE_VARIANT of_any_cpu
 #endif
 namespace ingot::base::math::wide {
-inline namespace INGOT_WIDE_WAY {
+inline namespace INGOT_WIDE_VARIANT {
 
 namespace kernels = base::math::kernels;
 
@@ -241,7 +241,7 @@ inline Wide log(Wide x) {
 }
 inline Wide log1p(Wide f) { return is_near_one(f) ? log_near_one(f) : log(Wide(1.0) + f); }
 
-/// x*x + y*y - 1, the errors small beside it.
+/// x*x + y*y - 1, the errors small against it.
 inline Wide square_less_one(Wide x, double y) {
   Wide larger = exact_product(x.high, x.high);
   Wide smaller = exact_product(y, y);
@@ -302,5 +302,5 @@ inline Wide angle(Wide y, Wide x) {
   return is_below ? -size : size;
 }
 
-}  // namespace INGOT_WIDE_WAY
+}  // namespace INGOT_WIDE_VARIANT
 }  // namespace ingot::base::math::wide

@@ -1,9 +1,9 @@
-// How kernels are written for AMD's GPUs.
+// The kernel target of AMD's GPUs.
 //
-// Modules have no address spaces until what they call is linked in: that was made for the host. Then the
-// arrays of a thread are put where these GPUs have them, tables into constant memory. Warps are of 64 threads
-// on some of them and of 32 on others, and have no barriers of their own; kernels that count on warps are
-// refused.
+// Modules have no address spaces until the functions that they call, which are compiled for the host, are
+// linked in. Then the arrays of a thread are put where these GPUs have them, tables into constant memory.
+// Warps are of 64 threads on some of them and of 32 on others, and have no barriers of their own; kernels
+// that rely on warps are refused.
 
 #include "codegen/targets/amd.h"
 
@@ -58,7 +58,7 @@ const llvm::Target& amdgpu() {
   return *found;
 }
 
-/// A thread's arrays are where GPUs have them. How long they live is said of what was before.
+/// A thread's arrays are where GPUs have them. Lifetimes are marked of those that were there before.
 void place_arrays(llvm::Function& function) {
   for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
     if (auto* const call = llvm::dyn_cast<llvm::LifetimeIntrinsic>(&instruction)) {
@@ -76,8 +76,8 @@ void place_arrays(llvm::Function& function) {
   }
 }
 
-/// What a kernel is passed is in the device's memory; LLVM's selection finds out what is reached from there.
-/// (Its other passes would fold the casts.)
+/// A kernel's arguments are in the device's memory; LLVM's selection finds out which memory is reached from
+/// there. (Its other passes would fold the casts.)
 void place_arguments(llvm::Function& kernel) {
   llvm::IRBuilder<> b(&kernel.getEntryBlock(), kernel.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
   for (llvm::Argument& argument : kernel.args()) {
@@ -138,7 +138,7 @@ class Amd final : public KernelTarget {
                             "write the function in Python");
   }
 
-  Value* place(Builder& b, Place what, unsigned axis) const override;
+  Value* grid_value(Builder& b, GridValue what, unsigned axis) const override;
   int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override;
   void barrier(Builder&, Value*) const override { refuse_warps(); }
@@ -211,16 +211,16 @@ void Amd::link(llvm::Module& module) const {
   place_globals(module);
 }
 
-/// What the launch says of its blocks stands behind the kernel's arguments: three counts of blocks, of 4
-/// bytes each, then three of threads, of 2.
-KernelTarget::Value* Amd::place(Builder& b, Place what, unsigned axis) const {
+/// The launch's block counts come after the kernel's arguments: three counts of blocks, of 4 bytes each, then
+/// three of threads, of 2.
+KernelTarget::Value* Amd::grid_value(Builder& b, GridValue what, unsigned axis) const {
   using namespace llvm::Intrinsic;
   static constexpr ID kBlock[] = {amdgcn_workgroup_id_x, amdgcn_workgroup_id_y, amdgcn_workgroup_id_z};
   static constexpr ID kThread[] = {amdgcn_workitem_id_x, amdgcn_workitem_id_y, amdgcn_workitem_id_z};
   const auto wide = [&](Value* index) { return b.CreateZExt(index, b.getInt64Ty(), "", /*IsNonNeg=*/true); };
-  if (what == Place::Block) return wide(b.CreateIntrinsic(kBlock[axis], {}, {}));
-  if (what == Place::Thread) return wide(b.CreateIntrinsic(kThread[axis], {}, {}));
-  const bool is_blocks = what == Place::Blocks;
+  if (what == GridValue::Block) return wide(b.CreateIntrinsic(kBlock[axis], {}, {}));
+  if (what == GridValue::Thread) return wide(b.CreateIntrinsic(kThread[axis], {}, {}));
+  const bool is_blocks = what == GridValue::Blocks;
   llvm::Type* const type = is_blocks ? b.getInt32Ty() : b.getInt16Ty();
   Value* const hidden = b.CreateIntrinsic(amdgcn_implicitarg_ptr, {}, {});
   Value* const at = b.CreateConstGEP1_64(b.getInt8Ty(), hidden, is_blocks ? 4 * axis : 12 + 2 * axis);

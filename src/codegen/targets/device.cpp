@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 
-/// What each generation is called, oldest first, with the first PTX version that has it.
+/// The name of each generation, oldest first, with the first PTX version that has it.
 constexpr DeviceTarget kGenerations[] = {{75, 63}, {80, 70}, {86, 71}, {87, 74}, {89, 78}, {90, 78}};
 static_assert(kGenerations[0].capability == DeviceTarget::kOldest);
 static_assert(std::end(kGenerations)[-1] == DeviceTarget{});

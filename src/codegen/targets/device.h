@@ -43,20 +43,20 @@ void prepare_device_module(llvm::Module& module);
 /// LLVM's machine for a generation.
 std::unique_ptr<llvm::TargetMachine> make_device_machine(const DeviceTarget& target);
 
-/// Says a number of a kernel, by a name that LLVM knows.
+/// Sets a numeric annotation of a kernel, by LLVM's name.
 void annotate_kernel(llvm::Function& function, const char* what, unsigned number);
 
 /// Makes a function of a prepared module one that the host launches.
 void mark_kernel(llvm::Function& function);
 
-/// The PTX text of a prepared module; its kernels are `.visible .entry`. The module is not fit for use
+/// The PTX text of a prepared module; its kernels are `.visible .entry`. The module cannot be used
 /// afterwards. Throws base::InternalError if it was not prepared, LLVM's verifier finds a fault, or it holds
 /// what GPUs have no code for (device_lowering.h).
 std::string emit_ptx(llvm::Module& module, const DeviceTarget& target);
 
 class KernelTarget;
 
-/// How kernels are written for the GPUs of a generation. Lives until the program ends.
+/// The kernel target of the GPUs of a generation. Lives until the program ends.
 const KernelTarget& kernel_target(const DeviceTarget& target);
 
 }  // namespace ingot::codegen

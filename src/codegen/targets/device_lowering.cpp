@@ -110,7 +110,7 @@ void replace_by_call(llvm::Instruction& instruction, const std::string& name,
   instruction.eraseFromParent();
 }
 
-/// LLVM makes a remainder of a quotient that is rounded.
+/// LLVM computes a remainder from a rounded quotient.
 void lower_remainder(llvm::Instruction& instruction) {
   llvm::Type* const type = instruction.getType();
   if (!type->isDoubleTy() && !type->isFloatTy()) refuse(instruction);
@@ -153,7 +153,7 @@ llvm::AtomicOrdering ordering_of(const llvm::Instruction& access) {
   return llvm::cast<llvm::StoreInst>(access).getOrdering();
 }
 
-/// Whether LLVM has code for it, as far as the opcode and the types say.
+/// Whether LLVM has code for it, by the opcode and the types.
 bool is_selected(const llvm::Instruction& instruction, const Selected& selected) {
   if (const auto* const call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
     return llvm::is_contained(kSelected, call->getIntrinsicID()) ||

@@ -4,7 +4,7 @@ namespace llvm {
 class Module;
 }  // namespace llvm
 
-/// What LLVM has for any target, but no right instructions for GPUs.
+/// Operations that LLVM has for any target, but without right instructions for GPUs.
 namespace ingot::codegen {
 
 /// Replaces instructions of a prepared module: the remainder of floats, elementary functions and `ldexp` by
@@ -14,12 +14,12 @@ void lower_for_devices(llvm::Module& module);
 /// Replaces fences by those of NVIDIA's GPUs, which LLVM has no code for.
 void lower_fences(llvm::Module& module);
 
-/// What LLVM has code for beside what all devices have.
+/// The operations that LLVM has code for besides those of all devices.
 struct Selected {
   const char* intrinsics;        ///< of names that begin so: `llvm.nvvm.`
   bool orders_accesses = false;  ///< fences, and atomic loads and stores of any order
 };
-/// Throws base::InternalError, naming it, if a module holds what LLVM would end the process for.
+/// Throws base::InternalError, naming it, if a module has an operation for which LLVM would end the process.
 void check_for_devices(const llvm::Module& module, const Selected& selected);
 
 }  // namespace ingot::codegen

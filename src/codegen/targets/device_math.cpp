@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kOfDevice = "ingot-of-device";
 
-/// What the driver's compiler knows by itself.
+/// The functions that the driver's compiler has.
 bool is_known(const llvm::Function& function) {
   return function.hasFnAttribute(kOfDevice) ||
          llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"}, function.getName());
@@ -38,13 +38,13 @@ std::vector<llvm::Function*> undefined(llvm::Module& module) {
   return found;
 }
 
-/// The library's module, of which only what is asked for gets a body.
+/// The library's module, of which only requested functions get a body.
 std::unique_ptr<llvm::Module> open_library(const llvm::Module& user) {
   const llvm::MemoryBufferRef bytes(device_math_bitcode(), "device_math");
   llvm::Expected<std::unique_ptr<llvm::Module>> module =
       llvm::getLazyBitcodeModule(bytes, user.getContext(), /*ShouldLazyLoadMetadata=*/true);
   if (!module) throw base::InternalError("codegen: device_math: " + llvm::toString(module.takeError()));
-  // It was made for the host, whose types have the same layout.
+  // It was compiled for the host, whose types have the same layout.
   (*module)->setTargetTriple(user.getTargetTriple());
   (*module)->setDataLayout(user.getDataLayout());
   for (const char* name : {"llvm.module.flags", "llvm.ident", "llvm.linker.options"})
@@ -59,7 +59,7 @@ llvm::StringSet<> defined(const llvm::Module& module) {
   return names;
 }
 
-/// Makes what has been linked in the module's own: nothing of the host's CPU stays.
+/// Makes the linked functions internal to the module: no attribute of the host's CPU stays.
 void adopt(llvm::Module& module, const llvm::StringSet<>& own) {
   const auto is_new = [&](const llvm::GlobalValue& value) {
     return !value.isDeclaration() && !own.contains(value.getName());
@@ -85,7 +85,7 @@ void adopt(llvm::Module& module, const llvm::StringSet<>& own) {
 
 void mark_of_device(llvm::Function& function) { function.addFnAttr(kOfDevice); }
 
-/// What is linked in may ask for more: an instruction of it that is lowered.
+/// Linked functions may need more: an instruction in them that is lowered.
 void link_device_math(llvm::Module& module) {
   lower_for_devices(module);
   for (std::vector<llvm::Function*> open = undefined(module); !open.empty(); open = undefined(module)) {

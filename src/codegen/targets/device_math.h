@@ -7,16 +7,16 @@ class Module;
 
 namespace ingot::codegen {
 
-/// Defines what a module for GPUs calls of the outside: the mathematics that CPUs have of the runtime and the
-/// C library (`ingot_v1_math_*`, `ingot_v1_reduce_angles_*`, ...). They are compiled from the same sources,
-/// have the same bits, and become internal functions of the module; what it does not need is not there.
+/// Defines the external functions of a module for GPUs: the mathematics that CPUs take from the runtime and
+/// the C library (`ingot_v1_math_*`, `ingot_v1_reduce_angles_*`, ...). They are compiled from the same
+/// sources, have the same bits, and become internal functions of the module; unneeded ones are left out.
 ///
-/// What LLVM has no right code for becomes such calls, too (`lower_for_devices`).
+/// Operations that LLVM has no right code for become such calls, too (`lower_for_devices`).
 ///
 /// Throws base::InternalError, naming it, if a declaration stays undefined.
 void link_device_math(llvm::Module& module);
 
-/// Makes a declaration one of a function that the device has.
+/// Marks a declaration as a function of the device.
 void mark_of_device(llvm::Function& function);
 
 }  // namespace ingot::codegen

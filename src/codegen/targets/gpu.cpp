@@ -1,4 +1,4 @@
-// How kernels are written for NVIDIA's GPUs.
+// The kernel target of NVIDIA's GPUs.
 
 #include <llvm/IR/IntrinsicsNVPTX.h>
 
@@ -16,7 +16,7 @@ namespace ingot::codegen {
 
 namespace {
 
-/// What is linked has another name until the text is written, lest it is taken for a function of Ingot's.
+/// Linked functions have other names until the text is written, lest they are taken for functions of Ingot's.
 constexpr const char* kLinked = "linked.";
 
 void give_name(llvm::Module& module, llvm::Function& function) {
@@ -50,14 +50,14 @@ class Gpu final : public KernelTarget {
   llvm::Function* linked(llvm::Module& module, const std::string& name,
                          llvm::FunctionType* type) const override;
 
-  Value* place(Builder& b, Place what, unsigned axis) const override {
+  Value* grid_value(Builder& b, GridValue what, unsigned axis) const override {
     using namespace llvm::Intrinsic;
-    static constexpr ID kPlaces[4][3] = {
+    static constexpr ID kRegisters[4][3] = {
         {nvvm_read_ptx_sreg_ctaid_x, nvvm_read_ptx_sreg_ctaid_y, nvvm_read_ptx_sreg_ctaid_z},
         {nvvm_read_ptx_sreg_tid_x, nvvm_read_ptx_sreg_tid_y, nvvm_read_ptx_sreg_tid_z},
         {nvvm_read_ptx_sreg_nctaid_x, nvvm_read_ptx_sreg_nctaid_y, nvvm_read_ptx_sreg_nctaid_z},
         {nvvm_read_ptx_sreg_ntid_x, nvvm_read_ptx_sreg_ntid_y, nvvm_read_ptx_sreg_ntid_z}};
-    Value* const index = b.CreateIntrinsic(kPlaces[static_cast<size_t>(what)][axis], {}, {});
+    Value* const index = b.CreateIntrinsic(kRegisters[static_cast<size_t>(what)][axis], {}, {});
     return b.CreateZExt(index, b.getInt64Ty(), "", /*IsNonNeg=*/true);
   }
   int64_t warp_threads() const override { return 32; }

@@ -6,9 +6,9 @@
 
 namespace ingot::codegen {
 
-/// What code is written with where LLVM's operations, which all CPUs have, do not say enough. The functions
-/// of this class itself are portable: any CPU that LLVM knows runs what they make. A CPU replaces those that
-/// it has instructions for. Whichever is taken, values have the same bits.
+/// Operations of a CPU, where LLVM's, which all CPUs have, do not suffice. The functions of this class itself
+/// are portable: any CPU that LLVM knows runs what they make. A CPU replaces those that it has instructions
+/// for. Values have the same bits either way.
 class Instructions {
  public:
   using Builder = llvm::IRBuilder<>;
@@ -19,9 +19,9 @@ class Instructions {
   Instructions(const Instructions&) = delete;
   Instructions& operator=(const Instructions&) = delete;
 
-  /// @name What there is
+  /// @name Capabilities
   enum class Access : uint8_t { Load, Store, Gather, Scatter };
-  /// Whether such an access of numbers of so many bits touches just the lanes of a mask. Else it is made of
+  /// Whether such an access of numbers of so many bits touches only the lanes of a mask. Else it is made of
   /// accesses of one number.
   virtual bool masks(Access, unsigned /*bits*/) const { return false; }
   /// Whether any operation can run under a mask, at no cost.
@@ -38,8 +38,8 @@ class Instructions {
   /// @name Numbers
   /// A float or double, or lanes of them, towards 0 as i32 or i64: out of range the least integer.
   virtual Value* truncated(Builder& b, Value* number, bool to_64_bits) const;
-  /// Whether the three that follow are there; without, kernels take numbers apart by their bits.
-  virtual bool takes_apart() const { return false; }
+  /// Whether the three that follow are there; without, kernels split numbers by their bits.
+  virtual bool splits_numbers() const { return false; }
   /// y * 2**n, n integral, rounded once.
   virtual Value* scaled(Builder& b, Value* y, Value* n) const;
   /// The exponent of 2 in x, as a float: that of the largest power that |x| is not below.
@@ -48,11 +48,11 @@ class Instructions {
   virtual Value* mantissa(Builder& b, Value* x) const;
 
   /// @name Memory
-  /// Whether lanes are moved behind each other in a register; and a vector of 32-bit or 64-bit numbers whose
-  /// first lanes are those of another that a mask selects, and the rest 0.
+  /// Whether a register's lanes can be compacted; and a vector of 32-bit or 64-bit numbers whose first lanes
+  /// are those of another that a mask selects, and the rest 0.
   virtual bool compresses() const { return false; }
   virtual Value* compressed(Builder& b, Value* lanes, Value* mask) const;
-  /// What has been stored past the caches is seen before all that is stored later.
+  /// Stores past the caches become visible before all later stores.
   virtual void fence_streams(Builder& b) const;
 };
 

@@ -13,8 +13,8 @@ namespace ingot::codegen {
 
 class Instructions;
 
-/// What kernels for one kind of device are written with, and how a module of them becomes code that its
-/// driver loads.
+/// The operations that kernels for one kind of device are emitted with, and how a module of them becomes code
+/// that its driver loads.
 class KernelTarget {
  public:
   using Builder = llvm::IRBuilder<>;
@@ -31,33 +31,33 @@ class KernelTarget {
   /// should run on a processor at once.
   virtual void mark_kernel(llvm::Function& function, unsigned threads, unsigned blocks) const = 0;
   virtual std::unique_ptr<llvm::TargetMachine> machine() const = 0;
-  /// What is called and not defined is defined.
+  /// Defines the functions that are called and not defined.
   virtual void link(llvm::Module& module) const = 0;
-  /// What the driver takes: a text, or an object's bytes. The module is not fit for use afterwards.
+  /// The code for the driver: a text, or an object's bytes. The module cannot be used afterwards.
   virtual std::string code_of(llvm::Module& module, llvm::TargetMachine& machine) const = 0;
-  /// What `code_of` will give as a text for people; empty: it is a text itself.
+  /// The result of `code_of` in readable form; empty: it is a text itself.
   virtual std::string shown(const llvm::Module& /*module*/, llvm::TargetMachine& /*machine*/) const {
     return {};
   }
 
-  /// A function of what is linked with the kernels, which may be a meeting of threads.
+  /// A function that is linked with the kernels, which may be a collective.
   virtual llvm::Function* linked(llvm::Module& module, const std::string& name,
                                  llvm::FunctionType* type) const = 0;
 
   /// @name Threads
   /// An i64: the index of the block along an axis, and of the thread in it; how many blocks there are, and
   /// threads in each.
-  enum class Place : uint8_t { Block, Thread, Blocks, Threads };
-  virtual Value* place(Builder& b, Place what, unsigned axis) const = 0;
-  /// All threads of the block have come here.
+  enum class GridValue : uint8_t { Block, Thread, Blocks, Threads };
+  virtual Value* grid_value(Builder& b, GridValue what, unsigned axis) const = 0;
+  /// Waits for all threads of the block.
   virtual void barrier(Builder& b) const = 0;
-  /// The lanes of a mask (i32) have.
+  /// Waits for the lanes of a mask (i32).
   virtual void barrier(Builder& b, Value* mask) const = 0;
-  /// What this thread has stored is seen before what it stores later.
+  /// Earlier stores of this thread are visible before its later ones.
   virtual void fence(Builder& b, ir::Scope scope) const = 0;
 
-  /// @name What threads tell each other, as the ops of the IR say
-  /// How many threads are a warp; 0: there are no warps, and what is for their lanes is refused.
+  /// @name Collectives, as the ops of the IR define them
+  /// How many threads are a warp; 0: there are no warps, and operations on their lanes are refused.
   virtual int64_t warp_threads() const = 0;
   /// A barrier of the block: whether a condition (i1) holds for all or for any (i1), or for how many (i32).
   virtual Value* vote(Builder& b, ir::Question question, Value* condition) const = 0;
@@ -74,9 +74,10 @@ class KernelTarget {
   /// @name Memory
   virtual unsigned shared_space() const = 0;
   virtual unsigned global_space() const = 0;
-  /// What a kernel may be given, at most, on any device of the kind.
+  /// The most bytes of parameters on any device of the kind.
   virtual uint64_t most_parameter_bytes() const { return 1024; }
-  /// What one instruction loads or stores of neighbours, which are aligned as that is; 0: nothing of several.
+  /// The bytes of neighbouring elements, aligned to as many, that one instruction loads or stores; 0: one
+  /// element only.
   virtual uint64_t access_bytes() const { return 0; }
 };
 

@@ -1,7 +1,7 @@
-// How kernels are written for devices that take OpenCL C.
+// The kernel target of devices that take OpenCL C.
 //
 // LLVM's passes work on a module of the triple and layout of NVIDIA's GPUs, which are as any 64-bit device's:
-// the text is written from what they leave, and names neither.
+// the text is written from their result, and names neither.
 
 #include "codegen/targets/opencl.h"
 
@@ -24,7 +24,7 @@ class OpenClInstructions final : public Instructions {
   size_t returned_parts() const override { return 8; }
 };
 
-/// Calls of functions of OpenCL C stand in the module as calls of declarations.
+/// Calls of functions of OpenCL C are in the module as calls of declarations.
 class OpenCl final : public KernelTarget {
  public:
   const Instructions& instructions() const override { return instructions_; }
@@ -42,11 +42,11 @@ class OpenCl final : public KernelTarget {
     refuse_for_opencl("a call of a function that is linked (`cuda.declare_device`)");
   }
 
-  Value* place(Builder& b, Place what, unsigned axis) const override {
-    static constexpr const char* kPlaces[] = {"get_group_id", "get_local_id", "get_num_groups",
-                                              "get_local_size"};
+  Value* grid_value(Builder& b, GridValue what, unsigned axis) const override {
+    static constexpr const char* kFunctions[] = {"get_group_id", "get_local_id", "get_num_groups",
+                                                 "get_local_size"};
     llvm::CallInst* const index =
-        call(b, kPlaces[static_cast<size_t>(what)], b.getInt64Ty(), {b.getInt32(axis)});
+        call(b, kFunctions[static_cast<size_t>(what)], b.getInt64Ty(), {b.getInt32(axis)});
     index->setDoesNotAccessMemory();
     return index;
   }

@@ -4,7 +4,7 @@ namespace ingot::codegen {
 
 class KernelTarget;
 
-/// How kernels are written for devices that take OpenCL C. Lives until the program ends.
+/// The kernel target of devices that take OpenCL C. Lives until the program ends.
 const KernelTarget& opencl_target();
 
 }  // namespace ingot::codegen

@@ -5,7 +5,7 @@
 
 namespace ingot::codegen {
 
-/// What begins every text.
+/// The beginning of every text.
 std::string opencl_head();
 /// The functions of these names, and those that they call.
 std::string opencl_helpers(const std::set<std::string>& names);

@@ -33,10 +33,10 @@ void OpenClWriter::write(const Instruction& instruction) {
     case Instruction::Call: return write_call(llvm::cast<llvm::CallInst>(instruction));
     case Instruction::InsertElement: {
       const auto* const at = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(2));
-      if (at == nullptr) refuse_for_opencl("a place in a vector that is not known");
+      if (at == nullptr) refuse_for_opencl("an index of a vector that is not known");
       set(instruction, operand(instruction.getOperand(0)));
-      constexpr const char* kPlaces = "0123456789abcdef";
-      body_ += variable(&instruction) + ".s" + kPlaces[at->getZExtValue() & 15] + " = " +
+      constexpr const char* kComponents = "0123456789abcdef";
+      body_ += variable(&instruction) + ".s" + kComponents[at->getZExtValue() & 15] + " = " +
                operand(instruction.getOperand(1)) + ";\n";
       return;
     }
@@ -73,8 +73,8 @@ std::string OpenClWriter::expression(const Instruction& instruction) {
     case Instruction::ExtractElement: {
       const auto* const at = llvm::dyn_cast<llvm::ConstantInt>(instruction.getOperand(1));
       if (at == nullptr) break;
-      constexpr const char* kPlaces = "0123456789abcdef";
-      return operand(instruction.getOperand(0)) + ".s" + kPlaces[at->getZExtValue() & 15];
+      constexpr const char* kComponents = "0123456789abcdef";
+      return operand(instruction.getOperand(0)) + ".s" + kComponents[at->getZExtValue() & 15];
     }
     case Instruction::ShuffleVector: return shuffled(llvm::cast<llvm::ShuffleVectorInst>(instruction));
     default: break;
@@ -84,12 +84,12 @@ std::string OpenClWriter::expression(const Instruction& instruction) {
 
 std::string OpenClWriter::shuffled(const llvm::ShuffleVectorInst& shuffle) {
   const auto count = llvm::cast<llvm::FixedVectorType>(shuffle.getOperand(0)->getType())->getNumElements();
-  constexpr const char* kPlaces = "0123456789abcdef";
+  constexpr const char* kComponents = "0123456789abcdef";
   std::string elements;
-  for (const int place : shuffle.getShuffleMask()) {
-    const unsigned at = place < 0 ? 0 : static_cast<unsigned>(place);
+  for (const int index : shuffle.getShuffleMask()) {
+    const unsigned at = index < 0 ? 0 : static_cast<unsigned>(index);
     elements += (elements.empty() ? "" : ", ") + operand(shuffle.getOperand(at < count ? 0 : 1)) + ".s" +
-                kPlaces[at < count ? at : at - count];
+                kComponents[at < count ? at : at - count];
   }
   return "(" + type_of(&shuffle) + ")(" + elements + ")";
 }
@@ -279,10 +279,10 @@ std::string OpenClWriter::load(const llvm::LoadInst& load) {
   Type* const type = load.getType();
   if (type->isIntegerTy(1)) {
     Type* const byte = Type::getInt8Ty(type->getContext());
-    return place(load.getPointerOperand(), byte, load.getAlign(), load.isVolatile()) + " & 1";
+    return lvalue(load.getPointerOperand(), byte, load.getAlign(), load.isVolatile()) + " & 1";
   }
   const std::string given =
-      place(load.getPointerOperand(), type, load.getAlign(), load.isVolatile() || load.isAtomic());
+      lvalue(load.getPointerOperand(), type, load.getAlign(), load.isVolatile() || load.isAtomic());
   return type->isPointerTy() ? "(" + type_of(&load) + ")" + given : given;
 }
 
@@ -291,7 +291,7 @@ void OpenClWriter::write_store(const llvm::StoreInst& store) {
   Type* const type = value->getType();
   Type* const stored = type->isIntegerTy(1) ? Type::getInt8Ty(type->getContext()) : type;
   body_ +=
-      place(store.getPointerOperand(), stored, store.getAlign(), store.isVolatile() || store.isAtomic()) +
+      lvalue(store.getPointerOperand(), stored, store.getAlign(), store.isVolatile() || store.isAtomic()) +
       " = " + (type->isPointerTy() ? "(ulong)" : "") + operand(value, spaces_.of(value)) + ";\n";
 }
 
@@ -347,7 +347,7 @@ void OpenClWriter::write_atomic(const llvm::AtomicRMWInst& atomic) {
   const std::string bits = is_double ? "ulong" : "uint";
   const std::string prefix = is_double ? "atom_" : "atomic_";
   if (op == AtomicRMWInst::FAdd) {
-    // Tried until nobody has come between.
+    // Repeated until it succeeds.
     const std::string number = type_name(type);
     declarations_ += number + " " + name + ";\n";
     body_ += "{ " + bits + " now = *" + pointer + ", was; do { was = now; now = " + prefix + "cmpxchg(" +
@@ -372,7 +372,7 @@ void OpenClWriter::write_exchange(const llvm::AtomicCmpXchgInst& exchange) {
   declarations_ += type_of(&exchange) + " " + name + ";\n";
   if (!type->isIntegerTy()) refuse_for_opencl("an exchange of no integers");
   if (spaces_.of(address) == Space::Private) {
-    const std::string own = place(address, type, exchange.getAlign(), false);
+    const std::string own = lvalue(address, type, exchange.getAlign(), false);
     body_ +=
         name + ".f0 = " + own + "; if (" + name + ".f0 == " + expected + ") " + own + " = " + wanted + ";\n";
   } else {

@@ -1,5 +1,5 @@
-// Each pointer has the space of what it is made of, from allocations, parameters and globals on, until
-// nothing changes.
+// Each pointer has the space of the pointers it is computed from, from allocations, parameters and globals
+// on, until nothing changes.
 
 #include "codegen/targets/opencl_spaces.h"
 
@@ -99,7 +99,7 @@ void Spaces::visit(const llvm::Instruction& instruction) {
   const bool had_changed = has_changed_;
   if (instruction.getType()->isPointerTy()) {
     const Space made = of_result(instruction);
-    has_changed_ = had_changed;  // joining on the way is no change
+    has_changed_ = had_changed;  // joining meanwhile is no change
     add(known_[&instruction], made);
   }
   if (const auto* const end = llvm::dyn_cast<llvm::ReturnInst>(&instruction)) {

@@ -8,19 +8,19 @@
 
 namespace ingot::codegen {
 
-/// Where a pointer of OpenCL C points.
+/// The space of a pointer of OpenCL C.
 enum class Space : uint8_t { None, Global, Local, Private, Constant };
 
 /// The spaces of a module's pointers, each of which has one: OpenCL C 1.2 has no generic pointers. Memory of
-/// arrays, and what a kernel is given, is global.
+/// arrays, and a kernel's arguments are global.
 class Spaces {
  public:
   /// Throws base::Unsupported where a pointer may be of two spaces.
   explicit Spaces(const llvm::Module& module);
 
-  /// `None` of what is no pointer; a null pointer is global.
+  /// `None` of a value that is no pointer; a null pointer is global.
   Space of(const llvm::Value* value) const;
-  /// Of what a function returns.
+  /// Of a function's result.
   Space returned(const llvm::Function* function) const { return returned_.lookup(function); }
 
  private:
@@ -34,7 +34,7 @@ class Spaces {
   void visit(const llvm::Instruction& instruction);
 };
 
-/// Refuses what OpenCL C cannot say.
+/// Refuses what OpenCL C cannot express.
 [[noreturn]] void refuse_for_opencl(const std::string& what);
 
 }  // namespace ingot::codegen

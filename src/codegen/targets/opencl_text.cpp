@@ -56,15 +56,15 @@ void put_bytes(std::vector<uint8_t>& bytes, uint64_t at, const llvm::Constant& v
     refuse_for_opencl("a table of addresses");
   for (unsigned i = 0; const llvm::Constant* const element = value.getAggregateElement(i); ++i) {
     const uint64_t size = layout.getTypeAllocSize(element->getType());
-    const uint64_t place =
+    const uint64_t offset =
         type->isStructTy()
             ? layout.getStructLayout(llvm::cast<llvm::StructType>(type))->getElementOffset(i).getFixedValue()
             : i * size;
-    put_bytes(bytes, at + place, *element, layout);
+    put_bytes(bytes, at + offset, *element, layout);
   }
 }
 
-/// Names of C's own functions would be taken for them.
+/// Names like those of C's functions would be taken for these.
 void rename(llvm::Module& module) {
   size_t count = 0;
   for (llvm::GlobalValue& value : module.global_values()) {

@@ -187,7 +187,7 @@ std::string OpenClWriter::access_type(Type* type, llvm::Align alignment) {
   return name;
 }
 
-std::string OpenClWriter::place(const Value* address, Type* type, llvm::Align alignment, bool is_volatile) {
+std::string OpenClWriter::lvalue(const Value* address, Type* type, llvm::Align alignment, bool is_volatile) {
   if (type->isStructTy() || type->isArrayTy()) refuse_for_opencl("a struct in memory");
   if (!type->isPointerTy() && !type->isVectorTy() && !type->isFloatingPointTy() &&
       layout_.getTypeStoreSizeInBits(type) != opencl_container(type))

@@ -17,7 +17,7 @@ namespace ingot::codegen {
 
 /// Writes a module as OpenCL C: each value a variable, each block a label.
 ///
-/// Integers are unsigned numbers of the least type that holds them, whose bits above their width are 0;
+/// Integers are unsigned numbers of the smallest type that holds them, whose bits above their width are 0;
 /// those of 128 bits are `ulong2`, the low word first. Halves are
 /// their bits, and are computed with as floats, whose results round to them as to halves at once. A pointer
 /// is one to `uchar` in its space. Structs and arrays are structs.
@@ -34,7 +34,7 @@ class OpenClWriter {
   const llvm::Module& module_;
   const llvm::DataLayout& layout_;
   const Spaces spaces_;
-  std::set<std::string> helpers_;  ///< names of what opencl_helpers.h has
+  std::set<std::string> helpers_;  ///< names of functions of opencl_helpers.h
   std::string structs_;
   llvm::DenseMap<Type*, std::string> names_;  ///< of structs and arrays
   std::set<std::string> accesses_;            ///< names of types for loads and stores
@@ -70,12 +70,12 @@ class OpenClWriter {
   std::string as_signed(const Value* value);
   /// An operand in the type that arithmetic is done in: `uint` or `ulong`.
   std::string widened(const Value* value);
-  /// What of an expression stands in a type's bits.
+  /// The part of an expression that is in a type's bits.
   std::string masked(Type* type, const std::string& expression);
   /// A type for accesses of this alignment.
   std::string access_type(Type* type, llvm::Align alignment);
   /// An lvalue.
-  std::string place(const Value* address, Type* type, llvm::Align alignment, bool is_volatile);
+  std::string lvalue(const Value* address, Type* type, llvm::Align alignment, bool is_volatile);
   std::string helper(const char* name) {
     helpers_.insert(name);
     return name;

@@ -23,7 +23,7 @@ namespace ingot::codegen {
 
 namespace {
 
-/// What each level of the psABI adds to the one before.
+/// The features that each level of the psABI adds to the one before.
 constexpr std::string_view kLevels[] = {
     "64bit,cx8,cmov,mmx,fxsr,sse,sse2",
     "cx16,sahf,popcnt,sse3,ssse3,sse4.1,sse4.2",
@@ -81,11 +81,11 @@ Target find_host() {
   target.cpu = llvm::sys::getHostCPUName().str();
   target.needs = base::cpu_features();
   std::vector<std::string> names;
-  // What the name says already is not said again, as reading the list takes LLVM long.
+  // What the name implies is not listed again, as reading the list takes LLVM long.
   llvm::SmallVector<llvm::StringRef, 128> own;
   if (llvm::X86::parseArchX86(target.cpu) != llvm::X86::CK_None)
     llvm::X86::getFeaturesForCPU(target.cpu, own);
-  // What base/cpu.h does not know stays unused: objects could not say that they need it.
+  // Features that base/cpu.h does not know stay unused: objects could not state that they need it.
   for (const auto& feature : llvm::sys::getHostCPUFeatures()) {
     if (!base::has_feature(target.needs, feature.first())) names.push_back("-" + feature.first().str());
     else if (!llvm::is_contained(own, feature.first())) names.push_back("+" + feature.first().str());

@@ -13,17 +13,17 @@ class KernelTarget;
 
 /// The CPU that code is made for, and the device whose host it is.
 struct Target {
-  std::string cpu;                        ///< LLVM's name: `znver4`
-  std::string features;                   ///< LLVM's list: `+avx2,-avx512f`
-  std::string needs;                      ///< what code may use: features of base/cpu.h, commas between
-  int level = 1;                          ///< of the x86-64 psABI, 1 to 4
-  base::Machine machine;                  ///< what passes know of it
-  const Instructions* instructions = {};  ///< what codegen writes its code with; never null
-  /// What kernels are written with, where arrays are on a device: then the machine has kernels. Null: nothing
-  /// is.
+  std::string cpu;        ///< LLVM's name: `znver4`
+  std::string features;   ///< LLVM's list: `+avx2,-avx512f`
+  std::string needs;      ///< features that code may use: features of base/cpu.h, commas between
+  int level = 1;          ///< of the x86-64 psABI, 1 to 4
+  base::Machine machine;  ///< its properties for passes
+  const Instructions* instructions = {};  ///< the CPU's operations; never null
+  /// The target of kernels, where arrays are on a device: then the machine has kernels. Null: there are none.
   const KernelTarget* kernels = {};
-  /// What is promised of launches that a program writes out: the most threads of a block; 0: as many as there
-  /// may be. What a compiler is asked for: that so many blocks fit on a processor; 0: nothing.
+  /// For launches that a program writes out: the most threads of a block, which is promised; 0: as many as
+  /// there may be. And how many blocks should fit on a processor, which the compiler is asked for; 0: any
+  /// number.
   unsigned most_threads = 0;
   unsigned fewest_blocks = 0;
 
@@ -33,8 +33,8 @@ struct Target {
   static Target generic(int level);
   /// Any x86-64 CPU, without vectors, by the portable instructions alone.
   static Target portable();
-  /// What a word asks for: `scalar` is the portable CPU; `sse`, `avx2` and `avx512` are the CPUs of levels 2
-  /// to 4; any other word is this CPU.
+  /// The target that a word names: `scalar` is the portable CPU; `sse`, `avx2` and `avx512` are the CPUs of
+  /// levels 2 to 4; any other word is this CPU.
   static Target named(std::string_view word);
 
   /// The same CPU as the host of a device that takes this kind of code (`devices::Properties::code`): `sm_90`

@@ -14,11 +14,11 @@ struct KeepMachine {
 };
 using HeldMachine = std::unique_ptr<llvm::TargetMachine, KeepMachine>;
 
-/// LLVM's machine for a CPU, held by one thread at a time: one that an earlier compile has left, with all
-/// that LLVM has worked out of the CPU, or a new one.
+/// LLVM's machine for a CPU, held by one thread at a time: one of an earlier compile, with all that LLVM has
+/// derived for the CPU, or a new one.
 HeldMachine target_machine(const Target& target, llvm::CodeGenOptLevel level);
 
-/// Initialises what LLVM needs for machines, and what keeps them.
+/// Initialises LLVM's targets and the store of kept machines.
 void prepare_machines();
 
 }  // namespace ingot::codegen

@@ -36,8 +36,8 @@ const llvm::Target& x86() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
-    // Our loops count in a way that addresses take as it is, and values stay in the registers of their kind:
-    // what these passes look for costs a third of the time.
+    // Our loops count so that addresses use the counter directly, and values stay in the registers of their
+    // kind: the analyses of these passes cost a third of the time.
     for (const char* option : {"disable-lsr", "disable-x86-domain-reassignment"}) {
       if (llvm::cl::Option* const known = llvm::cl::getRegisteredOptions().lookup(option))
         known->addOccurrence(1, option, "true");
@@ -72,7 +72,7 @@ Value* join(llvm::IRBuilder<>& b, std::span<Value* const> pieces) {
 }
 
 /// An instruction of AVX-512 that takes vectors of 128 to 512 bits: `call` is given operands of such a type,
-/// as often as the type of the operands has room; wider ones are split, scalars widened.
+/// once for each such part of the operands' type; wider ones are split, scalars widened.
 template <class Call>
 Value* in_registers(llvm::IRBuilder<>& b, std::span<Value* const> operands, Call call) {
   llvm::Type* const type = operands[0]->getType();
@@ -185,7 +185,7 @@ struct Kept {
   static constexpr size_t kMost = 8;
 
   std::mutex mutex;
-  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  ///< has room for the most
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines;  ///< reserved for kMost
 
   Kept() { machines.reserve(kMost); }
 

@@ -16,7 +16,7 @@ class X86Instructions final : public Instructions {
   bool converts_words() const override { return has_avx512(); }
   size_t returned_parts() const override { return 2; }
   Value* truncated(Builder& b, Value* number, bool to_64_bits) const override;
-  bool takes_apart() const override { return has_avx512(); }
+  bool splits_numbers() const override { return has_avx512(); }
   Value* scaled(Builder& b, Value* y, Value* n) const override;
   Value* exponent(Builder& b, Value* x) const override;
   Value* mantissa(Builder& b, Value* x) const override;

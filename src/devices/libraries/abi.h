@@ -230,8 +230,8 @@ using DenseVectorHandle = struct DenseVectorObject*;
   FUNCTION(set_stream, cusparseSetStream, (SparseHandle handle, LibraryStream stream)) \
   FUNCTION(version, cusparseGetVersion, (SparseHandle handle, int* version)) \
   FUNCTION(create_rows, cusparseCreateCsr, \
-           (SparseMatrixHandle* matrix, int64_t rows, int64_t columns, int64_t count, void* starts, void* places, \
-            void* values, SparseIndex type_starts, SparseIndex type_places, int base, LibraryType type)) \
+           (SparseMatrixHandle* matrix, int64_t rows, int64_t columns, int64_t count, void* starts, void* column_indices, \
+            void* values, SparseIndex type_starts, SparseIndex type_columns, int base, LibraryType type)) \
   FUNCTION(destroy_matrix, cusparseDestroySpMat, (SparseMatrixHandle matrix)) \
   FUNCTION(create_vector, cusparseCreateDnVec, \
            (DenseVectorHandle* vector, int64_t length, void* values, LibraryType type)) \

@@ -13,16 +13,15 @@ namespace {
 
 constexpr size_t kMostHandles = 64;  ///< of streams
 
-/// A matrix, or a batch of them, as the library takes it: in column-major order, or transposed.
-struct Laid {
+/// A matrix, or a batch of them, in the library's form: in column-major order, or transposed.
+struct ArrayLayout {
   Address data = 0;
   int64_t lead = 1;   ///< from one column to the next, in elements
   int64_t batch = 0;  ///< from one matrix to the next
   LibraryOperation operation = kAsIs;
 };
 
-/// The stride that all axes before the last two are walked with as if they were one; nothing if there is
-/// none.
+/// The stride with which all axes before the last two can be iterated over as one; nothing if there is none.
 std::optional<int64_t> batch_stride(const DeviceView& view) {
   std::optional<int64_t> found;
   for (size_t axis = view.rank() - 2; axis-- > 0;) {
@@ -39,7 +38,7 @@ bool is_lead(int64_t stride, int64_t length, int64_t element) {
   return stride % element == 0 && stride >= length * element;
 }
 
-/// Whether the elements of a column lie side by side, and the columns one after the other; else of a row.
+/// Whether the columns are contiguous, and follow each other; else the rows.
 bool has_columns(const DeviceView& view, size_t row, size_t column) {
   const int64_t rows = view.lengths[row];
   const int64_t element = view.element();
@@ -47,8 +46,8 @@ bool has_columns(const DeviceView& view, size_t row, size_t column) {
          (view.lengths[column] == 1 || is_lead(view.strides[column], rows, element));
 }
 
-/// As the library takes a view, if it does; `is_conjugate` needs one that is transposed.
-std::optional<Laid> laid(const DeviceView& view, bool is_conjugate) {
+/// The library's form of a view, if it has one; `is_conjugate` needs one that is transposed.
+std::optional<ArrayLayout> laid(const DeviceView& view, bool is_conjugate) {
   const size_t row = view.rank() - 2;
   const size_t column = view.rank() - 1;
   const int64_t element = view.element();
@@ -59,26 +58,26 @@ std::optional<Laid> laid(const DeviceView& view, bool is_conjugate) {
                                     : view.strides[along] / element;
   };
   if (!is_conjugate && has_columns(view, row, column))
-    return Laid{view.data, lead(column, row), *batch / element, kAsIs};
+    return ArrayLayout{view.data, lead(column, row), *batch / element, kAsIs};
   if (has_columns(view, column, row))
-    return Laid{view.data, lead(row, column), *batch / element,
-                is_conjugate ? kConjugateTransposed : kTransposed};
+    return ArrayLayout{view.data, lead(row, column), *batch / element,
+                       is_conjugate ? kConjugateTransposed : kTransposed};
   return std::nullopt;
 }
 
 }  // namespace
 
-/// The context is current, the handle of the thread's stream is this thread's. With memory for its time.
+/// The context is current, the handle of the thread's stream is this thread's. With work memory for the call.
 class Blas::Call {
  public:
   explicit Call(Blas& blas) : session_(blas.device_), blas_(blas), entry_(find()), lock_(entry_->mutex) {}
 
   BlasHandle handle() const { return entry_->it; }
 
-  /// The factor, or a copy of it that the library takes.
-  Laid factor(const Factor& factor) {
+  /// The factor, or a copy in the library's form.
+  ArrayLayout factor(const Factor& factor) {
     const bool is_conjugate = factor.is_conjugate && base::is_complex(factor.matrix.dtype);
-    if (const std::optional<Laid> found = laid(factor.matrix, is_conjugate)) return *found;
+    if (const std::optional<ArrayLayout> found = laid(factor.matrix, is_conjugate)) return *found;
     return *laid(dense(factor.matrix), is_conjugate);
   }
   /// A copy in C order.
@@ -139,8 +138,9 @@ void Blas::product(Number alpha, const Factor& a, const Factor& b, Number beta, 
   const int64_t k = a.matrix.lengths[a.matrix.rank() - 1];
   const int64_t batch = c.parts(2);
   if (m == 0 || n == 0 || batch == 0) return;
-  const std::optional<Laid> target = laid(c, false);
-  if (!target) throw DeviceError(device_.name() + ": neither rows nor columns of a product lie side by side");
+  const std::optional<ArrayLayout> target = laid(c, false);
+  if (!target)
+    throw DeviceError(device_.name() + ": a product has neither contiguous rows nor contiguous columns");
   if (target->operation != kAsIs)
     return product(alpha, {b.matrix.transposed(), b.is_conjugate}, {a.matrix.transposed(), a.is_conjugate},
                    beta, c.transposed());
@@ -149,8 +149,8 @@ void Blas::product(Number alpha, const Factor& a, const Factor& b, Number beta, 
   const LibraryType type = library_type(dtype);
   const BlasCompute compute =
       base::component_of(dtype) == base::DType::Float32 ? kBlasCompute32 : kBlasCompute64;
-  const Laid left = k == 0 ? Laid{c.data, m, 0, kAsIs} : call.factor(a);
-  const Laid right = k == 0 ? Laid{c.data, 1, 0, kAsIs} : call.factor(b);
+  const ArrayLayout left = k == 0 ? ArrayLayout{c.data, m, 0, kAsIs} : call.factor(a);
+  const ArrayLayout right = k == 0 ? ArrayLayout{c.data, 1, 0, kAsIs} : call.factor(b);
   const auto narrow = [&](int64_t number) { return library_int(device_, number); };
   check(functions_.gemm(call.handle(), left.operation, right.operation, narrow(m), narrow(n), narrow(k),
                         LibraryScalar(dtype, alpha).get(), pointer_of(left.data), type, narrow(left.lead),
@@ -162,7 +162,7 @@ void Blas::product(Number alpha, const Factor& a, const Factor& b, Number beta, 
 
 namespace {
 
-/// A vector as the library takes it: where its lowest element is, and how far it is from one to the next.
+/// A vector in the library's form: the address of its lowest element, and the step from one to the next.
 struct Line {
   int n;
   void* data;
@@ -244,11 +244,11 @@ double Blas::reduced(const DeviceView& x,
 double Blas::norm(const DeviceView& x) { return reduced(x, functions_.norm, "nrm2"); }
 double Blas::sizes(const DeviceView& x) { return reduced(x, functions_.sizes, "asum"); }
 
-int64_t Blas::place_of(const DeviceView& x,
+int64_t Blas::index_of(const DeviceView& x,
                        LibraryStatus (*function)(BlasHandle, int, const void*, LibraryType, int, int*),
                        const char* what) {
   Call call(*this);
-  // Of equals the first counts, so they are walked from there.
+  // Of equal elements the first counts, so the iteration begins there.
   const Line line(device_,
                   x.strides[0] > 0 ? x : vector(x.dtype, call.dense(as_column(x)).data, x.lengths[0]));
   int result = 0;
@@ -256,7 +256,7 @@ int64_t Blas::place_of(const DeviceView& x,
   return result - 1;  // the library counts from 1
 }
 
-int64_t Blas::largest(const DeviceView& x) { return place_of(x, functions_.largest, "amax"); }
-int64_t Blas::smallest(const DeviceView& x) { return place_of(x, functions_.smallest, "amin"); }
+int64_t Blas::largest(const DeviceView& x) { return index_of(x, functions_.largest, "amax"); }
+int64_t Blas::smallest(const DeviceView& x) { return index_of(x, functions_.smallest, "amin"); }
 
 }  // namespace ingot::devices

@@ -18,7 +18,7 @@ struct Factor {
 
 /// Products and operations on vectors, by cuBLAS, of the dtypes float32, float64, complex64 and complex128;
 /// all operands of a call have the same one. Vectors have one axis and strides of whole elements that are not
-/// 0. Lengths have to fit. What gives a number waits for it.
+/// 0. Lengths have to fit. Functions that return a number wait for it.
 class Blas {
  public:
   Blas(CudaDevice& device, const std::vector<std::string>& folders);
@@ -26,7 +26,7 @@ class Blas {
   using Number = std::complex<double>;
 
   /// c = alpha * a @ b + beta * c. The last two axes are the matrices', those before them a batch's, which a
-  /// factor may have none of. Rows or columns of `c` lie side by side; what is only written may not overlap
+  /// factor may have none of. Rows or columns of `c` are contiguous; what is only written may not overlap
   /// with factors.
   void product(Number alpha, const Factor& a, const Factor& b, Number beta, const DeviceView& c);
   /// y += alpha * x
@@ -41,7 +41,7 @@ class Blas {
   double norm(const DeviceView& x);
   /// The sum of |re| + |im|.
   double sizes(const DeviceView& x);
-  /// Where the first element of largest, or smallest, |re| + |im| stands; there is one.
+  /// The index of the first element of largest, or smallest, |re| + |im|; there is one.
   int64_t largest(const DeviceView& x);
   int64_t smallest(const DeviceView& x);
 
@@ -70,7 +70,7 @@ class Blas {
                  LibraryStatus (*function)(BlasHandle, int, const void*, LibraryType, int, void*, LibraryType,
                                            LibraryType),
                  const char* what);
-  int64_t place_of(const DeviceView& x,
+  int64_t index_of(const DeviceView& x,
                    LibraryStatus (*function)(BlasHandle, int, const void*, LibraryType, int, int*),
                    const char* what);
 };

@@ -67,8 +67,8 @@ void Fft::transform(const DeviceView& input, const DeviceView& output, size_t ax
           "a transform");
     return;
   }
-  // The library writes into what it transforms to real numbers, and takes it that the frequencies that are
-  // their own opposites are real, where NumPy does not look at the rest.
+  // The library writes into the input of a transform to real numbers, and assumes that the frequencies that
+  // are their own opposites are real, while NumPy ignores their imaginary parts.
   const Scratch copy(device_, input.size() * input.element());
   device_.copy(copy.address(), input.data, input.size() * input.element());
   if (axes == 1) make_real(input, copy.address(), points.lengths.back());
@@ -76,14 +76,14 @@ void Fft::transform(const DeviceView& input, const DeviceView& output, size_t ax
 }
 
 void Fft::make_real(const DeviceView& frequencies, Address copy, int64_t length) {
-  const int64_t places = frequencies.lengths.back();
-  for (const int64_t place : {int64_t{0}, places - 1}) {
-    if (place != 0 && length % 2 != 0) continue;
+  const int64_t count = frequencies.lengths.back();
+  for (const int64_t index : {int64_t{0}, count - 1}) {
+    if (index != 0 && length % 2 != 0) continue;
     const int64_t component = frequencies.element() / 2;
     const DeviceView imaginary{base::component_of(frequencies.dtype),
-                               copy + static_cast<Address>(place * frequencies.element() + component),
+                               copy + static_cast<Address>(index * frequencies.element() + component),
                                {frequencies.parts(1), 1},
-                               {places * frequencies.element(), 0}};
+                               {count * frequencies.element(), 0}};
     device_.libraries()->placing().place(imaginary, imaginary, Band::none());
   }
 }

@@ -14,9 +14,9 @@ class Fft {
  public:
   Fft(CudaDevice& device, const std::vector<std::string>& folders);
 
-  /// Transforms the last `axes` axes, 1 to 3, for each place of those before them. Both are in C order,
+  /// Transforms the last `axes` axes, 1 to 3, for each index along those before them. Both are in C order,
   /// without gaps. Complex to complex, where they may be the same; from real numbers, or, inverse, to them:
-  /// there the complex ones have n / 2 + 1 places along the last axis.
+  /// there the complex ones have n / 2 + 1 elements along the last axis.
   void transform(const DeviceView& input, const DeviceView& output, size_t axes, bool is_inverse);
 
   std::string description();
@@ -54,7 +54,7 @@ class Fft {
       fail_in_library(device_, file_, status, what);
   }
   std::shared_ptr<StreamHandle<Plan>> make(const Key& key);
-  /// Makes the first frequencies of a copy real, and where there are so many numbers the last.
+  /// Makes the first frequencies of a copy real, and for an even length also the last.
   void make_real(const DeviceView& frequencies, Address copy, int64_t length);
   LibraryStatus execute(int plan, FftType type, void* input, void* output, bool is_inverse) const;
 };

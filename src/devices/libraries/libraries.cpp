@@ -61,16 +61,16 @@ Libraries::~Libraries() = default;
 void Libraries::set_folders(std::vector<std::string> folders) {
   const std::lock_guard lock(mutex_);
   folders_ = std::move(folders);
-  for (State& state : states_)  // what was not found is looked for again
+  for (State& state : states_)  // libraries that were not found are looked for again
     if (state.is_tried && !state.why_none.empty()) state.is_tried = false;
 }
 
 void Libraries::open(LibraryKind kind) {
   const char* const word = std::getenv("INGOT_DEVICE_LIBRARIES");
-  const std::string_view said = word == nullptr ? "" : word;
-  if (said == "0") throw DeviceError("INGOT_DEVICE_LIBRARIES=0 in the environment says that none is used");
+  const std::string_view given = word == nullptr ? "" : word;
+  if (given == "0") throw DeviceError("INGOT_DEVICE_LIBRARIES=0 in the environment disables them");
   std::vector<std::string> folders = folders_;
-  if (!said.empty()) folders.insert(folders.begin(), std::string(said));
+  if (!given.empty()) folders.insert(folders.begin(), std::string(given));
   switch (kind) {
     case LibraryKind::Blas: blas_ = std::make_unique<Blas>(device_, folders); return;
     case LibraryKind::Fft: fft_ = std::make_unique<Fft>(device_, folders); return;

@@ -13,7 +13,7 @@ namespace ingot::devices {
 
 namespace {
 
-/// What a library's headers call the numbers that its functions return.
+/// The names, in a library's headers, of the numbers that its functions return.
 struct StatusName {
   LibraryStatus status;
   const char* name;
@@ -100,7 +100,7 @@ LibraryFile::LibraryFile(const CudaDevice& device, LibraryKind kind, const std::
     add("/usr/local/cuda/lib64");
   }
   std::string why =
-      is_emulated ? "there is no stand-in for it beside the software device" : "it was not found";
+      is_emulated ? "there is no stand-in for it next to the software device" : "it was not found";
   for (const std::string& candidate : candidates) {
     void* const opened = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     const char* const error = opened == nullptr ? dlerror() : nullptr;
@@ -109,7 +109,7 @@ LibraryFile::LibraryFile(const CudaDevice& device, LibraryKind kind, const std::
       path_ = candidate;
       return;
     }
-    // The loader's word for a file that is not there says nothing.
+    // The loader's message for a missing file is too short.
     if (error != nullptr && candidate.find('/') != std::string::npos) why = error;
     if (opened != nullptr) why = candidate + " is for another kind of device";
   }
@@ -132,7 +132,7 @@ std::string LibraryFile::status_name(LibraryStatus status) const {
 }
 
 void fail_in_library(CudaDevice& device, const LibraryFile& file, LibraryStatus status, const char* what) {
-  (void)device.stream().is_done();  // throws what has failed the device
+  (void)device.stream().is_done();  // throws the failure of the device
   const std::string name = file.status_name(status);
   const std::string message = device.name() + ": " + file.name() + ": " + what + ": " + name;
   if (name.find("ALLOC") != std::string::npos) throw OutOfMemory(0, message);

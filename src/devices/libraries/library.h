@@ -19,9 +19,9 @@ namespace ingot::devices {
 /// A library's shared object. It is never closed: its threads and handlers may live as long as the process.
 class LibraryFile {
  public:
-  /// The first that is there of the names a library has had, newest first: in the folders, then where the
-  /// loader finds it; for the software device in `libraries` beside its driver alone, and nowhere else one
-  /// that is made for it. Throws DeviceError with the reason if there is none.
+  /// Opens the first existing one of a library's names, newest first: in the folders, then where the loader
+  /// finds it; for the software device in `libraries` next to its driver alone, which holds the stand-ins.
+  /// Throws DeviceError with the reason if there is none.
   LibraryFile(const CudaDevice& device, LibraryKind kind, const std::vector<std::string>& folders);
 
   /// Throws DeviceError: it is too old, or none.
@@ -29,7 +29,7 @@ class LibraryFile {
   /// `cuBLAS`.
   const char* name() const;
   const std::string& path() const { return path_; }
-  /// What a number that its functions return means, as its headers name it.
+  /// The name, in its headers, of a number that its functions return.
   std::string status_name(LibraryStatus status) const;
   LibraryKind kind() const { return kind_; }
 
@@ -62,7 +62,7 @@ inline void* pointer_of(Address address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
-/// What a library has made for a stream: a handle, which one thread uses at a time.
+/// A handle that a library has made for a stream; one thread uses it at a time.
 template <class Handle>
 class StreamHandle {
  public:
@@ -78,7 +78,7 @@ class StreamHandle {
   void abandon() { destroy_ = nullptr; }
 
   Handle it;
-  std::mutex mutex{};  ///< of whoever uses it
+  std::mutex mutex{};  ///< of the library's user
 
  private:
   Destroy destroy_;
@@ -90,8 +90,8 @@ class StreamHandles {
  public:
   using Entry = std::shared_ptr<StreamHandle<Handle>>;
 
-  /// The one of this key, which `make` makes where there is none. `most`: so many are kept, and beyond that
-  /// `before_dropping` is called, and the one that has not been used for the longest time goes.
+  /// The one of this key, made by `make` if there is none. At most `most` are kept: beyond that
+  /// `before_dropping` is called, and the least recently used one goes.
   template <class Make, class BeforeDropping>
   Entry find(const Key& key, Make&& make, size_t most, BeforeDropping&& before_dropping) {
     const std::lock_guard lock(mutex_);
@@ -125,7 +125,8 @@ class StreamHandles {
   uint64_t uses_ = 0;
 };
 
-/// Throws what a status that is no success means: OutOfMemory, what has failed the device, or LibraryError.
+/// Throws the error that a status other than success means: OutOfMemory, what has failed the device, or
+/// LibraryError.
 [[noreturn]] void fail_in_library(CudaDevice& device, const LibraryFile& file, LibraryStatus status,
                                   const char* what);
 
@@ -133,7 +134,7 @@ class StreamHandles {
 LibraryType library_type(base::DType dtype);
 bool has_library_type(base::DType dtype);
 
-/// A number as a library reads it, for a dtype.
+/// A number of a dtype, in the form that a library reads.
 class LibraryScalar {
  public:
   LibraryScalar(base::DType dtype, std::complex<double> value);
@@ -143,10 +144,10 @@ class LibraryScalar {
   alignas(16) std::byte bytes_[16]{};
 };
 
-/// What a library has written as a number of a dtype.
+/// The number that a library has written, of a dtype.
 std::complex<double> library_number(base::DType dtype, const std::byte* bytes);
 
-/// A length or step as libraries take it. Throws DeviceError for one of more than 31 bits.
+/// A length or step in the type that libraries take. Throws DeviceError for one of more than 31 bits.
 int library_int(const CudaDevice& device, int64_t number);
 inline bool is_library_int(int64_t number) { return number >= INT32_MIN && number <= INT32_MAX; }
 

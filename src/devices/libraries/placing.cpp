@@ -10,7 +10,7 @@ namespace ingot::devices {
 
 namespace {
 
-// A thread an element. Matrices: element i of rows * columns, of `words` words of 32 bits.
+// One thread for each element. Matrices: element i of rows * columns, of `words` words of 32 bits.
 constexpr const char* kText = R"(.version 7.0
 .target sm_75
 .address_size 64

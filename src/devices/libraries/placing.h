@@ -7,7 +7,7 @@
 
 namespace ingot::devices {
 
-/// Which diagonals of a matrix are meant: those whose number, column - row, lies in between.
+/// Which diagonals of a matrix are meant: those whose number, column - row, is in between.
 struct Band {
   int64_t low = INT32_MIN;
   int64_t high = INT32_MAX;
@@ -19,15 +19,15 @@ struct Band {
   static constexpr Band none() { return {1, 0}; }
 };
 
-/// What libraries need beside them: matrices that lie otherwise, in the stream.
+/// What libraries need besides them: matrices in another layout, made in the stream.
 class Placing {
  public:
   explicit Placing(CudaDevice& device) : device_(device) {}
 
-  /// Writes the elements of `from` in a band into `to`, and zeros beside it. Both have the same element size
+  /// Writes the elements of `from` in a band into `to`, and zeros outside it. Both have the same element size
   /// of 4, 8 or 16 bytes, and two axes of the same lengths; they do not overlap. A stride of 0 repeats.
   void place(const DeviceView& to, const DeviceView& from, Band band = Band::all());
-  /// Multiplies floats that lie side by side by one in the device's memory.
+  /// Multiplies contiguous floats by one in the device's memory.
   void multiply(Address elements, int64_t count, base::DType dtype, Address factor);
 
   /// The device's context is gone.
@@ -43,7 +43,7 @@ class Placing {
 
 /// A matrix in column-major order.
 DeviceView columns(base::DType dtype, Address data, int64_t rows, int64_t columns);
-/// Elements that lie side by side.
+/// Contiguous elements.
 DeviceView vector(base::DType dtype, Address data, int64_t length);
 /// A vector as a matrix of one column.
 DeviceView as_column(const DeviceView& vector);

@@ -21,7 +21,7 @@ std::string Random::description() {
   return file_.path() + ", version " + std::to_string(version);
 }
 
-/// It is done.
+/// The stream is done.
 void Random::forget(CudaStreamHandle stream) noexcept {
   const std::lock_guard lock(mutex_);
   for (RandomGenerator* const generator : generators_) {
@@ -40,7 +40,7 @@ RandomGenerator::RandomGenerator(Libraries& libraries, int type)
   random_.generators_.insert(this);
 }
 
-/// After what it has drawn: the library frees its state.
+/// After its draws: the library frees its state.
 RandomGenerator::~RandomGenerator() {
   {
     const std::lock_guard lock(random_.mutex_);

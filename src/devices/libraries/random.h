@@ -34,8 +34,8 @@ class Random {
   friend class RandomGenerator;
 };
 
-/// A generator of cuRAND's. What it fills are elements that lie side by side; draws follow each other in the
-/// order of the calls, whatever streams they go into. One thread uses it at a time.
+/// A generator of cuRAND's. What it fills are contiguous elements; draws follow each other in the order of
+/// the calls, in all streams together. One thread uses it at a time.
 class RandomGenerator {
  public:
   /// The number of a curandRngType.
@@ -53,7 +53,7 @@ class RandomGenerator {
   /// Of float32 or float64, as the three below: from 0 to 1, without 0.
   void uniform(const DeviceView& target);
   void normal(const DeviceView& target, double mean, double deviation);
-  /// What has a normal logarithm.
+  /// Numbers whose logarithm is normally distributed.
   void log_normal(const DeviceView& target, double mean, double deviation);
   /// Of uint32.
   void poisson(const DeviceView& target, double mean);

@@ -1,5 +1,5 @@
-// What compiled code calls outside of itself, by the libraries: the operands are those of NumPy's inner
-// loops, inputs before outputs, and last, but for `matmul`, a number that says whether the routine failed.
+// Routines that compiled code calls, by the libraries: the operands are those of NumPy's inner loops, inputs
+// before outputs, and last, but for `matmul`, a number that states whether the routine failed.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ DeviceView with_column(const DeviceView& vectors) {
   return view;
 }
 
-/// What a routine needs, and does: whether it has worked.
+/// A routine: the libraries it needs, and its function, which returns whether it has worked.
 struct Routine {
   std::vector<LibraryKind> needs;
   std::function<bool(Views)> run;
@@ -124,7 +124,7 @@ class Routines {
   }
 
   /// a[m, n], b[m, sides], limit → x[n, sides], residuals[sides], rank, s[min(m, n)]: x = V S⁻¹ U^H b, where
-  /// what is at most `limit` times the largest singular value counts as 0.
+  /// singular values of at most `limit` times the largest singular value count as 0.
   bool least_squares(Views v) {
     const DeviceView& a = v[0];
     const DeviceView& b = v[1];
@@ -185,7 +185,7 @@ class Routines {
 };
 
 /// Whether the libraries compute with all of these: numbers of theirs, of lengths that they take, and outputs
-/// that lie side by side.
+/// that are contiguous.
 bool fits(Views operands) {
   return std::ranges::all_of(operands, [](const DeviceView& view) {
     return view.size() > 0 && std::ranges::all_of(view.lengths, is_library_int) &&

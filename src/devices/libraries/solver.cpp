@@ -22,8 +22,8 @@ DeviceView with_columns(const DeviceView& matrix, int64_t columns) {
 
 }  // namespace
 
-/// The context is current, the handles of the thread's stream are this thread's; with memory for its time.
-/// The library writes for each matrix whether it has worked.
+/// The context is current, the handles of the thread's stream are this thread's; with work memory for the
+/// call. The library writes for each matrix whether it has worked.
 class Solver::Call {
  public:
   Call(Solver& solver, int64_t matrices)
@@ -50,7 +50,7 @@ class Solver::Call {
     return devices::columns(
         dtype, memory(rows * columns * static_cast<int64_t>(base::size_of(dtype))).address(), rows, columns);
   }
-  /// What a function needs to work in.
+  /// The work memory of a function.
   void work(size_t on_device, size_t on_host) {
     if (!work_ || device_bytes_ < on_device) work_ = &memory(static_cast<int64_t>(on_device));
     device_bytes_ = std::max(device_bytes_, on_device);
@@ -61,7 +61,7 @@ class Solver::Call {
   void* on_host() { return host_.data(); }
   size_t host_bytes() const { return host_.size(); }
 
-  /// Waits. What the library has said of each matrix: 0: it has worked; above: it has not.
+  /// Waits. The library's status of each matrix: 0: it has worked; above: it has not.
   const std::vector<int>& infos() {
     solver_.device_.read(infos_.data(), info_.address(), static_cast<int64_t>(infos_.size() * sizeof(int)));
     return infos_;
@@ -124,7 +124,7 @@ bool Solver::solve(const DeviceView& a, const DeviceView& b, const DeviceView& x
   const DeviceView lu = call.matrix(a.dtype, n, n);
   const DeviceView right = call.matrix(a.dtype, n, sides);
   auto* const pivots = call.memory(n * static_cast<int64_t>(sizeof(int64_t))).pointer<int64_t>();
-  // Of the second one nothing is asked: it fails for wrong arguments alone.
+  // The status of the second one is ignored: it fails for wrong arguments only.
   int* const solved = call.memory(sizeof(int)).pointer<int>();
   size_t on_device = 0, on_host = 0;
   check(functions_.lu_bytes(call.handle(), call.parameters(), n, n, type, pointer_of(lu.data), n, type,
@@ -149,7 +149,7 @@ bool Solver::inverse(const DeviceView& a, const DeviceView& result) {
   const LibraryScalar one(a.dtype, 1);
   const Scratch memory(device_, a.element());
   device_.write(memory.address(), one.get(), a.element());
-  // The identity is the one number, repeated, of which the diagonal counts.
+  // The identity is the number 1, repeated, of which only the diagonal is used.
   const int64_t n = a.lengths.back();
   const Scratch identity(device_, n * n * a.element());
   const DeviceView whole = columns(a.dtype, identity.address(), n, n);
@@ -279,7 +279,7 @@ bool Solver::qr_columns(const DeviceView& factored, const DeviceView& tau, const
 
 bool Solver::svd(const DeviceView& given, const DeviceView& s, const DeviceView* u, const DeviceView* vh) {
   // The library wants no fewer rows than columns. The transposed matrix has the same values, and the vectors
-  // of either side stand for those of the other: A^T = U S V^H makes A = (V^H)^T S U^T.
+  // of either side are those of the other: A^T = U S V^H makes A = (V^H)^T S U^T.
   const bool is_wide = given.lengths.back() > given.lengths[given.rank() - 2];
   const DeviceView a = is_wide ? given.transposed() : given;
   const int64_t count = a.parts(2);

@@ -9,9 +9,9 @@
 
 namespace ingot::devices {
 
-/// Dense linear algebra by cuSOLVER. Operands are batches of matrices, of which the last axes are one, of
+/// Dense linear algebra by cuSOLVER. Operands are batches of matrices, whose last two axes are a matrix, of
 /// float32, float64, complex64 or complex128, all of a call the same but for real results of complex
-/// matrices; they lie as they like. There are elements. Everything waits, and gives whether it worked for all
+/// matrices; they have any layout, and elements. All functions wait, and return whether they worked for all
 /// matrices: where it did not, results are unspecified.
 class Solver {
  public:
@@ -32,7 +32,7 @@ class Solver {
   bool cholesky(const DeviceView& a, const DeviceView& result, bool is_upper);
   /// R and the reflectors in place, and their factors.
   bool qr(const DeviceView& a, const DeviceView& tau);
-  /// The columns of Q, as many as `q` has, of what `qr` has left.
+  /// The columns of Q, as many as `q` has, from the result of `qr`.
   bool qr_columns(const DeviceView& factored, const DeviceView& tau, const DeviceView& q);
   /// Singular values, descending, and if `u` is not null singular vectors: all, or as many as there are
   /// values.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMostHandles = 64;  ///< of streams
 
-/// A description that goes at the end.
+/// A description, destroyed at the end.
 template <class Handle>
 class Described {
  public:
@@ -59,7 +59,7 @@ DenseMatrixHandle Sparse::dense(const DeviceView& matrix) {
   const int64_t element = matrix.element();
   const auto [rows, columns] = std::pair(matrix.lengths[0], matrix.lengths[1]);
   const bool is_by_rows = columns == 1 || matrix.strides[1] == element;
-  // Where there is one row, or one column, its neighbours are nowhere.
+  // With one row, or one column, the stride to the next is not used.
   int64_t lead = matrix.strides[is_by_rows ? 0 : 1] / element;
   if (is_by_rows && rows == 1) lead = columns;
   if (!is_by_rows && columns == 1) lead = rows;
@@ -76,13 +76,13 @@ void Sparse::product(LibraryOperation operation, Number alpha, const SparseRows&
   const CudaSession session(device_);
   const auto entry = handle(session.stream());
   const std::lock_guard lock(entry->mutex);
-  const auto index = [](const DeviceView& places) {
-    return places.dtype == base::DType::Int32 ? kSparseInt32 : kSparseInt64;
+  const auto index = [](const DeviceView& indices) {
+    return indices.dtype == base::DType::Int32 ? kSparseInt32 : kSparseInt64;
   };
   SparseMatrixHandle made = nullptr;
   check(functions_.create_rows(&made, a.rows, a.columns, a.values.size(), pointer_of(a.starts.data),
-                               pointer_of(a.places.data), pointer_of(a.values.data), index(a.starts),
-                               index(a.places), kSparseFromZero, library_type(a.values.dtype)),
+                               pointer_of(a.column_indices.data), pointer_of(a.values.data), index(a.starts),
+                               index(a.column_indices), kSparseFromZero, library_type(a.values.dtype)),
         "a sparse matrix");
   const Described<SparseMatrixHandle> matrix(made, functions_.destroy_matrix);
   const LibraryScalar factor(x.dtype, alpha);

@@ -11,12 +11,12 @@
 namespace ingot::devices {
 
 /// A sparse matrix, row by row: the elements of row i are those from `starts[i]` to before `starts[i + 1]`,
-/// and stand in the columns `places`. Both are int32 or int64; the three arrays have one axis without gaps.
+/// in the columns `column_indices`. Both are int32 or int64; the three arrays have one axis without gaps.
 struct SparseRows {
   int64_t rows = 0;
   int64_t columns = 0;
   DeviceView starts;
-  DeviceView places;
+  DeviceView column_indices;
   DeviceView values;
 };
 
@@ -27,8 +27,8 @@ class Sparse {
 
   using Number = std::complex<double>;
 
-  /// y = alpha * op(a) @ x + beta * y, of vectors without gaps, or of matrices of which rows or columns lie
-  /// side by side.
+  /// y = alpha * op(a) @ x + beta * y, of vectors without gaps, or of matrices of which rows or columns are
+  /// contiguous.
   void product(LibraryOperation operation, Number alpha, const SparseRows& a, const DeviceView& x,
                Number beta, const DeviceView& y);
 

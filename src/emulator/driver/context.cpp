@@ -58,7 +58,7 @@ bool& is_in_callback() {
 }
 
 Driver& Driver::instance() {
-  static Driver* const driver = new Driver;  // programs may call when they end, after what is static has gone
+  static Driver* const driver = new Driver;  // programs may call at exit, after static objects are destroyed
   return *driver;
 }
 
@@ -130,7 +130,7 @@ constexpr Named kErrors[] = {
     {kUnknown, "CUDA_ERROR_UNKNOWN", "an internal error"},
 };
 
-/// Where a device would be.
+/// The PCI address of a device.
 std::string bus_of(int device) {
   const std::string number = std::to_string(device);
   return "0000:" + std::string(2 - number.size(), '0') + number + ":00.0";
@@ -607,7 +607,7 @@ INGOT_DRIVER ingot_emulator_instructions(uint64_t* count) {
   });
 }
 
-/// Has the call that comes as the `call`-th from now, of whatever thread, do nothing and give this result; 0:
+/// Has the call that comes as the `call`-th from now, of any thread, do nothing and give this result; 0:
 /// none. How many calls were missing to the one that was planned before.
 INGOT_DRIVER ingot_emulator_fail(uint64_t call, int result, uint64_t* missing) {
   Driver& driver = Driver::instance();

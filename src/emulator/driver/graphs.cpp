@@ -200,15 +200,15 @@ Result instantiate(void** handle, const void* graph_handle) {
 
 /// Whether two graphs have the same nodes and edges; `node` is of the second where they differ.
 bool are_alike(const Graph& own, const Graph& other, const Node*& node) {
-  std::unordered_map<const Node*, size_t> place;
-  for (size_t k = 0; k < other.nodes.size(); ++k) place[other.nodes[k].get()] = k;
+  std::unordered_map<const Node*, size_t> index_of;
+  for (size_t k = 0; k < other.nodes.size(); ++k) index_of[other.nodes[k].get()] = k;
   if (own.nodes.size() != other.nodes.size()) return false;
   for (size_t k = 0; k < own.nodes.size(); ++k) {
     node = other.nodes[k].get();
     if (own.nodes[k]->work.type != node->work.type || own.nodes[k]->after.size() != node->after.size())
       return false;
     for (size_t e = 0; e < node->after.size(); ++e)
-      if (own.nodes[place[node->after[e]]].get() != own.nodes[k]->after[e]) return false;
+      if (own.nodes[index_of[node->after[e]]].get() != own.nodes[k]->after[e]) return false;
   }
   node = nullptr;
   return true;

@@ -18,7 +18,7 @@ int blocks_that_fit(const Function& function, int threads, size_t dynamic) {
   return fit;
 }
 
-/// The bytes of a kernel's parameters, of pointers to each, or as `extra` says.
+/// The bytes of a kernel's parameters, of pointers to each, or as `extra` gives them.
 Result pack(const Function& function, void** parameters, void** extra, std::vector<std::byte>& into) {
   if (!function.parameters.empty())
     into.resize(function.parameters.back().offset + function.parameters.back().bytes);

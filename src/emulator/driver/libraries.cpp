@@ -6,8 +6,8 @@
 
 #include "emulator/driver/state.h"
 
-// Libraries, which are loaded into a context when it uses them, and the linker, which joins PTX texts to one
-// image.
+// Libraries, which are loaded into a context when it uses them, and the linker, which joins modules of PTX to
+// one image.
 
 namespace ingot::emulator::driver {
 
@@ -44,7 +44,8 @@ Result fail(Link& link, const std::string& message, Result result) {
 }
 
 Result add_input(Link& link, int type, const std::string& text, const std::string& name) {
-  // A library of the vendor's adds what kernels call in it; what is missing is named when it is called.
+  // A library of the vendor's adds functions that kernels call; missing ones are reported when they are
+  // called.
   if (type == kLibraryInput || text.starts_with("!<arch>")) return kSuccess;
   const size_t begin = text.find_first_not_of(" \t\r\n");
   const bool is_text = begin != std::string::npos && (text[begin] == '.' || text[begin] == '/');
@@ -65,7 +66,7 @@ Result read_file(const char* path, std::string& into) {
   return kSuccess;
 }
 
-/// `f(kernel)`, with the function of the current context where one is asked for.
+/// `f(kernel)`, with the function of the current context where one is requested.
 template <class F>
 Result with_kernel(void* handle, F&& f) {
   return with_context([&](Context& context) -> Result {
@@ -109,7 +110,7 @@ INGOT_DRIVER cuLibraryLoadData(void** handle, const void* image, const int*, voi
     if (handle == nullptr || image == nullptr) return kInvalidValue;
     auto made = std::make_unique<Library>();
     made->image = static_cast<const char*>(image);
-    // What is wrong with it is told now, where there is a context to load it into.
+    // What is wrong with it is reported now, where there is a context to load it into.
     const std::vector<Context*>& stack = current_contexts();
     Context* const context = stack.empty() ? nullptr : driver.contexts.find(stack.back());
     if (context != nullptr) {
@@ -294,7 +295,7 @@ INGOT_DRIVER cuLinkAddFile_v2(void* handle, int type, const char* path, unsigned
   });
 }
 
-/// The image is the texts, one after the other. They are loaded once here, so that what is wrong is told.
+/// The image is the modules of PTX, one after the other. They are loaded once here, to report what is wrong.
 INGOT_DRIVER cuLinkComplete(void* handle, void** image, size_t* bytes) {
   return with_context([&](Context& context) {
     Link* const link = Driver::instance().links.find(handle);

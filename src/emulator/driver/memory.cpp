@@ -122,7 +122,7 @@ Result allocate_later(Context& context, uint64_t* address, size_t bytes, const v
   if (address == nullptr || bytes == 0) return kInvalidValue;
   Allocation* made = context.device.memory().allocate(bytes, true);
   if (made == nullptr) {
-    context.device.run_all();  // what waits may give memory back
+    context.device.run_all();  // waiting operations may free memory
     made = context.device.memory().allocate(bytes, true);
   }
   if (made == nullptr) return kOutOfMemory;
@@ -173,7 +173,7 @@ Result pointer_attribute(Context& context, void* value, int which, uint64_t addr
     case 2: *static_cast<unsigned*>(value) = found.is_host && !found.is_managed ? 1 : 2; return kSuccess;
     case 3:
     case 4: *static_cast<uint64_t*>(value) = address; return kSuccess;
-    case 6: return kSuccess;  // whether copies wait: they do as the calls say
+    case 6: return kSuccess;  // whether copies wait: they do as the calls specify
     case 7: *static_cast<uint64_t*>(value) = found.base; return kSuccess;  // a number of the allocation
     case 8: *static_cast<unsigned*>(value) = found.is_managed ? 1 : 0; return kSuccess;
     case 9: *static_cast<int*>(value) = context.ordinal; return kSuccess;
@@ -368,7 +368,7 @@ INGOT_DRIVER cuMemPoolGetAttribute(void* pool, int which, void* value) {
   return with_context([&](Context& context) {
     if (pool != &pool_handle || value == nullptr || which <= 0) return kInvalidValue;
     const Memory& memory = context.device.memory();
-    const bool is_size = which == 5 || which == 7;  // what is reserved, and used, now
+    const bool is_size = which == 5 || which == 7;  // memory reserved, and used, now
     const uint64_t found = is_size ? memory.total() - memory.available() : context.pool[which];
     if (which < 4) *static_cast<uint32_t*>(value) = static_cast<uint32_t>(found);
     else *static_cast<uint64_t*>(value) = found;

@@ -12,7 +12,7 @@ namespace ingot::emulator::driver {
 
 namespace {
 
-/// Whether an image is a program for the vendor's GPUs, or a container of such; its first bytes say so.
+/// Whether an image is a program for the vendor's GPUs, or a container of such; by its first bytes.
 bool is_binary(const char* image) {
   const auto begins = [&](const char* with) { return std::strncmp(image, with, 4) == 0; };
   return begins(
@@ -98,7 +98,7 @@ using namespace ingot::emulator::driver;  // NOLINT(google-build-using-namespace
 
 namespace {
 
-/// Where the caller wants to read why PTX was refused: options 5 and 6 of a load.
+/// The caller's buffer for the reason why PTX was refused: options 5 and 6 of a load.
 void write_log(const std::string& message, unsigned count, const int* options, void** values) {
   char* buffer = nullptr;
   size_t bytes = 0;

@@ -2,7 +2,7 @@
 
 #include "emulator/driver/state.h"
 
-// The table of cuGetProcAddress. Here the functions are names only: whoever asks casts to their types.
+// The table of cuGetProcAddress. Here the functions are names only: the caller casts to their types.
 
 extern "C" {
 #define FUNCTION(name, symbol, since) void symbol();

@@ -12,8 +12,8 @@
 
 #include "emulator/device.h"
 
-/// What stands behind the driver's functions. Their names and numbers are those of the CUDA driver's ABI,
-/// written anew here; handles are pointers to the objects below, looked up before they are used.
+/// What the driver's functions work on. Their names and numbers are those of the CUDA driver's ABI, defined
+/// here; handles are pointers to the objects below, looked up before they are used.
 namespace ingot::emulator::driver {
 
 /// CUresult.
@@ -55,7 +55,7 @@ enum Result : int {
   kUnknown = 999,
 };
 
-/// The properties of the device that several functions tell.
+/// The properties of the device that several functions report.
 constexpr int kCapabilityMajor = 9;
 constexpr int kCapabilityMinor = 0;
 constexpr int kMultiprocessors = 4;
@@ -95,7 +95,7 @@ struct KernelWork {
 
 struct Graph;
 
-/// What a stream is given to do, or what a node of a graph does. The types are CUgraphNodeType.
+/// An operation of a stream, or of a node of a graph. The types are CUgraphNodeType.
 struct Work {
   enum Type : int { Kernel = 0, Copy = 1, Fill = 2, Host = 3, Child = 4, Empty = 5 } type = Empty;
   Device::Operation run{};
@@ -109,7 +109,7 @@ struct Node {
   std::vector<Node*> after{};  ///< what it waits for
 };
 
-/// A program's object, which goes when nothing keeps it.
+/// A program's object, destroyed when nothing keeps it.
 struct Kept {
   Kept(void* of, void (*how)(void*)) : object(of), destroy(how) {}
   ~Kept() { destroy(object); }
@@ -139,7 +139,7 @@ struct GraphExec {
   std::unordered_map<const Node*, Node*> own;  ///< by node of the graph that it was made of
 };
 
-/// Streams that write a graph instead of running.
+/// Streams that are captured into a graph instead of running.
 struct Capture {
   uint64_t number = 0;
   Graph* graph = nullptr;
@@ -151,13 +151,13 @@ struct Stream {
   uint32_t number = 0;
   unsigned flags = 0;
   int priority = 0;
-  std::shared_ptr<Capture> capture{};  ///< null: it runs
+  std::shared_ptr<Capture> capture{};  ///< null: it is not captured
   std::vector<Node*> last{};           ///< what the next node of the capture waits for
 };
 
 struct Event {
   bool is_recorded = false;
-  std::shared_ptr<Capture> capture{};  ///< it was recorded in
+  std::shared_ptr<Capture> capture{};  ///< that it was captured in
   std::vector<Node*> last{};
   Moment moment{};
   bool has_time = true;
@@ -212,8 +212,8 @@ struct Context {
 
   /// The stream of a handle; that of null, 1 and 2 is the default one. Null: there is none.
   Stream* stream(const void* handle);
-  /// What is asked for cannot be captured: all captures of the context end without a graph. Whether there
-  /// were any.
+  /// For an operation that cannot be captured: all captures of the context end without a graph. Returns
+  /// whether there were any.
   bool break_captures();
 
  private:
@@ -226,7 +226,7 @@ struct Library {
   std::unordered_map<const Context*, void*> modules{};  ///< handles
 };
 
-/// A function of a library, in whatever context is current.
+/// A function of a library, in the context that is current.
 struct Kernel {
   Library* library = nullptr;
   std::string name;
@@ -275,13 +275,13 @@ struct Driver {
 /// The contexts that a thread has made current, the last one on top.
 std::vector<Context*>& current_contexts();
 
-/// The result that a fault is told by.
+/// The result that reports a fault.
 Result result_of(const Fault& fault);
 
 /// Whether the thread is in a function that a stream called; then it may not call the driver.
 bool& is_in_callback();
 
-/// Calls `f(driver)` alone, and makes a result of what it throws. Before cuInit it is not called.
+/// Calls `f(driver)` under the lock, and turns exceptions into results. Before cuInit it is not called.
 template <class F>
 Result guarded(F&& f, bool needs_initialized = true) {
   if (is_in_callback()) return kNotPermitted;
@@ -331,7 +331,7 @@ Result with_context(F&& f) {
 }
 
 /// The function of this name without suffix (`cuMemAlloc`) in the form that a program for this version of
-/// CUDA means, or null.
+/// CUDA gets, or null.
 void* function_named(const char* name, int version);
 
 // Modules.

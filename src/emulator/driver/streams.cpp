@@ -16,7 +16,7 @@ Result ready(const Device& device, const Moment& moment) {
   return device.is_reached(moment) ? kSuccess : kNotReady;
 }
 
-/// Whether the stream is captured, which what is asked for then breaks.
+/// Whether the stream is captured: the operation then breaks the capture.
 bool refuses(Stream& stream) {
   if (stream.capture != nullptr) stream.capture->is_broken = true;
   return stream.capture != nullptr;
@@ -48,13 +48,13 @@ Work host_work(const std::function<void()>& function) {
   return work;
 }
 
-/// Somebody who asks again and again makes the device go on.
+/// Polling makes the device go on.
 Result asked(Device& device, const Moment& moment) {
   if (!device.is_reached(moment)) device.step();
   return ready(device, moment);
 }
 
-/// After a wait: what cannot be reached never will be.
+/// After a wait: a moment that was not reached never will be.
 Result waited(Device& device, const Moment& moment) {
   device.run_until(moment);
   return device.is_reached(moment) || device.failure() ? kSuccess : kUnknown;

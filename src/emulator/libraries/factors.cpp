@@ -16,23 +16,23 @@ struct Rotation {
   double sine = 0;
   Complex phase = 1;
 
-  Rotation(double first, double second, Complex beside) {
-    const double size = std::abs(beside);
+  Rotation(double first, double second, Complex off_diagonal) {
+    const double size = std::abs(off_diagonal);
     const double slope = (second - first) / (2 * size);
     const double tangent = (slope < 0 ? -1 : 1) / (std::abs(slope) + std::sqrt(1 + slope * slope));
     cosine = 1 / std::sqrt(1 + tangent * tangent);
     sine = tangent * cosine;
-    phase = beside / size;
+    phase = off_diagonal / size;
   }
 
-  void turn_columns(Matrix& a, int64_t p, int64_t q) const {
+  void rotate_columns(Matrix& a, int64_t p, int64_t q) const {
     for (int64_t k = 0; k < a.rows; ++k) {
       const Complex one = a.at(k, p), other = std::conj(phase) * a.at(k, q);
       a.at(k, p) = cosine * one - sine * other;
       a.at(k, q) = sine * one + cosine * other;
     }
   }
-  void turn_rows(Matrix& a, int64_t p, int64_t q) const {
+  void rotate_rows(Matrix& a, int64_t p, int64_t q) const {
     for (int64_t k = 0; k < a.columns; ++k) {
       const Complex one = a.at(p, k), other = phase * a.at(q, k);
       a.at(p, k) = cosine * one - sine * other;
@@ -206,10 +206,10 @@ int eigen(Matrix& a, std::vector<double>& values, bool is_upper) {
         if (!(std::abs(a.at(p, q)) > 1e-17 * scale)) continue;
         has_turned = true;
         const Rotation rotation(a.at(p, p).real(), a.at(q, q).real(), a.at(p, q));
-        rotation.turn_columns(a, p, q);
-        rotation.turn_rows(a, p, q);
+        rotation.rotate_columns(a, p, q);
+        rotation.rotate_rows(a, p, q);
         a.at(p, q) = a.at(q, p) = 0;
-        rotation.turn_columns(vectors, p, q);
+        rotation.rotate_columns(vectors, p, q);
       }
   }
   std::vector<int64_t> order(static_cast<size_t>(n));
@@ -233,12 +233,13 @@ int svd(const Matrix& a, std::vector<double>& values, Matrix& left, Matrix& righ
     for (int64_t p = 0; p < n; ++p)
       for (int64_t q = p + 1; q < n; ++q) {
         const double first = inner(u, p, u, p).real(), second = inner(u, q, u, q).real();
-        const Complex beside = inner(u, p, u, q);
-        if (!(std::abs(beside) > 1e-15 * std::sqrt(first * second)) || std::abs(beside) < 1e-300) continue;
+        const Complex off_diagonal = inner(u, p, u, q);
+        if (!(std::abs(off_diagonal) > 1e-15 * std::sqrt(first * second)) || std::abs(off_diagonal) < 1e-300)
+          continue;
         has_turned = true;
-        const Rotation rotation(first, second, beside);
-        rotation.turn_columns(u, p, q);
-        rotation.turn_columns(v, p, q);
+        const Rotation rotation(first, second, off_diagonal);
+        rotation.rotate_columns(u, p, q);
+        rotation.rotate_columns(v, p, q);
       }
   }
   std::vector<double> sizes;

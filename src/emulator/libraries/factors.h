@@ -24,15 +24,16 @@ struct Matrix {
 /// L and U in place, with partial pivoting; `pivots` count from 1. 0, or which number of U's diagonal is the
 /// first that is 0, from 1 on.
 int lu(Matrix& a, std::vector<int64_t>& pivots);
-/// Puts x with L U x = P b in the place of b.
+/// Overwrites b with x, where L U x = P b.
 void lu_solve(const Matrix& factors, const std::vector<int64_t>& pivots, Matrix& b);
 /// One triangle in place; 0, or the order of the first part that is not positive definite.
 int cholesky(Matrix& a, bool is_upper);
 /// R and reflectors in place, as LAPACK has them.
 void qr(Matrix& a, std::vector<Complex>& tau);
-/// The product of the reflectors in the first columns of `a` in the place of all of them.
+/// The product of the reflectors in the first columns of `a` over all of them.
 void q_of(Matrix& a, const std::vector<Complex>& tau);
-/// Eigenvectors in place, of what one triangle says; values ascending. 0, or not 0: it does not converge.
+/// Eigenvectors in place, of the matrix that one triangle gives; values ascending. 0, or not 0: it does not
+/// converge.
 int eigen(Matrix& a, std::vector<double>& values, bool is_upper);
 /// A = U S V^H of a matrix with no fewer rows than columns; U has as many columns as `left` has. 0, or not 0.
 int svd(const Matrix& a, std::vector<double>& values, Matrix& left, Matrix& right);

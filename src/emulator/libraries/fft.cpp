@@ -28,7 +28,7 @@ enum Status : int {
 /// cufftType.
 enum Type : int { kR2C = 0x2a, kC2R = 0x2c, kC2C = 0x29, kD2Z = 0x6a, kZ2D = 0x6c, kZ2Z = 0x69 };
 
-constexpr size_t kWorkBytes = 64;  ///< whoever gives no memory is found
+constexpr size_t kWorkBytes = 64;  ///< a caller that gives no memory is found
 
 struct Plan {
   Stream stream = nullptr;
@@ -108,11 +108,11 @@ void transform_axes(std::vector<Complex>& x, const std::vector<size_t>& lengths,
   }
 }
 
-/// The place of a frequency's opposite.
-size_t opposite(size_t place, const std::vector<size_t>& lengths) {
+/// The index of a frequency's opposite.
+size_t opposite(size_t index, const std::vector<size_t>& lengths) {
   size_t found = 0, inside = 1;
   for (size_t axis = lengths.size(); axis-- > 0;) {
-    const size_t at = place / inside % lengths[axis];
+    const size_t at = index / inside % lengths[axis];
     found += (lengths[axis] - at) % lengths[axis] * inside;
     inside *= lengths[axis];
   }
@@ -132,8 +132,8 @@ std::vector<Complex> taken(const From* from, const std::vector<size_t>& lengths,
       continue;
     }
     const bool is_there = i % last < half;
-    const size_t place = is_there ? i : opposite(i, lengths);
-    const Complex value = from[place / last * half + place % last];
+    const size_t index = is_there ? i : opposite(i, lengths);
+    const Complex value = from[index / last * half + index % last];
     x[i] = is_there ? value : std::conj(value);
   }
   return x;
@@ -161,7 +161,7 @@ int execute(int number, int type, void* input, void* output, int direction) {
   const size_t from_size = is_real_output ? half : whole, to_size = is_real_input ? half : whole;
   const auto batch = static_cast<size_t>(plan.batch);
   Job job(plan.stream);
-  // What is transformed to real numbers is written into, too.
+  // The input of a transform to real numbers is overwritten, too.
   From* const from = is_real_output ? job.out<From>(input, from_size * batch)
                                     : const_cast<From*>(job.in<From>(input, from_size * batch));
   To* const to = job.out<To>(output, to_size * batch);

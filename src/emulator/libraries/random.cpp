@@ -24,41 +24,42 @@ struct Generator {
   Stream stream = nullptr;
   int type = 0;
   uint64_t seed = 0;
-  uint64_t place = 0;  ///< of the next number
+  uint64_t position = 0;  ///< of the next number
   unsigned dimensions = 1;
 
   bool is_quasi() const { return type >= 200; }
 };
 
-/// The number of this place: splitmix64 of both.
-uint64_t bits_at(uint64_t seed, uint64_t place) {
-  uint64_t z = seed * 0x9e3779b97f4a7c15U + (place + 1) * 0xbf58476d1ce4e5b9U;
+/// The number at this index: splitmix64 of both.
+uint64_t bits_at(uint64_t seed, uint64_t position) {
+  uint64_t z = seed * 0x9e3779b97f4a7c15U + (position + 1) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
   z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
   return z ^ (z >> 31U);
 }
 
 /// More than 0, at most 1.
-double uniform_at(uint64_t seed, uint64_t place) {
-  return (static_cast<double>(bits_at(seed, place) >> 11U) + 1) / 9007199254740992.0;
+double uniform_at(uint64_t seed, uint64_t position) {
+  return (static_cast<double>(bits_at(seed, position) >> 11U) + 1) / 9007199254740992.0;
 }
 
-double normal_at(uint64_t seed, uint64_t place) {
-  const double u = uniform_at(seed, place & ~uint64_t{1});
-  const double v = uniform_at(seed, place | 1U);
+double normal_at(uint64_t seed, uint64_t position) {
+  const double u = uniform_at(seed, position & ~uint64_t{1});
+  const double v = uniform_at(seed, position | 1U);
   const double radius = std::sqrt(-2 * std::log(u));
-  return radius * (place % 2 == 0 ? std::cos(2 * std::numbers::pi * v) : std::sin(2 * std::numbers::pi * v));
+  return radius *
+         (position % 2 == 0 ? std::cos(2 * std::numbers::pi * v) : std::sin(2 * std::numbers::pi * v));
 }
 
 template <class T, class Draw>
 int fill(Generator* generator, T* output, size_t count, Draw&& draw) {
   if (generator->is_quasi() && count % generator->dimensions != 0) return kNotMultiple;
-  const uint64_t seed = generator->seed, place = generator->place;
-  generator->place += count;
+  const uint64_t seed = generator->seed, position = generator->position;
+  generator->position += count;
   Job job(generator->stream);
   T* const to = job.out<T>(output, count);
   const bool was_taken = job.run([=] {
-    for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(draw(seed, place + i));
+    for (size_t i = 0; i < count; ++i) to[i] = static_cast<T>(draw(seed, position + i));
   });
   return was_taken ? kSuccess : kFailed;
 }
@@ -105,12 +106,12 @@ INGOT_LIBRARY curandSetStream(Generator* generator, Stream stream) {
 INGOT_LIBRARY curandSetPseudoRandomGeneratorSeed(Generator* generator, unsigned long long seed) {
   if (generator->is_quasi()) return kTypeError;
   generator->seed = seed;
-  generator->place = 0;
+  generator->position = 0;
   return kSuccess;
 }
 
 INGOT_LIBRARY curandSetGeneratorOffset(Generator* generator, unsigned long long offset) {
-  generator->place = offset;
+  generator->position = offset;
   return kSuccess;
 }
 
@@ -123,8 +124,8 @@ INGOT_LIBRARY curandSetQuasiRandomGeneratorDimensions(Generator* generator, unsi
 
 INGOT_LIBRARY curandGenerate(Generator* generator, uint32_t* output, size_t count) {
   if (generator->type >= 203) return kTypeError;
-  return fill(generator, output, count, [](uint64_t seed, uint64_t place) {
-    return static_cast<uint32_t>(bits_at(seed, place) >> 32U);
+  return fill(generator, output, count, [](uint64_t seed, uint64_t position) {
+    return static_cast<uint32_t>(bits_at(seed, position) >> 32U);
   });
 }
 
@@ -143,37 +144,37 @@ INGOT_LIBRARY curandGenerateUniformDouble(Generator* generator, double* output, 
 
 INGOT_LIBRARY curandGenerateNormal(Generator* generator, float* output, size_t count, float mean,
                                    float deviation) {
-  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t place) {
-    return mean + deviation * static_cast<float>(normal_at(seed, place));
+  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t position) {
+    return mean + deviation * static_cast<float>(normal_at(seed, position));
   });
 }
 
 INGOT_LIBRARY curandGenerateNormalDouble(Generator* generator, double* output, size_t count, double mean,
                                          double deviation) {
-  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t place) {
-    return mean + deviation * normal_at(seed, place);
+  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t position) {
+    return mean + deviation * normal_at(seed, position);
   });
 }
 
 INGOT_LIBRARY curandGenerateLogNormal(Generator* generator, float* output, size_t count, float mean,
                                       float deviation) {
-  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t place) {
-    return std::exp(mean + deviation * static_cast<float>(normal_at(seed, place)));
+  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t position) {
+    return std::exp(mean + deviation * static_cast<float>(normal_at(seed, position)));
   });
 }
 
 INGOT_LIBRARY curandGenerateLogNormalDouble(Generator* generator, double* output, size_t count, double mean,
                                             double deviation) {
-  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t place) {
-    return std::exp(mean + deviation * normal_at(seed, place));
+  return fill_normal(generator, output, count, [=](uint64_t seed, uint64_t position) {
+    return std::exp(mean + deviation * normal_at(seed, position));
   });
 }
 
 INGOT_LIBRARY curandGeneratePoisson(Generator* generator, uint32_t* output, size_t count, double mean) {
   if (!(mean > 0)) return kOutOfRange;
-  return fill(generator, output, count, [=](uint64_t seed, uint64_t place) {
+  return fill(generator, output, count, [=](uint64_t seed, uint64_t position) {
     // The first whose part of the distribution is beyond a uniform number.
-    double rest = uniform_at(seed, place);
+    double rest = uniform_at(seed, position);
     double part = std::exp(-mean);
     uint32_t found = 0;
     while (rest > part && found < 1'000'000) {

@@ -15,8 +15,8 @@ constexpr size_t kWorkBytes = 64;
 
 struct Matrix {
   int64_t rows = 0, columns = 0, count = 0;
-  void *starts = nullptr, *places = nullptr, *values = nullptr;
-  int type_starts = 0, type_places = 0, type = 0;
+  void *starts = nullptr, *column_indices = nullptr, *values = nullptr;
+  int type_starts = 0, type_columns = 0, type = 0;
 };
 
 struct Vector {
@@ -40,7 +40,7 @@ struct Dense {
 };
 
 /// Whole numbers of either width.
-struct Places {
+struct Indices {
   const void* data;
   bool is_wide;
   int64_t operator[](int64_t i) const {
@@ -48,7 +48,7 @@ struct Places {
   }
 };
 
-Places places_of(Job& job, const void* data, int type, int64_t count) {
+Indices indices_of(Job& job, const void* data, int type, int64_t count) {
   const auto n = static_cast<size_t>(count);
   if (type == 3) return {job.in<int64_t>(data, n), true};
   return {job.in<int32_t>(data, n), false};
@@ -63,8 +63,8 @@ int multiply(Handle* handle, int operation, const void* alpha, const Matrix& a, 
   if (a.type != x.type || a.type != y.type) return kNotSupported;
   return with_type(a.type, kNotSupported, [&]<class T>(T) {
     Job job(handle->stream);
-    const Places starts = places_of(job, a.starts, a.type_starts, a.rows + 1);
-    const Places places = places_of(job, a.places, a.type_places, a.count);
+    const Indices starts = indices_of(job, a.starts, a.type_starts, a.rows + 1);
+    const Indices column_indices = indices_of(job, a.column_indices, a.type_columns, a.count);
     const T* const values = job.in<T>(a.values, static_cast<size_t>(a.count));
     const T* const from = job.in<T>(x.values, x.span());
     T* const to = job.out<T>(y.values, y.span());
@@ -75,7 +75,7 @@ int multiply(Handle* handle, int operation, const void* alpha, const Matrix& a, 
         std::vector<T> sums(static_cast<size_t>(outer));
         for (int64_t row = 0; row < a.rows; ++row)
           for (int64_t at = starts[row]; at < starts[row + 1]; ++at) {
-            const int64_t column = places[at];
+            const int64_t column = column_indices[at];
             const T value = operation == kConjugateTransposed ? conjugate(values[at]) : values[at];
             const int64_t source = operation == kAsIs ? column : row;
             const int64_t target = operation == kAsIs ? row : column;
@@ -124,11 +124,11 @@ INGOT_LIBRARY cusparseGetVersion(Handle*, int* version) {
 }
 
 INGOT_LIBRARY cusparseCreateCsr(Matrix** matrix, int64_t rows, int64_t columns, int64_t count, void* starts,
-                                void* places, void* values, int type_starts, int type_places, int base,
-                                int type) {
+                                void* column_indices, void* values, int type_starts, int type_columns,
+                                int base, int type) {
   if (rows < 0 || columns < 0 || count < 0 || base != 0) return kInvalidValue;
   create(matrix);
-  **matrix = {rows, columns, count, starts, places, values, type_starts, type_places, type};
+  **matrix = {rows, columns, count, starts, column_indices, values, type_starts, type_columns, type};
   return kSuccess;
 }
 

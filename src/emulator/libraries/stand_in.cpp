@@ -61,7 +61,7 @@ struct Job::Pending {
 Job::Job(Stream stream) : stream_(stream), state_(new State) {
   Pending& pending = Pending::instance();
   const std::lock_guard lock(pending.mutex);
-  // The memory of those that are done goes here, since what a stream calls may not call the driver.
+  // Frees the memory of finished jobs here, since functions that a stream calls may not call the driver.
   pending.jobs.remove_if([](const State* job) {
     if (!job->is_done) return false;
     for (const Copy& copy : job->copies) (void)Driver::instance()->free(copy.host);

@@ -10,7 +10,7 @@
 
 /// What the stand-ins have in common: libraries with the vendor's ABI, for the software device, that compute
 /// by plain loops on the host. A call puts copies from the device, a function of the host, and copies back
-/// into the stream, and so runs late and in the stream's order, as the vendor's does.
+/// into the stream, and so runs asynchronously and in the stream's order, as the vendor's does.
 namespace ingot::emulator::libraries {
 
 #define INGOT_LIBRARY extern "C" __attribute__((visibility("default"))) int
@@ -32,7 +32,7 @@ struct Driver {
   int (*host_function)(Stream stream, void (*function)(void*), void* data) = nullptr;
   int (*synchronize)(Stream stream) = nullptr;
 
-  /// Null: it is not there.
+  /// Null: it is not loaded.
   static const Driver* instance();
 };
 
@@ -41,7 +41,8 @@ class Job {
  public:
   explicit Job(Stream stream);
 
-  /// What the function reads, and what it reads and writes: a copy of so many bytes of the device's memory.
+  /// The memory that the function reads, and that it reads and writes: a copy of so many bytes of the
+  /// device's memory.
   template <class T>
   const T* in(const void* device, size_t count) {
     return static_cast<const T*>(copy(device, count * sizeof(T), false));

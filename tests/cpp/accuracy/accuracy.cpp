@@ -1,5 +1,5 @@
 // Measures accuracy and speed of the elementary functions: `accuracy [--samples N] [--every N] [--speed]
-// NAME...`, all if no name is given. One line for each function and dtype, fields apart by spaces:
+// NAME...`, all if no name is given. One line for each function and dtype, fields separated by spaces:
 //   error NAME DTYPE ulp x y count wrong-specials
 //   speed NAME DTYPE own-scalar own-256 own-512 libmvec-256 libmvec-512 sleef-256 sleef-512 libm compile-ms
 //   peer NAME DTYPE LIBRARY ulp
@@ -121,9 +121,9 @@ void print_peer(const Function& f, const char* library) {
   pass(x.get(), y.get(), results.get(), static_cast<int64_t>(count));
   Largest largest;
   if constexpr (sizeof(T) == 8) {
-    largest = measure(f, {arguments.data(), count}, {results.get(), count}, /*tell=*/false);
+    largest = measure(f, {arguments.data(), count}, {results.get(), count}, /*reports=*/false);
   } else {
-    for (size_t i = 0; i < count; ++i) measure_float(f, x[i], y[i], results[i], largest, /*tell=*/false);
+    for (size_t i = 0; i < count; ++i) measure_float(f, x[i], y[i], results[i], largest, /*reports=*/false);
   }
   std::printf("peer %s %s %s %.3f\n", f.name.c_str(), sizeof(T) == 8 ? "f64" : "f32", library, largest.ulp);
 }

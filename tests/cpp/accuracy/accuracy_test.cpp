@@ -101,7 +101,7 @@ TEST_P(Accuracy, EmittedCodeOfEveryWidthHasTheSameBits) {
     return f;                                                                                           \
   }()
 
-/// Operations without error, which base::math defines in other ways than the kernels.
+/// Operations without error, which base::math defines otherwise than the kernels.
 TEST(Exact, EmittedCodeOfEveryWidthHasTheSameBits) {
   const Function exact[] = {EXACT(fmod, true, x, y),         EXACT(remainder, true, x, y),
                             EXACT(floor_divide, true, x, y), EXACT(nextafter, true, x, y),

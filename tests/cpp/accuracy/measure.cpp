@@ -226,19 +226,19 @@ std::vector<std::pair<double, double>> samples(const Function& f, int64_t count,
     return std::uniform_real_distribution<double>(range.first, range.second)(random);
   };
   const auto of_any_size = [&] { return std::ldexp(in({-1, 1}), static_cast<int>(random() % 70) - 60); };
-  for (uint64_t turn = 0; static_cast<int64_t>(result.size()) < count; ++turn) {
-    const size_t kind = turn % (f.ranges.size() + 2);
+  for (uint64_t iteration = 0; static_cast<int64_t>(result.size()) < count; ++iteration) {
+    const size_t kind = iteration % (f.ranges.size() + 2);
     const auto draw = [&](size_t which) {
       if (which == 0) return any_bits();
       return which == 1 ? of_any_size() : in(f.ranges[which - 2]);
     };
-    result.emplace_back(draw(kind), f.binary ? draw(turn / 7 % (f.ranges.size() + 2)) : 0);
+    result.emplace_back(draw(kind), f.binary ? draw(iteration / 7 % (f.ranges.size() + 2)) : 0);
   }
   return result;
 }
 
 Largest measure(const Function& f, std::span<const std::pair<double, double>> arguments,
-                std::span<const double> results, bool tell) {
+                std::span<const double> results, bool reports) {
   Largest largest;
   mpfr_t x, y, exact, got;
   mpfr_inits2(53, x, y, got, nullptr);
@@ -251,12 +251,12 @@ Largest measure(const Function& f, std::span<const std::pair<double, double>> ar
     const double rounded = mpfr_get_d(exact, MPFR_RNDN);
     ++largest.count;
     if (std::isnan(rounded) || std::isinf(rounded) || rounded == 0 || !std::isfinite(results[i])) {
-      // Beside the largest number one ulp is allowed.
+      // Next to the largest number one ulp is allowed.
       const bool at_the_edge = std::isfinite(rounded) != std::isfinite(results[i]) &&
                                std::fabs(rounded) > 1e308 && std::fabs(results[i]) > 1e308;
       const bool tiny = rounded == 0 && std::fabs(results[i]) <= 0x1p-1074 && mpfr_zero_p(exact) == 0;
       if (!same_special(rounded, results[i]) && !at_the_edge && !tiny) {
-        if (largest.wrong_specials++ == 0 && tell)
+        if (largest.wrong_specials++ == 0 && reports)
           std::printf("%s(%a, %a) gave %a, not %a\n", f.name.c_str(), a, b, results[i], rounded);
       }
       continue;
@@ -271,7 +271,7 @@ Largest measure(const Function& f, std::span<const std::pair<double, double>> ar
   return largest;
 }
 
-void measure_float(const Function& f, float x, float y, float result, Largest& largest, bool tell) {
+void measure_float(const Function& f, float x, float y, float result, Largest& largest, bool reports) {
   const double exact = f.reference(static_cast<double>(x), static_cast<double>(y));
   const auto rounded = static_cast<float>(exact);
   ++largest.count;
@@ -279,7 +279,7 @@ void measure_float(const Function& f, float x, float y, float result, Largest& l
     const bool at_the_edge = std::fabs(exact) > 3.4e38 && std::fabs(static_cast<double>(result)) > 3.4e38;
     const bool tiny = rounded == 0 && exact != 0 && std::fabs(result) <= 0x1p-149f;
     if (!same_special(static_cast<double>(rounded), static_cast<double>(result)) && !at_the_edge && !tiny) {
-      if (largest.wrong_specials++ == 0 && tell)
+      if (largest.wrong_specials++ == 0 && reports)
         std::printf("%s(%a, %a) gave %a, not %a in float\n", f.name.c_str(), static_cast<double>(x),
                     static_cast<double>(y), static_cast<double>(result), exact);
     }

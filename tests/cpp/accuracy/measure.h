@@ -24,7 +24,7 @@ struct Function {
   int (*exact)(mpfr_t result, const mpfr_t x, const mpfr_t y);
   double (*reference)(double, double);
   bool binary;
-  std::vector<std::pair<double, double>> ranges;  ///< in which arguments are drawn evenly, beside all bits
+  std::vector<std::pair<double, double>> ranges;  ///< in which arguments are drawn evenly, besides all bits
   bool kernel;                                    ///< base/math/kernels has it, so codegen emits it
   ir::Op op;
   double (*libm_double)(double, double);
@@ -44,20 +44,20 @@ struct Largest {
   void merge(const Largest& other);
 };
 
-/// `count` arguments of a function: a lattice of special values and edges first, then by turns random bits
+/// `count` arguments of a function: a lattice of special values and edges first, then alternately random bits
 /// and the ranges.
 std::vector<std::pair<double, double>> samples(const Function& f, int64_t count, uint64_t seed);
 
 /// Measures results for arguments against MPFR, in units of the last place of the exact result (of the
-/// smallest subnormal below that). `tell`: the first wrong special value is printed.
+/// smallest subnormal below that). `reports`: the first wrong special value is printed.
 Largest measure(const Function& f, std::span<const std::pair<double, double>> arguments,
-                std::span<const double> results, bool tell = true);
+                std::span<const double> results, bool reports = true);
 
 /// All floats, results and references (doubles) in hand: the same measure, quickly.
 void measure_floats(const Function& f, std::span<const float> x, std::span<const float> results,
                     std::span<const double> exact, Largest& largest);
 
 /// Float results, measured against `Function::reference` at doubles.
-void measure_float(const Function& f, float x, float y, float result, Largest& largest, bool tell = true);
+void measure_float(const Function& f, float x, float y, float result, Largest& largest, bool reports = true);
 
 }  // namespace ingot::accuracy

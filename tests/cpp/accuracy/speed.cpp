@@ -58,7 +58,7 @@ double compile_ms(std::span<const codegen::MathLoop> loops, const codegen::Targe
   return best;
 }
 
-/// What the loop costs beside another one.
+/// What the loop costs more than another one.
 double compile_ms_of(const codegen::MathLoop& loop, const codegen::Target& target) {
   codegen::MathLoop other = loop;
   other.lanes = loop.lanes == 1 ? 2 : loop.lanes / 2;

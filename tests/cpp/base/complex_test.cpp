@@ -7,7 +7,7 @@
 #include "base/math.h"
 #include "base/math/complex_functions.h"
 
-// The complex functions, and the gamma function of negative numbers, beside the C library's of long double.
+// The complex functions, and the gamma function of negative numbers, against the C library's of long double.
 
 namespace ingot::base {
 namespace {
@@ -49,15 +49,15 @@ std::vector<double> edges() {
 
 /// The numbers between.
 int64_t steps(double a, double b) {
-  const auto place = [](double x) {
+  const auto ordinal = [](double x) {
     const auto word = std::bit_cast<int64_t>(x);
     return word < 0 ? std::numeric_limits<int64_t>::min() - word : word;
   };
-  return std::abs(place(a) - place(b));
+  return std::abs(ordinal(a) - ordinal(b));
 }
 
-/// Equal, or numbers beside each other; zeros are of one sign.
-bool is_beside(double a, double b) {
+/// Equal, or adjacent numbers; zeros are of one sign.
+bool is_adjacent(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == 0 && b == 0) return std::signbit(a) == std::signbit(b);
   return steps(a, b) <= 1;
@@ -79,18 +79,18 @@ const Function kFunctions[] = {
     {"arctanh", math::arctanh, std::atanh},
 };
 
-void expect_beside(const Function& f, Double z) {
+void expect_adjacent(const Function& f, Double z) {
   const Double ours = f.ours(z);
   const Wide wide = f.library(Wide(z));
   const Double library(static_cast<double>(wide.real()), static_cast<double>(wide.imag()));
-  EXPECT_TRUE(is_beside(ours.real(), library.real()) && is_beside(ours.imag(), library.imag()))
+  EXPECT_TRUE(is_adjacent(ours.real(), library.real()) && is_adjacent(ours.imag(), library.imag()))
       << f.name << z << " is " << ours << ", the library's " << library;
 }
 
 TEST(Complex, FunctionsAreTheLibrarysAtEdges) {
   for (const Function& f : kFunctions)
     for (const double x : edges())
-      for (const double y : edges()) expect_beside(f, {x, y});
+      for (const double y : edges()) expect_adjacent(f, {x, y});
 }
 
 TEST(Complex, FunctionsAreTheLibrarysBetween) {
@@ -102,7 +102,7 @@ TEST(Complex, FunctionsAreTheLibrarysBetween) {
   for (const Function& f : kFunctions)
     for (int i = 0; i < 2000; ++i) {
       const double x = number();
-      expect_beside(f, {x, number()});
+      expect_adjacent(f, {x, number()});
     }
 }
 
@@ -126,7 +126,7 @@ TEST(Complex, EveryCpuHasTheSameBits) {
 TEST(Complex, SmallPartsAreRight) {
   EXPECT_DOUBLE_EQ(math::log1p(Double(-2, 1e-20)).real(), 5e-41);
   EXPECT_DOUBLE_EQ(math::expm1(Double(1e-20, 1e-5)).real(), -4.9999999989583342e-11);
-  EXPECT_TRUE(is_beside(math::power(Double(2, 0), Double(0.5, 0)).real(), std::sqrt(2.0)));
+  EXPECT_TRUE(is_adjacent(math::power(Double(2, 0), Double(0.5, 0)).real(), std::sqrt(2.0)));
 }
 
 TEST(Complex, PowersOfInfinities) {
@@ -139,7 +139,7 @@ TEST(Complex, PowersOfInfinities) {
       const Wide wide = std::pow(Wide(base), Wide(exponent));
       const Double library(static_cast<double>(wide.real()), static_cast<double>(wide.imag()));
       if (math::isfinite(base) && math::isfinite(exponent)) continue;
-      EXPECT_TRUE(is_beside(ours.real(), library.real()) && is_beside(ours.imag(), library.imag()))
+      EXPECT_TRUE(is_adjacent(ours.real(), library.real()) && is_adjacent(ours.imag(), library.imag()))
           << base << "**" << exponent << " is " << ours << ", the library's " << library;
     }
 }
@@ -148,9 +148,9 @@ TEST(Gamma, OfNegativeNumbers) {
   std::mt19937_64 random(2);
   const auto check = [](double x) {
     int sign;
-    EXPECT_TRUE(is_beside(math::gamma(x), static_cast<double>(std::tgamma(static_cast<long double>(x)))))
+    EXPECT_TRUE(is_adjacent(math::gamma(x), static_cast<double>(std::tgamma(static_cast<long double>(x)))))
         << x;
-    EXPECT_TRUE(is_beside(math::lgamma(x), static_cast<double>(::lgammal_r(x, &sign)))) << x;
+    EXPECT_TRUE(is_adjacent(math::lgamma(x), static_cast<double>(::lgammal_r(x, &sign)))) << x;
   };
   for (const double x :
        {-0.5, -1.5, -2.5, -1e-300, -1e-10, -170.5, -183.25, -1e10 - 0.5, -4503599627370495.5})

@@ -53,7 +53,7 @@ TEST(Cpu, FeaturesAreThoseOfTheSystem) {
   }
 }
 
-TEST(Cpu, SetsAreTexts) {
+TEST(Cpu, SetsAreStrings) {
   EXPECT_TRUE(has_feature("sse3,avx2", "sse3"));
   EXPECT_TRUE(has_feature("sse3,avx2", "avx2"));
   EXPECT_FALSE(has_feature("sse3,avx2", "avx"));

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-TEST(Half, EveryNumberSurvivesTheWayThroughFloatAndDouble) {
+TEST(Half, EveryNumberSurvivesFloatAndDouble) {
   for (uint32_t i = 0; i < 0x10000; ++i) {
     const auto bits = static_cast<uint16_t>(i);
     const float value = half_value(bits);

@@ -152,21 +152,21 @@ TEST(Control, ParallelLoopsCombineInTheOrderOfReductions) {
   }
 }
 
-TEST(Control, ParallelLoopsRaiseWhatTheFirstTurnRaises) {
+TEST(Control, ParallelLoopsRaiseWhatTheFirstIterationRaises) {
   Program p(R"(func @f(%n: i64) -> (f64) {
   %x = constant 0.0 : f64
   %r = parallel_for %n, %x {schedule=serial, width=0, combiners=[add]} : f64 {
   ^(%k: i64):
     %limit = constant 3000 : i64
     %ok = less %k, %limit : bool
-    check %ok, %k {kind=IndexError, message="turn {}"}
+    check %ok, %k {kind=IndexError, message="iteration {}"}
     yield %x
   }
   return %r
 })");
   compare(p, {Scalar::of<int64_t>(3000)});
   compare(p, {Scalar::of<int64_t>(3001)});
-  EXPECT_EQ(p.message(), "turn 3000");
+  EXPECT_EQ(p.message(), "iteration 3000");
 }
 
 const char* const kMessages = R"(func @f(%a: i8, %b: u16, %c: f16, %d: bool, %e: f32, %g: u64) -> () {

@@ -19,7 +19,7 @@ class Judge {
  public:
   virtual ~Judge() = default;
   virtual const KernelTarget& target() const = 0;
-  /// Loads a module, in place of the one before.
+  /// Loads a module, instead of the one before.
   virtual void load(DeviceKernels& kernels, Op op) = 0;
   /// As `run_over`.
   virtual Bytes run(const std::string& name, std::span<const Bytes> operands, size_t count,
@@ -111,7 +111,7 @@ void check_case(const Case& c, Judge& judge) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const Scalar got = Scalar::load(c.to, out.data() + i * base::size_of(c.to));
     if (same(c.to, expected_of(c, rows[i]), got)) continue;
-    if (++wrong <= 3) ADD_FAILURE() << told(c, rows[i], got);
+    if (++wrong <= 3) ADD_FAILURE() << described(c, rows[i], got);
   }
 }
 

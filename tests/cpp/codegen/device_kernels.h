@@ -13,11 +13,11 @@
 #include "codegen/targets/kernel_target.h"
 #include "codegen/targets/target.h"
 
-// Kernels over arrays, a thread an element, and the software device to run them.
+// Kernels over arrays, one thread for each element, and the software device to run them.
 
 namespace ingot::codegen {
 
-/// What code for a kind of device is written with.
+/// The target of a kind of device.
 inline Target code_for(const KernelTarget& kernels) {
   Target target;
   target.instructions = &kernels.instructions();
@@ -44,15 +44,16 @@ class DeviceKernels {
       return llvm::BasicBlock::Create(context, block_name, kernel);
     };
     llvm::BasicBlock* const entry = block("entry");
-    llvm::BasicBlock* const turn = block("turn");
+    llvm::BasicBlock* const iteration = block("iteration");
     llvm::BasicBlock* const end = block("end");
     b.SetInsertPoint(entry);
-    using Place = KernelTarget::Place;
-    llvm::Value* const first =
-        b.CreateMul(kernels_.place(b, Place::Block, 0), kernels_.place(b, Place::Threads, 0));
-    llvm::Value* const i = b.CreateAdd(first, kernels_.place(b, Place::Thread, 0));
-    b.CreateCondBr(b.CreateICmpSLT(i, kernel->getArg(static_cast<unsigned>(types.size() - 1))), turn, end);
-    b.SetInsertPoint(turn);
+    using GridValue = KernelTarget::GridValue;
+    llvm::Value* const first = b.CreateMul(kernels_.grid_value(b, GridValue::Block, 0),
+                                           kernels_.grid_value(b, GridValue::Threads, 0));
+    llvm::Value* const i = b.CreateAdd(first, kernels_.grid_value(b, GridValue::Thread, 0));
+    b.CreateCondBr(b.CreateICmpSLT(i, kernel->getArg(static_cast<unsigned>(types.size() - 1))), iteration,
+                   end);
+    b.SetInsertPoint(iteration);
     llvm::SmallVector<Parts, 2> values;
     for (size_t k = 0; k < operands.size(); ++k)
       values.push_back(load(b, operands[k], kernel->getArg(static_cast<unsigned>(k)), i));
@@ -79,8 +80,8 @@ class DeviceKernels {
     llvm::Type* const part = unit_.part_type(base::component_of(dtype));
     return {unit_.memory_type(part), part, base::is_complex(dtype) ? 2u : 1u};
   }
-  llvm::Value* place(llvm::IRBuilder<>& b, const Element& type, llvm::Value* array, llvm::Value* i,
-                     unsigned part) {
+  llvm::Value* address(llvm::IRBuilder<>& b, const Element& type, llvm::Value* array, llvm::Value* i,
+                       unsigned part) {
     llvm::Value* const at = b.CreateAdd(b.CreateMul(i, b.getInt64(type.parts)), b.getInt64(part));
     return b.CreateGEP(type.memory, array, at);
   }
@@ -88,7 +89,7 @@ class DeviceKernels {
     const Element type = element(dtype);
     Parts parts;
     for (unsigned k = 0; k < type.parts; ++k) {
-      llvm::Value* const loaded = b.CreateLoad(type.memory, place(b, type, array, i, k));
+      llvm::Value* const loaded = b.CreateLoad(type.memory, address(b, type, array, i, k));
       parts.push_back(type.memory == type.part ? loaded : b.CreateTrunc(loaded, type.part));
     }
     return parts;
@@ -97,7 +98,7 @@ class DeviceKernels {
     const Element type = element(dtype);
     for (unsigned k = 0; k < type.parts; ++k) {
       llvm::Value* const value = type.memory == type.part ? parts[k] : b.CreateZExt(parts[k], type.memory);
-      b.CreateStore(value, place(b, type, array, i, k));
+      b.CreateStore(value, address(b, type, array, i, k));
     }
   }
 

@@ -11,7 +11,7 @@
 namespace ingot::codegen {
 namespace {
 
-/// y[i] = a * x[i] + y[i], a thread an element.
+/// y[i] = a * x[i] + y[i], one thread for each element.
 std::unique_ptr<llvm::Module> axpy(llvm::LLVMContext& context) {
   auto module = std::make_unique<llvm::Module>("axpy", context);
   prepare_device_module(*module);

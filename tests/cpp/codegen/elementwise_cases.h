@@ -12,8 +12,8 @@
 
 #include "ir/builder.h"
 
-// Every elementwise op at every dtype, and every cast, with operands at which something happens, judged by
-// ir::evaluate. The table makes the cases, so that no card can be forgotten.
+// Every elementwise op at every dtype, and every cast, with special operands, judged by ir::evaluate. The
+// table makes the cases, so that no card can be forgotten.
 
 namespace ingot::codegen {
 
@@ -170,8 +170,7 @@ inline std::vector<Case> all_cases() {
   return cases;
 }
 
-/// Operands that the case is tried with: those at which something happens, each with each, or with some, and
-/// numbers of any bits.
+/// Operands that the case is tried with: special ones, each with each, or with some, and numbers of any bits.
 inline std::vector<std::vector<Scalar>> rows_of(const Case& c) {
   const std::vector<Scalar> lattice = edges(c.from);
   std::vector<std::vector<Scalar>> rows;
@@ -199,18 +198,18 @@ inline Scalar expected_of(const Case& c, const std::vector<Scalar>& operands) {
                           : ir::evaluate(c.op, c.from, operands);
 }
 
-/// What a failed case says.
-inline std::string told(const Case& c, const std::vector<Scalar>& operands, const Scalar& got) {
+/// What a failed case prints.
+inline std::string described(const Case& c, const std::vector<Scalar>& operands, const Scalar& got) {
   std::ostringstream text;
-  const auto tell = [&](const Scalar& value) { text << value.bits[0] << ':' << value.bits[1]; };
+  const auto add = [&](const Scalar& value) { text << value.bits[0] << ':' << value.bits[1]; };
   text << std::hex << c.name << " of ";
-  tell(operands[0]);
+  add(operands[0]);
   text << ", ";
-  tell(operands.back());
+  add(operands.back());
   text << " gave ";
-  tell(got);
+  add(got);
   text << ", not ";
-  tell(expected_of(c, operands));
+  add(expected_of(c, operands));
   return text.str();
 }
 

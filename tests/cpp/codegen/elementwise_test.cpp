@@ -63,7 +63,7 @@ int check_case(const Case& c, runtime::Entry entry) {
   for (size_t i = 0; i < rows.size(); ++i) {
     const Scalar got = Scalar::load(c.to, out.data() + i * base::size_of(c.to));
     if (same(c.to, expected_of(c, rows[i]), got)) continue;
-    if (++wrong <= 3) ADD_FAILURE() << told(c, rows[i], got);
+    if (++wrong <= 3) ADD_FAILURE() << described(c, rows[i], got);
   }
   return static_cast<int>(rows.size());
 }
@@ -92,7 +92,7 @@ TEST(Elementwise, TheRuntimeHasExactlyTheCalledFunctions) {
     if (c.op == Op::cast) continue;
     const bool found = runtime::find_math_function(math_symbol(c.op, c.from)) != nullptr;
     EXPECT_EQ(found, is_called(c.op, c.from)) << c.name;
-    // What is elementary wants the default floating-point state; code for any state calls it.
+    // Elementary functions need the default floating-point state; code for any state calls it.
     EXPECT_EQ(ir::wants_default_state(c.op, c.from), found && !base::is_int(c.from)) << c.name;
     called += found;
   }

@@ -125,8 +125,8 @@ TEST(Memory, CopiesAsIfThroughATemporary) {
   ASSERT_EQ(p.call({&to.slot, &from.slot}), 0);
   for (int i = 0; i < 8; ++i) EXPECT_EQ(data[static_cast<size_t>(i)], 7 - i);
   std::array<int16_t, 8> other{};
-  ViewArgument apart(other.data(), {8}, 2);
-  ASSERT_EQ(p.call({&apart.slot, &from.slot}), 0);
+  ViewArgument disjoint(other.data(), {8}, 2);
+  ASSERT_EQ(p.call({&disjoint.slot, &from.slot}), 0);
   EXPECT_EQ(other[0], 0);
   EXPECT_EQ(other[7], 7);
 }

@@ -73,7 +73,7 @@ define spir_kernel void @k(ptr %out, i1 %c) {
   EXPECT_TRUE(has(refused, "in a kernel for an OpenCL device")) << refused;
 }
 
-TEST(OpenClText, WhatCannotBeSaidIsRefused) {
+TEST(OpenClText, WhatCannotBeExpressedIsRefused) {
   EXPECT_TRUE(has(refusal_of("declare void @other()\n"
                              "define spir_kernel void @k() { call void @other()\nret void }"),
                   "the function `other`"));

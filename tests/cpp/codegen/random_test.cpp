@@ -7,7 +7,7 @@
 #include "run.h"
 
 // Random loop-stage functions, compiled, against the interpreter: results, the exception and its message, and
-// what the views hold afterwards.
+// the views' elements afterwards.
 
 namespace ingot::codegen {
 namespace {
@@ -35,7 +35,7 @@ Arguments arguments_of(std::mt19937_64& random) {
   return x;
 }
 
-/// What is seen from outside.
+/// The visible effects.
 struct Seen {
   bool raised = false;
   base::ExceptionKind kind{};
@@ -122,7 +122,7 @@ void check_seeds(uint64_t first, uint64_t count, const driver::CompileOptions& o
     ir::test::RandomFunction(*module, seed, shape).build();
     Program program(std::move(module), options);
     std::mt19937_64 random(seed);
-    for (int turn = 0; turn < 6; ++turn) {
+    for (int iteration = 0; iteration < 6; ++iteration) {
       const Arguments x = arguments_of(random);
       const Seen expected = interpreted(*program.module, *program.module->find("f"), x);
       const Seen got = called(program, x);

@@ -13,7 +13,7 @@
 
 namespace ingot::codegen {
 
-/// A module from text with its function "f" compiled, and what calling it takes.
+/// A module from text with its function "f" compiled, and the means to call it.
 class Program {
  public:
   explicit Program(std::string_view text,
@@ -35,7 +35,7 @@ class Program {
   runtime::Context context = runtime::make_context();
 };
 
-/// Room for a view's slot of rank up to 4.
+/// Space for a view's slot of rank up to 4.
 struct ViewArgument {
   runtime::ViewSlot slot{};
   int64_t extent[8] = {};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kNests = 24;
 
-/// A nest of a chain over the view; `#` stands for its number.
+/// A nest of a chain over the view; `#` is replaced by its number.
 constexpr std::string_view kNest = R"(  %c# = constant #.25 : f64
   for %axis {schedule=threads_vector, width=0} {
   ^(%i#: i64):

@@ -37,7 +37,7 @@ TEST(Target, OfALevelNeedsThatLevel) {
     EXPECT_TRUE(base::has_feature(Target::generic(4).needs, name)) << name;
 }
 
-TEST(Target, IsRecordedInObjects) {
+TEST(Target, IsStoredInObjects) {
   for (const Target& target : {Target::host(), Target::generic(1), Target::generic(2)}) {
     Program p(kHalf, {target, {.verify = true}});
     EXPECT_EQ(p.f.object->info().features, target.needs);

@@ -11,8 +11,8 @@
 #include "run.h"
 
 // Random vector loops, compiled for each kind of CPU that this one has, against the interpreter: every dtype,
-// lengths about multiples of the width, strides of one element and others, memory between pages that nobody
-// may touch.
+// lengths about multiples of the width, strides of one element and others, memory between pages that must not
+// be touched.
 
 namespace ingot::codegen {
 namespace {
@@ -24,7 +24,7 @@ using ir::Type;
 
 constexpr size_t kDTypes = static_cast<size_t>(base::kDTypeCount);
 
-/// Bytes between two pages without access, at the end or at the begin of what lies between.
+/// Bytes between two pages without access, at the end or at the begin of what is between.
 class GuardedMemory {
  public:
   GuardedMemory(size_t size, bool at_end) : size_(size), pages_((size + kPage - 1) / kPage * kPage + kPage) {
@@ -208,7 +208,7 @@ class RandomLoop {
   std::vector<NodeId> pool_;
 };
 
-/// The views of one call: all have n elements `spread` apart, negative to run backwards.
+/// The views of one call: all have n elements at a stride of `spread`, negative to run backwards.
 struct Arguments {
   Arguments(int64_t count, int64_t spread, bool at_end, std::mt19937_64& random) : n(count), step(spread) {
     for (size_t i = 0; i < 2 * kDTypes; ++i) {
@@ -313,9 +313,9 @@ void check_seeds(uint64_t first, uint64_t count, bool reduces) {
       Program program(std::move(module), {Target::named(name), {.effort = effort, .verify = true}, false});
       std::mt19937_64 random(seed);
       const auto most = static_cast<uint64_t>(reduces ? 2200 : 3 * (width == 0 ? 16 : width) + 2);
-      for (int turn = 0; turn < 6; ++turn) {
-        const auto n = static_cast<int64_t>(turn == 0 ? 0 : random() % most);
-        Arguments x(n, kSteps[random() % std::size(kSteps)], turn % 2 == 0, random);
+      for (int iteration = 0; iteration < 6; ++iteration) {
+        const auto n = static_cast<int64_t>(iteration == 0 ? 0 : random() % most);
+        Arguments x(n, kSteps[random() % std::size(kSteps)], iteration % 2 == 0, random);
         const Seen expected = interpreted(*program.module, x);
         if (same(*program.module, expected, called(program, x))) continue;
         if (++different <= 3)
@@ -328,7 +328,8 @@ void check_seeds(uint64_t first, uint64_t count, bool reduces) {
   std::printf("%llu loops, %d targets skipped\n", static_cast<unsigned long long>(count), skipped);
 }
 
-/// Narrow numbers beside wide ones: less than a register of them, under a mask of the wide ones' lanes.
+/// Narrow numbers together with wide ones: less than a register of them, under a mask of the wide ones'
+/// lanes.
 TEST(Vectors, NarrowLanesStayInside) {
   constexpr const char* kText = R"(
 func @f(%x: view<u8, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<u8, 1> alias 3) -> () {

@@ -31,7 +31,7 @@ TEST(WithLlvm, ThrowsWhatTheWorkThrows) {
   EXPECT_THROW(with_llvm([] { with_llvm([] { throw base::Abandoned(); }); }), base::Abandoned);
 }
 
-/// Whether this throws NoMemoryToCompile, and so does all later work, which does not begin.
+/// Whether this throws NoMemoryToCompile, and so does all later work, which is not started.
 template <class Work>
 bool runs_out(Work&& work) {
   int thrown = 0;
@@ -55,7 +55,7 @@ TEST(WithLlvmDeathTest, IsLeftForEverWithoutMemory) {
   EXPECT_EXIT(std::exit(runs_out(in_new) ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
-TEST(WithLlvm, LeavesOtherThreadsAndPlacesAlone) {
+TEST(WithLlvm, LeavesOtherThreadsAndCodeAlone) {
   with_llvm([] {});
   EXPECT_THROW(::operator delete(::operator new(size_t{1} << 62)), std::bad_alloc);
 }

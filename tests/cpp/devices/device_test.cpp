@@ -8,7 +8,7 @@ namespace {
 
 using Words = std::vector<uint32_t>;
 
-TEST_F(DevicesTest, TellsOfTheDevice) {
+TEST_F(DevicesTest, ReportsTheDevice) {
   const Properties& p = device_->properties();
   EXPECT_EQ(p.kind, "emulated");
   EXPECT_EQ(p.name, "Ingot software device");
@@ -72,14 +72,14 @@ TEST_F(DevicesTest, ArgumentsAreReadBeforeALaunchReturns) {
   EXPECT_EQ(read(whole, 10), Words(10, 3));
 }
 
-TEST_F(DevicesTest, KernelsTellWhatTheyUse) {
-  const Kernel& turns = code_->kernel("turns");
-  EXPECT_EQ(&turns, &code_->kernel("turns"));
-  EXPECT_EQ(turns.shared_bytes(), 1024);
-  EXPECT_GT(turns.registers(), 0);
-  EXPECT_EQ(turns.local_bytes(), 0);
-  EXPECT_GE(turns.resident_blocks(64, 256), 2);
-  EXPECT_EQ(turns.resident_blocks(64, 200 * 1024), 1);
+TEST_F(DevicesTest, KernelsReportWhatTheyUse) {
+  const Kernel& iterations = code_->kernel("iterations");
+  EXPECT_EQ(&iterations, &code_->kernel("iterations"));
+  EXPECT_EQ(iterations.shared_bytes(), 1024);
+  EXPECT_GT(iterations.registers(), 0);
+  EXPECT_EQ(iterations.local_bytes(), 0);
+  EXPECT_GE(iterations.resident_blocks(64, 256), 2);
+  EXPECT_EQ(iterations.resident_blocks(64, 200 * 1024), 1);
   EXPECT_TRUE(has(error_of([&] { code_->kernel("nothing"); }), "the kernel nothing: "));
 }
 
@@ -87,7 +87,7 @@ TEST_F(DevicesTest, ManyBytesOfSharedMemory) {
   for (const uint32_t shared : {1024u, 47u * 1024, 48u * 1024, 100u * 1024, 226u * 1024, 1024u}) {
     Address p = words(Words(256, 0));
     void* const arguments[] = {&p};
-    device_->launch(code_->kernel("turns"), {.block = {256, 1, 1}, .shared_bytes = shared}, arguments);
+    device_->launch(code_->kernel("iterations"), {.block = {256, 1, 1}, .shared_bytes = shared}, arguments);
     const Words got = read(p, 256);
     for (uint32_t k = 0; k < 256; ++k) ASSERT_EQ(got[k], 255 - k) << shared;
     device_->free(p);
@@ -96,7 +96,7 @@ TEST_F(DevicesTest, ManyBytesOfSharedMemory) {
   void* const arguments[] = {&p};
   const Launch large{.block = {256, 1, 1}, .shared_bytes = 227 * 1024};
   EXPECT_TRUE(
-      has(error_of([&] { device_->launch(code_->kernel("turns"), large, arguments); }), "a launch: "));
+      has(error_of([&] { device_->launch(code_->kernel("iterations"), large, arguments); }), "a launch: "));
   EXPECT_EQ(read(p, 256), Words(256, 0));
 }
 

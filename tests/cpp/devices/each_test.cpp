@@ -7,7 +7,7 @@
 
 #include "support.h"
 
-// What holds on each device that there is: the software device, also behind HIP's functions, those of OpenCL,
+// Properties of each available device: the software device, also through HIP's functions, those of OpenCL,
 // and GPUs where a driver is installed. Where INGOT_TEST_DEVICE names a kind, on devices of this kind alone.
 
 namespace ingot::devices {
@@ -15,7 +15,7 @@ namespace {
 
 using Words = std::vector<uint32_t>;
 
-/// The faults of kernels of the second are told, and end no process.
+/// The faults of kernels of the second are reported, and end no process.
 constexpr const char* kAll[] = {"emulated", "gpu", "opencl", "amd"};
 constexpr const char* kLasting[] = {"emulated", "gpu", "amd"};
 constexpr const char* kRefusing[] = {"emulated", "opencl"};
@@ -87,17 +87,19 @@ TEST(EachDeviceTest, SharedAndPinnedMemory) {
   for_each_device([](Device& device) {
     SCOPED_TRACE(device.properties().name);
     const auto code = device.load(kernels_for(device));
-    const Kernel& turns = code->kernel("turns");
-    // PoCL 3.1 does not say it.
-    EXPECT_EQ(turns.shared_bytes(), device.properties().kind == "opencl" ? turns.shared_bytes() : 1024);
-    EXPECT_GE(turns.resident_blocks(256, 2048), 1);
+    const Kernel& iterations = code->kernel("iterations");
+    // PoCL 3.1 does not report it.
+    EXPECT_EQ(iterations.shared_bytes(),
+              device.properties().kind == "opencl" ? iterations.shared_bytes() : 1024);
+    EXPECT_GE(iterations.resident_blocks(256, 2048), 1);
     auto* const pinned = static_cast<uint32_t*>(device.allocate_pinned(1024));
     ASSERT_NE(pinned, nullptr);
     Address p = device.allocate(1024);
     for (const int64_t shared : {int64_t{1024}, device.properties().block_memory - 1024}) {
       device.fill(p, std::byte{}, 1024);
       void* const arguments[] = {&p};
-      device.launch(turns, {.block = {256, 1, 1}, .shared_bytes = static_cast<uint32_t>(shared)}, arguments);
+      device.launch(iterations, {.block = {256, 1, 1}, .shared_bytes = static_cast<uint32_t>(shared)},
+                    arguments);
       device.read(pinned, p, 1024);
       device.stream().synchronize();
       for (uint32_t k = 0; k < 256; ++k) ASSERT_EQ(pinned[k], 255 - k);
@@ -113,13 +115,13 @@ TEST(EachDeviceTest, EventsOrderStreams) {
     const auto code = device.load(kernels_for(device));
     const auto a = device.make_stream();
     const auto b = device.make_stream();
-    for (uint32_t turn = 0; turn < 10; ++turn) {
+    for (uint32_t iteration = 0; iteration < 10; ++iteration) {
       const auto first = device.make_event();
       const auto second = device.make_event();
       EXPECT_TRUE(second->is_done());
       device.use_stream(a.get());
       const Address p = device.allocate(400);
-      device.write(p, Words(100, turn).data(), 400);
+      device.write(p, Words(100, iteration).data(), 400);
       run(device, code->kernel("add"), p, 100, 1);
       first->record(*a);
       device.use_stream(b.get());
@@ -129,7 +131,7 @@ TEST(EachDeviceTest, EventsOrderStreams) {
       device.use_stream(a.get());
       second->let_wait(*a);
       run(device, code->kernel("add"), p, 100, 5);
-      EXPECT_EQ(values_of(device, p, 100), Words(100, (turn + 1) * (turn + 1) + 5));
+      EXPECT_EQ(values_of(device, p, 100), Words(100, (iteration + 1) * (iteration + 1) + 5));
       EXPECT_TRUE(second->is_done());
       device.free(p);
     }
@@ -145,17 +147,17 @@ TEST(EachDeviceTest, FreedMemoryGoesFromThreadToThread) {
     const auto work = [&](uint32_t which) {
       const auto stream = device.make_stream();
       device.use_stream(stream.get());
-      for (uint32_t turn = 0; turn < 30; ++turn) {
-        const uint32_t n = 50 + (which + 1) * turn;
+      for (uint32_t iteration = 0; iteration < 30; ++iteration) {
+        const uint32_t n = 50 + (which + 1) * iteration;
         const Address p = device.allocate(n * 4), q = device.allocate(n * 4);
-        device.write(p, Words(n, turn).data(), n * 4);
+        device.write(p, Words(n, iteration).data(), n * 4);
         run(device, code->kernel("add"), p, n, which);
         device.copy(q, p, n * 4);
         device.free(p);
         run(device, code->kernel("square"), q, n, 0);
-        if (values_of(device, q, n) != Words(n, (turn + which) * (turn + which))) ++wrong;
+        if (values_of(device, q, n) != Words(n, (iteration + which) * (iteration + which))) ++wrong;
         device.free(q);
-        if (turn % 10 == 9) device.release_memory();
+        if (iteration % 10 == 9) device.release_memory();
       }
       device.use_stream(nullptr);
     };
@@ -248,7 +250,7 @@ TEST(EachDeviceDeathTest, AFaultStaysUntilAReset) {
   EXPECT_EXIT(fail_each(), ::testing::ExitedWithCode(0), " 0 has failed");
 }
 
-TEST(EachDeviceTest, OpenClTellsWhyCodeCannotBeLoaded) {
+TEST(EachDeviceTest, OpenClReportsWhyCodeCannotBeLoaded) {
   ASSERT_FALSE(devices("opencl").empty()) << why_none("opencl");
   Device& device = *devices("opencl")[0];
   try {

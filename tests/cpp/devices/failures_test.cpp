@@ -41,7 +41,7 @@ class FailuresTest : public DevicesTest {
     ~Unset() { device->use_stream(nullptr); }
   };
 
-  /// Nearly all that a device does. Throws DeviceError; the values that it gives are right.
+  /// Nearly all operations of a device. Throws DeviceError; the values that it gives are right.
   void use_all() {
     const auto code = device_->load(kKernels);
     const Kernel& add = code->kernel("add");
@@ -89,8 +89,8 @@ class FailuresTest : public DevicesTest {
     const Freed r{device_, device_->allocate(4000)};
     Address s = r.address;
     void* const arguments[] = {&s};
-    device_->launch(code->kernel("turns"), {.block = {64, 1, 1}, .shared_bytes = 60 << 10}, arguments);
-    ASSERT_GE(code->kernel("turns").resident_blocks(64, 60 << 10), 1);
+    device_->launch(code->kernel("iterations"), {.block = {64, 1, 1}, .shared_bytes = 60 << 10}, arguments);
+    ASSERT_GE(code->kernel("iterations").resident_blocks(64, 60 << 10), 1);
     if (!end->is_done() || !a->is_done()) end->synchronize();
     ASSERT_GE(end->since(*start), 0);
     device_->synchronize();
@@ -107,7 +107,7 @@ class FailuresTest : public DevicesTest {
     EXPECT_EQ(live_(&found.first, &found.second), 0);
     return found;
   }
-  /// Device memory and objects that are there after all is used and freed.
+  /// Device memory and objects that remain after all is used and freed.
   std::pair<uint64_t, uint64_t> after_use() {
     use_all();
     device_->release_memory();
@@ -144,7 +144,7 @@ TEST_F(FailuresTest, ACallThatFailsOnceLeavesNothingBehind) {
       ASSERT_EQ(device_->memory().in_use, 0) << n;
       const auto left = after_use();
       if (HasFatalFailure()) FAIL() << n << ": " << error;
-      // An object whose destruction failed is all that may stay: nobody can be told.
+      // An object whose destruction failed is all that may stay: there is nobody to report it to.
       if (left != sound) {
         EXPECT_EQ(error, "") << n;
         EXPECT_EQ(left.second, sound.second + 1) << n << ": " << left.first << ", " << sound.first;
@@ -156,7 +156,7 @@ TEST_F(FailuresTest, ACallThatFailsOnceLeavesNothingBehind) {
   }
 }
 
-TEST_F(FailuresTest, ACallThatFailsForGoodIsToldByAllThatFollow) {
+TEST_F(FailuresTest, ACallThatFailsForGoodIsReportedByAllThatFollow) {
   code_.reset();
   for (uint64_t n = 1;; ++n) {
     ASSERT_LT(n, 2000u);

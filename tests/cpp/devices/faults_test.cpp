@@ -7,14 +7,14 @@
 
 #include "support.h"
 
-// What a kernel does wrong, and what comes after it; children that were forked.
+// Faults of kernels, and calls after them; forked children.
 
 namespace ingot::devices {
 namespace {
 
 using Words = std::vector<uint32_t>;
 
-TEST_F(DevicesTest, AFaultTellsWhatTheKernelDid) {
+TEST_F(DevicesTest, AFaultReportsWhatTheKernelDid) {
   const struct {
     const char* kernel;
     std::vector<const char*> parts;
@@ -158,7 +158,7 @@ TEST_F(DevicesTest, AForkedChildIsRefused) {
   std::thread busy([&] {  // locks are held when the process forks
     while (!stops) device_->free(device_->allocate(1000));
   });
-  for (int turn = 0; turn < 10; ++turn) {
+  for (int iteration = 0; iteration < 10; ++iteration) {
     const int wrong = in_child([&] {
       if (devices("emulated").size() != 1 || !why_none("emulated").empty()) return 100;
       int which = 1;

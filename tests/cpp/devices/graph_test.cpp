@@ -35,7 +35,7 @@ class GraphTest : public DevicesTest {
   }
 };
 
-TEST_F(GraphTest, ARecordingDoesNothingAndAGraphDoesItAll) {
+TEST_F(GraphTest, ACaptureDoesNothingAndAGraphDoesItAll) {
   const Address p = words(Words(100, 2));
   const Address q = words(Words(100, 0));
   Recording recording(*device_);
@@ -107,7 +107,7 @@ TEST_F(GraphTest, WhatIsDoneAtOnceIsRefused) {
   EXPECT_EQ(read(p, 1), Words(1, 3));
 }
 
-TEST_F(GraphTest, OtherThreadsDoNotRecord) {
+TEST_F(GraphTest, OtherThreadsDoNotCapture) {
   const Address p = words(Words(10, 2));
   const Recording recording(*device_);
   std::thread([&] {
@@ -142,7 +142,7 @@ TEST_F(GraphTest, AWaitPartsIt) {
   Recording recording(*device_);
   recording.set_caller(7);
   recording.add(*device_, step("add", p, 10, 1));
-  recording.wait(recording.allocate_apart(8));
+  recording.wait(recording.allocate_separate(8));
   recording.add(*device_, step("square", p, 10));
   recording.close();
   Graph graph(recording);
@@ -156,7 +156,7 @@ TEST_F(GraphTest, AWaitPartsIt) {
   EXPECT_EQ(read(p, 1), Words(1, 9));
 }
 
-TEST_F(GraphTest, StreamsTakeTurns) {
+TEST_F(GraphTest, StreamsTakeIterations) {
   for (int seed = 0; seed < 12; ++seed) {
     begin(seed);
     const auto a = device_->make_stream();
@@ -170,8 +170,8 @@ TEST_F(GraphTest, StreamsTakeTurns) {
     device_->copy(p, memory->address(), 400);
     recording.close();
     Graph graph(recording);
-    for (int turn = 0; turn < 6; ++turn) {
-      device_->use_stream(turn % 2 == 0 ? a.get() : b.get());
+    for (int iteration = 0; iteration < 6; ++iteration) {
+      device_->use_stream(iteration % 2 == 0 ? a.get() : b.get());
       replay(graph);
     }
     EXPECT_EQ(read(p, 100), Words(100, 7)) << seed;
@@ -179,7 +179,7 @@ TEST_F(GraphTest, StreamsTakeTurns) {
   }
 }
 
-TEST_F(GraphTest, AFaultIsToldAndStays) {
+TEST_F(GraphTest, AFaultIsReportedAndStays) {
   const Address p = words(Words(10, 2));
   Recording recording(*device_);
   recording.add(*device_, step("stray", p, 10));

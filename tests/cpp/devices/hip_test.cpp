@@ -11,7 +11,7 @@ TEST(HipTest, FunctionsHaveTheNamesOfHip) {
   EXPECT_EQ(hip_name("cuFuncSetAttribute"), "");
 }
 
-TEST(HipTest, DevicesTellTheirProcessor) {
+TEST(HipTest, DevicesReportTheirProcessor) {
   open_hip_stand_ins();
   ASSERT_EQ(devices("amd").size(), 1u) << why_none("amd");
   const Properties& properties = devices("amd")[0]->properties();
@@ -21,7 +21,7 @@ TEST(HipTest, DevicesTellTheirProcessor) {
   EXPECT_EQ(properties.block_threads, 1024);
 }
 
-TEST(HipTest, TheLinkersWordsAreTold) {
+TEST(HipTest, TheLinkersWordsAreReported) {
   open_hip_stand_ins();
   ASSERT_EQ(devices("amd").size(), 1u) << why_none("amd");
   try {

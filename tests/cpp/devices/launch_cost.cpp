@@ -1,5 +1,5 @@
-// What Device::launch of four arguments takes of the host's time beside the driver's own function:
-// nanoseconds, the least of many rounds that go by turns. The launches run outside of the clock.
+// The host's time of Device::launch of four arguments besides the driver's own function: nanoseconds, the
+// least of many rounds that alternate. The launches run outside of the clock.
 
 #include <dlfcn.h>
 

@@ -44,7 +44,7 @@ class LibrariesTest : public DevicesTest {
     device_->read(values.data(), view.data, static_cast<int64_t>(values.size() * sizeof(double)));
     return values;
   }
-  /// Handles and plans that a stand-in has made, and that are still there.
+  /// Handles and plans that a stand-in has made, and that still exist.
   static int live(const std::string& file) {
     const std::string driver = INGOT_EMULATED_CUDA;
     const std::string path = driver.substr(0, driver.rfind('/')) + "/libraries/" + file;
@@ -138,7 +138,7 @@ TEST_F(LibrariesTest, AResetBeginsAnew) {
   EXPECT_TRUE(libraries().solver().inverse(x, x));
 }
 
-TEST_F(LibrariesTest, AFaultOfAKernelIsToldByWhatFollows) {
+TEST_F(LibrariesTest, AFaultOfAKernelIsReportedByWhatFollows) {
   const Address memory = words({1});
   launch("stray", memory, 1);
   EXPECT_THROW((void)device_->stream().synchronize(), DeviceError);
@@ -187,14 +187,14 @@ TEST_F(LibrariesTest, DrawsFollowEachOtherWhateverStreamTheyGoInto) {
 }
 
 TEST_F(LibrariesTest, SparseMatricesAreMultiplied) {
-  const std::vector<int32_t> starts = {0, 2, 3}, places = {0, 2, 1};
+  const std::vector<int32_t> starts = {0, 2, 3}, columns = {0, 2, 1};
   const auto integers = [&](const std::vector<int32_t>& values) {
     const auto bytes = static_cast<int64_t>(values.size() * sizeof(int32_t));
     const Address address = device_->allocate(bytes);
     device_->write(address, values.data(), bytes);
     return DeviceView{DType::Int32, address, {static_cast<int64_t>(values.size())}, {4}};
   };
-  const SparseRows a{2, 3, integers(starts), integers(places), put({1, 2, 3}, {3})};
+  const SparseRows a{2, 3, integers(starts), integers(columns), put({1, 2, 3}, {3})};
   const DeviceView y = put({1, 1}, {2});
   libraries().sparse().product(kAsIs, 2, a, put({1, 10, 100}, {3}), 1, y);
   EXPECT_EQ(get(y), Numbers({403, 61}));

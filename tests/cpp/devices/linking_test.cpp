@@ -1,4 +1,4 @@
-// What is linked with kernels: by the driver, and by the vendor's tools where they are.
+// Functions that are linked with kernels: by the driver, and by the vendor's tools if they are installed.
 
 #include "devices/toolkit.h"
 #include "support.h"
@@ -11,7 +11,7 @@ using Kind = LinkInput::Kind;
 
 constexpr const char* kHead = ".version 7.8\n.target sm_90\n.address_size 64\n";
 
-/// A kernel that puts what `f` makes of each word in its place.
+/// A kernel that replaces each word by `f` of it.
 const std::string kCaller = std::string(kHead) + R"(
 .extern .func (.param .b32 r) f(.param .b32 x);
 .visible .entry map(.param .u64 p) {
@@ -53,7 +53,7 @@ TEST_F(LinkingTest, TheDriverLinksPtx) {
   EXPECT_EQ(mapped({.linked = {{Kind::Ptx, "f.ptx", adds(5)}}, .max_registers = 32}), (Words{6, 7, 8}));
 }
 
-TEST_F(LinkingTest, WhatCannotBeLinkedIsTold) {
+TEST_F(LinkingTest, WhatCannotBeLinkedIsReported) {
   const std::string twice =
       refusal({.linked = {{Kind::Ptx, "f.ptx", adds(1)}, {Kind::Ptx, "g.ptx", adds(2)}}});
   EXPECT_TRUE(has(twice, "emulated 0: code cannot be loaded: ")) << twice;

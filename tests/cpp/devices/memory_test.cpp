@@ -49,7 +49,7 @@ TEST_F(DevicesTest, KernelsUseMappedMemory) {
   device_->free_pinned(pinned);
 }
 
-TEST_F(DevicesTest, TellsWhatMemoryTheDriverHas) {
+TEST_F(DevicesTest, ReportsWhatMemoryTheDriverHas) {
   device_->release_memory();
   const int64_t before = device_->free_memory();
   const Address p = device_->allocate(1 << 20);
@@ -65,7 +65,7 @@ TEST_F(DevicesTest, FreedMemoryIsUsedAgainInItsStream) {
   device_->free(p);
   EXPECT_EQ(device_->allocate(1000), p);
   device_->free(p);
-  // Whoever frees says in which stream.
+  // The caller that frees names the stream.
   const auto stream = device_->make_stream();
   device_->use_stream(stream.get());
   const Address q = device_->allocate(5000);

@@ -67,12 +67,12 @@ void with_a_failure_of_the_environment() {
   setenv("INGOT_EMULATOR_FAIL", "2:3", 1);
   EXPECT(devices("emulated").empty());
   EXPECT(has(why_none("emulated"), "CUDA_ERROR_NOT_INITIALIZED"));
-  set_emulated_driver({});  // found beside this program
+  set_emulated_driver({});  // found next to this program
   EXPECT(devices("emulated").size() == 1);
   std::exit(0);
 }
 
-void beside_the_vendors() {
+void together_with_the_vendors() {
   EXPECT(devices("emulated").size() == 1);
   for (Device* const device : devices("gpu")) EXPECT(device->properties().name != "Ingot software device");
   for (Device* const device : devices("gpu")) EXPECT(device->properties().kind == "gpu");
@@ -97,7 +97,7 @@ TEST(OpenDeathTest, TheEnvironmentPlansAFailure) {
 
 TEST(OpenDeathTest, TheSoftwareDeviceIsNotTheVendors) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_EXIT(beside_the_vendors(), ::testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(together_with_the_vendors(), ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ TEST_F(PoolTest, AnIdleStreamNeedsNoMark) {
   EXPECT_EQ(source.marks, 0);
 }
 
-TEST_F(PoolTest, AMarkSaysNothingOfLaterFrees) {
+TEST_F(PoolTest, AMarkDoesNotCoverLaterFrees) {
   a.put = 5;
   const Address p = pool.allocate(1000, a), q = pool.allocate(1000, a);
   pool.free(p, a);

@@ -1,5 +1,6 @@
-// What is declared of the vendor's libraries is what their headers declare: compared when this is compiled,
-// where the headers are. Pointers count as pointers and enumerations as ints: the ABI knows no more of them.
+// Our declarations of the vendor's libraries are those of their headers: compared when this is compiled, if
+// the headers are installed. Pointers count as pointers and enumerations as ints: the ABI knows no more of
+// them.
 
 #include <gtest/gtest.h>
 
@@ -133,7 +134,8 @@ TEST(Signatures, AreOfFunctionsThatTheVendorsLibrariesHave) {
   for (const auto& [file, functions] : kFunctions) {
     const std::string path = std::string(INGOT_VENDOR_LIBRARIES) + "/" + file;
     void* const opened = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-    if (opened == nullptr) GTEST_SKIP() << "the vendor's libraries are not beside the headers: " << dlerror();
+    if (opened == nullptr)
+      GTEST_SKIP() << "the vendor's libraries are not next to the headers: " << dlerror();
     for (const char* const function : functions) EXPECT_NE(dlsym(opened, function), nullptr) << function;
   }
 }

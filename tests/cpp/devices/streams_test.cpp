@@ -136,7 +136,7 @@ TEST_F(DevicesTest, TheDeviceWaitsForAllStreams) {
   for (int k = 0; k < 5; ++k) {
     streams.push_back(device_->make_stream());
     device_->use_stream(streams.back().get());
-    for (int turn = 0; turn < 20; ++turn) launch("add", p, 100, 1);
+    for (int iteration = 0; iteration < 20; ++iteration) launch("add", p, 100, 1);
     EXPECT_FALSE(streams.back()->is_done());
   }
   device_->use_stream(nullptr);
@@ -152,18 +152,18 @@ TEST_F(DevicesTest, ThreadsWorkOnTheirOwnStreams) {
     const auto work = [&](uint32_t which) {
       const auto stream = device_->make_stream();
       device_->use_stream(stream.get());
-      for (uint32_t turn = 0; turn < 60; ++turn) {
-        const uint32_t n = 50 + (which + 1) * turn;
-        const Address p = words(Words(n, turn));
+      for (uint32_t iteration = 0; iteration < 60; ++iteration) {
+        const uint32_t n = 50 + (which + 1) * iteration;
+        const Address p = words(Words(n, iteration));
         launch("add", p, n, which);
         const Address q = device_->allocate(n * 4);
         device_->copy(q, p, n * 4);
         device_->free(p);
         launch("square", q, n);
-        if (read(q, n) != Words(n, (turn + which) * (turn + which))) ++wrong;
+        if (read(q, n) != Words(n, (iteration + which) * (iteration + which))) ++wrong;
         device_->free(q);
-        if (turn % 20 == 19) device_->release_memory();
-        if (turn % 16 == 15) device_->load(kKernels);
+        if (iteration % 20 == 19) device_->release_memory();
+        if (iteration % 16 == 15) device_->load(kKernels);
       }
       device_->use_stream(nullptr);
     };

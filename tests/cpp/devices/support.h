@@ -36,7 +36,7 @@ ld.param.u64 %d1, [p]; mov.u32 %r1, 5; st.global.u32 [%d1+2], %r1; ret; }
 { trap; }
 .shared .align 4 .b8 fixed[1024];
 .extern .shared .align 4 .b8 dynamic[];
-.visible .entry turns(.param .u64 p)
+.visible .entry iterations(.param .u64 p)
 { .reg .b32 %r<9>; .reg .b64 %d<3>;
 ld.param.u64 %d1, [p]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ntid.x;
 mov.u32 %r3, dynamic; mad.lo.u32 %r4, %r1, 4, %r3; st.shared.u32 [%r4], %r1;
@@ -46,7 +46,7 @@ sub.u32 %r5, %r2, %r1; sub.u32 %r5, %r5, 1; mad.lo.u32 %r4, %r5, 4, %r3; ld.shar
 mad.wide.u32 %d1, %r1, 4, %d1; st.global.u32 [%d1], %r6; ret; }
 )";
 
-/// The same as OpenCL C, but for what does wrong.
+/// The same as OpenCL C, without the faulty ones.
 inline const char* const kOpenClKernels = R"(
 __kernel void add(__global uint* p, uint n, uint v) { size_t i = get_global_id(0); if (i < n) p[i] += v; }
 __kernel void square(ulong p, uint n, uint v) {
@@ -55,7 +55,7 @@ __kernel void square(ulong p, uint n, uint v) {
   if (i < n) q[i] *= q[i];
 }
 __kernel void traps(__global uint* p, uint n, uint v) { p[n] = v; }
-__kernel void turns(__global uint* p, __local uint* dynamic) {
+__kernel void iterations(__global uint* p, __local uint* dynamic) {
   __local uint fixed[256];
   uint i = get_local_id(0);
   dynamic[i] = i;
@@ -69,14 +69,14 @@ inline const char* kernels_for(const Device& device) {
   return device.properties().code == "opencl" ? kOpenClKernels : kKernels;
 }
 
-/// From now on, what looks for HIP's driver and linker finds those of the tests (`hip/`), which are there
-/// under their names already.
+/// From now on, look-ups of HIP's driver and linker find those of the tests (`hip/`), which are loaded under
+/// their names already.
 inline void open_hip_stand_ins() {
   for (const char* const path : {INGOT_HIP, INGOT_COMGR})
     ASSERT_NE(dlopen(path, RTLD_NOW | RTLD_LOCAL), nullptr) << dlerror();
 }
 
-/// The software device's shared object, as somebody else opens it.
+/// The software device's shared object, as another program opens it.
 class Library {
  public:
   Library() : handle_(dlopen(INGOT_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL)) {
@@ -93,7 +93,7 @@ class Library {
   void* handle_;
 };
 
-/// The software device, begun anew for each test.
+/// The software device, reset for each test.
 class DevicesTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -112,7 +112,7 @@ class DevicesTest : public ::testing::Test {
       device_->set_memory_limit(0);
     }
   }
-  /// Anew, with this seed of the order of streams.
+  /// Resets it, with this seed of the order of streams.
   void begin(int seed = 0) {
     code_.reset();
     setenv("INGOT_EMULATOR_SEED", std::to_string(seed).c_str(), 1);
@@ -136,7 +136,7 @@ class DevicesTest : public ::testing::Test {
     void* const arguments[] = {&p, &n, &v};
     device_->launch(code_->kernel(kernel), {.grid = {(n + 63) / 64, 1, 1}, .block = {64, 1, 1}}, arguments);
   }
-  /// What a call throws as DeviceError; fails the test if it does not.
+  /// The message of the DeviceError that a call throws; fails the test if it does not.
   template <class F>
   static std::string error_of(F&& f) {
     try {

@@ -5,7 +5,7 @@
 namespace ingot::emulator {
 namespace {
 
-TEST_F(DriverTest, TellsOfTheDevice) {
+TEST_F(DriverTest, ReportsTheDevice) {
   int value = 0;
   EXPECT_EQ(call<int(int*)>("cuDriverGetVersion")(&value), 0);
   EXPECT_GE(value, 12000);

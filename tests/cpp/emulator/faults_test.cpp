@@ -1,6 +1,6 @@
 #include "support.h"
 
-// What kernels do wrong, and what is said of it.
+// Faults of kernels, and their reports.
 
 namespace ingot::emulator {
 namespace {
@@ -93,7 +93,7 @@ TEST(Faults, TrapsAndBadCalls) {
   EXPECT_TRUE(has(fault_of(missing, 1, 1, {})->what(), "a call of `g`, which is only declared"));
 }
 
-TEST(Faults, TheSourceLineIsTold) {
+TEST(Faults, TheSourceLineIsReported) {
   Bench bench(
       module_of(".file 1 \"kernels.py\"\n.entry k() { .reg .b32 %r<2>; .reg .b64 %d<2>;\n.loc 1 42 "
                 "8\nmov.u64 %d1, 0; ld.global.u32 %r1, [%d1]; }"));

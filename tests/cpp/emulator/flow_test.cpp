@@ -20,8 +20,9 @@ std::vector<uint32_t> stored(const std::string& body, uint32_t blocks, uint32_t 
   return bench.get<uint32_t>(out, blocks * threads);
 }
 
-TEST(Flow, LoopsOfDifferentLengthsMeetAgain) {
-  // A loop in a loop, with an exit from the inner one, and a count of who is together afterwards.
+TEST(Flow, LoopsOfDifferentLengthsJoinAgain) {
+  // A loop in a loop, with an exit from the inner one, and a count of the threads that are together
+  // afterwards.
   const auto got = stored(
       "mov.u32 %r10, 0; mov.u32 %r5, 0;\n"
       "outer: setp.ge.u32 %p1, %r5, %r3; @%p1 bra done; mov.u32 %r6, 0;\n"
@@ -39,7 +40,7 @@ TEST(Flow, LoopsOfDifferentLengthsMeetAgain) {
   }
 }
 
-TEST(Flow, WhoIsWaitedForDoesNotWaitWhereWaysMeet) {
+TEST(Flow, WhoIsWaitedForDoesNotWaitWherePathsJoin) {
   // Two threads wait for all the others, which go on to their exit.
   const auto got = stored(
       "mov.u32 %r10, 1; setp.gt.u32 %p1, %r3, 1; @%p1 bra done; bar.warp.sync -1; mov.u32 %r10, 2;\ndone:", 1,
@@ -47,8 +48,8 @@ TEST(Flow, WhoIsWaitedForDoesNotWaitWhereWaysMeet) {
   for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(got[t], t > 1 ? 1u : 2u) << t;
 }
 
-TEST(Flow, WhoStaysMeetsAgain) {
-  // Odd threads look whether they go, and one of them does; the others are together again afterwards.
+TEST(Flow, WhoStaysJoinsAgain) {
+  // Odd threads check whether they leave, and one of them does; the others are together again afterwards.
   const auto got = stored(
       "mov.u32 %r10, 0; and.b32 %r5, %r3, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra even;\n"
       "mov.u32 %r10, 100; setp.eq.u32 %p2, %r3, 7; @!%p2 bra even; ret;\n"
@@ -158,8 +159,8 @@ TEST(Flow, ShufflesVotesAndMatches) {
   }
 }
 
-TEST(Flow, ThreadsOfDifferentWaysGather) {
-  // Both sides of a branch come to barriers of the warp, and a shuffle gathers ways that came apart.
+TEST(Flow, ThreadsOfDifferentPathsGather) {
+  // Both sides of a branch come to barriers of the warp, and a shuffle gathers paths that had diverged.
   const auto got = stored(
       "setp.lt.u32 %p1, %r3, 7; mov.u32 %r10, 5; @%p1 bra one; mul.lo.u32 %r10, %r3, %r3; bar.warp.sync -1; "
       "bra two;\n"
@@ -173,7 +174,7 @@ TEST(Flow, ThreadsOfDifferentWaysGather) {
 }
 
 TEST(Flow, AThreadMayWaitForAnotherOfItsWarp) {
-  // A lock that each thread takes: who has it goes on though the others still turn.
+  // A lock that each thread takes: the one that has it goes on although the others still spin.
   Bench bench(kernel_of(2,
                         "ld.param.u64 %d1, [p0]; ld.param.u64 %d2, [p1];\nloop: atom.global.cas.b32 %r1, "
                         "[%d1], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra loop;\n"

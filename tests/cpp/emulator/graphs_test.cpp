@@ -7,7 +7,7 @@
 namespace ingot::emulator {
 namespace {
 
-/// As the ABI lays them out.
+/// In the ABI's layout.
 struct KernelParams {
   void* function;
   unsigned grid[3], block[3], shared;
@@ -81,7 +81,7 @@ TEST_F(GraphTest, NodesRunInTheirOrderAndAreChangedInTheExecutable) {
   EXPECT_EQ(launch_graph(exec, on), 0);
   EXPECT_EQ(synchronise(), 0);
   EXPECT_EQ(words(p, 4), (Words{115, 115, 5, 5}));
-  // A graph of the same form takes its place; one of another does not.
+  // A graph of the same form replaces it; one of another does not.
   void* const other = graph();
   kernel(other, p, 4, 7, fill(other, p, 1, 4));
   struct {
@@ -121,12 +121,12 @@ TEST_F(GraphTest, StreamsAreCaptured) {
     EXPECT_EQ(synchronise(), 0);
     EXPECT_EQ(words(p, 4), (Words{24, 24, 7, 7}));
   }
-  // Who waits for a stream that is captured breaks the capture.
+  // Waiting for a stream that is captured breaks the capture.
   EXPECT_EQ(call<int(void*, int)>("cuStreamBeginCapture")(one, 0), 0);
   EXPECT_EQ(call<int(void*)>("cuStreamSynchronize")(one), 900);
   EXPECT_EQ(launch(p, 4, 1, one), 901);
   EXPECT_EQ(call<int(void*, void**)>("cuStreamEndCapture")(one, &made), 901);
-  // What another stream does has to be waited for.
+  // Work of another stream has to be waited for.
   EXPECT_EQ(call<int(void*, int)>("cuStreamBeginCapture")(one, 0), 0);
   EXPECT_EQ(call<int(void*, void*)>("cuEventRecord")(event, one), 0);
   EXPECT_EQ(call<int(void*, void*, unsigned)>("cuStreamWaitEvent")(two, event, 0), 0);

@@ -3,7 +3,7 @@
 
 #include "support.h"
 
-// PTX that nvcc made of kernels.cu, a judge that knows nothing of us.
+// PTX that nvcc made of kernels.cu, an independent source.
 
 namespace ingot::emulator {
 namespace {
@@ -100,7 +100,7 @@ TEST_F(Nvcc, SwitchesStructsAndLocks) {
   for (size_t t = 0; t < 9; ++t) EXPECT_EQ(bench.get<double>(out, 9)[t], 2.5 + static_cast<double>(t % 3));
 }
 
-TEST_F(Nvcc, AssertionsTellTheirText) {
+TEST_F(Nvcc, AssertionsReportTheirText) {
   bench.run("asserts", 1, 4, {2});
   try {
     bench.run("asserts", 1, 4, {3});

@@ -206,11 +206,11 @@ TEST(Ops, Bits) {
     const U bits = U(a < 0 ? ~a : a);
     return bits == 0 ? ~0u : 31 - U(std::countl_zero(bits));
   });
-  const std::vector<U> places{0, 1, 5, 8, 31, 32, 40, 255};
+  const std::vector<U> positions{0, 1, 5, 8, 31, 32, 40, 255};
   check<U, U, U, U>(
       "bfe.u32 %D, %A, %B, %C;",
       [](U a, U b, U c) { return b > 31 ? 0 : U(a >> b) & U((uint64_t{1} << std::min(c, 32u)) - 1); },
-      samples<U>(), places, places);
+      samples<U>(), positions, positions);
   check<int32_t, int32_t, U, U>(
       "bfe.s32 %D, %A, %B, %C;",
       [](int32_t a, U b, U c) {
@@ -219,14 +219,14 @@ TEST(Ops, Bits) {
         return b > 31 || c >= 32 ? int32_t(wide >> (b > 31 ? 31 : 0))
                                  : int32_t(int64_t(uint64_t(wide) << (64 - c)) >> (64 - c));
       },
-      samples<int32_t>(), places, places);
+      samples<int32_t>(), positions, positions);
   check<U, U, U, U>(
       "bfi.b32 %D, %A, %B, %C, 8;",
       [](U a, U b, U c) {
         const U where = c > 31 ? 0 : U(0xFFu << c);
         return (b & ~where) | (c > 31 ? 0 : (a << c) & where);
       },
-      samples<U>(), samples<U>(), places);
+      samples<U>(), samples<U>(), positions);
   check<U, U, U, int32_t>("slct.u32.s32 %D, %A, %B, %C;", [](U a, U b, int32_t c) { return c >= 0 ? a : b; });
   check<U, U, U, U>("dp4a.s32.s32 %D, %A, %B, %C;", [](U a, U b, U c) {
     for (U k = 0; k < 32; k += 8) c += U(int32_t(int8_t(a >> k)) * int32_t(int8_t(b >> k)));

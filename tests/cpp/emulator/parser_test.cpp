@@ -46,7 +46,7 @@ TEST(Parser, ReadsDirectivesVariablesAndFunctions) {
   EXPECT_EQ(kernel.parameters.at(1).size, 24u);
   ASSERT_EQ(kernel.statements.size(), 3u);
   EXPECT_TRUE(kernel.statements[0].is_guard_negated);
-  EXPECT_EQ(kernel.statements[0].place.source_line, 7u);
+  EXPECT_EQ(kernel.statements[0].location.source_line, 7u);
   EXPECT_EQ(kernel.labels.at(0).at, 0u);
   EXPECT_EQ(kernel.statements[1].operands.at(1).integer, static_cast<uint64_t>(-8));
   EXPECT_EQ(kernel.statements[2].operands.at(0).kind, ptx::Operand::Pair);

@@ -4,7 +4,7 @@
 #include "emulator/warp.h"
 #include "support.h"
 
-// PTX that nobody wrote is refused: no text crashes the reader, hangs it, or takes memory without bound.
+// Malformed PTX is refused: no text crashes the reader, hangs it, or takes memory without bound.
 
 namespace ingot::emulator {
 namespace {
@@ -80,7 +80,7 @@ TEST(Untrusted, NumbersAreReadWholeOrRefused) {
   EXPECT_NE(error_of(module_of(".entry k() { .reg .b32 %r<4294967296>; ret; }")), "");
 }
 
-/// Of each op with a result nobody has, and with arguments of a size that is not theirs.
+/// For each op, a result that is not declared, and arguments of wrong sizes.
 TEST(Untrusted, OperandsOfOtherFormsAreRefusedOrHarmless) {
   const std::string sink =
       "activemask.b32 _;\nvote.sync.ballot.b32 _, %p1, -1;\nvote.sync.any.pred _, %p1, -1;\n"
@@ -115,7 +115,7 @@ TEST(Untrusted, OperandsOfOtherFormsAreRefusedOrHarmless) {
   called("malloc", ".param .b8 z[8]; .param .b8 x; .param .b8 y; .param .b8 o;");
 }
 
-TEST(Untrusted, PrintfHasRoomForNoMoreThanItsText) {
+TEST(Untrusted, PrintfHoldsNoMoreThanItsText) {
   const std::string format = "%999999999d|%.999999999d|%99999999999999999999d|%*d|%.*d|%-5d|%+.3d\\n";
   std::string bytes;
   for (size_t k = 0; k + 1 < format.size(); ++k) {

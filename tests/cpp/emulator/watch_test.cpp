@@ -1,6 +1,6 @@
 #include "support.h"
 
-// The checks that have to be asked for: races, and reads of what nobody has written.
+// The checks that are off by default: races, and reads of unwritten memory.
 
 namespace ingot::emulator {
 namespace {
@@ -55,7 +55,7 @@ TEST(Watch, RacesOnGlobalMemory) {
   EXPECT_TRUE(
       has(race_in("st.global.u32 [%d2], %r1;"), "a race: a write of what thread 0 of block 0 has touched"));
   EXPECT_EQ(race_in("red.global.add.u32 [%d1], 1;"), "");
-  // The last block adds up what all have written, after fences and an atomic count.
+  // The last block adds up the numbers of all, after fences and an atomic count.
   const std::string last =
       "atom.global.add.u32 %r7, [%d1+3000], 1; bar.sync 0; setp.ne.u32 %p1, %r7, 127; @%p1 bra done; "
       "ld.global.u32 %r8, [%d1]; ld.global.u32 %r9, [%d1+256];\ndone:";

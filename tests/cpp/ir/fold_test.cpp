@@ -19,7 +19,7 @@ class RandomExpression {
   RandomExpression(uint64_t seed, bool folding) : random_(seed), b_(module_, "f") {
     b_.set_folding(folding);
     for (int t = 0; t < base::kDTypeCount; ++t) add_parameters(static_cast<DType>(t));
-    // Two dtypes carry most of a program, so that nodes meet.
+    // Two dtypes carry most of a program, so that nodes combine.
     main_[0] = static_cast<DType>(random_() % base::kDTypeCount);
     main_[1] = static_cast<DType>(random_() % base::kDTypeCount);
     for (DType t : main_) add_constants(t);

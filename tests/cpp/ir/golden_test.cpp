@@ -141,7 +141,7 @@ class Mutator {
 
  private:
   size_t below(size_t limit) { return random_() % limit; }
-  /// The bounds of a word or of a single character at a random place.
+  /// The bounds of a word or of a single character at a random position.
   std::pair<size_t, size_t> token(const std::string& text) {
     const auto in_word = [&](size_t i) { return std::isalnum(static_cast<unsigned char>(text[i])) != 0; };
     const size_t at = below(text.size());

@@ -280,7 +280,7 @@ TEST(InterpreterParallel, CombinesContributionsInTheOrderOfReductions) {
   }
 }
 
-TEST(InterpreterParallel, GivesTheInitOfNoTurns) {
+TEST(InterpreterParallel, GivesTheInitOfNoIterations) {
   std::vector<double> memory(1);
   const auto results =
       Program(kParallel).results({view_of(memory), number<int64_t>(0), number<int64_t>(0), number(-0.0)});
@@ -321,7 +321,7 @@ func @f(%v: view<f64, 1> alias 1, %w: view<f64, 1> alias 1, %n: i64) -> () {
   EXPECT_FALSE(program.run({left, left, number<int64_t>(8)}).raised);
 }
 
-TEST(InterpreterParallel, MemoryOfATurnIsItsOwn) {
+TEST(InterpreterParallel, MemoryOfAnIterationIsItsOwn) {
   const Program program(R"(
 func @f(%n: i64) -> (i64) {
   %zero = constant 0 : i64
@@ -339,14 +339,14 @@ func @f(%n: i64) -> (i64) {
   EXPECT_EQ(as_number<int64_t>(program.results({number<int64_t>(100)})[0]), 4950);
 }
 
-TEST(InterpreterParallel, RaisesWhatTheLowestTurnRaises) {
+TEST(InterpreterParallel, RaisesWhatTheLowestIterationRaises) {
   const Program program(R"(
 func @f(%n: i64) -> () {
   parallel_for %n {schedule=threads, width=0, combiners=[]} {
   ^(%k: i64):
     %five = constant 5 : i64
     %small = less %k, %five : bool
-    check %small, %k {kind=IndexError, message="turn {}"}
+    check %small, %k {kind=IndexError, message="iteration {}"}
     yield
   }
   return
@@ -356,7 +356,7 @@ func @f(%n: i64) -> () {
     options.seed = seed;
     const Outcome outcome = program.run({number<int64_t>(30)}, options);
     ASSERT_TRUE(outcome.raised);
-    EXPECT_EQ(outcome.exception.message, "turn 5");
+    EXPECT_EQ(outcome.exception.message, "iteration 5");
   }
 }
 

@@ -142,7 +142,7 @@ std::string fault_of(const std::string& lines) {
   return "";
 }
 
-TEST(InterpreterDevices, AtomicsMayMeet) {
+TEST(InterpreterDevices, AtomicsMayConflict) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     std::vector<int64_t> memory(128);
     EXPECT_FALSE(run_lines("%old = atomic %v, %zero, %tx {combiner=add, scope=device, order=relaxed} : i64",
@@ -381,7 +381,7 @@ TEST(InterpreterDevices, ALockWithoutFencesOrdersNothing) {
   EXPECT_NE(fault.find("race"), std::string::npos);
 }
 
-TEST(InterpreterDevices, BlocksMeetAtBarriersOfTheDevice) {
+TEST(InterpreterDevices, BlocksWaitAtBarriersOfTheDevice) {
   const std::string lines =
       "%base = multiply %bx, %threads : i64\n    %i = add %base, %tx : i64\n    store %v, %i, %i\n"
       "    barrier {scope=device}\n    %flip = bitwise_xor %i, %threads : i64\n    %x = load %v, %flip : "

@@ -93,7 +93,7 @@ TEST(InterpreterMemory, FindsBadViewsAndIndices) {
 }
 
 TEST(InterpreterMemory, StoresBehaveAsIfEvaluatedFirst) {
-  // v[1:] = v[:-1] moves, whatever the order of the copying.
+  // v[1:] = v[:-1] moves, in any order of the copying.
   const Program program(R"(
 func @f(%v: view<f64, 1>) -> () {
   %zero = constant 0 : i64

@@ -158,7 +158,7 @@ TEST(Parser, ErrorsOfConstants) {
         });
 }
 
-TEST(Parser, ErrorsOfPlaces) {
+TEST(Parser, ErrorsOfLocations) {
   check(body_error, {
                         {"sin %x at 3", "t.ir:2:13: expected a text in quotes, found '3'"},
                         {"sin %x at \"f.py\":3:-4-9", "t.ir:2:22: '-4' is not an integer in range"},
@@ -188,7 +188,7 @@ TEST(Parser, DeepRegionsRoundTrip) {
   EXPECT_EQ(print(*parse(once, "deep.ir")), once);
 }
 
-TEST(Parser, NodesStandAsWritten) {
+TEST(Parser, NodesAreAsWritten) {
   const auto module = parse(
       "func @f(%x: f64) -> (f64) {\n  %a = constant 1.0 : f64\n  %b = constant 1.0 : f64\n"
       "  %c = add %a, %b : f64\n  return %c\n}\n",

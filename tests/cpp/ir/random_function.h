@@ -12,7 +12,7 @@ namespace ingot::ir::test {
 struct RandomOptions {
   int nodes = 40;        ///< about how many, without those that guard and close
   int depth = 3;         ///< of regions
-  bool spans = false;    ///< every node has a place
+  bool spans = false;    ///< every node has a location
   bool folding = false;  ///< the Builder's
   bool arrays = true;    ///< also whole-array ops (Stage::Array)
 };
@@ -37,7 +37,7 @@ class RandomFunction {
     add_parameters();
     grow(options_.nodes, 0);
     const std::vector<NodeId> values = {pick(kFloat64), pick(kInt64), pick(kBool)};
-    place();
+    set_location();
     builder_.terminate(Op::return_, values);
     const std::vector<Type> results = {kFloat64, kInt64, kBool};
     const FunctionId id = module_.declare("f", parameter_types_, results);
@@ -62,7 +62,7 @@ class RandomFunction {
     add_parameter(Type::view(DType::Float64, 1), "v", 1);
     add_parameter(Type::view(DType::Float64, 1), "w", 2);
     for (size_t i = 5; i < 7; ++i) {
-      place();
+      set_location();
       views_.push_back(pool_[i]);
       lengths_.push_back(builder_.length(pool_[i], 0));
       const NodeId filled = builder_.make(Op::less, {builder_.index(0), lengths_.back()});
@@ -71,8 +71,8 @@ class RandomFunction {
     pool_.resize(5);
   }
 
-  /// A new place for the next nodes, now and then inlined.
-  void place() {
+  /// A new location for the next nodes, now and then inlined.
+  void set_location() {
     if (!options_.spans) return;
     Span span;
     span.file = module_.text("f.py");
@@ -117,7 +117,7 @@ class RandomFunction {
 
   void grow(int nodes, int depth) {
     for (int i = 0; i < nodes; ++i) {
-      place();
+      set_location();
       if (depth < options_.depth && chance(8)) {
         grow_region(std::max(nodes / 4, 2), depth + 1);
         i += nodes / 4;
@@ -221,7 +221,7 @@ class RandomFunction {
     const NodeId node = builder_.begin(Op::if_, {&condition, 1}, {}, types);
     const SpanId span = builder_.span();
     const size_t visible = pool_.size();
-    // Now and then the arms are left open, to be ended when both are there.
+    // Now and then the arms are left open, to be ended when both exist.
     const bool suspends = chance(2);
     std::vector<RegionId> arms;
     std::vector<std::vector<NodeId>> yields;

@@ -8,7 +8,7 @@
 namespace ingot::ir {
 namespace {
 
-/// The order of docs/semantics.md, written once more and in another way.
+/// The order of docs/semantics.md, written once more, otherwise.
 double plain_sum(const std::vector<double>& x, const std::vector<bool>& where) {
   std::vector<double> blocks;
   for (size_t b = 0; b * 1024 < x.size(); ++b) {
@@ -23,7 +23,7 @@ double plain_sum(const std::vector<double>& x, const std::vector<bool>& where) {
     blocks.push_back(p[0]);
   }
   if (blocks.empty()) return 0;
-  // Pairs of equal trees, from the left; what is left over joins from the right.
+  // Pairs of equal trees, from the left; the rest joins from the right.
   std::vector<std::pair<size_t, double>> trees;
   for (double block : blocks) {
     trees.push_back({1, block});

@@ -10,8 +10,8 @@
 #include "ir/verifier.h"
 #include "ir/walk.h"
 
-// Texts that no printer wrote are refused by the parser or the verifier; what is left prints as it was read,
-// and the interpreter ends.
+// Malformed texts are refused by the parser or the verifier; the others print as they were read, and the
+// interpreter ends.
 
 namespace ingot::ir {
 namespace {

@@ -88,7 +88,7 @@ TEST(Verifier, RegionsEndInTheirOnlyTerminator) {
   expect_broken(1, [](Subject& s) { s.corrupt.nodes[kInnerYield.index].op = Op::some; });
 }
 
-TEST(Verifier, ParametersStandFirst) {
+TEST(Verifier, ParametersComeFirst) {
   expect_broken(1, [](Subject& s) { s.corrupt.regions[1].parameter_count = 2; });
   expect_broken(1, [](Subject& s) { s.corrupt.set_attribute(kLoopIndex, 0, 1); });
   expect_broken(1, [](Subject& s) { s.corrupt.regions[0].parameter_count = 2; });
@@ -104,8 +104,8 @@ TEST(Verifier, OperandsDominate) {
   expect_broken(2, [](Subject& s) { s.corrupt.set_operand(kReturn, 0, kCheck); });
 }
 
-/// A region that was suspended may not use what came in between outside, though it is older.
-TEST(Verifier, ResumedRegionsSeeOnlyWhatStandsBefore) {
+/// A region that was suspended may not use nodes made meanwhile outside, though it is older.
+TEST(Verifier, ResumedRegionsSeeOnlyWhatComesBefore) {
   Module module;
   Builder builder(module, "f");
   builder.set_folding(false);
@@ -166,7 +166,7 @@ TEST(Verifier, ResultsFollowTheirNode) {
   expect_broken(5, [](Subject& s) { s.corrupt.set_operand(kSecondResult, 0, kConstant); });
 }
 
-TEST(Verifier, ResultsStandNowhereElse) {
+TEST(Verifier, ResultsOccurNowhereElse) {
   Module module;
   Builder builder(module, "f");
   builder.set_folding(false);
@@ -235,7 +235,7 @@ TEST(Verifier, ThrowsWithTheBlame) {
   }
 }
 
-/// A launch around a body; the barriers in it that are said to be at fault, by node.
+/// A launch around a body; the barriers in it that are reported, by node.
 size_t faulty_barriers(const std::string& body) {
   const std::string text =
       "func @f(%n: i64, %v: view<i64, 1>) -> () {\n"
@@ -289,7 +289,7 @@ TEST(Verifier, BarriersOfAllBlocksWantWhatAllBlocksSee) {
             0u);
 }
 
-TEST(Verifier, MasksSayWhoComes) {
+TEST(Verifier, MasksDefineWhoComes) {
   EXPECT_EQ(faulty_barriers("if %mine { %m = constant 1 : u32 barrier %m {scope=warp}\n"
                             "  %c = vote %m, %mine {question=any, scope=warp} : bool\n"
                             "  %s = match %m, %n {agreement=some} : u32\n"
@@ -302,14 +302,14 @@ TEST(Verifier, MasksSayWhoComes) {
 }
 
 TEST(Verifier, VaryingValuesSpread) {
-  // Through a loop's carried value, in its second turn.
+  // Through a loop's carried value, in its second iteration.
   EXPECT_EQ(faulty_barriers("for %n, %zero, %zero {schedule=serial, width=0} : (i64, i64) {\n"
                             "^(%i: i64, %a: i64, %b: i64):\n"
                             "  %c = less %a, %i : bool\n"
                             "  if %c { barrier {scope=block} yield } { yield }\n"
                             "  yield %b, %tx }\n"),
             1u);
-  // Through an exit's value, and through who took it.
+  // Through an exit's value, and through the threads that took it.
   EXPECT_EQ(
       faulty_barriers("%r = block : i64 { ^(%l: label):\n"
                       "  if %mine { exit %l, %n } { yield }\n"
@@ -331,8 +331,8 @@ TEST(Verifier, VaryingValuesSpread) {
       1u);
 }
 
-/// The exit is younger than the barrier, and stands before it all the same.
-TEST(Verifier, ResumedExitsStandWhereTheirRegionStands) {
+/// The exit is younger than the barrier, and comes before it all the same.
+TEST(Verifier, ResumedExitsAreWhereTheirRegionIs) {
   Module module;
   Builder builder(module, "f");
   builder.set_folding(false);
@@ -374,7 +374,7 @@ TEST(Verifier, ThreadsThatLeftMissLaterBarriers) {
   EXPECT_EQ(faulty_barriers(block(loop(barrier + leave)) + more), 1u);
   EXPECT_EQ(faulty_barriers(loop(block(barrier + leave))), 0u);
   EXPECT_EQ(faulty_barriers(block(loop(barrier) + leave)), 0u);
-  // Who has ended is waited for no more.
+  // Threads that have ended are not waited for.
   EXPECT_EQ(faulty_barriers(block(leave + barrier)), 0u);
   EXPECT_EQ(faulty_barriers(block(loop(barrier + leave))), 0u);
   EXPECT_EQ(faulty_barriers(loop(block(leave + barrier))), 1u);

@@ -30,7 +30,7 @@ func @f(%n: i64, %x: f64, %c: bool) -> (f64) {
 }
 )";
 
-/// The names of the ops that a walk visits, and whether it came to its end.
+/// The names of the ops that an iteration over nodes visits, and whether it came to its end.
 template <class Next>
 std::pair<std::string, bool> visited(const Next& next) {
   const auto module = parse(kText, "walk.ir");
@@ -83,17 +83,17 @@ TEST(TextOrder, IsNotThatOfIds) {
   builder.enter(node, 1, {});
   builder.yield({});
   builder.end(node);
-  const NodeId behind = builder.make(Op::invert, {condition});
+  const NodeId after = builder.make(Op::invert, {condition});
   builder.resume(suspended);
   const NodeId late = builder.index(1);
   builder.yield({});
-  builder.terminate(Op::return_, {&behind, 1});
+  builder.terminate(Op::return_, {&after, 1});
   const auto function = builder.finish(std::vector<Type>{kBool});
-  ASSERT_LT(behind, late);
+  ASSERT_LT(after, late);
   const TextOrder order(*function);
-  EXPECT_LT(order.place[late.index], order.place[behind.index]);
+  EXPECT_LT(order.place[late.index], order.place[after.index]);
   EXPECT_EQ(order.place[condition.index], 0u);
-  EXPECT_EQ(order.end[node.index], order.place[behind.index]);
+  EXPECT_EQ(order.end[node.index], order.place[after.index]);
   EXPECT_GT(order.end[node.index], order.place[late.index]);
 }
 

@@ -133,7 +133,7 @@ TEST_F(Allocation, reallocates) {
   Buffer* buffer = Allocator::allocate(1000);
   std::memset(buffer->data, 7, 1000);
   Buffer* same = Allocator::reallocate(buffer, 1010);
-  EXPECT_EQ(same, buffer) << "the block has room";
+  EXPECT_EQ(same, buffer) << "the block is large enough";
   EXPECT_EQ(same->size, 1010);
   Buffer* larger = Allocator::reallocate(same, 3 * kMiB);
   ASSERT_NE(larger, nullptr);
@@ -223,7 +223,7 @@ TEST_F(Allocation, works_in_a_child_that_was_forked_while_others_allocate) {
 TEST_F(Allocation, gives_no_more_than_the_machine_has) {
   const int64_t available = available_memory();
   ASSERT_GT(available, 0);
-  ASSERT_LT(available, Allocator::kMaxBytes / 2) << "the system tells";
+  ASSERT_LT(available, Allocator::kMaxBytes / 2) << "the system reports it";
   EXPECT_EQ(Allocator::allocate(available + (int64_t{256} << 20)), nullptr);
 }
 
@@ -240,7 +240,7 @@ TEST_F(Allocation, gives_what_it_keeps_back_when_memory_runs_out) {
     const auto limit = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + 64 * kMiB);
     const rlimit addresses{limit, limit};
     if (setrlimit(RLIMIT_AS, &addresses) != 0) _exit(4);
-    // There is room for it in place of what is kept alone.
+    // It fits only if what is kept is freed.
     Buffer* buffer = Allocator::allocate(400 * kMiB);
     if (buffer == nullptr) _exit(1);
     _exit(Allocator::use().kept == 0 ? 0 : 2);

@@ -220,7 +220,7 @@ struct Counted {
                                   },
                                   nullptr};
 
-  /// Polls until the hook has been called so often.
+  /// Polls until the hook has been called this often.
   void poll_until(int calls) {
     while (long_calls < calls) EXPECT_EQ(ingot_v1_poll(&context), 0);
   }

@@ -20,7 +20,7 @@ struct Line {
   int64_t& operator[](int64_t i) const { return *reinterpret_cast<int64_t*>(slot.data + i * stride); }
 };
 
-/// A routine of two views: in turn, what one has goes into the other, and both grow.
+/// A routine of two views: alternately, the elements of each go into the other, and both grow.
 Status move_along(Context*, const char*, const char*, int64_t, void** slots) {
   const auto& from = *static_cast<const Line*>(slots[0]);
   const auto& to = *static_cast<const Line*>(slots[1]);
@@ -45,20 +45,20 @@ class DeviceCalls : public ::testing::Test {
     context_.device = device_;
   }
 
-  /// Where two views of so many words lie: first word, words from one to the next, elements.
-  struct Place {
+  /// Where two views of so many words are: first word, words from one to the next, elements.
+  struct Layout {
     int64_t first;
     int64_t step;
     int64_t length;
   };
-  void check(const Place& from, const Place& to) {
+  void check(const Layout& from, const Layout& to) {
     std::vector<int64_t> words(32);
     std::iota(words.begin(), words.end(), 0);
     const auto bytes = static_cast<int64_t>(words.size() * sizeof(int64_t));
     const devices::Address memory = device_->allocate(bytes);
     device_->write(memory, words.data(), bytes);
-    const auto line = [](std::byte* data, const Place& place) {
-      return Line{{data + 8 * place.first, nullptr}, place.length, 8 * place.step};
+    const auto line = [](std::byte* data, const Layout& layout) {
+      return Line{{data + 8 * layout.first, nullptr}, layout.length, 8 * layout.step};
     };
     auto* const there = reinterpret_cast<std::byte*>(memory);  // NOLINT(performance-no-int-to-ptr)
     Line lines[] = {line(there, from), line(there, to)};
@@ -83,14 +83,14 @@ class DeviceCalls : public ::testing::Test {
 };
 
 TEST_F(DeviceCalls, ViewsOfOneMemoryAreOfOneCopy) {
-  check({0, 1, 6}, {1, 1, 6});    // behind
+  check({0, 1, 6}, {1, 1, 6});    // after
   check({1, 1, 6}, {0, 1, 6});    // before
   check({5, -1, 6}, {0, 1, 6});   // backwards
   check({0, 2, 8}, {1, 2, 8});    // between
   check({0, 5, 6}, {12, 1, 6});   // in a gap
   check({0, 1, 6}, {0, 1, 6});    // the same
   check({0, 1, 6}, {6, 1, 6});    // side by side
-  check({9, 1, 3}, {20, -2, 3});  // apart
+  check({9, 1, 3}, {20, -2, 3});  // disjoint
   check({4, 1, 0}, {4, 1, 0});    // of nothing
   check({9, 1, 0}, {9, 1, 0});
   EXPECT_EQ(context_.buffers, nullptr);

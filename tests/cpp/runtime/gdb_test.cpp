@@ -46,7 +46,7 @@ std::vector<jit_code_entry*> registered() {
   return result;
 }
 
-TEST(Gdb, is_told_nothing_unless_asked) {
+TEST(Gdb, gets_nothing_unless_asked) {
   auto object = LoadedObject::load(compile_c("int f(void) { return 1; }"));
   EXPECT_TRUE(registered().empty());
 }
@@ -84,7 +84,7 @@ TEST(Gdb, forgets_objects_in_any_order) {
   }
 }
 
-TEST(Gdb, is_told_by_many_threads) {
+TEST(Gdb, is_informed_by_many_threads) {
   const EnvironmentFlag flag("INGOT_GDB");
   Bytes bytes = compile_c("int f(void) { return 1; }");
   auto kept = LoadedObject::load(bytes);

@@ -288,7 +288,7 @@ TEST(Refusals, name_what_compiled_code_never_has) {
   }
 }
 
-TEST(Refusals, tell_other_files) {
+TEST(Refusals, recognise_other_files) {
   EXPECT_EQ(refusal({}), "damaged object: it is shorter than a header");
   EXPECT_EQ(refusal(Bytes(64)), "damaged object: it is not an ELF file");
   EXPECT_EQ(refusal(testing::read_bytes("/proc/self/exe")),
@@ -302,7 +302,7 @@ TEST(Refusals, tell_other_files) {
   }
 }
 
-/// Each object with something of everything that the loader reads.
+/// Each object with a sample of everything that the loader reads.
 std::vector<Bytes> fuzz_objects() {
   const std::string all = std::string(kCalls) + kStaticData + kBss + kFunctionPointers + kAligned;
   return {compile_c(all), compile_c(kJumpTable, "-O2 -fPIC -fno-plt"),
@@ -322,7 +322,7 @@ TEST(Damage, truncated_objects_are_refused) {
   for (const Bytes& object : fuzz_objects()) {
     ASSERT_TRUE(loads(object));
     for (size_t size = 0; size < object.size(); ++size) {
-      // A copy of its own, so that a sanitizer sees a read behind its end.
+      // A copy of its own, so that a sanitizer sees a read past its end.
       const Bytes cut(object.begin(), object.begin() + static_cast<ptrdiff_t>(size));
       ASSERT_FALSE(loads(cut)) << size;
     }

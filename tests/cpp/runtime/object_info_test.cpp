@@ -131,9 +131,9 @@ TEST(ObjectInfo, is_refused_with_any_bit_flipped) {
   }
 }
 
-// Behind a right checksum, too, every length, number and template is checked: what is accepted is exactly
-// what encode writes.
-TEST(ObjectInfo, is_checked_behind_the_checksum) {
+// After a right checksum, too, every length, number and template is checked: what is accepted is exactly what
+// encode writes.
+TEST(ObjectInfo, is_checked_after_the_checksum) {
   std::mt19937_64 random(4);
   Bytes bytes = to_bytes(encode(example()));
   int accepted = 0, refused = 0;

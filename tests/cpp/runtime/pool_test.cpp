@@ -45,7 +45,7 @@ class Threads {
   int before_;
 };
 
-TEST(Pool, runs_each_turn_once) {
+TEST(Pool, runs_each_iteration_once) {
   for (const int threads : {1, 2, 3, 7, 16}) {
     const Threads set(threads);
     for (const int64_t count : {0, 1, 2, 3, 63, 64, 65, 1000, 99'991}) {
@@ -125,7 +125,7 @@ TEST(Pool, runs_small_loops_and_those_of_one_thread_on_the_caller) {
   EXPECT_TRUE(is_alone(16, 0, 1));
 }
 
-TEST(Pool, gives_the_error_of_the_lowest_failing_turn) {
+TEST(Pool, gives_the_error_of_the_lowest_failing_iteration) {
   for (const int threads : {1, 2, 3, 16}) {
     const Threads set(threads);
     for (int repeat = 0; repeat < 50; ++repeat) {
@@ -143,7 +143,7 @@ TEST(Pool, gives_the_error_of_the_lowest_failing_turn) {
   }
 }
 
-TEST(Pool, runs_all_turns_below_the_lowest_failing_one) {
+TEST(Pool, runs_all_iterations_below_the_lowest_failing_one) {
   const Threads set(4);
   std::vector<std::atomic<int>> runs(1000);
   Context context = make_context();
@@ -228,7 +228,7 @@ TEST(Pool, polls_while_it_waits_for_others) {
     watch_length(context);
     return 0;
   });
-  EXPECT_EQ(status, 0) << "the hook said to go on";
+  EXPECT_EQ(status, 0) << "the hook returned to go on";
   EXPECT_EQ(asked, 1);
 }
 

@@ -11,7 +11,7 @@
 
 namespace ingot::runtime::testing {
 
-/// A folder that is removed with all it holds.
+/// A folder that is removed with its contents.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -24,7 +24,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// Sets a variable of the environment, and takes it away again.
+/// Sets a variable of the environment, and unsets it again.
 class EnvironmentFlag {
  public:
   explicit EnvironmentFlag(const char* name);
@@ -65,7 +65,7 @@ std::string message_of(Action action) {
   return "(nothing was thrown)";
 }
 
-/// A view of an argument with its lengths and strides behind it.
+/// A view of an argument with its lengths and strides after it.
 template <int rank>
 struct ViewArgument {
   ViewSlot slot{};

@@ -27,7 +27,7 @@ TEST(Symbols, are_a_closed_list) {
   EXPECT_EQ(find_symbol(std::string_view("sin\0", 4)), nullptr);
 }
 
-// 0.625 and 1.5 tell the functions apart: no two of them agree at both.
+// 0.625 and 1.5 distinguish the functions: no two of them agree at both.
 #define CHECK_UNARY(fn)                                                                 \
   for (const double x : {0.625, 1.5}) {                                                 \
     auto* wide = reinterpret_cast<double (*)(double)>(find_symbol(#fn));                \

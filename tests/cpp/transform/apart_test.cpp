@@ -28,8 +28,8 @@ TEST(Apart, OfNumbers) {
   EXPECT_FALSE(apart({2, 3, 4}, {88, 32, 8}));
 }
 
-/// What is to be looked at before the loop of a program of views `x` and `c` (in C order) and i64 `n`, whose
-/// loop has this body; `before` stands before it.
+/// The conditions to check before the loop of a program of views `x` and `c` (in C order) and i64 `n`, whose
+/// loop has this body; `before` comes before it.
 struct Looked {
   bool known;
   size_t views;
@@ -60,7 +60,7 @@ TEST(Apart, OfWhatALoopWrites) {
   expect(looked_at("", "    store %x, %k, %0, %v\n    store %x, %0, %k, %v\n"), true, 1);
   expect(looked_at("", "    store %c, %k, %0, %v\n"), true, 0);
   const std::string memory = "  %m = multiply %n, %8 : i64\n  %b = alloc %m {life=call} : buffer\n";
-  // In C order; windows; and windows that a turn makes of what is known before, and of what is not.
+  // In C order; windows; and windows that an iteration makes of what is known before, and of what is not.
   const std::string store = "    store %w, %k, %0, %v\n";
   const std::string windows = " = view %b, %0, %n, %8, %8, %8 : view<f64, 2>\n";
   expect(looked_at(memory + "  %w = view %b, %0, %n, %8 : view<f64, 1>\n", "    store %w, %k, %v\n"), true,
@@ -68,7 +68,7 @@ TEST(Apart, OfWhatALoopWrites) {
   expect(looked_at(memory + "  %w" + windows, store), true, 1);
   expect(looked_at(memory, "    %w" + windows + store), true, 1);
   expect(looked_at(memory, "    %w = view %b, %0, %n, %k, %8, %8 : view<f64, 2>\n" + store), false, 0);
-  // A part of what is in C order, of a length of the turn; memory of the turn's own.
+  // A part of what is in C order, of a length of the iteration; memory of the iteration's own.
   expect(looked_at(memory, "    %w = view %b, %0, %n, %k, %m, %8 : view<f64, 2>\n" + store), true, 0);
   expect(looked_at("  %m = multiply %n, %8 : i64\n",
                    "    %b = alloc %m {life=call} : buffer\n    %w" + windows + store),

@@ -79,7 +79,7 @@ TEST(Checks, AllPassesKeepRandomFunctions) {
     const Comparison comparison(made(), made(),
                                 {"simplify", "fuse", "to_loops", "simplify", "checks", "dce", "schedule"});
     std::mt19937_64 random(seed);
-    for (int turn = 0; turn < 4; ++turn) {
+    for (int iteration = 0; iteration < 4; ++iteration) {
       const auto length = [&] { return static_cast<int64_t>(random() % 7); };
       const std::vector<ir::Value> arguments{base::Scalar::of(0.5),
                                              base::Scalar::of(-3.0),
@@ -94,7 +94,7 @@ TEST(Checks, AllPassesKeepRandomFunctions) {
   }
 }
 
-/// Arrays that several use, broadcasts of what is computed, and writes between.
+/// Arrays with several users, broadcasts of computed values, and writes between.
 TEST(Fuse, ArraysOfEveryLength) {
   const std::string text = R"(
 func @f(%x: view<f64, 2>, %y: view<f64, 2>, %o: view<f64, 2>) -> (f64, view<f64, 2>) {

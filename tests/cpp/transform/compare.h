@@ -17,20 +17,21 @@
 
 namespace ingot::transform {
 
-/// How the elements of a view lie in its buffer.
+/// The layout of the elements of a view in its buffer.
 enum class Layout : uint8_t { Contiguous, Spread, Reversed, Transposed, Repeated };
 
 inline constexpr Layout kLayouts[] = {Layout::Contiguous, Layout::Spread, Layout::Reversed,
                                       Layout::Transposed, Layout::Repeated};
 
-/// Replaces a word wherever it stands.
+/// Replaces a word wherever it occurs.
 inline std::string replaced(std::string text, std::string_view word, std::string_view by) {
   for (size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
     text.replace(at, word.size(), by);
   return text;
 }
 
-/// An element with a value that tells: small numbers, now and then NaN, an infinity or a zero of either sign.
+/// An element with a value that makes a difference: small numbers, now and then NaN, an infinity or a zero of
+/// either sign.
 inline base::Scalar random_element(base::DType dtype, std::mt19937_64& random) {
   return base::visit_dtype(dtype, [&]<class T>() {
     const auto real = [&] {

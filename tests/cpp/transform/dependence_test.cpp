@@ -10,7 +10,7 @@ namespace {
 /// The conflict in the only outermost loop of a program of views `x`, `y` (other memory), `z` (x's memory),
 /// i64 `n` and `m`, whose loop has this body and carries `s` from 0.0.
 std::optional<Conflict> race_in(const std::string& body, const std::string& carried = "%s",
-                                std::vector<Accumulation>* meeting = nullptr,
+                                std::vector<Accumulation>* conflicts = nullptr,
                                 std::vector<Table>* tables = nullptr) {
   const std::string text =
       "func @f(%x: view<f64, 1> alias 1, %y: view<f64, 1> alias 2, %z: view<f64, 1> alias 1, %n: i64, %m: "
@@ -24,9 +24,9 @@ std::optional<Conflict> race_in(const std::string& body, const std::string& carr
   const ir::Function& f = *module->function(ir::FunctionId(0));
   for (uint32_t i = 0; i < f.node_count(); ++i)
     if (f.op(ir::NodeId(i)) == ir::Op::for_)
-      return tables != nullptr    ? find_race(f, ir::NodeId(i), *meeting, *tables)
-             : meeting != nullptr ? find_race(f, ir::NodeId(i), *meeting)
-                                  : find_race(f, ir::NodeId(i));
+      return tables != nullptr      ? find_race(f, ir::NodeId(i), *conflicts, *tables)
+             : conflicts != nullptr ? find_race(f, ir::NodeId(i), *conflicts)
+                                    : find_race(f, ir::NodeId(i));
   return std::nullopt;
 }
 
@@ -35,7 +35,7 @@ bool is_free(const std::string& body, const std::string& carried = "%s") {
   return !conflict;
 }
 
-TEST(Dependence, IndependentTurns) {
+TEST(Dependence, IndependentIterations) {
   EXPECT_TRUE(is_free("    %a = load %x, %k : f64\n    store %y, %k, %a\n"));
   EXPECT_TRUE(is_free("    %a = load %x, %k : f64\n    store %x, %k, %a\n"));
   EXPECT_TRUE(is_free("    %i = add %k, %1 : i64\n    store %x, %i, %c\n    %a = load %x, %i : f64\n"));
@@ -55,7 +55,7 @@ TEST(Dependence, IndependentTurns) {
               "    %q = squeeze %r {axes=[0]} : view<f64, 1>\n    write %q, %c\n"));
 }
 
-/// Turns that store at `scale` * k + j, where j counts up to a minimum of `most` and a value.
+/// Iterations that store at `scale` * k + j, where j counts up to a minimum of `most` and a value.
 bool tiles_are_free(const std::string& scale, const std::string& most) {
   return is_free("    %a = constant " + scale + " : i64\n    %b = constant " + most +
                  " : i64\n    %t = multiply %k, %a : i64\n    %u = minimum %b, %m : i64\n"
@@ -63,7 +63,7 @@ bool tiles_are_free(const std::string& scale, const std::string& most) {
                  "      store %x, %i, %own\n      yield\n    }\n");
 }
 
-TEST(Dependence, TurnsOverTiles) {
+TEST(Dependence, IterationsOverTiles) {
   EXPECT_TRUE(tiles_are_free("8", "8"));
   EXPECT_TRUE(tiles_are_free("8", "1"));
   EXPECT_TRUE(tiles_are_free("-8", "8"));
@@ -78,7 +78,7 @@ TEST(Dependence, TurnsOverTiles) {
               "      %i = add %t, %j : i64\n      store %x, %i, %own\n      yield\n    }\n"));
 }
 
-TEST(Dependence, DependentTurns) {
+TEST(Dependence, DependentIterations) {
   EXPECT_FALSE(is_free("    store %x, %0, %own\n"));
   EXPECT_FALSE(is_free("    store %x, %m, %own\n"));
   EXPECT_FALSE(is_free("    %i = add %k, %1 : i64\n    %a = load %x, %i : f64\n    store %x, %k, %a\n"));
@@ -122,7 +122,8 @@ TEST(Dependence, MultiplesAndARest) {
   EXPECT_FALSE(is_free(met));
 }
 
-/// A product of the turn's number and `%m`, checked or not, and a store in a loop of `count` turns inside.
+/// A product of the iteration's number and `%m`, checked or not, and a store in a loop of `count` iterations
+/// inside.
 std::string rows(const std::string& count, bool is_checked) {
   const std::string check =
       "    %o = multiply_overflows %k, %m : bool\n    %p = invert %o : bool\n"
@@ -144,7 +145,7 @@ TEST(Dependence, RowsOfALengthOfRunTime) {
       is_free("    %o = multiply_overflows %k, %m : bool\n    %p = invert %o : bool\n"
               "    check %p {kind=OverflowError, message=\"too large\"}\n    %i = multiply %k, %m : i64\n"
               "    store %x, %i, %own\n"));
-  // What a loop says holds in it alone.
+  // What a loop declares holds in it alone.
   EXPECT_FALSE(is_free(rows("%m", true) + "    store %y, %i, %own\n"));
 }
 
@@ -191,7 +192,7 @@ TEST(Dependence, SlicesOfSlices) {
   EXPECT_FALSE(is_free(slices("%m")));
 }
 
-TEST(Dependence, StoresOfOneValueMeetInPeace) {
+TEST(Dependence, StoresOfOneValueAreNoConflict) {
   EXPECT_TRUE(is_free("    store %x, %0, %c\n"));
   EXPECT_TRUE(is_free("    %i = remainder %k, %m : i64\n    store %x, %i, %c\n    store %x, %m, %c\n"));
   EXPECT_FALSE(is_free("    store %x, %0, %c\n    store %x, %m, %own\n"));
@@ -200,14 +201,15 @@ TEST(Dependence, StoresOfOneValueMeetInPeace) {
   EXPECT_FALSE(is_free("    store %x, %0, %c\n    store %z, %m, %c\n"));
 }
 
-/// How many tables have to hold different numbers for a body's turns to be independent; none if they are not.
+/// How many tables have to hold different numbers for a body's iterations to be independent; none if they are
+/// not.
 std::optional<size_t> tables_in(const std::string& body) {
-  std::vector<Accumulation> meeting;
+  std::vector<Accumulation> conflicts;
   std::vector<Table> tables;
-  return race_in(body, "%s", &meeting, &tables) ? std::nullopt : std::optional(tables.size());
+  return race_in(body, "%s", &conflicts, &tables) ? std::nullopt : std::optional(tables.size());
 }
 
-TEST(Dependence, TablesNameTheRowsOfTurns) {
+TEST(Dependence, TablesNameTheRowsOfIterations) {
   const std::string number = "    %i = load %table, %k : i32\n    %r = cast %i : i64\n";
   EXPECT_FALSE(is_free(number + "    store %w, %r, %0, %own\n"));
   EXPECT_EQ(tables_in(number + "    store %w, %r, %0, %own\n"), 1);
@@ -220,7 +222,7 @@ TEST(Dependence, TablesNameTheRowsOfTurns) {
       "    %z0 = constant 0 : i32\n    %g = less %i, %z0 : bool\n    %h = add %r, %m : i64\n"
       "    %j = select %g, %h, %r : i64\n";
   EXPECT_EQ(tables_in(wrapped + "    store %w, %j, %0, %own\n"), 1);
-  // At another place, at one for all, of a number that is computed, of an axis alone.
+  // At another index, at one for all, of a number that is computed, of an axis alone.
   EXPECT_FALSE(tables_in(number + "    store %w, %r, %0, %own\n    store %w, %k, %0, %own\n"));
   EXPECT_FALSE(
       tables_in("    %i = load %table, %0 : i32\n    %r = cast %i : i64\n    store %w, %r, %0, %own\n"));
@@ -230,7 +232,7 @@ TEST(Dependence, TablesNameTheRowsOfTurns) {
   EXPECT_FALSE(tables_in(number + "    store %x, %r, %own\n    store %x, %k, %own\n"));
   EXPECT_FALSE(
       tables_in(number + "    store %x, %r, %own\n    %a = load %z, %r : f64\n    store %y, %k, %a\n"));
-  // A table that the turns write into.
+  // A table that the iterations write into.
   EXPECT_FALSE(tables_in(number + "    store %w, %r, %0, %own\n    store %table, %m, %i\n"));
 }
 
@@ -254,13 +256,13 @@ TEST(Dependence, CarriedValues) {
   EXPECT_FALSE(is_free(load, "%a"));
 }
 
-/// Whether turns that write into one field of records, and read another one so many bytes behind, may run at
-/// the same time.
-bool fields_are_free(const std::string& behind, const std::string& index = "%k",
+/// Whether iterations that write into one field of records, and read another one so many bytes after it, may
+/// run at the same time.
+bool fields_are_free(const std::string& after, const std::string& index = "%k",
                      const std::string& stride = "32") {
   const std::string text =
       "func @f(%p: view<u8, 1> alias 1, %n: i64) -> () {\n  %s = constant " + stride +
-      " : i64\n  %d = constant " + behind +
+      " : i64\n  %d = constant " + after +
       " : i64\n  %1 = constant 1 : i64\n  %b = buffer %p : buffer\n  %o = offset %p : i64\n"
       "  %q = add %o, %d : i64\n  %v = view %b, %o, %n, %s : view<f64, 1>\n"
       "  %w = view %b, %q, %n, %s : view<f64, 1>\n"
@@ -273,7 +275,7 @@ bool fields_are_free(const std::string& behind, const std::string& index = "%k",
   return false;
 }
 
-TEST(Dependence, FieldsOfRecordsLieApart) {
+TEST(Dependence, FieldsOfRecordsAreDisjoint) {
   EXPECT_TRUE(fields_are_free("8"));
   EXPECT_TRUE(fields_are_free("24"));
   EXPECT_TRUE(fields_are_free("-24"));
@@ -284,7 +286,7 @@ TEST(Dependence, FieldsOfRecordsLieApart) {
   EXPECT_FALSE(fields_are_free("8", "%k", "-32"));
 }
 
-TEST(Dependence, NamesThePlaces) {
+TEST(Dependence, NamesTheLocations) {
   const auto conflict =
       race_in("    %i = add %k, %1 : i64\n    %a = load %x, %i : f64\n    store %x, %k, %a\n");
   ASSERT_TRUE(conflict);
@@ -292,27 +294,28 @@ TEST(Dependence, NamesThePlaces) {
   EXPECT_FALSE(conflict->reason.empty());
 }
 
-/// How many accumulations of a body may meet; none if it has a conflict beside.
-std::optional<size_t> meeting_in(const std::string& body) {
-  std::vector<Accumulation> meeting;
-  return race_in(body, "%s", &meeting) ? std::nullopt : std::optional(meeting.size());
+/// How many accumulations of a body may conflict; none if it has another conflict.
+std::optional<size_t> conflicts_in(const std::string& body) {
+  std::vector<Accumulation> conflicts;
+  return race_in(body, "%s", &conflicts) ? std::nullopt : std::optional(conflicts.size());
 }
 
-TEST(Dependence, AccumulationsThatMeetAreNoConflict) {
+TEST(Dependence, AccumulationsMayConflict) {
   const std::string index = "    %e = load %x, %k : f64\n    %i = cast %e : i64\n";
   const std::string adds = index + "    %a = load %y, %i : f64\n    %b = add %a, %e : f64\n";
-  EXPECT_EQ(meeting_in(adds + "    store %y, %i, %b\n"), 1);
+  EXPECT_EQ(conflicts_in(adds + "    store %y, %i, %b\n"), 1);
   EXPECT_TRUE(race_in(adds + "    store %y, %i, %b\n"));
   EXPECT_EQ(
-      meeting_in(index + "    %a = load %y, %k : f64\n    %b = add %a, %e : f64\n    store %y, %k, %b\n"), 0);
-  // Of another place, of another view of its memory, in another one, used twice, with another op.
-  EXPECT_FALSE(meeting_in(adds + "    store %y, %k, %b\n"));
+      conflicts_in(index + "    %a = load %y, %k : f64\n    %b = add %a, %e : f64\n    store %y, %k, %b\n"),
+      0);
+  // Of another location, of another view of its memory, in another one, used twice, with another op.
+  EXPECT_FALSE(conflicts_in(adds + "    store %y, %k, %b\n"));
   EXPECT_FALSE(
-      meeting_in(adds + "    store %y, %i, %b\n    %d = load %y, %0 : f64\n    store %w, %k, %0, %d\n"));
-  EXPECT_FALSE(meeting_in(adds + "    store %y, %0, %e\n    store %y, %i, %b\n"));
-  EXPECT_FALSE(meeting_in(adds + "    store %y, %i, %b\n    store %w, %k, %0, %a\n"));
-  EXPECT_FALSE(meeting_in(adds +
-                          "    store %y, %i, %b\n    %g = load %y, %0 : f64\n    %h = multiply %g, %e : f64\n"
+      conflicts_in(adds + "    store %y, %i, %b\n    %d = load %y, %0 : f64\n    store %w, %k, %0, %d\n"));
+  EXPECT_FALSE(conflicts_in(adds + "    store %y, %0, %e\n    store %y, %i, %b\n"));
+  EXPECT_FALSE(conflicts_in(adds + "    store %y, %i, %b\n    store %w, %k, %0, %a\n"));
+  EXPECT_FALSE(
+      conflicts_in(adds + "    store %y, %i, %b\n    %g = load %y, %0 : f64\n    %h = multiply %g, %e : f64\n"
                           "    store %y, %0, %h\n"));
 }
 

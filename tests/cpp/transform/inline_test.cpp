@@ -8,7 +8,7 @@ namespace {
 
 using ir::test::RandomFunction;
 
-/// Calls of a random function, some of them in branches and loops, and what another one makes of its results.
+/// Calls of a random function, some of them in branches and loops, and another one that uses its results.
 std::string random_calls(uint64_t seed) {
   ir::Module module;
   ir::test::RandomOptions options;

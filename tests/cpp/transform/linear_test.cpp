@@ -36,7 +36,7 @@ constexpr DType kRealDTypes[] = {DType::Float16, DType::Float32, DType::Float64}
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// What a float type can hold.
+/// The numbers of a float type.
 struct Precision {
   double epsilon, smallest, largest;
 };
@@ -111,7 +111,7 @@ std::vector<Slope> all_slopes() {
   return all;
 }
 
-/// What the tangents and cotangents of some points are.
+/// The tangents and cotangents of some points.
 struct Derivatives {
   bool is_zero = false;  ///< there are none
   Numbers pushed, pulled;
@@ -316,7 +316,7 @@ Complex moved(Complex z, double step, Complex tangent) {
   return {part(z.real(), tangent.real()), part(z.imag(), tangent.imag())};
 }
 
-/// The derivative of the op in the wide type along a tangent; none where it cannot be told.
+/// The derivative of the op in the wide type along a tangent; none where it is not known.
 std::optional<Difference> difference(const Slope& slope, const std::vector<Complex>& at, Complex tangent) {
   const DType dtype = wide(slope.dtype);
   const auto value = [&](double step) {
@@ -360,14 +360,14 @@ bool is_smooth(const Slope& slope, const std::vector<Complex>& at) {
     case Op::minimum:
     case Op::maximum:
     case Op::fmin:
-    case Op::fmax:  // steps do not go over the place where both are the same
+    case Op::fmax:  // steps do not go over the point where both are the same
       return std::abs(at[0] - at[1]) > (std::abs(at[0]) + std::abs(at[1])) / 16;
     case Op::copysign: return at[0] != 0.0;
     case Op::remainder:
     case Op::fmod: return false;  // jumps wherever steps go
     case Op::gamma:
     case Op::lgamma:
-      return at[0].real() > -10;  // beyond, poles lie close to all numbers
+      return at[0].real() > -10;  // beyond, poles are close to all numbers
     // Of a negative number only the integral powers are numbers.
     case Op::power: return slope.operand == 0 || base::is_complex(slope.dtype) || at[0].real() > 0;
     default: return true;
@@ -381,7 +381,7 @@ size_t check_slope(const Slope& slope, const Points& points, const Numbers& tang
   const Derivatives d = derivatives(slope, points, tangents, cotangents);
   const Precision precision = precision_of(slope.dtype);
   const double tolerance = std::max(8 * precision.epsilon, 0x1p-34);
-  // What is below the normal numbers may be lost on the way; f16 is on the way in f32.
+  // Subnormal numbers may be lost in between; f16 is computed in f32.
   const double slack = precision.smallest * (slope.dtype == DType::Float16 ? 32 : 1 / precision.epsilon);
   size_t checked = 0;
   size_t faults = 0;
@@ -583,7 +583,7 @@ TEST(Linear, StepsHaveNoSlope) {
     EXPECT_TRUE(derivatives({Op::sign, dtype, 0}, {{0.0}}, {1.0}, {1.0}).is_zero);
 }
 
-TEST(Linear, NothingOverflowsOnTheWay) {
+TEST(Linear, NothingOverflowsInBetween) {
   for (const DType dtype : kRealDTypes) {
     const double exponent = 0.75 * std::floor(std::log2(precision_of(dtype).largest) + 1);
     const double large = std::exp2(exponent);
@@ -618,7 +618,7 @@ bool same(const Numbers& a, const Numbers& b) {
   });
 }
 
-TEST(Linear, NumbersBesideArrays) {
+TEST(Linear, NumbersWithArrays) {
   constexpr size_t kCount = 6;
   Draw draw(15);
   for (const Slope& slope : all_slopes())

@@ -11,7 +11,7 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-/// Nothing is left that the pass is to remove.
+/// The pass has removed everything that it is to remove.
 void expect_lowered(const ir::Function& function) {
   for (uint32_t i = 0; i < function.node_count(); ++i) {
     const NodeId id(i);

@@ -36,26 +36,26 @@ size_t count(const std::string& text, std::string_view word) {
   return found;
 }
 
-std::string loop(const std::string& turns, const std::string& index, const std::string& body) {
-  return "  for " + turns + " {schedule=serial, width=0} {\n  ^(" + index + ": i64):\n" + body +
+std::string loop(const std::string& iterations, const std::string& index, const std::string& body) {
+  return "  for " + iterations + " {schedule=serial, width=0} {\n  ^(" + index + ": i64):\n" + body +
          "    yield\n  }\n";
 }
 
-/// place = place of `from` + 0.5
-std::string add_to(const std::string& place, const std::string& from, const std::string& name) {
+/// element = `from` + 0.5
+std::string add_to(const std::string& element, const std::string& from, const std::string& name) {
   return "    %a" + name + " = load " + from + " : f64\n    %b" + name + " = add %a" + name +
-         ", %c : f64\n    store " + place + ", %b" + name + "\n";
+         ", %c : f64\n    store " + element + ", %b" + name + "\n";
 }
 
 size_t loops_after_fusion(const std::string& body) { return count(after(body, {"fuse_nests"}), "for "); }
 
-TEST(FuseNests, TurnByTurn) {
+TEST(FuseNests, IterationByIteration) {
   const std::string first = loop("%l", "%i", add_to("%x, %i", "%x, %i", "1"));
   EXPECT_EQ(loops_after_fusion(first + loop("%l", "%j", add_to("%x, %j", "%x, %j", "2"))), 1);
   EXPECT_EQ(loops_after_fusion(first + "  %s = add %l, %1 : i64\n  %e = cast %s : f64\n" +
                                loop("%l", "%j", "    store %x, %j, %e\n")),
             1);
-  // One value is handed on, not stored and loaded again.
+  // One value is passed on, not stored and loaded again.
   const std::string text = after(first + loop("%l", "%j", add_to("%x, %j", "%x, %j", "2")), {"fuse_nests"});
   EXPECT_EQ(count(text, "store"), 1);
   EXPECT_EQ(count(text, "load"), 1);
@@ -71,7 +71,7 @@ TEST(FuseNests, ManyInGroups) {
   EXPECT_EQ(loops_after_fusion(all), 3);
 }
 
-TEST(FuseNests, NotWhereTurnsMeet) {
+TEST(FuseNests, NotWhereIterationsConflict) {
   const std::string first = loop("%n", "%i", add_to("%x, %i", "%x, %i", "1"));
   const std::string next = "    %k = add %j, %1 : i64\n    %g = minimum %k, %m : i64\n";
   EXPECT_EQ(loops_after_fusion(
@@ -111,14 +111,15 @@ TEST(Interchange, StepsOfElements) {
   const std::string inside = loop("%l", "%i", add_to("%x, %i", "%x, %i", "1"));
   const std::string text = interchanged(loop("%m", "%t", inside));
   EXPECT_EQ(count(text, "independent"), 1);
-  // Four turns at a time, and the rest.
+  // Four iterations at a time, and the rest.
   EXPECT_EQ(count(text, "store"), 2);
   EXPECT_EQ(count(text, "load"), 2);
 }
 
-TEST(Interchange, NotWhereElementsMeet) {
+TEST(Interchange, NotWhereElementsConflict) {
   const auto stays = [](const std::string& body) { return count(interchanged(body), "independent") == 0; };
-  // An element of another turn; of the turn before; memory that may be the same; nothing written again.
+  // An element of another iteration; of the iteration before; memory that may be the same; nothing written
+  // again.
   EXPECT_TRUE(stays(loop(
       "%m", "%t", loop("%l", "%i", "    %q = minimum %i, %0 : i64\n" + add_to("%x, %i", "%x, %q", "1")))));
   EXPECT_TRUE(stays(loop("%m", "%t", loop("%l", "%i", add_to("%x, %i", "%z, %i", "1")))));

@@ -9,14 +9,14 @@
 namespace ingot::transform::test {
 
 /// Builds a function `@f(n: i64, x: f64, c: bool, log: view<i64, 1>, v: view<f64, 1>)` that gives `(i64, f64,
-/// view<f64, 1>)`, of branches, loops and blocks inside each other that are left in all ways: regions end in
-/// yield, exit, raise or unreachable. It passes the verifier at the array stage and ends in few steps. What
-/// it does on its way is mixed into `log`, in an order that matters. Both views have at least one element.
-/// The same seed gives the same function.
+/// view<f64, 1>)`, of branches, loops and blocks inside each other that are left by all kinds of exit:
+/// regions end in yield, exit, raise or unreachable. It passes the verifier at the array stage and ends in
+/// few steps. What it does is mixed into `log`, in an order that matters. Both views have at least one
+/// element. The same seed gives the same function.
 class RandomExits {
  public:
-  RandomExits(ir::Module& module, uint64_t seed, bool places)
-      : module_(module), places_(places), random_(seed), b_(module, "f") {
+  RandomExits(ir::Module& module, uint64_t seed, bool spans)
+      : module_(module), spans_(spans), random_(seed), b_(module, "f") {
     b_.set_folding(seed % 2 == 0);
     types_ = {ir::kInt64,
               ir::kFloat64,
@@ -40,7 +40,7 @@ class RandomExits {
     v_ = nodes[4];
     pool_ = {nodes[0], nodes[1], nodes[2], v_};
     const Types results = {ir::kInt64, ir::kFloat64, types_[4]};
-    place();
+    set_location();
     if (!grow(8, 0)) b_.terminate(Op::unreachable, {});
     else b_.terminate(Op::return_, pick_all(results));
     const ir::FunctionId id = module_.declare("f", parameters, results);
@@ -64,8 +64,8 @@ class RandomExits {
   bool chance(uint64_t one_in) { return below(one_in) == 0; }
   Type type_of(NodeId node) const { return b_.function().type(node); }
 
-  void place() {
-    if (!places_) return;
+  void set_location() {
+    if (!spans_) return;
     ir::Span span;
     span.file = module_.text("f.py");
     span.line = ++line_;
@@ -98,7 +98,7 @@ class RandomExits {
     return types;
   }
 
-  /// A number that hangs on a value.
+  /// A number that depends on a value.
   NodeId shown(NodeId value) {
     const Type type = type_of(value);
     NodeId number = value;
@@ -131,23 +131,23 @@ class RandomExits {
     }
   }
 
-  /// Whether control comes to the end of what has been built.
+  /// Whether control reaches the end of the code built so far.
   bool grow(int nodes, int depth) {
     for (int i = 0; i < nodes; ++i) {
-      place();
+      set_location();
       if (depth >= 5 || !chance(2)) {
         grow_node();
       } else if (!grow_region(nodes / 2 + 1, depth + 1)) {
         return false;
       }
     }
-    place();
+    set_location();
     return true;
   }
 
   /// Ends a region: whether by a yield.
   bool finish(const Nodes& fixed, const Types& types) {
-    place();
+    set_location();
     if (!labels_.empty() && chance(4)) {
       Label& label = labels_[below(labels_.size())];
       Nodes values = pick_all(label.types);
@@ -223,7 +223,7 @@ class RandomExits {
   bool open(NodeId& node, int nodes, int depth) {
     Types before = some_types();
     Types after = some_types();
-    // Now and then the test gives what it has.
+    // Now and then the test yields its carried values.
     const bool passes = chance(3);
     if (passes) after = before;
     Nodes operands = pick_all(before);
@@ -282,7 +282,7 @@ class RandomExits {
   }
 
   ir::Module& module_;
-  bool places_;
+  bool spans_;
   std::mt19937_64 random_;
   ir::Builder b_;
   Types types_;

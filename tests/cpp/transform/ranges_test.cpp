@@ -92,7 +92,7 @@ TEST(Ranges, LengthsHaveBytes) {
                      "add_overflows"));
 }
 
-TEST(Ranges, WhatACheckLetsPassHoldsBehindIt) {
+TEST(Ranges, WhatACheckLetsPassHoldsAfterIt) {
   const std::string compare = "  %l = less %b, %a : bool\n  %r = cast %l : i64\n";
   EXPECT_FALSE(holds(simplified("  %c = less %a, %b : bool\n  check %c {kind=ValueError, message=\"\"}\n" +
                                 compare + "  return %r\n"),
@@ -155,7 +155,7 @@ TEST(Ranges, ChainsOfBranchesAreLookedThroughOnce) {
   EXPECT_TRUE(holds(simplified(body + "  %z = maximum %s300, %zero : i64\n  return %z\n"), "if"));
 }
 
-/// Random programs of what lengths and indices are computed by, with checks between.
+/// Random programs of the ops that compute lengths and indices, with checks between.
 class RandomRanges {
  public:
   explicit RandomRanges(uint64_t seed) : random_(seed) {
@@ -220,7 +220,7 @@ class RandomRanges {
   int conditions_ = 0;
 };
 
-TEST(Ranges, SayWhatHoldsInRandomPrograms) {
+TEST(Ranges, StateWhatHoldsInRandomPrograms) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   std::mt19937_64 random(3);
   size_t shorter = 0;

@@ -47,7 +47,7 @@ func @f(%n: i64) -> (i64) {
   EXPECT_EQ(text.find("check"), std::string::npos);
 }
 
-TEST(Simplify, ChecksOnceOnEachWay) {
+TEST(Simplify, ChecksOnceOnEachPath) {
   const std::string text = simplified(R"(
 func @f(%n: i64) -> (i64) {
   %one = constant 1 : i64
@@ -56,8 +56,8 @@ func @f(%n: i64) -> (i64) {
   %d = less_equal %n, %five : bool
   for %n {schedule=serial, width=0} {
   ^(%k: i64):
-    check %d {kind=ValueError, message="in a turn"}
-    check %d {kind=ValueError, message="again in a turn"}
+    check %d {kind=ValueError, message="in an iteration"}
+    check %d {kind=ValueError, message="again in an iteration"}
     yield
   }
   check %d {kind=ValueError, message="after the loop"}
@@ -70,7 +70,7 @@ func @f(%n: i64) -> (i64) {
   return %one
 }
 )");
-  EXPECT_NE(text.find("\"in a turn"), std::string::npos);
+  EXPECT_NE(text.find("\"in an iteration"), std::string::npos);
   EXPECT_NE(text.find("\"after the loop"), std::string::npos);
   EXPECT_EQ(text.find("again"), std::string::npos);
 }

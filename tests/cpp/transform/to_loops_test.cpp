@@ -225,7 +225,7 @@ TEST(ToLoops, ConcatAndCompress) {
 TEST(ToLoops, Scatter) {
   for (DType dtype : dtypes())
     for (const char* combiner : {"constant", "add", "minimum"}) {
-      // Each column twice, from the end, read from what is written.
+      // Each column twice, from the end, read from the target.
       const std::string body =
           std::string("  %n = length %x {axis=1} : i64\n  %2 = constant 2 : i64\n") +
           "  %w = concat %a, %a {axis=1} : array<T, 2>\n  %m = multiply %n, %2 : i64\n" +
@@ -346,7 +346,7 @@ func @f(%x: view<f64, 2>, %e: view<i64, 1>, %n: i64) -> (view<f64, 2>, view<u64,
   return %p, %q, %s
 }
 )";
-  // What stands for the routines: the sum of what a and b have in C order, and 0, 1, 2, ...
+  // Stand-ins for the routines: the sum of what a and b have in C order, and 0, 1, 2, ...
   ir::Externals externals;
   externals.library = [](std::string_view routine, std::span<const ir::Value> operands,
                          std::vector<ir::Value>& results, ir::Raised&) {

@@ -1,7 +1,7 @@
 """Stars that attract each other, by the method of Barnes and Hut: a tree of squares, written with classes.
 
 A cell of the tree is a square with four quarters, the total mass of the stars in it and their centre. Far cells attract
-a star as if they were one body. Nothing is recursive: trees are walked with stacks.
+a star as if they were one body. Nothing is recursive: trees are iterated over with stacks.
 """
 
 import math

@@ -77,7 +77,7 @@ def find_edges(image, low, high):
 
 
 def resize(image, height, width):
-    """An image of another size by bilinear interpolation; colours stand along the last axis."""
+    """An image of another size by bilinear interpolation; colours are along the last axis."""
     old_height, old_width = image.shape[:2]
     y = np.clip((np.arange(height) + 0.5) * old_height / height - 0.5, 0, old_height - 1)
     x = np.clip((np.arange(width) + 0.5) * old_width / width - 0.5, 0, old_width - 1)

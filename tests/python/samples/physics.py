@@ -85,7 +85,7 @@ def n_body(positions, velocities, masses, dt, steps, softening=0.05):
 
 
 def quantum_packet(n, steps, dt, k0=60.0):
-    """A wave packet that meets a barrier, by split operators: its density, and what is reflected and let through."""
+    """A wave packet that reaches a barrier, by split operators: its density, and what is reflected and let through."""
     x = np.linspace(-1, 1, n, endpoint=False)
     dx = x[1] - x[0]
     k = 2 * np.pi * np.fft.fftfreq(n, d=dx)

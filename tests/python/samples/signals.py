@@ -29,7 +29,7 @@ def low_pass(cutoff, rate, taps):
 
 
 def filter_and_decimate(x, cutoff, rate, factor, taps=63):
-    """Filters a signal, takes each n-th value, and says what is lost in decibels; also the filter's response."""
+    """Filters a signal, takes each n-th value, and returns what is lost in decibels; also the filter's response."""
     h = low_pass(cutoff, rate, taps)
     y = np.convolve(x, h, mode="same")
     response = 20 * np.log10(np.maximum(np.abs(np.fft.rfft(h, 512)), 1e-10))
@@ -66,7 +66,7 @@ def dialled_keys(signal, rate, length):
 
 
 def kalman_track(measurements, dt, process, noise):
-    """The track of a body in the plane from measured places; the innovations' likelihood."""
+    """The track of a body in the plane from measured positions; the innovations' likelihood."""
     F = np.eye(4)
     F[0, 2] = F[1, 3] = dt
     H = np.zeros((2, 4))

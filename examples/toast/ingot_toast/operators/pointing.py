@@ -46,7 +46,7 @@ class PointingDetector(KernelOperator):
 
 
 class PixelsHealpix(KernelOperator):
-    """Pixels that detectors see: `pixels` int64 (D, S), -1 where flags are bad; `hit_submaps` uint8 (n_submap,) says which
+    """Pixels that detectors see: `pixels` int64 (D, S), -1 where flags are bad; `hit_submaps` uint8 (n_submap,) has which
     submaps are hit.
 
     With `create_dist`, `finalize` makes the `PixelDistribution` of these submaps, of that name.

@@ -12,7 +12,7 @@ from ..operator import NO_ROWS, Keys, Operator
 
 
 class OffsetLayout:
-    """Where the amplitudes of detectors lie: detector by detector, observation by observation, step by step.
+    """Where the amplitudes of detectors are: detector by detector, observation by observation, step by step.
 
     `n_amp` is how many there are, `start[observation, detector]` the first one of a detector, `steps[observation]`
     int64 (V,) how many each interval has. A step has `step_length` samples; the last one of an interval may be short.

@@ -1,4 +1,4 @@
-"""Derivative rules of NumPy's routines: Python that Ingot compiles and differentiates in its turn.
+"""Derivative rules of NumPy's routines: Python that Ingot compiles and differentiates in turn.
 
 `NAME_jvp(primals, tangents, ...)` gives what the routine gives and the tangent of that, both of the same structure; the
 tangent is real-linear in the tangents. `NAME_vjp(primals, result, cotangent, ...)` gives a tuple of cotangents, one for

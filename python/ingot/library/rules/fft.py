@@ -15,7 +15,7 @@ from .parts import as_cotangent
 
 
 def fitted(x: Any, length: Any, axis: int) -> Any:
-    """The first points along an axis, with zeros behind them where there are fewer."""
+    """The first points along an axis, with zeros after them where there are fewer."""
     lines = np.swapaxes(x, axis, -1)
     points = np.zeros((*lines.shape[:-1], length), x.dtype)
     taken = min(length, lines.shape[-1])

@@ -93,8 +93,8 @@ def slogdet_jvp(primals: tuple, tangents: tuple) -> tuple:
     """With z = trace(1/a da): the logarithm's is Re(z), the sign's i Im(z) sign; NaN where a is singular."""
     sign, logarithm = np.linalg.slogdet(primals[0])
     z = np.sum(transposed_inverse_or_nan(primals[0], sign) * tangents[0], axis=(-2, -1))
-    turn = 1j * np.imag(z) * sign if primals[0].dtype.kind == "c" else np.zeros_like(sign)[()]
-    return SlogdetResult(sign, logarithm), SlogdetResult(turn, np.real(z))
+    phase = 1j * np.imag(z) * sign if primals[0].dtype.kind == "c" else np.zeros_like(sign)[()]
+    return SlogdetResult(sign, logarithm), SlogdetResult(phase, np.real(z))
 
 
 def slogdet_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
@@ -159,7 +159,7 @@ def inverse_of_upper_or_nan(x: Any) -> Any:
 def qr_jvp(primals: tuple, tangents: tuple, mode: str = "reduced") -> tuple:
     """dq = q w, where the diagonal of r stays real, so that w is known from q' da 1/r below its diagonal.
 
-    Columns that "complete" adds turn towards the others only.
+    Columns that "complete" adds rotate towards the others only.
     """
     a = primals[0]
     da = tangents[0]
@@ -171,13 +171,13 @@ def qr_jvp(primals: tuple, tangents: tuple, mode: str = "reduced") -> tuple:
     inner = adjoint(q) @ moved
     square = inner @ np.eye(k, m, dtype=a.dtype) if is_complete else inner
     below = np.tril(square, -1)
-    turn = below - adjoint(below)
+    rotation = below - adjoint(below)
     if a.dtype.kind == "c":
-        turn = turn + 1j * np.imag(square) * unit(square.shape[-1], np.imag(square))
-    dr = np.triu(adjoint(q) @ da - turn @ r)
+        rotation = rotation + 1j * np.imag(square) * unit(square.shape[-1], np.imag(square))
+    dr = np.triu(adjoint(q) @ da - rotation @ r)
     if mode == "r":
         return r, dr
-    dq = q @ turn if is_complete else q @ (turn - inner) + moved
+    dq = q @ rotation if is_complete else q @ (rotation - inner) + moved
     return QRResult(q, r), QRResult(dq, dr)
 
 
@@ -231,9 +231,9 @@ def eig_jvp(primals: tuple, tangents: tuple) -> tuple:
     sizes = np.where(np.imag(v) == 0, np.abs(np.real(v)), -1)
     is_chosen = np.arange(n)[:, None] == np.argmax(sizes, axis=-2)[..., None, :]
     chosen = np.sum(np.where(is_chosen, np.real(v), 0), axis=-2)
-    turn = np.sum(np.where(is_chosen, np.imag(dv), 0), axis=-2) / chosen
+    phase = np.sum(np.where(is_chosen, np.imag(dv), 0), axis=-2) / chosen
     growth = np.sum(np.real(np.conjugate(v) * dv), axis=-2)
-    return EigResult(w, v), EigResult(np.diagonal(p, axis1=-2, axis2=-1).copy(), dv - v * (growth + 1j * turn)[..., None, :])
+    return EigResult(w, v), EigResult(np.diagonal(p, axis1=-2, axis2=-1).copy(), dv - v * (growth + 1j * phase)[..., None, :])
 
 
 def eigvals_jvp(primals: tuple, tangents: tuple) -> tuple:
@@ -243,11 +243,11 @@ def eigvals_jvp(primals: tuple, tangents: tuple) -> tuple:
 
 
 def svd_jvp(primals: tuple, tangents: tuple, full_matrices: bool = True, compute_uv: bool = True) -> tuple:
-    """With p = u' da v: ds is its real diagonal; of its Hermitian part x and the rest y, u turns by
+    """With p = u' da v: ds is its real diagonal; of its Hermitian part x and the rest y, u rotates by
     x / (s[j] - s[i]) + y / (s[i] + s[j]), and v by the difference of both.
 
-    What is divided by 0, up to rounding, is left out: equal singular values do not mix, and vectors of 0 do not turn.
-    Vectors that full_matrices adds turn towards the others only.
+    What is divided by 0, up to rounding, is left out: equal singular values do not mix, and the vectors of singular values 0 do not rotate.
+    Vectors that full_matrices adds rotate towards the others only.
     """
     if not compute_uv:
         return svdvals_jvp(primals, tangents)

@@ -1,5 +1,5 @@
 // The programs of the tour in C++, writing into given arrays. Loops that have OpenMP's mark run in parallel
-// where the program says prange.
+// where the program has prange.
 
 #include <cmath>
 #include <cstdint>

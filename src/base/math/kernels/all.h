@@ -7,8 +7,8 @@
 // vectors of any width (`codegen/emitted.h`), which gives compiled code through `emit_math`
 // (`codegen/vecmath.h`). All operations are exact or correctly rounded, so the bits are the same everywhere.
 // Where the CPU has no fused multiply-add, compiled code calls the runtime's functions. AVX-512's scalef,
-// getexp and getmant stand for sequences that give the same bits. Sines of angles above 2^40 (float: 2^17)
-// leave the straight line for a function of the runtime that reduces by the digits of 2/pi, in integers.
+// getexp and getmant replace sequences that give the same bits. Sines of angles above 2^40 (float: 2^17)
+// branch to a function of the runtime that reduces by the digits of 2/pi, in integers.
 //
 // `tools/minimax` derives the polynomials; `make accuracy` measures errors and times into `docs/accuracy.md`.
 
@@ -57,6 +57,6 @@
   X(lgamma)
 #define INGOT_BINARY_KERNELS(X) X(power) X(hypot) X(arctan2) X(logaddexp) X(logaddexp2)
 
-/// Those of exact operations, for codegen alone: `base::math` defines them in other ways, with the same bits.
+/// Those of exact operations, for codegen alone: `base::math` defines them differently, with the same bits.
 #define INGOT_EXACT_UNARY_KERNELS(X) X(spacing)
 #define INGOT_EXACT_BINARY_KERNELS(X) X(fmod) X(remainder) X(floor_divide) X(nextafter) X(scale_by_power)

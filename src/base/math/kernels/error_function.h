@@ -4,7 +4,7 @@
 
 /// Near 0, erf(x) = x + x (c + x*x E(x*x)), c = 2/sqrt(pi) - 1, and erfc(x) = 1 - erf(x). Above, erf|x| =
 /// 1 - exp(L(|x| - start) - x*x), and erfc|x| = exp(-x*x) w G(u), w = 1 / (|x| + shift), u = w - middle,
-/// where the exponential, w and G are pairs. Both ways are computed.
+/// where the exponential, w and G are pairs. Both are computed.
 namespace ingot::base::math::kernels {
 
 inline constexpr double kErfEdge = 0.85;

@@ -6,7 +6,7 @@
 /// For x >= 3, log gamma(x) = (x - 1/2) log(x) - x + log(2 pi)/2 + S(1/x), the first terms as pairs, and
 /// gamma(x) its exponential. Below that gamma(1 + f) = 1 + f Q(f), f the fraction of x, and the recurrence;
 /// and lgamma(x) = (x - 1) (x - 2) R(u), u = 1/(x + 3/2) less a constant, for 1 <= x, lgamma(x + 1) - log(x)
-/// below. Both ways are computed. For x < 0, see math/gamma.cpp.
+/// below. Both are computed. For x < 0, see math/gamma.cpp.
 namespace ingot::base::math::kernels {
 
 inline constexpr double kFirstOfStirling = 3;

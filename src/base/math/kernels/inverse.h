@@ -102,10 +102,10 @@ V arctan2(V y, V x) {
   const auto endless = large == kInfinity;
   small = select(endless, select(small == kInfinity, V(1.0), 0.0), small);
   large = select(endless | (large == 0.0), 1.0, large);
-  const auto behind = bits(x) < 0;
-  // Quarters of pi from which the angle counts: 0, 2 where the roles are changed, 4 minus that behind.
-  const V quarters = select(behind, select(upper, V(2.0), 4.0), select(upper, V(2.0), 0.0));
-  const V flip = select(behind, select(upper, V(1.0), -1.0), select(upper, V(-1.0), 1.0));
+  const auto is_left = bits(x) < 0;
+  // Quarters of pi from which the angle counts: 0, 2 where the roles are changed, 4 minus that where x < 0.
+  const V quarters = select(is_left, select(upper, V(2.0), 4.0), select(upper, V(2.0), 0.0));
+  const V flip = select(is_left, select(upper, V(1.0), -1.0), select(upper, V(-1.0), 1.0));
   const V angle = with_sign_of(angle_of(small, large, quarters, flip), y);
   return select((x == x) & (y == y), angle, V(std::numeric_limits<double>::quiet_NaN()));
 }

@@ -90,8 +90,8 @@ V log10(V x) {
                      OfDouble<V> ? kLog10E : kLog10EFloat);
 }
 
-/// log(1 + x): the rounding error c of u = 1 + x adds c/u, for which a quadratic in f stands: it is exact
-/// where f is small and c large beside f.
+/// log(1 + x): the rounding error c of u = 1 + x adds c/u, replaced by a quadratic in f: it is exact where f
+/// is small and c large against f.
 template <OfDouble V>
 V log1p(V x) {
   const V u = x + 1.0;
@@ -99,7 +99,7 @@ V log1p(V x) {
   const V error = (1.0 - one) + (x - (u - one));
   const Split<V> parts = split(u);
   const LogMantissa<V> m = log_mantissa(parts.mantissa);
-  // 2**-k, which is not looked at where it would be too small.
+  // 2**-k, which is not used where it would be too small.
   const V down = select(x < 0x1p60, from_bits(bits(parts.mantissa) - bits(u) + bits(V(1.0))), 0.0);
   const V correction = error * down * fma(m.f, fma(m.f, V(0.7), V(-1.0)), V(1.0));
   const V low = fma(parts.exponent, V(kLn2[1]), m.rest + correction);

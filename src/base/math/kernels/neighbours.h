@@ -2,7 +2,7 @@
 
 #include "base/math/kernels/plain.h"
 
-/// Numbers by their bits: those beside a number, and multiples by powers of two. Exact.
+/// Numbers by their bits: those next to a number, and multiples by powers of two. Exact.
 namespace ingot::base::math::kernels {
 
 /// Where both are equal, the second.

@@ -8,7 +8,7 @@
 
 /// The elementary functions are templates over a *value*: one definition each, computed here with single
 /// numbers (`Plain`), and by codegen with LLVM values, scalars and vectors (codegen/vecmath). What a kernel
-/// may do is what both offer, each exactly the same to the bit:
+/// may use is the common subset, whose operations give the same bits:
 ///
 ///   V       + - * /, unary -, comparisons (masks; false of NaN), implicit from a constant
 ///   V       fma, sqrt, rint, trunc, magnitude; select(mask, V, V); bits, from_bits
@@ -205,8 +205,8 @@ void replace_remainders(PlainMask<T> mask, Plain<T> a, Plain<T> b, Plain<T>& res
   if (mask.value) rest = Plain<T>::of(std::fmod(a.value, b.value));
 }
 
-/// The gamma function, and the logarithm of its size, of x < 0. The latter's error is small beside 1, or
-/// beside the value.
+/// The gamma function, and the logarithm of its size, of x < 0. The latter's error is small against 1, or
+/// against the value.
 double gamma_of_negative(double x);
 double log_gamma_of_negative(double x);
 /// Replaces, where the mask is set, the result by these.
@@ -230,7 +230,7 @@ V polynomial(V x, const double (&c)[N]) {
   return sum;
 }
 
-/// The same by two chains, of even and of odd powers: done sooner where little else is there to do.
+/// The same by two chains, of even and of odd powers: faster where there is little other work.
 template <class V, size_t N>
 V polynomial_in_two(V x, const double (&c)[N]) {
   static_assert(N >= 6);
@@ -245,7 +245,7 @@ V polynomial_in_two(V x, const double (&c)[N]) {
 }
 
 /// The nearest integer to x * factor, which is below 2**51 (float: 2**22): added to 1.5 * 2**52 the integer
-/// stands in the low bits.
+/// is in the low bits.
 template <class V>
 Integer<V> nearest_integer(V x, double factor) {
   constexpr double kAnchor = OfDouble<V> ? 0x1.8p52 : 0x1.8p23;
@@ -269,7 +269,7 @@ V with_sign_of(V magnitude_of, V sign) {
   return from_bits(bits(magnitude_of) | (bits(sign) & typename V::Bits(kSign)));
 }
 
-/// An unevaluated sum, |low| <= ulp(high)/2 where so said.
+/// An unevaluated sum, |low| <= ulp(high)/2 where noted.
 template <class V>
 struct Pair {
   V high;

@@ -67,7 +67,7 @@ Pair<V> log2_as_pair(V size) {
   return {whole.high, whole.low + (first.low + (unit_low + product_low))};
 }
 
-/// What x**y is beside |x|**y, as C's Annex F has it.
+/// How x**y differs from |x|**y, as C's Annex F has it.
 template <class V>
 V power_with_sign(V x, V y, V result) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();

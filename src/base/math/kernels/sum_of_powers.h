@@ -40,7 +40,7 @@ Pair<V> subtract_as_pair(V a, V b) {
   return {difference, (a - (difference - back)) - (b + back)};
 }
 
-/// Equal operands, infinities of one sign among them, apart; NaN is that of the difference.
+/// Equal operands, infinities of one sign among them, separately; NaN is that of the difference.
 template <class V>
 V with_equal_ones(V x, V y, V difference, V unit, V result) {
   return select(x == y, x + unit, select(difference == difference, result, difference));
@@ -64,7 +64,7 @@ V logaddexp2(V x, V y) {
   const Pair<V> e = {power.high, more + power.low};
   return with_equal_ones(x, y, difference.high, V(1.0), add_log_of_one_and(large, e, kOne, kLog2E));
 }
-/// In double, where nothing need be kept apart.
+/// In double, where nothing need be kept separate.
 template <OfFloat V>
 V logaddexp(V x, V y) {
   return narrow(logaddexp(widen(x), widen(y)));

@@ -77,7 +77,7 @@ V cos(V x) {
   return sin_turned(x, 1, 0);
 }
 
-/// The quotient of the two pairs, turned over in odd quadrants.
+/// The quotient of the two pairs, inverted in odd quadrants.
 template <OfDouble V>
 V tan(V x) {
   const Angle<V> r = reduce_angle(magnitude(x));

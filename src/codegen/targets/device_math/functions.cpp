@@ -1,12 +1,12 @@
-// The functions of the outside that kernels on GPUs call, compiled to LLVM's bitcode when Ingot is built
+// The external functions that kernels on GPUs call, compiled to LLVM's bitcode when Ingot is built
 // (CMakeLists.txt) and linked into modules by `link_device_math`. They are those of CPUs: `base::math`,
-// its sources included, under the same symbols. No function of a C library stands behind them; the few that
-// `base::math` asks for are here.
+// its sources included, under the same symbols. No function of a C library is called by them; the few that
+// `base::math` calls are here.
 
 #define INGOT_ONE_WAY
 #include "base/math/kernels/plain.h"
 
-/// Stands where it is called: a call in the rare way of a kernel takes memory and registers of all ways.
+/// Inlined where it is called: a call on the rare path of a kernel takes memory and registers of all paths.
 #define INGOT_IN_PLACE __attribute__((always_inline))
 
 namespace ingot::base::math::kernels {

@@ -9,13 +9,13 @@
 
 #include "base/math/kernels/all.h"
 
-// The C library's functions that `base::math` and LLVM ask for.
+// The C library's functions that `base::math` and LLVM call.
 
 namespace {
 
 namespace kernels = ingot::base::math::kernels;
 
-/// Exact. The dividend's significand is shifted as far as a word has room, and the rest taken, until its
+/// Exact. The dividend's significand is shifted as far as a word has bits, and the rest taken, until its
 /// exponent is the divisor's.
 template <class T>
 T remainder_of(T a, T b) {
@@ -55,7 +55,7 @@ T scaled(T a, int power) {
 }
 
 template <class T>
-T beside(T a, T b) {
+T neighbour(T a, T b) {
   using V = kernels::Plain<T>;
   return kernels::nextafter(V::of(a), V::of(b)).value;
 }
@@ -68,7 +68,7 @@ double fmod(double a, double b) noexcept { return remainder_of(a, b); }
 float fmodf(float a, float b) noexcept { return remainder_of(a, b); }
 double ldexp(double a, int power) noexcept { return scaled(a, power); }
 float ldexpf(float a, int power) noexcept { return scaled(a, power); }
-double nextafter(double a, double b) noexcept { return beside(a, b); }
-float nextafterf(float a, float b) noexcept { return beside(a, b); }
+double nextafter(double a, double b) noexcept { return neighbour(a, b); }
+float nextafterf(float a, float b) noexcept { return neighbour(a, b); }
 
 }  // extern "C"

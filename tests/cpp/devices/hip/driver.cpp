@@ -1,4 +1,4 @@
-// HIP's functions on the software device, for tests of what calls them: the code objects that it is given are
+// HIP's functions on the software device, for tests of their callers: the code objects that it is given are
 // PTX. The software device is a copy of its own.
 
 #include <dlfcn.h>
@@ -50,7 +50,7 @@ CudaResult hipGetDevicePropertiesR0600(char* properties, int) {
   return kCudaSuccess;
 }
 
-// What differs in its name alone.
+// Functions that differ in their names only.
 #define INGOT_HIP_NAME(hip, cuda, parameters, arguments)           \
   CudaResult hip parameters {                                      \
     static auto* const called = find<CudaResult parameters>(cuda); \

@@ -1,4 +1,4 @@
-// A linker of code objects that gives what it is given, for tests of what calls it.
+// A linker of code objects that returns its input, for tests of its callers.
 
 #include <cstdint>
 #include <cstring>

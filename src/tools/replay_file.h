@@ -18,7 +18,7 @@ namespace ingot::tools {
 
 using Bytes = std::vector<std::byte>;
 
-/// Memory that values lie in.
+/// Memory of values.
 struct Memory {
   static constexpr size_t kAlignment = 64;
   Bytes bytes;
@@ -79,21 +79,21 @@ struct Outcome {
   std::map<uint64_t, Bytes> after;  ///< what is in the arguments' memories afterwards, where it has changed
 };
 
-/// What a file of a recorded call holds: docs/replay.md.
-struct Record {
+/// A replay file: docs/replay.md.
+struct ReplayFile {
   std::string function;             ///< empty: the text's first
-  std::vector<std::string> stages;  ///< the files of its texts, next to the record's own
+  std::vector<std::string> stages;  ///< the files of its texts, next to the replay file
   Memories memories;                ///< of the arguments
   std::vector<Slot> arguments;
   std::vector<OutsideCall> calls;
   std::optional<Outcome> outcome;
 };
 
-/// Reads a record; `file` names it in errors. Every view lies in its memory, where that is known. Throws
-/// base::UserError with the place.
-Record read_record(std::string_view text, const std::string& file);
+/// Reads a replay file; `file` names it in errors. Every view is in its memory, where that is known. Throws
+/// base::UserError with the location.
+ReplayFile parse_replay_file(std::string_view text, const std::string& file);
 
-/// Writes a record that holds an outcome alone.
+/// Writes a replay file that holds an outcome alone.
 void write_outcome(std::ostream& out, const Outcome& outcome);
 
 /// Calls fn(offset) for each element of a view in C order, `offset` in bytes from its first element.

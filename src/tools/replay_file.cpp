@@ -1,4 +1,4 @@
-#include "tools/record.h"
+#include "tools/replay_file.h"
 
 #include <charconv>
 #include <limits>
@@ -38,15 +38,15 @@ class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : lexer_(text, file), file_(file) {}
 
-  Record read() {
+  ReplayFile read() {
     expect("record");
     if (const Token version = lexer_.next(); !version.is_word("1"))
-      lexer_.fail(version, "records of version 1 can be read");
+      lexer_.fail(version, "replay files of version 1 can be read");
     while (lexer_.peek().kind != Token::Kind::End) read_part(lexer_.next());
-    for (Slot& slot : record_.arguments) check_view(slot, true);
+    for (Slot& slot : replay_.arguments) check_view(slot, true);
     for (Slot& slot : outcome_.results) check_view(slot, false);
-    if (ended_) record_.outcome = std::move(outcome_);
-    return std::move(record_);
+    if (ended_) replay_.outcome = std::move(outcome_);
+    return std::move(replay_);
   }
 
  private:
@@ -56,13 +56,13 @@ class Reader {
     } else if (word.is_word("function") && !ended_) {
       const Token name = lexer_.next();
       if (name.kind != Token::Kind::Symbol) lexer_.fail(name, "expected a function's name: @name");
-      record_.function = lexer_.unescaped(name);
+      replay_.function = lexer_.unescaped(name);
     } else if (word.is_word("stage") && !ended_) {
-      record_.stages.push_back(read_stage());
+      replay_.stages.push_back(read_stage());
     } else if (word.is_word("argument") && !ended_) {
-      record_.arguments.push_back(read_slot());
+      replay_.arguments.push_back(read_slot());
     } else if ((word.is_word("library") || word.is_word("host")) && !ended_) {
-      record_.calls.push_back(read_call(word.is_word("host")));
+      replay_.calls.push_back(read_call(word.is_word("host")));
     } else if ((word.is_word("returned") || word.is_word("raised")) && !ended_) {
       ended_ = true;
       if (word.is_word("raised")) outcome_.raised = read_exception();
@@ -71,14 +71,14 @@ class Reader {
     } else if (word.is_word("after") && ended_) {
       read_after();
     } else {
-      lexer_.fail(word, "'" + std::string(word.text) + "' cannot stand here");
+      lexer_.fail(word, "'" + std::string(word.text) + "' is not expected here");
     }
   }
 
   void read_memory(const Token& word) {
-    Memories& memories = ended_ ? outcome_.fresh : record_.memories;
+    Memories& memories = ended_ ? outcome_.fresh : replay_.memories;
     const uint64_t number = read_count();
-    if (memories.contains(number) || record_.memories.contains(number))
+    if (memories.contains(number) || replay_.memories.contains(number))
       lexer_.fail(word, "there is a memory " + std::to_string(number) + " already");
     Memory memory;
     expect("bytes");
@@ -96,8 +96,8 @@ class Reader {
     const uint64_t number = read_count();
     expect("bytes");
     Bytes bytes = read_bytes(read_count());
-    const auto memory = record_.memories.find(number);
-    if (memory != record_.memories.end() && memory->second.bytes.size() != bytes.size())
+    const auto memory = replay_.memories.find(number);
+    if (memory != replay_.memories.end() && memory->second.bytes.size() != bytes.size())
       lexer_.fail(at, "memory " + std::to_string(number) + " has another size");
     if (!outcome_.after.emplace(number, std::move(bytes)).second)
       lexer_.fail(at, "memory " + std::to_string(number) + " is there twice");
@@ -107,7 +107,7 @@ class Reader {
     const Token name = lexer_.peek();
     std::string file = read_text();
     if (file.empty() || file.find('/') != std::string::npos)
-      lexer_.fail(name, "a stage's file stands next to the record");
+      lexer_.fail(name, "a stage's file is next to the replay file");
     return file;
   }
 
@@ -139,7 +139,7 @@ class Reader {
     const Memory* memory = find_memory(slot.memory, !is_argument);
     if (memory == nullptr) {
       // An outcome alone does not have the arguments' memories.
-      if (!is_argument && record_.arguments.empty()) return;
+      if (!is_argument && replay_.arguments.empty()) return;
       fail_at(slot, "there is no memory " + std::to_string(slot.memory));
     }
     const std::optional<Reach> reach = reach_of(slot.dtype, slot.lengths, slot.strides);
@@ -150,9 +150,9 @@ class Reader {
     slot.reach = *reach;
   }
 
-  /// An argument lies in no memory of the outcome.
+  /// An argument is in no memory of the outcome.
   const Memory* find_memory(uint64_t number, bool also_fresh) const {
-    if (const auto found = record_.memories.find(number); found != record_.memories.end())
+    if (const auto found = replay_.memories.find(number); found != replay_.memories.end())
       return &found->second;
     if (!also_fresh) return nullptr;
     const auto fresh = outcome_.fresh.find(number);
@@ -301,7 +301,7 @@ class Reader {
 
   ir::Lexer lexer_;
   const std::string& file_;
-  Record record_;
+  ReplayFile replay_;
   Outcome outcome_;
   bool ended_ = false;  ///< the outcome has begun
 };
@@ -340,7 +340,9 @@ void write_slot(std::ostream& out, const Slot& slot) {
 
 }  // namespace
 
-Record read_record(std::string_view text, const std::string& file) { return Reader(text, file).read(); }
+ReplayFile parse_replay_file(std::string_view text, const std::string& file) {
+  return Reader(text, file).read();
+}
 
 void write_outcome(std::ostream& out, const Outcome& outcome) {
   out << "record 1\n";
