@@ -412,9 +412,10 @@ def test_extremes_over_prange():
         return p
 
     np.testing.assert_allclose(ingot.grad(product)(x), np.prod(x) / x)
-    for g in (f, product):
-        with pytest.raises(ingot.UnsupportedError, match="iterations may depend on each other"):
-            ingot.jvp(g, (x,), (x,))
+    direction = np.array([1.0, 2.0, -1.0, 0.5])
+    np.testing.assert_allclose(ingot.jvp(f, (x,), (direction,))[1], expected @ direction)
+    with pytest.raises(ingot.UnsupportedError, match="iterations may depend on each other"):
+        ingot.jvp(product, (x,), (x,))
 
 
 def diagonal_handed_on(x):
