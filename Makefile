@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour quick test test-all examples bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all docs examples bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -25,6 +25,13 @@ examples:
 	@for example in predators_and_prey kalman_track acoustic_splitter; do \
 	  echo "$$example"; .venv/bin/python examples/$$example.py docs/images/$$example.png || exit 1; \
 	done
+
+# The manual into build/site, with the code of its pages run; a warning is an error.
+docs:
+	@tools/setup docs
+	@rm -rf build/site
+	@.venv/bin/python -m sphinx -q -W --keep-going -b html docs build/site
+	@echo "build/site/index.html"
 
 # Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
 bench:

@@ -295,7 +295,7 @@ def overheads(machine: Machine, rounds: int, small: bool) -> dict[str, dict]:
     outward: dict = {"python": (stepped, (1.0,)), "ingot": (ingot.jit(stepped), (1.0,))}
     printing: dict = {"python": (_unseen(shown), (1, 0.5, z)), "ingot": (_unseen(ingot.jit(shown)), (1, 0.5, z))}
     memory = np.ones(2000)
-    places = {"one array": (memory[:1000], memory[:1000]), "a part behind": (memory[1:1001], memory[:1000]), "strided": (memory[::2], memory[1::2])}
+    places = {"one array": (memory[:1000], memory[:1000]), "a later part": (memory[1:1001], memory[:1000]), "strided": (memory[::2], memory[1::2])}
     loops: dict = {name: {"numpy": (np.multiply, (a, 2.0, b)), "ingot": (ingot.jit(scale_into), (a, b))} for name, (a, b) in places.items()}
     if "numba" in machine.peers:
         import numba

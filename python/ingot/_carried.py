@@ -1,4 +1,4 @@
-"""Which names the iterations of a loop hand on, for messages: found in the loop's source, by what is read before it is assigned."""
+"""Which names the iterations of a loop pass on, for messages: found in the loop's source, by what is read before it is assigned."""
 
 import ast
 import itertools

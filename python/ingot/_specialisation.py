@@ -93,7 +93,7 @@ class Specialisation(_ingot.Specialisation):
         return f"<specialisation {self.key}: {self.why}>"
 
     def take_captures(self, captures: tuple) -> None:
-        """Says what of outside it is given. What calls Python in ways that C++ knows is called by C++ from then on."""
+        """Sets what it is given from outside. What calls Python in ways that C++ knows is called by C++ from then on."""
         self.captures = captures
         if self.device is not None or not (self.hosts or self.writes):
             return

@@ -43,7 +43,7 @@ bool is_expected(PyObject* value, DType dtype, bool is_python) {
   throw nb::python_error();
 }
 
-/// An array, how it lies, and something that keeps it so: NumPy resizes no array that is referred to weakly.
+/// An array, its layout, and something that keeps it so: NumPy resizes no array that is referred to weakly.
 class Lying {
  public:
   explicit Lying(PyObject* array) : array_(nb::borrow(array)), dtype_(dtype()), place_(place()) {

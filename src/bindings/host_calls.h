@@ -11,16 +11,17 @@
 #include "base/dtype.h"
 #include "bindings/guards.h"
 
-/// Calls of host functions that take and give numbers, of `print` with numbers and texts made of them, and of
-/// what changes the caller's containers, without Python's code but the function's own.
+/// Calls of host functions that take and give numbers, of `print` with numbers and strings made of them, and
+/// of what changes the caller's containers, without Python's code but the function's own.
 namespace ingot::bindings {
 
 namespace nb = nanobind;
 
 /// What is looked at after a call that is watched: what compiled code holds must not have changed.
 struct Watched {
-  nb::handle check{};              ///< is called with the site, if there are no `guards`
-  const Guards* guards = nullptr;  ///< else these have to hold, and arrays among the leaves lie as before
+  nb::handle check{};  ///< is called with the site, if there are no `guards`
+  const Guards* guards =
+      nullptr;  ///< else these have to hold, and arrays among the leaves have the layouts of before
   std::span<PyObject* const> leaves{};
 };
 
@@ -29,7 +30,7 @@ class HostCalls {
   /// By site a tuple (function, what converts other results than the expected ones, parts, dtype, python,
   /// sites, watched, names, leaf): parts are the kinds of numbers, as descriptions name them, tuples of one
   /// static object, numbers of containers of the caller's, or (literals, fields, parts) of texts: a literal
-  /// before each field, a pair of conversion and format, and one behind the last. The dtype is that of the
+  /// before each field, a pair of conversion and format, and one after the last. The dtype is that of the
   /// result, None: there is none; `python`: it is Python's number of that dtype; `watched`: something is to
   /// be called after it. The last parts are keywords of these names. The first slot of a number is that of
   /// this leaf.
@@ -62,7 +63,7 @@ class HostCalls {
     bool is_numpys = false;
     int64_t container = -1;       ///< of the caller's
     std::vector<Field> fields{};  ///< of a text
-    std::vector<Part> parts{};    ///< ... what stands in them
+    std::vector<Part> parts{};    ///< ... what is in them
 
     explicit Part(nb::handle described);
     nb::object make(Values& values) const;

@@ -26,7 +26,7 @@ void Body::emit_poll_every(Value* counter, uint64_t mask) {
 }
 
 /// Products of a loop's counter, or of a sum of it, and a value from outside grow by that value with each
-/// step of the loop, at whose end the builder stands: places along a stride. A core multiplies once a cycle.
+/// step of the loop, at whose end the builder is: places along a stride. A core multiplies once a cycle.
 void Body::sum_products(llvm::PHINode& counter, Block* before, uint64_t step) {
   constexpr size_t kMost = 6;
   Block* const body = counter.getParent();

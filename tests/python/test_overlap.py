@@ -211,7 +211,7 @@ OVERLAPPING = (scaled, twice, read_behind, backwards, against, every_third, one_
 @pytest.mark.parametrize("function", OVERLAPPING, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "c16"])
 def test_loops_over_overlapping_arguments_have_pythons_order(function, dtype):
-    """At each distance, by steps of one element and others: also less than an element, and so far that all lanes are apart."""
+    """At each distance, by steps of one element and others: also less than an element, and so far that all lanes are disjoint."""
     size = np.dtype(dtype).itemsize
     if dtype == "c16" and function is read_behind:
         return

@@ -1,6 +1,6 @@
 """One number of each distribution of NumPy's legacy streams, as those have drawn it since NumPy 1.16.
 
-What a Generator draws otherwise stands here, over the uniform, normal and exponential numbers of the stream. Elementary
+What a Generator draws otherwise is here, over the uniform, normal and exponential numbers of the stream. Elementary
 functions are those of C that NumPy's own code calls: the last bit of a number depends on them. Parameters are float64, or
 int64, so that divisions are C's.
 """
@@ -19,7 +19,7 @@ _mathematics = ctypes.CDLL(np.random.mtrand.__file__)
 
 
 def _function(name: str, parameters: int) -> Any:
-    """A function of C, which tells where it stands here: by that the cache finds it again."""
+    """A function of C with its location here, by which the cache finds it again."""
     function = getattr(_mathematics, name)
     function.restype, function.argtypes = ctypes.c_double, [ctypes.c_double] * parameters
     function.__module__, function.__qualname__ = __name__, f"_{name}"

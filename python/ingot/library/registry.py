@@ -21,7 +21,7 @@ def implements(*functions: Any) -> Callable[[F], F]:
     These are functions, methods (`np.ndarray.clip`, given the array first), attributes of arrays (`np.ndarray.real`),
     and objects that are subscripted (`np.mgrid`, given the index). They and the stand-in must agree on values, dtypes,
     shapes and exceptions; keywords that the stand-in does not name are refused. Users' own functions, classes and
-    methods may have stand-ins too, and those of other packages:
+    methods may have stand-ins too, and those of other packages::
 
         @ingot.implements(scipy.special.expit)
         def expit(x):

@@ -374,7 +374,7 @@ def linalg_eigh(
     if not driver == "evd":
         primitives.refuse(
             "`scipy.linalg.eigh` with eigenvectors, whose signs are those of another routine,",
-            "use np.linalg.eigh, or say driver='evd', which is the routine that np.linalg.eigh has",
+            "use np.linalg.eigh, or pass driver='evd', which is the routine that np.linalg.eigh has",
         )
     a = need_eigh(a, b, type, check_finite, subset_by_index, subset_by_value)
     need_double(a, "eigh")

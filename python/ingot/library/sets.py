@@ -1,6 +1,6 @@
 """Sets whose elements are known only when the call runs: tables of CPython's, so that elements come in its order.
 
-A set is a table of slots: `keys` has the element of each slot, `state` says whether there is one. Where an element goes, when the
+A set is a table of slots: `keys` has the element of each slot, `state` is whether there is one. Where an element goes, when the
 table is made anew, and how two sets become one are as in CPython, whose iteration goes through the slots.
 """
 
