@@ -14,8 +14,8 @@ namespace ingot::bindings {
 namespace nb = nanobind;
 
 /// The numbers that compiled code puts into the caller's containers, until they are put there. Of each
-/// container the code gets four arrays with an element for each index: tags, which are the kinds of the numbers
-/// that were put there last, and the numbers, as int64, float64 and complex128.
+/// container the code gets four arrays with an element for each index: tags, which are the kinds of the
+/// numbers that were put there last, and the numbers, as int64, float64 and complex128.
 class Cells {
  public:
   /// Of the containers of one call. `layouts`: by container, the names of an instance's attributes; None: it

@@ -91,7 +91,7 @@ std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::ha
   std::vector<std::pair<std::string, const Value*>> all;
   if (!node.is_valid() || has_attribute(node, "body")) return all;
   std::set<std::string> seen;
-  for (const nb::handle part : imported("ast").attr("iterate")(node)) {
+  for (const nb::handle part : imported("ast").attr("walk")(node)) {
     if (class_of(part) != "Name") continue;
     const std::string name = text_of(part.attr("id"));
     const auto cell = frame->shared.find(name);

@@ -11,7 +11,7 @@ namespace {
 
 /// Whether a walrus in an expression binds a name.
 bool assigns(nb::handle expression, const std::string& name) {
-  for (const nb::handle part : imported("ast").attr("iterate")(expression))
+  for (const nb::handle part : imported("ast").attr("walk")(expression))
     if (class_of(part) == "NamedExpr" && text_of(part.attr("target").attr("id")) == name) return true;
   return false;
 }

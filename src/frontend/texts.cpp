@@ -79,8 +79,8 @@ Value Evaluator::Texts::codes_of(const Value& text) {
 }
 
 NodeId Evaluator::Texts::code_of(const Value& character) {
-  const Value character = is_known(character) ? characters_of(character) : character;
-  return character.as<Characters>()->codes->as<Scalar>()->node;
+  const Value opened = is_known(character) ? characters_of(character) : character;
+  return opened.as<Characters>()->codes->as<Scalar>()->node;
 }
 
 NodeId Evaluator::Texts::length(const Characters& text) {
@@ -144,8 +144,8 @@ std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Val
                 : ast == "LtE"   ? Op::less_equal
                 : ast == "Gt"    ? Op::greater
                                  : Op::greater_equal;
-  const auto is_character = [](const Value& v) { return is_character(v) || may_be_character(v); };
-  if (is_character(a) && is_character(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
+  const auto is_one = [](const Value& v) { return is_character(v) || may_be_character(v); };
+  if (is_one(a) && is_one(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
   const auto has_other_length = [](const Value& character, const Value& known) {
     return is_character(character) && is_known(known) && count_in(known) > 1;
   };

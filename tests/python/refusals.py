@@ -1,5 +1,6 @@
 """An example of each refusal: a function and arguments. `tools/errors_docs.py` makes docs/errors.md of them."""
 
+import collections
 import math
 import random
 
@@ -230,10 +231,10 @@ EXAMPLES = [
     (lambda p: next(p), P),
     (twice, X),
     (lambda x: next(g) if (g := enumerate(x)) and [v for v in g] else 0, X),
-    (lambda n: [{i} for i in range(n)], 3),
+    (lambda n: [{f"{i}"} for i in range(n)], 3),
+    (lambda x: [collections.deque([v]) for v in x], X),
     (list_method, 3),
     (lambda n: sorted([n, 2.5, 1]), 1),
-    (lambda n: np.array([(i, (i, i)) for i in range(n)]), 3),
     (lambda n: np.array([i for i in range(n)], "U3"), 3),
     (lambda p: [v for v in p], Indexed()),
     (lambda n: [c for c in f"{n}"], 1),
@@ -315,7 +316,6 @@ EXAMPLES = [
     (one_of_many, 3),
     (matches_names, (1, 2)),
     (lambda x: type("A", (), {}), 1),
-    (lambda x: pow(x, 2, 3), 5),
     (text_of_kind, 0),
     (lambda x: f"{x}", np.array(1.0)),
     (lambda x: str({x}), 1),
@@ -416,7 +416,7 @@ EXAMPLES = [
     (lambda n: list(map(str, range(int(n[0])))), X),
     (lambda n: {str(k) for k in range(int(n[0]))}, X),
     (lambda n: {str(k): k for k in range(int(n[0]))}, X),
-    (lambda n: set(range(int(n[0]))), X),
+    (lambda n: set([f"{v}" for v in n]), X),
     (lambda p, x: x[p], P, X),
     (lambda x: x.item, X),
     (lambda x: host_function(x=x), 1.0),
@@ -489,6 +489,7 @@ EXAMPLES = [
 
 # Refusals that have no example here yet.
 WITHOUT_EXAMPLE = """
+`pow` with a modulus, of other numbers than ints
 an index that is one bool
 assigning a … to part of an array
 the keyword `…` of `…`
@@ -501,7 +502,6 @@ an index that is not known when compiling, into … elements
 the expression `…`
 `…` of what is no …
 the array method `…`
-an array of a list whose elements are no numbers, nor tuples of numbers
 an array of this dtype of a list whose length is not known when compiling
 a variable that may be unbound or None changes its type
 a loop whose variables do not settle on their types

@@ -684,8 +684,8 @@ def list_method(n):
 
 def grows_while_iterated(x):
     items = [v for v in x if v > 0]
-    for v in items:
-        if v > 3:
+    for v, w in zip(items, x):
+        if v > w:
             items.append(v)
     return items
 
@@ -721,9 +721,9 @@ def method_of_a_dict(x):
 
 
 def sets_apart(x):
-    s = {1}
+    s = {"a"}
     if x[0] > 0:
-        s.add(2)
+        s.add("b")
     return len(s)
 
 

@@ -110,7 +110,7 @@ def test_a_refusal_has_no_line_of_ingots_in_its_traceback():
         (lambda x: (x if x[0] > 0 else x[0]) + 1, (X,), "which is an array float64[:] on one path and"),
         (lambda x: open(x), ("file",), "a call of `open`"),
         (lambda x: random.getstate(), (X,), "use np.random"),
-        (lambda n: {k for k in range(n)}, (3,), "an element of a set that is not known when compiling"),
+        (lambda n: {f"{k}" for k in range(n)}, (3,), "an element of a set that is not known when compiling"),
     ],
 )
 def test_common_mistakes_are_named(function, arguments, words):
