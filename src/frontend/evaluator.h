@@ -15,13 +15,13 @@
 
 namespace ingot::frontend {
 
-/// What a class or its bases hold under a name, as it stands there; invalid: nothing. Runs no code.
+/// The raw value that a class or its bases hold under a name; invalid: there is none. Runs no code.
 nb::object lookup(nb::handle type, const std::string& name);
 bool is_member_of_enum(nb::handle object);
 bool is_enum(nb::handle type);
 
-/// Makes one Python function, called with arguments of known types, into array-stage IR by evaluating its AST
-/// over values that are known now or staged. No user code runs and no user object changes.
+/// Lowers one Python function, called with arguments of known types, to array-stage IR: evaluates its AST
+/// over known and staged values. No user code runs and no user object changes.
 class Evaluator {
  public:
   Evaluator(const Registry& registry, ir::Module& module);
@@ -29,24 +29,24 @@ class Evaluator {
 
   /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for
   /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
-  /// the number of an argument whose value must be known: describe it as static and lower again, in a new
-  /// module. `captures` are further arguments, (owner, name, description) each; throws Capture to ask for
-  /// another. `attributes` names, by class, the attributes that instances are described with, a tuple each;
-  /// throws Uses to ask for more. Where `opens_texts` is false all texts are known; else throws Demand where
-  /// characters are needed, or not enough. `on_device`: the code is for a device. `in_order`: `prange` is
-  /// `range`.
+  /// the number of an argument that must be known: describe it as static and lower again, in a new module.
+  /// `captures` are further arguments, (owner, name, description) each; throws Capture to ask for another.
+  /// `attributes` maps each class to a tuple of the attributes that its instances are described with; throws
+  /// Uses to ask for more. If `opens_texts` is false, all strings are known; else throws Demand where the
+  /// characters of a string are needed, or do not suffice. `on_device`: the code is for a device. `in_order`:
+  /// `prange` is `range`.
   Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
                 const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device,
                 bool in_order);
 
-  /// One call of a builtin: what stands between the parentheses.
+  /// One call of a builtin, with its arguments.
   struct Call {
     std::vector<Value> positional;
     std::vector<std::pair<std::string, Value>> keywords;
     std::string name;  ///< of the function, for messages
     nb::handle node;
     nb::object function{};  ///< of Python or NumPy; invalid for methods
-    bool is_last{};         ///< nothing needs the values after it
+    bool is_last{};         ///< nothing uses the values after it
 
     std::vector<Value> values() const;  ///< all of them
   };
@@ -77,7 +77,7 @@ class Evaluator {
   class Texts;
   class Unrolled;
   class AtHandler;
-  using Iteration = std::function<void(const Value&)>;  ///< what is done with one element
+  using Iteration = std::function<void(const Value&)>;  ///< called with each element
   struct Clause;
   struct Catcher;
   class Handling;
@@ -87,9 +87,9 @@ class Evaluator {
   void run_body(nb::handle statements);
   void run(nb::handle statement);
   [[noreturn]] void refuse_statement(nb::handle s);
-  /// What a user has registered with `ingot.implements` for a function; invalid: nothing.
+  /// The implementation that a user has registered for a function by `ingot.implements`; invalid: none.
   nb::object implementation_of(const nb::object& function);
-  /// What is said of a call of a function that is not known, and what to write instead.
+  /// The message for a call of an unknown function, and what to write instead.
   static std::pair<std::string, std::string> refusal_of_call(const nb::object& function);
   [[noreturn]] void refuse_call(const nb::object& function, nb::handle node);
   void run_assign(nb::handle s);
@@ -127,7 +127,7 @@ class Evaluator {
   void bind(const std::string& name, Value value);
 
   // patterns.cpp
-  /// How what is matched is read once more, where it has been read on a path that may not be taken.
+  /// Reads the subject of a match again, if it was read on a path that may not be taken.
   using Reading = std::function<Value()>;
   Value match_pattern(nb::handle pattern, const Value& subject, const Reading& read = {});
   Value match_sequence(nb::handle pattern, const Value& subject, const Reading& read);
@@ -139,11 +139,11 @@ class Evaluator {
   Value* local(const std::string& name);
   void set_local(const std::string& name, Value value);
   bool is_outer(const std::string& name) const;          ///< a variable around the compiled function
-  void set_outer(const std::string& name, Value value);  ///< as the caller sees it; Unbound: by `del`
+  void set_outer(const std::string& name, Value value);  ///< in the caller's scope; Unbound: by `del`
   uint32_t new_cell(Value value);
   void share_locals();  ///< puts the variables that inner functions use into cells
   Value make_closure(nb::handle node, const std::string& name);
-  Value stored(Value value);  ///< what has a name can be seen through it: an array becomes memory
+  Value stored(Value value);  ///< for a variable, which can be an alias: an array becomes memory
   Value call_closure(const Closure& closure, Call& call);
   Value first_iterable(nb::handle comprehension);
   /// Evaluates `element` for each element that a comprehension takes, first iterating `first`.
@@ -155,7 +155,7 @@ class Evaluator {
   Value consume(nb::handle comprehension, const std::string& kind, nb::handle node);
   Value array_of_comprehension(nb::handle comprehension, nb::handle node);
   void forget(const std::string& suffix);
-  std::string suffix_of(nb::handle node) const;  ///< of the names that belong to a place of this activation
+  std::string suffix_of(nb::handle node) const;  ///< of names of a location in this activation
 
   // sets.cpp
   nb::object history_of(const Set& set, nb::handle node);
@@ -178,8 +178,8 @@ class Evaluator {
   struct Routine;
   struct Passed;
   class InRoutine;
-  struct Again {};  ///< a fact about a routine was found that what has been built contradicts
-  /// A call of a function that is a routine, or becomes one by this call; none: it is to be inlined.
+  struct Again {};  ///< a new fact about a routine contradicts what has been built
+  /// Calls a function that is a routine, or becomes one by this call; none: the caller has to inline it.
   std::optional<Value> call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
                                       nb::handle node);
   Passed passed(const std::map<std::string, Value>& arguments, const std::set<uint32_t>& pools = {}) const;
@@ -189,11 +189,11 @@ class Evaluator {
   bool is_same_key(const Value& a, const Value& b) const;
   bool ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const;
   std::vector<NodeId> add_parameters(const Routine& routine, std::span<const ir::Type> types);
-  /// A call of a function with the mark of a routine: one for each shape of what is passed.
+  /// Calls a function that is marked as a routine, which is compiled for each shape of what is passed.
   Value call_marked(const Frame& frame, State key, bool reports, nb::handle node);
   /// Whether a function of the user's has been inlined so often that its calls grow too large.
   bool is_called_often(const Frame& frame);
-  /// A call of such a function, as if it had the mark; none: it is inlined all the same.
+  /// Calls such a function as if it were marked; none: it is inlined all the same.
   std::optional<Value> call_frequent(const Frame& frame, State key, bool reports, nb::handle node);
   Routine& new_routine(const Frame& frame, State key, bool reports, bool is_exact = false);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
@@ -201,22 +201,22 @@ class Evaluator {
   const Value* captured(PyObject* owner, const std::string& name);
   Value returned(const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
                  std::span<const NodeId> results);
-  /// A routine is passed more than was known; no entry: nothing is known of it any more.
+  /// A routine is passed more than was known; no entry: all facts about it are dropped.
   [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
   void refuse_to_pass(const Value& value, bool is_exact, nb::handle node);
   HeapObject& pool_at(uint32_t pool);  ///< which a routine is passed once it has been asked for
   void ask_for_pools(const Routine& routine, const Passed& given, nb::handle node);
-  /// Remembers of the objects of a routine's shapes what is known of those that stand for them here.
+  /// Copies what is known of the objects passed to a routine to the objects of its shapes.
   void describe_objects(Routine& routine, const std::vector<uint32_t>& objects);
   void solve(Routine& routine);
-  /// Evaluates the body of a routine that reports, and what leaves it.
+  /// Evaluates the body of a routine that reports errors; the value that it returns.
   Value reported(Frame& frame, std::map<std::string, Value> locals);
   [[noreturn]] void report(const Catcher& routine, const Error& error);
   void unify(std::vector<Edge>& edges, ir::RegionId here);
   size_t number_of_error(const Error& error);
-  /// A value of a shape that means nothing, and what it leads to of `home`.
+  /// A dummy value of a shape, and of the objects of `home` that it leads to.
   Value blank(const Value& shape, const State& home);
-  /// The result of a routine that reports; raises what it has raised.
+  /// The result of a routine that reports errors; raises the error that it has reported.
   Value raised_or_result(const Routine& routine, const Value& reported);
   bool evaluate_routine(Routine& routine);
   std::set<size_t> columns_of(const State& shape);
@@ -224,7 +224,7 @@ class Evaluator {
   std::string root_path() const;  ///< where the paths of calls begin
   void begin_routines();
   void finish_routines();
-  void forget_routines();  ///< forgets what was found with other facts
+  void forget_routines();  ///< what was found under other facts
 
   // marked.cpp
   bool is_same_shape(const State& a, const State& b) const;
@@ -237,7 +237,7 @@ class Evaluator {
 
   // generators.cpp
   Frame frame_of(const Definition& definition) const;
-  /// What a call of a generator's function gives: an iterator over it, which has not begun.
+  /// The result of a call of a generator function: an iterator, which has not begun.
   Value suspended(const Frame& frame, const std::map<std::string, Value>& locals);
   Value eval_generator(nb::handle e);
   Value eval_yield(nb::handle e);
@@ -256,7 +256,7 @@ class Evaluator {
   /// The handlers of a generator as its consumer sees them.
   std::vector<Catcher*> handlers_outside(const Frame& generator, std::deque<Catcher>& made) const;
   Reference list_of(const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
-  /// What the k-th element of something is, and whether there is one; iterated over beside a generator.
+  /// The k-th element of an iterable that is iterated over together with a generator, and whether it exists.
   struct Beside {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
@@ -264,15 +264,15 @@ class Evaluator {
   /// A number of a range without end.
   Value counted(const Range& range, const Value& place, nb::handle node);
   Beside beside(const Value& iterable, nb::handle node);
-  /// Raises where Python says at once that something cannot be iterated over.
+  /// Raises if Python raises at once because a value is no iterable.
   void need_iterable(const Value& value);
-  /// What the `__iter__` of an instance's class gives; none: it has none.
+  /// The result of the `__iter__` of an instance's class; none: it has none.
   std::optional<Value> iterator_of_object(const Value& value, nb::handle node);
-  /// Unrolls the loops that have begun since there were so many, where that can be done.
+  /// Unrolls the loops from number `since` on, where possible.
   void unroll_loops(size_t since, nb::handle node);
 
   // loops.cpp
-  /// The iterations of a staged loop: how many, and what the k-th gives.
+  /// The iterations of a staged loop: their count, and the element of the k-th.
   struct Trips {
     NodeId count;
     std::function<Value(NodeId)> element;
@@ -282,17 +282,17 @@ class Evaluator {
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
   Value iterator(std::string name, Value iterates);
-  /// What an iterator iterates, which has been iterated over then; other things as they are.
+  /// The iterable of an iterator, which is exhausted then; other values as they are.
   Value begin_iterate(const Value& iterable, nb::handle node);
-  /// Whether a generator yields what equals a value; it is iterated over as far as that.
+  /// Whether a generator yields a value equal to `wanted`; iterates up to that value.
   Value is_yielded(const Value& wanted, const Value& given, nb::handle node);
-  /// What is left to be iterated over after some elements; none: not known.
+  /// The iterable of the elements that are left after `taken`; none: not known.
   std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
-  /// Refuses to iterate what Python iterates, and compiled code does not.
+  /// Refuses an iterable that only Python can iterate over.
   void refuse_iterate(const Value& iterable, nb::handle node);
-  /// The elements of what was known when iterating began; refuses what is no longer.
+  /// The elements of an iterable that was known when iterating began; refuses it if it is not any more.
   std::vector<Value> still_known(const Value& iterable, nb::handle node);
-  /// Takes the elements of something known one by one; what an iteration changes in it is seen by the next.
+  /// Runs an iteration for each element of a known iterable; each one sees what earlier ones changed in it.
   void each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                     const std::function<void(const Value&)>& iteration);
   /// The iterations from the `first` on (0, or 1 after a peeled one).
@@ -309,8 +309,8 @@ class Evaluator {
                                                     bool ranges = false);
   std::string key_of(nb::handle node) const;
 
-  // joins.cpp: values and states that meet. A *shape* is a value whose leaves without a node are slots: what
-  // differs on the paths and so is carried by the results of the node that joins them.
+  // joins.cpp: values and states of paths that join. A *shape* is a value in which leaves without a node are
+  // slots: these differ between the paths, so the results of the node that joins the paths carry them.
   Value fork(NodeId condition, const std::function<Value()>& then, const std::function<Value()>& other);
   Value block(const std::function<Value(Target&)>& body);
   [[noreturn]] void leave_to(Target& target, Value value);
@@ -321,16 +321,16 @@ class Evaluator {
   Value join(const Value& a, const Value& b, const std::string& what);
   Value join_maybe(const Value& a, const Value& b, const std::string& what);
   bool same(const Value& a, const Value& b) const;
-  /// The number of an object that is one on the one path and another on the other; 0: not known.
+  /// The number of the join of two objects, one of each path; 0: not known.
   uint32_t merged(uint32_t a, uint32_t b);
   void slot_types(const Value& shape, std::vector<ir::Type>& out);
-  /// What may be a number of one kind as what may be one of another; `type`: the optional's.
+  /// An optional number, converted to another kind; `type`: of the result.
   NodeId converted(const Maybe& number, Kind to, ir::Type type);
   void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
   Value fill(const Value& shape, std::span<const NodeId>& values);
   NodeId convert(const Value& number, Kind kind);
-  /// Gives what was made on one path the numbers of what stands in its place on another, where nothing else
-  /// can see the difference, so that both are joined as one instance.
+  /// Renumbers objects that were made on one path as the corresponding objects of another path, so that both
+  /// are joined as one. Only where nothing else can see the difference.
   void align(const State& to, const Value& to_value, State& state, Value& value);
   State shape_of(const State& state, ir::RegionId seen_from);
   State shape_of(const State& state, const Stays& stays);
@@ -343,7 +343,7 @@ class Evaluator {
 
   // expressions.cpp
   Value eval(nb::handle expression);
-  /// Like `eval`, but what may be None stays so: for places that take None.
+  /// Like `eval`, but the value may still be None at run time: for arguments that take None.
   Value eval_open(nb::handle expression);
   Value eval_name(nb::handle e);
   Value open(const Value& value, const std::string& name, nb::handle node);  ///< raises where it is not bound
@@ -357,7 +357,7 @@ class Evaluator {
   Value eval_bool(nb::handle e);
   /// `and` and `or`; `by_truth`: no more than the truth of the result is wanted.
   Value eval_bool_by(nb::handle e, bool by_truth);
-  Value eval_condition(nb::handle e);  ///< what has the truth of an expression, perhaps not its value
+  Value eval_condition(nb::handle e);  ///< a value of the same truth, perhaps another one
   Value eval_conditional(nb::handle e);
   Value eval_attribute(nb::handle e);
   Value eval_index(nb::handle e);  ///< where None is another index: TypeChangeError if it is None at run time
@@ -371,31 +371,31 @@ class Evaluator {
   Value eval_slice(nb::handle e);
   Value eval_bound(nb::handle e);  ///< of a slice: perhaps None (sequences.cpp, as the next ones)
   const Maybe* open_bound(const Value& index) const;  ///< a bound of a slice that may be None; null: none
-  /// What is done with a slice, once with the bound and once with None in its place.
+  /// Applies `use` to a slice on two paths: with the bound, and with None instead of it.
   Value by_bound(const Maybe& bound, const Value& index, const std::function<Value(const Value&)>& use);
   Value eval_walrus(nb::handle e);
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
   Value list_comp(nb::handle e);
   Value growing_comprehension(nb::handle e, const Value& first);
-  bool is_range_to_demand(const Value& iterable) const;  ///< whose bounds can be known when compiling
+  bool is_range_to_demand(const Value& iterable) const;  ///< its bounds can be known when compiling
   Value eval_dict_comp(nb::handle e);
   Value eval_joined_str(nb::handle e);
   std::vector<Value> eval_elements(nb::handle elements);  ///< of a display, starred ones among them
-  /// What a module's `__getattr__` makes (PEP 562); none: it has the attribute itself, or has none.
+  /// The result of a module's `__getattr__` (PEP 562); none: it has the attribute, or no such function.
   std::optional<Value> made_by_module(const nb::object& module, const std::string& name, nb::handle e);
   Value attribute_of(const Value& value, const std::string& name, nb::handle node);
   Value array_attribute(const Array& array, const std::string& name, nb::handle node);
-  /// Refuses what tells a memory map from other arrays, where one is an argument: which arrays share its
-  /// class is not followed.
+  /// If an argument is a memory map, refuses operations that distinguish one from other arrays: the evaluator
+  /// does not know which arrays are of its class.
   void need_no_memory_maps(const std::string& what, nb::handle node);
   Value call(const Value& callee, Call& call);
   void need_present(Call& call);  ///< none of its arguments may be None
-  /// What a call of a function of Python's or NumPy's own does with arguments that are foreign.
+  /// Handles a call of Python's or NumPy's own functions with foreign arguments: raises or refuses.
   void refuse_foreign(const Call& call, const std::string& name, nb::object function);
-  /// Runs a handler; where it refuses what Python raises for arguments of such types, that is raised.
+  /// Runs a handler; if it refuses arguments whose types make Python raise, raises that error.
   Value handle(const Builtin& builtin, Call& call);
-  /// Raises what Python's function raises for arguments of these types, counts and names, where these decide.
+  /// Raises what Python's function raises, if the types, number and names of the arguments decide it.
   void raise_as_called(const Call& call);
   Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
@@ -418,7 +418,7 @@ class Evaluator {
   // methods.cpp
   Value new_list(std::vector<Value> values);
   Value new_dict(std::vector<nb::object> keys, std::vector<Value> values);
-  Value static_value(const nb::object& object);  ///< lists of the host become lists of the shadow heap
+  Value static_value(const nb::object& object);  ///< a host list becomes a list of the shadow heap
   nb::object host_change(const nb::object& container, const char* method, const nb::tuple& arguments);
   void replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
               nb::handle node);
@@ -447,7 +447,7 @@ class Evaluator {
   bool is_numpys(const Value& value) const;  ///< an array, or one of NumPy's numbers
   /// The kind of a number that a sequence is repeated by; none: it is no int.
   std::optional<Kind> repeats(const Value& count) const;
-  /// Two operands of which one is NumPy's and the other a sequence, an array then; none: others.
+  /// If one operand is NumPy's and the other a sequence: both, the sequence as an array; else none.
   std::optional<std::pair<Value, Value>> as_arrays(const Value& a, const Value& b, nb::handle node);
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
@@ -465,19 +465,19 @@ class Evaluator {
   Value product_of_matrices(NodeId left, NodeId right);
   /// Compares Python's int with its float or complex exactly.
   NodeId compare_int(ir::Op op, const Value& number, const Value& other);
-  /// `a == b` as containers ask it of their members.
+  /// `a == b` as containers compare their members.
   Value equal_members(const Value& a, const Value& b, nb::handle node);
   Value as_bool(NodeId node) const;  ///< Static where it is constant
-  /// Whether an operator of two numbers is Python's: NumPy has no say in it.
+  /// Whether an operator of two numbers is Python's own, without NumPy.
   bool is_pythons_own(const Value& a, const Value& b) const;
   NodeId truth(const Value& value, nb::handle node);
   std::optional<bool> static_truth(const Value& value);
 
   // arrays.cpp
-  /// What an index means: how each axis of the array is taken, and the index arrays, if any.
+  /// A classified index: how each axis of the array is taken, and the index arrays, if any.
   struct Indexing;
   Value index_array(const Array& array, const Value& index, nb::handle node);
-  /// The same part of an array by an index without lists and single bools; none: there are none.
+  /// The array and the index without lists and single bools, for the same part; none: it has none of these.
   std::optional<std::pair<Array, Value>> without_sequences(const Array& array, const Value& index,
                                                            nb::handle node);
   void assign_index(const Array& array, const Value& index, const Value& value, nb::handle node);
@@ -494,12 +494,12 @@ class Evaluator {
   void need_depth(int rank, const Indexing& indexing);
   void assign_mask(NodeId view, const Indexing& indexing, NodeId value);
   void assign_gathered(NodeId array, NodeId view, const Indexing& indexing, const Value& value);
-  /// Converted as an assignment into an array converts; `among`: to places that an array or a mask names,
-  /// where NumPy's scalars are cast unchecked.
+  /// Converts as an assignment to an array does; `among`: to elements that an index array or a mask selects,
+  /// for which NumPy casts its scalars unchecked.
   NodeId value_for(const Value& value, DType dtype, bool among = false);
-  /// What the result of an operation must be like to be put into an array of these lengths.
+  /// Checks that the result of an operation can be stored in an array of these lengths.
   void need_shape(const Array& result, std::span<const NodeId> lengths);
-  /// An array broadcast to lengths; `gathered`: those of what index arrays name, as messages say.
+  /// An array broadcast to lengths; `gathered`: the lengths are those of index arrays (for messages).
   NodeId fit(NodeId value, std::span<const NodeId> lengths, bool gathered = false);
   /// `(2,3)` as NumPy's messages show a shape, with holes for its lengths, which join `shown`.
   static std::string show_shape(std::span<const NodeId> lengths, std::vector<NodeId>& shown);
@@ -520,12 +520,12 @@ class Evaluator {
   NodeId materialized(NodeId array);          ///< new memory, in memory_order
   NodeId transposed(NodeId array, std::span<const int64_t> axes);
   using Making = std::function<NodeId(const std::vector<NodeId>& operands)>;
-  /// What is made element by element of arrays of one rank, and scalars, in memory_order.
+  /// The elementwise result of arrays of one rank and scalars, in memory_order.
   NodeId by_element(std::vector<NodeId> operands, const Making& make);
   std::vector<int64_t> order_of(std::span<const NodeId> operands);  ///< `memory_order`
-  /// Asks for what is known of the last axis of an argument, if a number is its length.
+  /// If a number is the length of an argument's last axis, asks for facts about that axis.
   void measure(NodeId length);
-  /// A combination of the elements along axes (ascending), in memory_order; over all axes.
+  /// A reduction along axes (ascending), in memory_order; over all axes.
   NodeId reduce(std::vector<NodeId> operands, ir::Op combiner, std::span<const int64_t> axes);
   NodeId reduce_all(const std::vector<NodeId>& operands, ir::Op combiner);
   NodeId both(NodeId a, NodeId b);
@@ -538,11 +538,11 @@ class Evaluator {
   std::optional<Kind> kind_of(const Value& value) const;  ///< of numbers and arrays
   std::optional<int64_t> static_int(const Value& value) const;
   void need_index_sized(const Value& index);  ///< else raises IndexError as Python's sequences do
-  /// The loop or argument that a number is made of and that can be known when compiling. `is_last`: numbers
-  /// in dicts and instances, too, of which others change from call to call.
+  /// The loop or argument that a number depends on, and that can be known when compiling. `is_last`: also
+  /// numbers in dicts and instances, which may change from call to call.
   std::optional<Demand> source_of(NodeId number, nb::handle node, bool is_last = false) const;
   void settle(Conflict& conflict, NodeId condition) const;
-  void demand(NodeId number, nb::handle node);  ///< asks for what it is made of, where that can be known
+  void demand(NodeId number, nb::handle node);  ///< of `source_of`, if there is one
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);  ///< a static number as a constant; others as they are
   NodeId is_there(const Maybe& maybe);     ///< neither None nor unbound
@@ -551,14 +551,14 @@ class Evaluator {
 
   // batching.cpp
   nb::object dtypes_in(const Value& value, bool& has_arrays);
-  std::optional<Value> tried_iteration(Call& call);  ///< what an iteration gives, for going back
+  std::optional<Value> tried_iteration(Call& call);  ///< the result of an iteration, then rolled back
   Value structure_of(const nb::object& object);
 
   // growing.cpp
-  std::optional<Value> form_of(const Value& element);  ///< without nodes; none: no list holds it
+  std::optional<Value> form_of(const Value& element);  ///< without nodes; none: list buffers cannot hold it
   std::optional<Value> joined_form(const Value& a, const Value& b);
   std::optional<Value> form_of_list(const HeapObject& list);  ///< unbound: of an empty one
-  /// The growing list that two lists can be, its values slots.
+  /// The list buffer that two lists can become, with slots as values.
   std::optional<HeapObject> join_lists(const HeapObject& a, const HeapObject& b);
   HeapObject growing_shape(const Value& form, const HeapObject& list) const;
   HeapObject as_growing(const HeapObject& list, const Value& form);
@@ -569,11 +569,11 @@ class Evaluator {
   const HeapObject* growing(const Value& value) const;  ///< null: not a list of unknown length
   NodeId length_of(const HeapObject& list) const;
   bool is_list(const Value& value) const;
-  bool may_grow(const Value& list);  ///< there are elements, which a growing list can have
+  bool may_grow(const Value& list);  ///< it has elements, and a list buffer can hold them
   std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are iterated over
-  /// Refuses that an iteration has changed a list's length; where it is a dict's, Python raises.
+  /// Refuses iterations that change the length of a list; if it is a dict's, raises as Python does.
   void check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node);
-  Value widen(const Reference& list, const Value& given, nb::handle node);  ///< the element as it is held
+  Value widen(const Reference& list, const Value& given, nb::handle node);  ///< the element as stored
   void grow(const Reference& list, const Value& given, nb::handle node);
   Value growing_item(const Reference& list, const Value& index, nb::handle node);
   void set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node);
@@ -583,7 +583,7 @@ class Evaluator {
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node,
                    std::vector<std::pair<std::string, Value>> keywords = {});
   std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
-  bool has_open_length(const Value& iterable) const;  ///< of a length that is not known
+  bool has_open_length(const Value& iterable) const;  ///< whether its length is not known
   NodeId array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
   nb::object describe_growing(const HeapObject& list, Outward& outward);
 
@@ -593,7 +593,7 @@ class Evaluator {
   Reference make_dict(nb::handle node);
   void become_mapping(const Reference& dict);
   void clear_mapping(const Reference& dict);
-  /// Where a key is not known and the dict can be one of unknown keys, asks for that.
+  /// If a key is not known and the dict can become one of unknown keys, asks for that.
   void ask_for_mapping(const Reference& dict, const Value& key, nb::handle node);
   Value by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
                  bool with_values = true);
@@ -601,32 +601,32 @@ class Evaluator {
   void refuse_while_iterated(const HeapObject& dict, nb::handle node);
   Value mapping_method(const Reference& dict, const std::string& name, Call& call);
   void by_update(const Reference& dict, const Value& other, nb::handle node);
-  Value iterated_of(const Value& iterable) const;  ///< the lists that stand for such a dict
+  Value iterated_of(const Value& iterable) const;  ///< the lists that represent such a dict
   Value listed(const Value& iterable, nb::handle node);
 
   // ufuncs.cpp
   Value elementwise_call(ir::Op op, Call& call);
-  /// Takes keywords that say what NumPy does anyway out of a ufunc's call. Whether others are left that the
-  /// library alone knows (`dtype` among them where `dtype` is not).
+  /// Removes keywords that have NumPy's default values from a ufunc's call. Whether others remain that only
+  /// the library implements; `dtype`: whether the keyword `dtype` is one of these.
   bool needs_library(Call& call, bool dtype);
-  /// A call of a ufunc with any keywords, by the library.
+  /// Calls a ufunc with any keywords through the library.
   Value ufunc_by_library(const Call& call);
-  /// The same, if a ufunc that the library has is called with what its function for it does not take.
+  /// The same, if the library's own function for the ufunc does not take these arguments; else none.
   std::optional<Value> ufunc_of_library(Call& call);
   /// `array op= right`: NumPy's function with the array as its output.
   void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
-  /// What `array op= right` puts into an array that nothing else sees.
+  /// The new value of `array op= right` for an array without aliases.
   Value combined(const Array& array, const std::string& op, const Value& right, nb::handle s);
-  /// What a ufunc makes to put into an array, where its mask holds (null: everywhere).
+  /// A ufunc's result as it is stored in an array, where the mask is true (null: everywhere).
   Value fit_for(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                 const Value* where);
-  /// Puts that there.
+  /// Stores that.
   void put_out(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                const Value* where);
-  /// The same for the output that a call names; that is its value.
+  /// The same for the `out` of a call, which is the call's value.
   Value into_output(const Value& out, const Call& call, const std::function<Value()>& make,
                     const Value* where);
-  void make_arrays(Call& call, size_t count);  ///< of the first arguments, where they are sequences
+  void make_arrays(Call& call, size_t count);  ///< of those of the first arguments that are sequences
   NodeId masked(const Value& given, NodeId result, NodeId otherwise);
   Value operand_as(const Value& operand, DType dtype, const std::string& ufunc, const std::string& which);
 
@@ -641,7 +641,7 @@ class Evaluator {
   int64_t derivative_argument(Call& call, size_t position);  ///< derivatives.cpp, as the next
   NodeId variable_argument(Call& call, size_t position, const Kind& kind);
 
-  // builtins.cpp: arguments of a call by position or name, each asked for once; `finish` refuses the rest
+  // builtins.cpp: arguments of a call by position or name, each requested once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
   /// Refuses keywords of NumPy's that the library's stand-in for a function does not take.
   void refuse_keywords(const nb::object& function, Call& call);
@@ -649,13 +649,13 @@ class Evaluator {
   void finish(Call& call, size_t positional);
   NodeId real_number(const Value& value);  ///< as the functions of `math` take it: a float64
   DType dtype_argument(Call& call, size_t position, DType otherwise);
-  DType dtype_of(const Value& value, nb::handle node);  ///< any spelling of a dtype that compiled code has
+  DType dtype_of(const Value& value, nb::handle node);  ///< from any spelling of a supported dtype
   std::vector<NodeId> shape_argument(const Value& shape);
-  /// Raises where NumPy finds an array too large to be described.
+  /// Raises if an array is too large for NumPy.
   void check_size(std::span<const NodeId> lengths, DType dtype);
-  /// New arrays: of elements that mean nothing, and all of one value.
+  /// New arrays: with uninitialised elements, and filled with one value.
   Array empty(std::span<const NodeId> lengths, DType dtype);
-  Array new_memory(std::span<const NodeId> lengths, DType dtype);  ///< as `empty`, of a size that is right
+  Array new_memory(std::span<const NodeId> lengths, DType dtype);  ///< as `empty`, its size checked before
   Array filled(std::span<const NodeId> lengths, NodeId value);
   using NewArray = std::function<Array(std::span<const NodeId> lengths)>;
   /// The same with its axes in Fortran's order in memory.
@@ -664,39 +664,39 @@ class Evaluator {
   bool wants_fortran_order(Call& call, size_t position);
   void need_rank(size_t rank);      ///< refuses arrays of more axes than there can be
   void need_no_device(Call& call);  ///< NumPy's keywords `device` and `like`
-  /// What `copy` gives as function and method, whose default orders are NumPy's K and C.
+  /// `copy` as a function and as a method, whose default orders are NumPy's K and C.
   Value copy(Call& call, const char* otherwise);
-  /// What `np.empty_like` and its like make, whose axes lie in memory as those of the argument.
+  /// `np.empty_like` and the like: new arrays with the axis order of the argument in memory.
   Value like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make);
   Value minmax(Call& call, bool is_max);
 
   // containers.cpp
-  /// What is known of a container; refused where paths disagree about its structure.
+  /// The shadow heap's object of a container; refuses it if its structure differs between paths.
   HeapObject& contents(const Reference& container, nb::handle node);
-  /// The place of an index or key in a container. None: a dict does not have the key, which `key` becomes.
+  /// The position of an index or key in a container. None: the dict lacks the key, which is put into `key`.
   std::optional<size_t> place_in(const Reference& container, const Value& index, nb::object& key,
                                  const char* missing, nb::handle node);
   void put(const Reference& container, const Value& index, Value value, nb::handle node);
-  /// Whether an index is a number that is not known when compiling and cannot be; demands it where it can be.
+  /// Whether an index is a number that cannot be known when compiling; demands it if it can.
   bool is_staged_index(const Value& index, nb::handle node);
-  /// A staged index as a place from 0 on, checked.
+  /// A staged index as a position from 0 on, checked.
   NodeId place_of_staged(const Value& index, NodeId length, const std::string& missing);
-  /// The member at a place: each as if it were behind an `if`.
+  /// The member at a staged position: as a chain of `if` over all members.
   Value pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node);
-  /// What a dict has under a staged number; none where its keys have to say.
+  /// The value of a dict under a staged number; none: its keys do not allow that.
   std::optional<Value> item_by_staged_key(const HeapObject& dict, const Value& key, nb::handle node);
   void put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node);
   void append(const Reference& container, Value element, nb::handle node);
-  /// Puts a value into the caller's own container, now or when the call ends, however it ends.
+  /// Stores a value in the caller's own container, now or when the call ends, even by an exception.
   void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
                   const Value& value, nb::handle node);
-  /// The lists and dicts made in the function that a value has now become the caller's own.
+  /// The function's own lists and dicts in a value now belong to the caller.
   void give_away(const Value& value, nb::handle node);
-  /// Refuses a use of what the caller has already.
+  /// Refuses the use of an object that belongs to the caller.
   void need_own(const HeapObject& object, nb::handle node);
   bool holds(const Value& value, uint32_t object) const;
-  /// Cells say what numbers were put where in a container of the caller: an element of `tags` tells which
-  /// kind, that of `ints`, `floats` or `complexes` which value. They are hidden arguments.
+  /// Adds the cells, hidden arguments for the numbers that are stored in the caller's containers: an element
+  /// of `tags` holds the kind, that of `ints`, `floats` or `complexes` the value.
   void add_cells();
   NodeId cell_of(int container, const char* what);
 
@@ -704,14 +704,14 @@ class Evaluator {
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
   nb::object class_of_value(const Value& value) const;
   bool has_class(const Value& value) const;  ///< whether it is one of these
-  /// Refuses instances among the arguments of a builtin; of a buffer an array is made where NumPy makes one.
+  /// Refuses instances among the arguments of a builtin; converts buffers to arrays where NumPy does.
   void need_no_instances(const Builtin& builtin, Call& call);
   nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
-  /// Whether a class has under a name just what `from` has.
+  /// Whether a class has the same attribute of this name as `from`.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);
   size_t place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node);
   [[noreturn]] void raise_no_attribute(const nb::object& type, const std::string& name);
-  /// What a class's attribute is for an instance (or, of class methods, the class).
+  /// A class's attribute, bound to an instance (class methods: to the class).
   Value bind_attribute(const Value& self, const nb::object& type, const nb::object& raw,
                        const std::string& name, nb::handle node);
   Value member_attribute(const Static& member, const nb::object& type, const std::string& name,
@@ -731,35 +731,35 @@ class Evaluator {
   Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
   Value make_namedtuple(const nb::object& type, Call& call);
-  /// What a function of Python's gives for arguments that have to be known, which `what` is made of.
+  /// Calls Python's function, now, with arguments that have to be known; `what` describes them in messages.
   Value by_host(const Call& call, const char* what);
-  /// A function that is called in Python, see `ingot.host`; invalid: another one.
+  /// The host function (`ingot.host`, or of `ctypes`) that a function is; invalid: it is none.
   static nb::object host_function(const nb::object& function);
   Value call_host_function(const nb::object& function, const Call& call);
 
   // c_functions.cpp
-  /// A call of a function of C's or of SciPy's; none: it is another one.
+  /// Calls a function of C or SciPy; none: it is another one.
   std::optional<Value> call_of_c(const nb::object& function, Call& call);
   Value call_c_function(const nb::object& declared, const Call& call);
   NodeId c_argument(const nb::object& declared, size_t place, const Value& given, nb::handle node);
   int64_t number_of_c_function(const nb::object& form);
   nb::object form_of_loop(const nb::object& ufunc, const Value& dtypes, nb::handle node);
-  /// What stands for an array's address, of a type.
+  /// A pointer of a type to an array's elements.
   Foreign pointer_to(const Array& array, const nb::object& type);
-  /// An attribute of `x.ctypes`; none: it is no such, or has none.
+  /// An attribute of `x.ctypes`; none: `x.ctypes` has no such attribute, or `pointer` is something else.
   std::optional<Value> pointer_attribute(const Foreign& pointer, const std::string& name);
   Value pointer_as(const Foreign& pointer, const Call& call);
 
   Value namedtuple_method(const nb::object& function, Call& call);
   Value enum_member(const nb::object& type, Call& call);
-  /// The number or text that a member of an Enum is; other values as they are.
+  /// The number or string of a member of an IntEnum, StrEnum and the like; other values as they are.
   Value plain_number(const Value& value);
 
   // special_methods.cpp
-  /// A method with two underscores of the user's or of a dataclass; none: the class has none.
+  /// Calls a special method (`__add__`) of the user's class or of a dataclass; none: the class has none.
   std::optional<Value> call_special(const Value& self, const std::string& method,
                                     std::vector<Value> arguments, nb::handle node);
-  /// An operator, in Python's order; none: neither side knows it.
+  /// Applies an operator, in Python's order; none: neither operand implements it.
   std::optional<Value> ask_both(const std::string& op, const Value& a, const Value& b, nb::handle node);
   /// The fields of a dataclass for which `wanted` is true.
   Tuple fields_of(const Value& object, const nb::object& type, const char* wanted, nb::handle node);
@@ -780,8 +780,8 @@ class Evaluator {
   Value text_of_object(const Value& value, const std::string& form, nb::handle node);
 
   // foreign.cpp
-  bool is_foreign(const Value& value) const;  ///< or contains what is
-  /// What happens to values of which one is foreign: raises what the types make Python raise, else refuses.
+  bool is_foreign(const Value& value) const;  ///< or contains a foreign value
+  /// Handles operands of which one is foreign: raises what the types make Python raise, else refuses.
   /// `operation` is "binary", "compare", "unary", "subscript", "store", "attribute", "iterate", "unpack",
   /// "call" (of `function`) or "" (always refused), `symbol` what it is called.
   [[noreturn]] void use_foreign(const char* operation, const std::string& symbol,
@@ -789,34 +789,34 @@ class Evaluator {
                                 nb::object function = nb::none());
   /// A part of a foreign array, for indices of integers and slices; none where only its type is known.
   std::optional<Value> foreign_part(const Foreign& array, const Value& index, nb::handle node);
-  /// Raises what the types of the operands make Python raise, where they alone decide.
+  /// Raises what Python raises for operands of these types, if the types alone decide it.
   void raise_by_type(const char* operation, const std::string& symbol, const std::vector<Value>& operands,
                      nb::object function = nb::none(),
                      const std::vector<std::pair<std::string, Value>>& keywords = {});
-  /// Any object that behaves as the value does, where types decide; an invalid one where none is at hand.
+  /// An object of the same type as a value, for what depends on types only; invalid: there is none.
   nb::object stand_in(const Value& value) const;
   /// Raises an exception object of Python's own or NumPy's.
   [[noreturn]] void raise_object(nb::handle error);
 
   // errors
-  /// Why a variable cannot be what it is on two paths, for a message.
+  /// Why two values of a variable, from two paths, cannot be joined, for a message.
   Conflict apart(const Value& a, const Value& b, const std::string& what) const;
   std::string why_apart(const HeapObject& a, const HeapObject& b) const;
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
-  /// What the variables in an expression are, for a message; of the user's call where Ingot's library runs.
+  /// Descriptions of an expression's variables, for a message; in Ingot's library: of the user's call.
   std::vector<std::string> operands_of(nb::handle node) const;
-  /// What the variables in an expression hold, by name; of the user's call where Ingot's library runs.
+  /// Values of an expression's variables, by name; in Ingot's library: of the user's call.
   std::vector<std::pair<std::string, const Value*>> variables_in(nb::handle node) const;
-  std::string words_of(const Value& value) const;  ///< "an int"; empty: nothing that a message says
-  /// Whether what a number comes from has been of another kind on another path.
+  std::string words_of(const Value& value) const;  ///< "an int"; empty: not worth mentioning in a message
+  /// Whether a number depends on one that was of another kind on another path.
   bool comes_of_mixed(const Value& value) const;
-  /// Refuses what is about to raise for what numbers are, if they are so on some paths only.
+  /// Refuses code that is about to raise because of a number's kind, if it has this kind on some paths only.
   void need_one_kind(base::ExceptionKind kind);
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);
   [[noreturn]] void raise_key_error(const Value& key);
-  /// Raises where a condition does not hold.
+  /// Raises if a condition is false.
   void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
              std::span<const NodeId> values);
   void check(NodeId condition, base::ExceptionKind kind, std::string_view message,
@@ -829,9 +829,9 @@ class Evaluator {
                      const std::string& rest);
 
   // exceptions.cpp
-  /// Raises it: while others are being handled, the last of them becomes its context.
+  /// Raises an error; the last of those that are being handled becomes its context.
   [[noreturn]] void raise_error(const Error& error);
-  /// Looks for the clause of what has been raised.
+  /// Looks for the clause that catches a raised error.
   [[noreturn]] void pass_on(const Error& error);
   std::optional<Error> instance_of_exception(const Value& value);
   Error error_of(base::ExceptionKind kind, std::string_view message, std::span<const NodeId> values);
@@ -841,15 +841,15 @@ class Evaluator {
   const std::vector<Value>& arguments_of(const Error& error, const std::string& what);
   bool catches(const Catcher& handler, const Error& error) const;
   bool may_be_caught(const Error& error) const;
-  void run_finals(size_t outside);  ///< evaluates what `finally` stands between here and a label
+  void run_finals(size_t outside);  ///< evaluates the `finally` clauses between here and a label
   base::Place place_of(nb::handle node) const;
-  /// Counts a statement or expression that is about to be evaluated; refuses what grows without end.
+  /// Counts a statement or expression that is about to be evaluated; refuses endless growth.
   void step(nb::handle node);
 
   // leaving.cpp
   [[noreturn]] void raise_uncaught(const Error& error);
   Error in_context(Error error) const;
-  /// One that comes out of a function which knew of nothing that is being handled here.
+  /// Adds the context to an error that comes out of a function evaluated without the caller's handlers.
   Error in_outer_context(Error error);
   Error caught(Error error, const Catcher& handler) const;
   /// The operands of a `raise` or `check` op; none: it needs more than they hold.
@@ -862,14 +862,14 @@ class Evaluator {
   };
   std::optional<Notice> notice_of(const Error& error);
   std::optional<Notice> text_notice_of(const Error& error);
-  /// What `_exceptions.built` makes it of: what is known of it and of those that it was raised from, and
-  /// their arguments.
+  /// The arguments of `_exceptions.built`: the description of an error and of those that it was raised from,
+  /// and their arguments.
   std::pair<nb::tuple, nb::object> describe_error(const Error& error, Outward& outward);
 
   // lower.cpp
-  /// `number`: of the argument whose part it is; -1: none. `is_named`: in a dict or an instance.
+  /// `number`: of the argument that it is part of; -1: none. `is_named`: in a dict or an instance.
   Value parameter(const nb::tuple& description, const std::string& name, int number, bool is_named = false);
-  /// What leaves the function: its leaves, and by their numbers the objects that are described, in order.
+  /// The values that leave the function: their leaves, and the numbers of the described objects, in order.
   struct Outward {
     std::vector<NodeId> leaves;
     std::map<uint32_t, size_t> made;
@@ -881,12 +881,12 @@ class Evaluator {
     nb::object again(uint32_t object);
   };
   nb::object describe_result(const Value& value, Outward& outward);
-  /// What `owner` (a dict, a cell without a name, an object with attributes) holds: a guarded value, or a
+  /// The value that `owner` (a dict, a cell without a name, an object with attributes) holds: guarded, or a
   /// hidden argument.
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
                 const std::string& what, nb::handle e);
   Value host_value(nb::object object, const std::string& what, nb::handle node);
-  /// What decides how a function's arguments are bound is that of the call.
+  /// Guards what decides how a function's arguments are bound.
   void guard_binding(const nb::object& function);
   std::map<std::string, Value> bind_arguments(const nb::object& function, std::vector<Value> positional,
                                               const std::vector<std::pair<std::string, Value>>& keywords,
@@ -898,11 +898,11 @@ class Evaluator {
   Value run_frame(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
   /// Evaluates the body of a function in an activation.
   Value activate(Frame& frame, std::map<std::string, Value> locals, nb::handle node);
-  /// Whether a function takes so many arguments of these names.
+  /// Whether a function accepts a call with this number and these names of arguments.
   bool binds(const nb::object& function, const Call& call) const;
   Value run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node);
 
-  /// Where the expression being evaluated stands, for spans and messages.
+  /// The expression that is being evaluated, for spans and messages.
   nb::handle here_;
 
   const Registry& registry_;
@@ -914,26 +914,26 @@ class Evaluator {
   Frame* frame_ = nullptr;
   uint32_t next_object_ = 1;
   std::vector<size_t> derivative_starts_;              ///< by derivative: how many nodes there were before
-  std::vector<std::pair<int64_t, bool>> derivatives_;  ///< around this place; whether in reverse mode
+  std::vector<std::pair<int64_t, bool>> derivatives_;  ///< around this location; whether in reverse mode
   using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
-  Merges* merges_ = nullptr;  ///< where paths meet: what is one object on each of them is one; null: in loops
+  Merges* merges_ = nullptr;  ///< at joins: maps one object of each path to their join; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
   std::set<std::string> unrolled_;
   std::set<uint32_t> mixed_;       ///< nodes of numbers that are `is_mixed`
   std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
   std::set<std::string> peeled_;
-  std::set<std::string> grown_;  ///< comprehensions that are growing lists, though their lengths can be known
+  std::set<std::string> grown_;  ///< comprehensions that are list buffers, though their lengths can be known
   Pools pools_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
   Captures captured_;                                   ///< that this function has
   std::vector<std::string> captured_names_;             ///< by number, as the user writes them
   Captures given_captures_;                             ///< that the entry has
-  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they stand in
+  std::unordered_map<uint32_t, int> scalar_arguments_;  ///< parameter nodes → arguments that they are part of
   std::unordered_map<uint32_t, int>
       named_arguments_;                           ///< ... in dicts and instances: the last to be asked for
   bool has_memory_maps_ = false;                  ///< among the arguments and captures
-  std::unordered_map<uint32_t, int> unmeasured_;  ///< ... of arrays, whose lengths could be known
+  std::unordered_map<uint32_t, int> unmeasured_;  ///< ... of arrays with lengths that could be known
   /// What has been unrolled so far.
   struct Unrolling {
     size_t depth = 0;  ///< of loops that are being unrolled now
@@ -943,26 +943,26 @@ class Evaluator {
     size_t first = 0;  ///< the number of ops before the outermost loop
   };
   Unrolling unrolling_;
-  std::map<PyObject*, int> text_arguments_;  ///< known texts → arguments; records' dtypes → leaves
+  std::map<PyObject*, int> text_arguments_;  ///< known strings → arguments; records' dtypes → leaves
   bool opens_texts_ = true;
   bool on_device_ = false;
   bool in_order_ = false;                             ///< loops over `prange` run as those over `range`
-  bool has_characters_ = false;                       ///< some text is not known
+  bool has_characters_ = false;                       ///< some string is not known
   std::vector<NodeId> conditions_;                    ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
   std::vector<std::string> iterates_;                 ///< suffixes of open generators
-  std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this place: key, iterable
+  std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this location: key, iterable
   std::map<std::string, uint64_t> suffixes_;          ///< numbers of activations of generators by path
   uint64_t frames_ = 0;                               ///< how many activations there have been
   std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
   std::unique_ptr<Launch> launch_;  ///< of a kernel
-  nb::object* probe_ = nullptr;     ///< what the next lane tells at which collective it stops
+  nb::object* probe_ = nullptr;     ///< set by the next lane to the collective at which it stops
   std::deque<Routine> routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
-  std::vector<Routine*> solved_;  ///< in the order in which their bodies were found
+  std::vector<Routine*> solved_;  ///< in the order in which their bodies were completed
   size_t kept_hosts_ = 0;         ///< sites that bodies of routines name
   std::vector<NodeId> outputs_;   ///< arrays that the ufunc being called must broadcast to or with
   std::vector<Guard> guards_;
@@ -971,7 +971,7 @@ class Evaluator {
   struct NeedsCells {};
   bool writes_ = false;
   std::vector<uint32_t> containers_;  ///< the caller's, by number
-  nb::list errors_;                   ///< of what exceptions are made: see `describe_error`
+  nb::list errors_;                   ///< descriptions of exceptions: see `describe_error`
   uint32_t errors_made_ = 0;
   nb::dict attributes_;  ///< names of attributes by class
   /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
@@ -986,8 +986,8 @@ class Evaluator {
 
  public:
   void need_stream(const Builtin& method, Call& call);
-  /// Refuses what has this path in `numpy.random`, where the NumPy that runs is another one than the build's,
-  /// and draws other numbers.
+  /// Refuses this function of `numpy.random`, if the NumPy that runs is not the build's and draws other
+  /// numbers.
   void need_same_draws(const std::string& path, nb::handle node);
   NodeId words_of_stream(const Value& stream, bool legacy);  ///< primitives.cpp
 

@@ -10,26 +10,26 @@
 #include "frontend/evaluator.h"
 #include "frontend/memory_order.h"
 
-/// What the files of the evaluator share, and nobody else sees.
+/// Shared by the evaluator's files, and private to them.
 
 namespace ingot::frontend {
 
-/// The end of a path that waits to be joined: its suspended region, what it knew there, the value it brings,
-/// and the label it exits to (none: it falls through).
+/// The end of a path that waits for its join: its suspended region, the state there, the path's value, and
+/// the label that it exits to (none: it falls through).
 struct Evaluator::Edge {
   ir::RegionId region;
   State state;
   Value value;
   NodeId label;
-  NodeId condition{};  ///< the innermost one that led here
+  NodeId condition{};  ///< the innermost condition that led here
 };
 
 /// A label and the exits to it found so far.
 struct Evaluator::Target {
   NodeId label;
   std::vector<Edge> edges;
-  size_t handlers = 0;  ///< how many were open where the label was made
-  size_t iterates = 0;  ///< and how many generators were being iterated over
+  size_t handlers = 0;  ///< how many handlers were open where the label was made
+  size_t iterates = 0;  ///< how many generators were being iterated over there
 };
 
 /// One `except`, with the classes that it catches (none: all).
@@ -38,14 +38,14 @@ struct Evaluator::Clause {
   std::vector<nb::object> types;
 };
 
-/// The clauses of a `try`, its `finally`, the border of a prange loop, which no exit crosses, or that of a
-/// generator, which no StopIteration leaves.
+/// A handler: the clauses of a `try`, its `finally`, the border of a prange loop (no exit crosses it), or
+/// that of a generator (no StopIteration leaves it).
 struct Evaluator::Catcher {
   explicit Catcher(const Evaluator& evaluator, Frame* activation);
 
   Frame* frame;
   size_t handled;    ///< how many exceptions were being handled where it began
-  size_t breaks;     ///< of its loops, how many the handler stands in
+  size_t breaks;     ///< how many loops of its activation the handler is in
   size_t continues;  ///< the same
   Target* after = nullptr;
   std::vector<Clause> clauses;
@@ -53,9 +53,9 @@ struct Evaluator::Catcher {
   size_t* sites = nullptr;
   bool barrier = false;
   bool of_generator = false;
-  bool of_routine = false;  ///< what comes here is handed to the routine's caller
-  bool closes = false;      ///< it is passed where a consumer leaves the generator whose `finally` it is
-  std::string refusal{};    ///< why no way out may pass here; empty: it may
+  bool of_routine = false;  ///< what is caught is returned to the routine's caller
+  bool closes = false;      ///< its `finally` runs when a consumer leaves the generator
+  std::string refusal{};    ///< why no exit may pass here; empty: exits may
 
   /// Whether it catches anything.
   bool catches_some() const {
@@ -64,13 +64,13 @@ struct Evaluator::Catcher {
   bool is_final() const { return nb::len(finalbody) > 0; }
 };
 
-/// How the names begin under which a routine is passed captured arrays; a number follows.
+/// The prefix of the names of captured arrays that a routine is passed; a number follows.
 inline constexpr const char* kCaptured = "@outside.";
 
-/// The modules of Ingot's own library have names that begin so.
+/// The prefix of the names of modules of Ingot's own library.
 inline constexpr std::string_view kLibrary = "ingot.library.";
 
-/// A point to go back to when a fact is found that contradicts what was built since.
+/// A point to roll back to, if a new fact contradicts what was built after it.
 struct Evaluator::Checkpoint {
   ir::Builder::Mark mark;
   State state;
@@ -78,17 +78,17 @@ struct Evaluator::Checkpoint {
   size_t hosts;
 };
 
-/// The axis of the lanes of a loop: the one that runs, and how it comes to collectives, see collectives.cpp.
+/// The axis of a loop's lanes: the lane that runs, and the collectives that it comes to (collectives.cpp).
 struct Evaluator::Axis {
   nb::object name;  ///< None: it has none
   std::shared_ptr<const Value> size;
   std::shared_ptr<const Value> index;
   const Routine* routine;
-  nb::object* probe;           ///< what is told at which collective it stops; null: it does not stop there
-  std::vector<Value> results;  ///< of collectives in order, as far as they are known
-  size_t met = 0;              ///< to how many it has come
+  nb::object* probe;           ///< set to the collective at which it stops; null: it stops at none
+  std::vector<Value> results;  ///< of the collectives, in order, that are known
+  size_t met = 0;              ///< how many collectives it has come to
 
-  /// What there was before it began.
+  /// Counts and objects from before it began.
   size_t nodes = 0;
   ir::RegionId region{};
   std::map<uint32_t, HeapObject> heap{};
@@ -98,11 +98,11 @@ struct Evaluator::Axis {
   size_t derivatives = 0;
 };
 
-/// One activation of a Python function: the one compiled, or one inlined into it.
+/// One activation of a Python function: of the compiled one, or of one inlined into it.
 struct Evaluator::Frame {
   nb::object function;
   nb::object node;  ///< its ast.FunctionDef or ast.Lambda
-  nb::object code;  ///< invalid: it stands in a function that is being evaluated
+  nb::object code;  ///< invalid: it is defined in a function that is being evaluated
   nb::dict globals;
   std::map<std::string, nb::object> cells;
   std::set<std::string> local_names;
@@ -112,16 +112,15 @@ struct Evaluator::Frame {
   std::string qualname;
   std::map<std::string, Value> callers_locals;  ///< while this activation is the current one
   std::map<std::string, Value> arguments;       ///< its variables when it began, see recursion.cpp
-  size_t repeats = 0;                           ///< how many activations of the same function it has inlined
+  size_t repeats = 0;  ///< how many activations of the same function are inlined in it
   ir::TextId file;
   ir::TextId name;
   ir::SpanId called_at;
   nb::handle call;  ///< where its caller calls it
-  /// A function of Ingot's own, or of Python's, NumPy's or SciPy's: what stands in it stands at its call, for
-  /// the user.
+  /// A function of Ingot, Python, NumPy or SciPy: messages and tracebacks locate its code at its call.
   bool of_library = false;
   bool of_python = false;
-  std::string path;  ///< the calls that led here: part of the keys of facts
+  std::string path;  ///< the chain of calls that led here: part of the keys of facts
   Frame* caller = nullptr;
   std::vector<std::pair<int64_t, bool>> derivatives;  ///< that it is called in
   Target* returns = nullptr;                          ///< null: the only return is the last statement
@@ -129,65 +128,65 @@ struct Evaluator::Frame {
   std::vector<Target*> continues;
   int depth = 0;
   uint64_t number = 0;  ///< no other activation has it
-  /// Of a generator that is being iterated over: what is done with what it yields. Its variables stand among
-  /// those of the activation that iterates over it, its caller.
+  /// Of a generator that is being iterated over: called with what it yields. The generator's variables are
+  /// stored with those of its caller, the activation that iterates over it.
   const Iteration* consumer = nullptr;
-  std::string suffix;        ///< of the names that its variables have there
-  size_t first_handler = 0;  ///< of its own
+  std::string suffix;        ///< of the names of its variables there
+  size_t first_handler = 0;  ///< of its own ones
   bool is_held = false;      ///< something else may hold it when iterating ends
   bool is_closing = false;   ///< its consumer has left it
   std::optional<Axis> axis;  ///< while it runs a lane
 
-  /// Under what name a variable stands among those of `home`.
+  /// The name under which a variable is stored in `home`.
   std::string own_name(const std::string& variable) const {
     const auto alias = renamed.find(variable);
     return alias == renamed.end() ? variable : alias->second;
   }
-  /// The activation among whose variables its own stand.
+  /// The activation that stores its variables.
   const Frame* home() const { return consumer == nullptr ? this : caller->home(); }
 };
 
-/// What a call of a routine passes: arguments and what they lead to, under formal numbers.
+/// What a call of a routine passes: arguments and the objects reachable from them, under formal numbers.
 struct Evaluator::Passed {
   State state;
   std::vector<uint32_t> objects;  ///< the caller's, by formal number
   std::vector<uint32_t> arrays;
 };
 
-/// A function of the IR that one of Python's has become, see recursion.cpp.
+/// A function of the IR that a Python function has become, see recursion.cpp.
 struct Evaluator::Routine {
   Frame frame;
   State key;
   std::string name;
-  std::optional<State> entry{};  ///< the shape of what is passed; none: not called yet
+  std::optional<State> entry{};  ///< the shape of what is passed; none: it has not been called yet
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
-  std::vector<std::pair<PyObject*, std::string>> captures{};  ///< what of `captured_` it is passed
+  std::vector<std::pair<PyObject*, std::string>> captures{};  ///< the part of `captured_` that it is passed
   std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
   std::map<uint32_t, int> named_arguments{};                  ///< the same
-  std::vector<ir::ParameterInfo> forms{};  ///< what is known of the slots of `key`; of one that is exact
-  std::map<uint32_t, int> unmeasured{};    ///< the same; of one that is exact
-  std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; of one that is exact
-  std::set<uint32_t> pools{};  ///< what of the pools it reaches: it is passed these, and gives them back
-  Pools::Makings makings{};    ///< what is known of the objects of its shapes
-  /// Whether it is called where something may catch what it raises: it returns (0 or the number of an error
-  /// from 1, its result, what each error holds).
+  std::vector<ir::ParameterInfo> forms{};          ///< facts about the slots of `key`; only if exact
+  std::map<uint32_t, int> unmeasured{};            ///< the same; only if exact
+  std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; only if exact
+  std::set<uint32_t> pools{};  ///< objects of pools that it reaches: it is passed these, and returns them
+  Pools::Makings makings{};    ///< facts about the objects of its shapes
+  /// Whether it reports errors, because a caller may catch them: it returns (0 or the number of an error from
+  /// 1, its result, the parts of each error).
   bool reports = false;
   std::vector<Error> errors{};  ///< with what is known of their parts
-  std::set<size_t> outcomes{};  ///< which there are: 0 its result, or the numbers of errors
-  size_t objects = 0;           ///< how many it is passed
+  std::set<size_t> outcomes{};  ///< possible ones: 0 for its result, or the numbers of errors
+  size_t objects = 0;           ///< how many objects it is passed
   size_t arrays = 0;
   ir::FunctionId function{};
   std::unique_ptr<ir::Function> body{};
-  bool is_exact = false;      ///< of a function with the mark: `key` is the shape of all that is passed
-  bool is_recursive = false;  ///< of one that is exact, as far as is known
-  bool is_dependent = false;  ///< on the results of one that was open, the same
+  bool is_exact = false;      ///< of a marked function: `key` is the shape of all that is passed
+  bool is_recursive = false;  ///< if exact: as far as is known
+  bool is_dependent = false;  ///< if exact: on the results of one that was open
   Routine* outer = nullptr;   ///< the one in which it was called first
   bool is_open = false;
   bool is_solved = false;
-  bool is_forgotten = false;  ///< nothing is known of it any more, and nobody has called it since
+  bool is_forgotten = false;  ///< its facts were dropped, and it has not been called since
 
-  /// Whether errors that it reports are told apart by where they were raised: in a recursion there would be
-  /// no end of places.
+  /// Whether errors that it reports are distinguished by where they were raised: a recursion would have
+  /// endlessly many locations.
   bool keeps_places() const { return is_exact && !is_recursive; }
 };
 
@@ -197,7 +196,7 @@ inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation
       breaks(activation->breaks.size()),
       continues(activation->continues.size()) {}
 
-/// Sets the place of the nodes made while it lives.
+/// Sets the location of nodes that are made while it lives.
 class Evaluator::Here {
  public:
   Here(Evaluator& evaluator, nb::handle node);
@@ -227,7 +226,7 @@ class Pushed {
   std::vector<T>& stack_;
 };
 
-/// Another value of a variable while it lives.
+/// Gives a variable another value while it lives.
 template <class T>
 class Restored {
  public:
@@ -243,7 +242,7 @@ class Restored {
   T before_;
 };
 
-/// The first elements, as many as there are of `count`.
+/// The first `count` elements, or all if there are fewer.
 template <class T>
 std::vector<T> first_of(const std::vector<T>& all, size_t count) {
   return {all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(count, all.size()))};
@@ -262,7 +261,7 @@ inline std::string class_of(nb::handle node) {
   return std::string(name.substr(name.rfind('.') + 1));
 }
 
-/// Whether it is a function, a module, a number or a text of a type that is Python's own.
+/// Whether it is None, or a function, module, class, number or string of one of Python's own types.
 inline bool is_plain(nb::handle object) {
   PyTypeObject* const type = Py_TYPE(object.ptr());
   return type == &PyFunction_Type || type == &PyModule_Type || type == &PyCFunction_Type ||
@@ -270,20 +269,20 @@ inline bool is_plain(nb::handle object) {
          type == &PyUnicode_Type || object.is_none();
 }
 
-/// Whether it is a function of `ingot.profile`. Compiled code has what it wraps in its place.
+/// Whether it is a function of `ingot.profile`. Compiled code uses the wrapped function instead.
 bool is_counted(nb::handle object);
 /// That function.
 nb::object uncounted(const nb::object& object);
 
 /// Whether an object is a type of Ingot's or Numba's, such as `ingot.float32`.
 bool is_type(nb::handle object);
-/// What a call of an object calls: what `ingot.profile` has wrapped, NumPy's class of a type's scalars; else
-/// the object.
+/// What a call of an object calls: the function that `ingot.profile` has wrapped, NumPy's scalar class of a
+/// type; else the object.
 nb::object meant_by(const nb::object& object);
 
-/// What `ingot._c_functions` says of a function of C's; invalid: it is none that is called by its address.
+/// The description of a C function by `ingot._c_functions`; invalid: it is not called by an address.
 nb::object c_function(const nb::object& function);
-/// What a library that `ctypes` has opened holds of a function; invalid: it is no such, or holds none.
+/// The function of this name in a library that `ctypes` has opened; invalid: no such library or function.
 nb::object function_of_library(const nb::object& library, const std::string& name);
 /// Whether it is a library that `ctypes` has opened.
 bool is_library_of_c(nb::handle object);
@@ -294,9 +293,9 @@ inline bool is_of_scipy(const nb::object& function) {
 }
 
 /// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
-/// `__ingot_function__` is what is compiled. (What wraps one has its attributes, too.)
+/// `__ingot_function__` is the function to compile. (A wrapper of one also has this attribute.)
 bool is_jitted(nb::handle object);
-/// Whether a function or class is of a package that is not written in Python, as its module says.
+/// Whether the module of a function or class is of a package that is not written in Python.
 bool is_of_closed_package(const nb::object& function);
 /// Whether it is compiled with `parallel=False`.
 bool is_in_order(const nb::object& function);
@@ -309,27 +308,27 @@ inline bool is_vectorized(nb::handle object) {
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 
-/// Whether what is iterated over is a list or dict, or several things of which one is.
+/// Whether an iterable is a list or dict, or consists of several iterables of which one is.
 bool iterates_container(const Value& iterable);
 
-/// Whether a range has no end: what `enumerate` and `count` count.
+/// Whether a range is endless, as that of `enumerate` and `count`.
 bool counts_on(const Value& iterable);
 
 /// The attributes of a statement, or of a clause of one, that hold statements or clauses.
 std::span<const char* const> bodies_of(std::string_view statement);
 
-/// How many `return` statements these statements hold, those of inner functions apart.
+/// How many `return` statements these statements hold, without those of inner functions.
 int count_returns(nb::handle statements);
 
-/// Whether a function is a method that `collections.namedtuple` gives its classes, which the evaluator has.
+/// Whether a function is a method of the classes of `collections.namedtuple`, which the evaluator implements.
 bool is_of_namedtuple(const nb::object& function);
 
-/// Whether `dataclasses` has written a function, which may stand in a wrapper of the library's.
+/// Whether `dataclasses` has generated a function, perhaps in a wrapper of Python's library.
 bool is_generated(const nb::object& raw);
-/// The class that one of `ingot.library.buffers` stands for; others are their own.
+/// The class that one of `ingot.library.buffers` stands for; other classes themselves.
 nb::object stood_for(const nb::object& type);
 
-/// Instances, lists and dicts among values that are still needed while it lives, whatever variables become.
+/// Keeps the instances, lists and dicts among values while it lives, even if no variable holds them.
 class Evaluator::Pins {
  public:
   Pins(Evaluator& evaluator, const std::vector<Value>& values)
@@ -352,13 +351,13 @@ class Evaluator::Pins {
   size_t before_;
 };
 
-/// -1 or 1 for a Python int, known when compiling, that lies below or above 64 bits; 0: any other value.
+/// -1 or 1 for a known Python int that is below or above the range of 64 bits; 0: any other value.
 int side_of_64_bits(const Value& value);
 
-/// Whether it is such an int of which NumPy makes an object, as no integer dtype has it.
+/// Whether it is an int that NumPy makes an object, because no integer dtype can hold it.
 bool is_object_of_numpy(const Value& value);
 
-/// Whether a ufunc is told along which axes its core runs.
+/// Whether a call of a ufunc specifies the axes along which its core runs.
 bool has_axes(const Evaluator::Call& call);
 
 inline bool is_none(const Value& value) { return value.is<Static>() && value.as<Static>()->object.is_none(); }

@@ -24,13 +24,13 @@ using ir::NodeId;
 
 struct Value;
 
-/// Parts of values are shared, and do not change.
+/// Makes a shared part of a value. Parts are immutable.
 template <class T>
 std::shared_ptr<const T> share(T value) {
   return std::make_shared<const T>(std::move(value));
 }
 
-/// Throws it again, where memory for compiling has run out: that says nothing of the program.
+/// Rethrows an error that reports a lack of memory for compiling: it is no error of the program.
 void rethrow_lack_of_memory(const nb::python_error& error);
 
 /// Known now: an immutable host object (number, string, None, dtype, function, module, type...).
@@ -42,28 +42,28 @@ struct Static {
 struct Scalar {
   Kind kind;
   NodeId node{};
-  bool is_mixed = false;  ///< in Python of another kind where another path led here
+  bool is_mixed = false;  ///< it is of another kind in Python, if control came on another path
 };
 
-/// Whether an array may be written; `Differs`: on some of the paths that led here.
+/// Whether an array is writable; `Differs`: on some of the paths that led here.
 enum class Access : uint8_t { ReadOnly, Writable, Differs };
 
-/// A NumPy array. `node` is a view (memory, with identity) or, for a value that nothing has named yet, a
+/// A NumPy array. `node` is a view (memory, with identity) or, for a value that is not materialised yet, a
 /// whole array.
 struct Array {
-  static constexpr int64_t kOwner = -2;  ///< an origin: none, and `owns` holds
+  static constexpr int64_t kOwner = -2;  ///< an origin: no parameter, and `owns` is true
 
   ir::Type type;
   NodeId node{};
   Access access = Access::Writable;
-  int argument = -1;  ///< the parameter that is this very object; -1: none, or `origin` says
+  int argument = -1;  ///< the parameter that is this very object; -1: none, or see `origin`
   NodeId origin{};    ///< the number of the parameter that is this object, -1 or `kOwner`, known at run time
-  uint32_t object = 0;  ///< values of one number are one object; 0: not known
-  bool owns = false;    ///< the object that its memory was made with: one of the same memory is the same one
-  bool is_constant = false;  ///< nothing writes to it any more
+  uint32_t object = 0;  ///< values of equal numbers are the same object; 0: not known
+  bool owns = false;    ///< it is the object that its memory was allocated for: one such object per memory
+  bool is_constant = false;  ///< it is not written any more
 };
 
-/// An array of a structured dtype of NumPy's, whose elements are records of fields, or one record.
+/// An array of one of NumPy's structured dtypes, or one record (element) of such an array.
 struct Structured {
   /// What it is in Python: `np.ndarray`, `np.recarray`, or a single `np.void` or `np.record`.
   enum class Holder : uint8_t { Array, RecArray, Record };
@@ -71,48 +71,48 @@ struct Structured {
   nb::object dtype;
   Holder holder = Holder::Array;
   std::shared_ptr<const Value> first;   ///< an array: the first byte of each record
-  ir::Layout layout = ir::Layout::Any;  ///< how the records lie, each as long as the dtype says
-  /// Of a record: its indices in the array, of which all are known to be in range, as the user wrote them.
+  ir::Layout layout = ir::Layout::Any;  ///< of the records, each of the dtype's size
+  /// Of a record: its indices in the array, as the user wrote them, all known to be in range.
   std::vector<Value> places{};
 };
 
-/// A tuple: immutable, so its members are the value.
+/// A tuple. Tuples are immutable, so the members are the value.
 struct Tuple {
   std::vector<Value> members;
   nb::object type{};  ///< the class of a namedtuple; invalid: Python's own tuple
 };
 
-/// A set of elements that are known when compiling: the cell of the shadow heap that holds its history.
+/// A set of known elements: the cell of the shadow heap that holds its history.
 struct Set {
   uint32_t cell;
   bool is_frozen = false;
 };
 
-/// A mutable container: a number of the shadow heap.
+/// A mutable container: its number in the shadow heap.
 struct Reference {
   uint32_t object;
 };
 
-/// An instance of a class of the user's: a number of the shadow heap.
+/// An instance of a user's class: its number in the shadow heap.
 struct Object {
   uint32_t object;
 };
 
-/// An instance of a class that has a pool, or a list that stands in one: its place there, known at run
-/// time. `pool` is a number of the shadow heap. Where instances of several classes may stand in one place,
-/// these are a family: the pool is that of the first of them, and the lowest bits of the place are the
-/// number of the class in its family.
+/// An instance of a class that has a pool, or a list that is stored in one: its index there, a value of run
+/// time. `pool` is a number of the shadow heap. Classes whose instances one variable may hold are a family:
+/// the pool is that of the first class, and the lowest bits of the index are the number of the class in its
+/// family.
 struct Record {
-  static constexpr int64_t kNone = -1;     ///< the place of None
-  static constexpr int64_t kUnbound = -2;  ///< of what is not bound, or an attribute that is not there
-  static constexpr uint32_t kNoPool = 0;   ///< of an attribute that is None or not there in all instances
+  static constexpr int64_t kNone = -1;     ///< the index of None
+  static constexpr int64_t kUnbound = -2;  ///< of an unbound variable or attribute
+  static constexpr uint32_t kNoPool = 0;   ///< of an attribute that is None or unbound in all instances
 
   uint32_t pool;
   NodeId place{};
   bool may_be_none = false;
   bool may_be_unbound = false;
   bool is_list = false;
-  uint64_t classes = 0;  ///< of an instance: the classes of its family that it may be of, a bit for each
+  uint64_t classes = 0;  ///< of an instance: its possible classes in the family, a bit for each
 
   Record at(NodeId other) const {
     Record record = *this;
@@ -125,7 +125,7 @@ struct Record {
 struct Range {
   std::shared_ptr<const std::array<Value, 3>> bounds;
   bool parallel = false;
-  bool endless = false;  ///< what `enumerate` and `itertools.count` count: `stop` has no meaning
+  bool endless = false;  ///< of `enumerate` and `itertools.count`: `stop` is not used
 };
 
 /// `start:stop:step` in an index; parts may be None.
@@ -137,54 +137,54 @@ struct Slice {
 struct Method {
   std::shared_ptr<const Value> self;
   std::string name;
-  nb::object function{};  ///< of a class of the user's; invalid: `name` says
+  nb::object function{};  ///< of a user's class; invalid: see `name`
 };
 
-/// An argument of a kind that compiled code does not have, known by its description alone: it can be passed
-/// on; using it is refused, or raises what its type makes Python raise.
+/// An argument of an unsupported type. Only its description is known. It can be passed on; any other use is
+/// refused, or raises what Python raises for this type.
 struct Foreign {
   nb::object description;
   std::string name;  ///< of the argument
-  /// Of arrays with axes: an array of the same shape, whose elements mean nothing.
+  /// Of arrays with axes: an array of the same shape, with dummy elements.
   std::shared_ptr<const Value> shape{};
-  /// Of what stands for the address of an array: the array, as memory.
+  /// Of an array's address: the array, as memory.
   std::shared_ptr<const Value> points_to{};
 };
 
-/// What `enumerate` and `zip` iterate. Members are iterated over together.
+/// The result of `enumerate` and `zip`. The members are iterated over together.
 struct Zip {
   std::shared_ptr<const std::vector<Value>> members;
 };
 
-/// A text with parts that are not known when compiling: Python's format string and what goes into it.
+/// A string with parts of run time: a format string of Python, and the values that fill it.
 struct Text {
   std::string form;
   std::shared_ptr<const std::vector<Value>> parts;
 };
 
-/// A text of which the characters are known only when the call runs: an array of their code points, or, of a
-/// text of one character, a number: its code point, -1 for the empty text in its place.
+/// A string whose characters are known only at run time: an array of their code points, or, for a string of
+/// at most one character, a number: its code point, or -1 for the empty string.
 struct Characters {
   std::shared_ptr<const Value> codes;
 };
 
-/// A member of an Enum that is known only when the call runs: its place among the members, a number.
+/// A member of an Enum that is known only at run time: its index among the members, a number.
 struct Member {
   nb::object type;
   std::shared_ptr<const Value> place;
 };
 
-/// The keys, values or items of a dict of the shadow heap, as they are when they are asked for; or the
-/// elements of a list or dict from the back.
+/// The keys, values or items of a dict of the shadow heap, as of the time when they are read; or the elements
+/// of a list or dict in reverse.
 struct View {
   uint32_t object;
   std::string name;                   ///< dict_keys, dict_values, dict_items or list
-  std::optional<size_t> from_back{};  ///< how many there were when iterating began
+  std::optional<size_t> from_back{};  ///< in reverse: how many there were when iterating began
   size_t skip = 0;                    ///< how many have been taken already
 };
 
-/// What can be iterated over once. A cell of the shadow heap holds how far it has been; None: iterated over
-/// by a loop.
+/// An iterator of Python. A cell of the shadow heap holds how many elements have been taken; None: a loop
+/// has iterated over it.
 struct Iterator {
   uint32_t cell;
   std::string name;  ///< of its class
@@ -193,37 +193,37 @@ struct Iterator {
 
 struct Definition;
 
-/// A generator that has not begun: what its function is, and the variables that have values by then. It is
-/// evaluated where it is iterated over.
+/// A generator that has not begun: its function, and the variables that have values already. It is evaluated
+/// where it is iterated over.
 struct Generator {
   std::shared_ptr<const Definition> definition;
   std::shared_ptr<const std::vector<std::string>> names;
   std::shared_ptr<const std::vector<Value>> values;
 };
 
-/// An exception: raised by the core with a message, or made of a class and arguments. What it was raised
-/// from, and while handling which one, are exceptions of their own.
+/// An exception: raised by the core with a message, or made of a class and arguments. Its cause and its
+/// context are exceptions of their own.
 struct Error {
   nb::object type;
   std::optional<base::ExceptionKind> kind{};  ///< of a message; none: `parts` are its arguments
   std::string message{};
   std::shared_ptr<const std::vector<Value>> parts{};  ///< what fills the message's holes
-  nb::object original{};                              ///< it, where it is known; else not valid
-  bool own = false;                                   ///< of Ingot alone: no clause catches it
-  uint32_t number = 0;                                ///< those of one number are one object
+  nb::object original{};                              ///< the object, if it is known; else invalid
+  bool own = false;                                   ///< Ingot's own: no clause catches it
+  uint32_t number = 0;                                ///< errors of equal numbers are the same object
   std::shared_ptr<const Error> cause{};               ///< `__cause__`; none: it has none
   std::shared_ptr<const Error> context{};             ///< `__context__`
   bool is_suppressing = false;                        ///< `__suppress_context__`
   ir::SpanId raised_at{};
-  size_t frames = 0;  ///< how many activations it came through until it was caught
+  size_t frames = 0;  ///< how many activations it left until it was caught
 
   /// Whether its cause is its context.
   bool is_caused_by_context() const { return cause && context && cause->number == context->number; }
-  /// Whether it is no more than what its class and arguments say.
+  /// Whether its class and arguments describe it completely.
   bool is_plain() const { return !cause && !context && !is_suppressing; }
 };
 
-/// A function made in the function; its defaults were evaluated there.
+/// A function that is defined in the compiled function; its defaults were evaluated there.
 struct Closure {
   std::shared_ptr<const Definition> definition;
   std::shared_ptr<const std::vector<Value>> defaults;  ///< of positional, then of keyword-only parameters
@@ -232,8 +232,8 @@ struct Closure {
 /// Not bound (a local before its assignment, or deleted).
 struct Unbound {};
 
-/// Bound, or not None, on some paths only: an optional. `present` is what it is when it is there, its nodes
-/// of no meaning.
+/// An optional: bound, or not None, on some paths only. `present` is its value where it is there; elsewhere
+/// the nodes of `present` are dummies.
 struct Maybe {
   NodeId node{};
   std::shared_ptr<const Value> present;
@@ -241,16 +241,15 @@ struct Maybe {
   bool may_be_none = false;
 };
 
-/// Different things on different paths that nothing can hold both of: harmless until it is used, then
-/// refused.
+/// The values of several paths that cannot be joined. Harmless until it is used, then refused.
 struct Conflict {
   std::string reason;
-  /// What would settle the conflict, known when compiling: a loop to unroll or an argument. Not nodes, which
-  /// a roll-back takes away.
+  /// What would resolve the conflict if it were known: a loop to unroll or an argument. Not a node, because
+  /// a roll-back removes nodes.
   std::string loop{};
   int argument = -1;
-  std::vector<nb::object> pools{};  ///< the classes whose instances would have to stand in pools
-  std::vector<std::string> rows{};  ///< where the lists are made that would
+  std::vector<nb::object> pools{};  ///< classes whose instances would have to be in pools
+  std::vector<std::string> rows{};  ///< where the lists are made that would have to be
 
   bool has_source() const { return !loop.empty() || argument >= 0; }
   bool can_be_settled() const { return has_source() || !pools.empty() || !rows.empty(); }
@@ -286,62 +285,63 @@ inline bool is_mixed(const Value& value) {
   return number != nullptr && number->is_mixed;
 }
 
-/// Of a class of the user's.
+/// Whether it is an instance of a user's class.
 inline bool is_instance(const Value& value) {
   return value.is<Object>() || (value.is<Record>() && !value.as<Record>()->is_list);
 }
-/// A list that stands in a pool; null: it is something else.
+/// A list that is stored in a pool; null: it is something else.
 inline const Record* row_of(const Value& value) {
   const Record* record = value.as<Record>();
   return record != nullptr && record->is_list ? record : nullptr;
 }
 
-/// Whether two structured dtypes are one, with elements of one class.
+/// Whether two structured dtypes are equal, with elements of the same class.
 bool is_one_dtype(const nb::object& a, const nb::object& b);
 
 /// The values that a value is made of, in order: members, bounds, what a method is bound to.
 std::vector<Value> parts_of(const Value& value);
 /// The same with other parts, as many of them.
 Value with_parts(const Value& value, std::vector<Value> parts);
-/// Whether two values are alike but for their parts.
+/// Whether two values are equal except for their parts.
 bool same_form(const Value& a, const Value& b);
 
-/// A list, a dict, an instance or the cell of a shared variable in the shadow heap, of a structure known now.
-/// Keys are host objects.
+/// A list, a dict, an instance or the cell of a shared variable in the shadow heap. The structure is known;
+/// keys are host objects.
 struct HeapObject {
   enum class Type { List, Dict, Cell, Object } type = Type::List;
-  std::vector<Value> values;     ///< elements, values of a dict in order, or attributes (not there: unbound)
-  std::vector<nb::object> keys;  ///< of dicts; the names of attributes, the same for all of a class, of
-                                 ///< instances and pools
-  int argument = -1;             ///< the number of the argument's container that this is
-  size_t leaves = 0;             ///< how many elements it had when the function was called
-  nb::object type_of{};          ///< the class of an instance, or of those in a pool
-  std::vector<bool> absent{};    ///< by attribute: whether the caller's instance did not have it
-  bool given_away = false;       ///< made in the function, and put into a container of the caller
-  std::string conflict{};        ///< why its structure is not known here
-  /// Of a list whose length is known only when the call runs: what an element is like, its numbers without
-  /// nodes. Its values are then the length and, for each of these numbers, an array of at least that length.
+  std::vector<Value> values;     ///< elements, values of a dict in order, or attributes (missing: Unbound)
+  std::vector<nb::object> keys;  ///< of dicts; of instances and pools: the names of attributes, which are
+  ///< the same for a whole class
+  int argument = -1;           ///< the number of the argument's container that this is; -1: none
+  size_t leaves = 0;           ///< how many elements it had when the function was called
+  nb::object type_of{};        ///< the class of an instance, or of those in a pool
+  std::vector<bool> absent{};  ///< by attribute: whether the caller's instance lacked it
+  bool given_away = false;     ///< made in the function, and stored in a container of the caller
+  std::string conflict{};      ///< why its structure is not known at this point
+  /// Of a list buffer: the form of its elements, with numbers without nodes. Its values are then the length
+  /// and, for each of these numbers, an array of at least that length.
   std::shared_ptr<const Value> element{};
-  /// Of a dict whose keys are known only when the call runs: its values are then a list of the keys, a list
-  /// of the values and a table of places by hash.
+  /// Of a dict whose keys are known only at run time: its values are then a list of the keys, a list of the
+  /// values and a hash table of their indices.
   bool is_mapping = false;
-  std::string made_at{};  ///< of a dict: the fact that makes it one
-  uint32_t store = 0;     ///< of a pool of lists: the list of the elements of them all
+  std::string made_at{};  ///< of a dict: the fact that it is such a one
+  uint32_t store = 0;     ///< of a pool of lists: the list that holds the elements of all of them
 };
 
-/// What has a pool in the shadow heap, which is found while evaluating, and the numbers of these pools.
+/// The classes and lists that have pools in the shadow heap, a fact found while evaluating, and the numbers
+/// of these pools.
 struct Pools {
-  /// What the function has made and holds without pools.
+  /// The instances and lists that the function has made without pools.
   struct Makings {
     std::map<uint32_t, nb::object> classes{};               ///< of instances
     std::map<uint32_t, std::vector<std::string>> places{};  ///< where lists were made
   };
 
   std::vector<nb::object> classes{};
-  std::vector<size_t> first_of_kin{};             ///< by class: the first one of its family
-  std::map<std::string, std::string> families{};  ///< where lists are made, and another such place or itself
-  /// Of the objects of pools, by what they are for: the same in all evaluations of a function and in all of
-  /// its routines.
+  std::vector<size_t> first_of_kin{};             ///< by class: the first class of its family
+  std::map<std::string, std::string> families{};  ///< where lists are made → another such location, or itself
+  /// Of the objects of pools, by purpose: the same in all evaluations of a function and in all of its
+  /// routines.
   std::map<std::string, uint32_t> numbers{};
   std::map<PyObject*, uint32_t> by_class{};
   std::map<uint32_t, std::vector<nb::object>> kin{};  ///< the classes of a family, by the pool of the first
@@ -349,7 +349,7 @@ struct Pools {
   std::set<uint32_t> objects{};  ///< pools and stores
   Makings makings{};
 
-  /// Forgets all but what has a pool.
+  /// Forgets everything but which classes and lists have pools.
   void begin() {
     by_class.clear();
     kin.clear();
@@ -359,7 +359,7 @@ struct Pools {
   }
 };
 
-/// What an inner function is, apart from its defaults.
+/// An inner function without its defaults.
 struct Definition {
   nb::object node;    ///< its ast.FunctionDef or ast.Lambda
   nb::object hollow;  ///< a host function of the same parameters
@@ -368,7 +368,7 @@ struct Definition {
   std::map<std::string, uint32_t> shared;     ///< cells of the functions around it, in the shadow heap
   ir::TextId file;
   std::string qualname;
-  uint64_t creator = 0;  ///< of a generator expression, the activation whose variables it uses; 0: others
+  uint64_t creator = 0;  ///< of a generator expression: the activation whose variables it uses; else 0
 };
 
 /// The names and objects at one point of the program. Copied at forks. Objects have numbers that are never
