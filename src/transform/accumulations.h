@@ -11,14 +11,15 @@ namespace ingot::transform {
 /// The view that others are slices of, with axes in another order or of length 1 more or less.
 ir::NodeId whole_of(const ir::Function& function, ir::NodeId view);
 
-/// `h[i] = h[i] op x`, of an element, or of all elements of a view, whose places may be those of other
+/// `h[i] = h[i] op x`, of an element, or of all elements of a view, whose locations may be those of other
 /// iterations.
 struct Accumulation {
   ir::NodeId load;  ///< none: the element becomes x, by `constant`
   ir::NodeId store;
   ir::NodeId view;
   ir::Op combiner;  ///< `add` of differences too
-  /// Of integers or bools as they stand, by element of a view from outside: every order gives the same value.
+  /// Of integers or bools, used unchanged, by element of a view from outside: every order gives the same
+  /// value.
   bool exact = false;
   /// What the element is an extreme by, instead of the combiner alone: pieces of the range that go in order
   /// give what the iterations give.
@@ -26,15 +27,15 @@ struct Accumulation {
 };
 
 /// The accumulations in a loop, into views from outside and parts of these, that are the only uses of what
-/// they load and do not stand in each other. After `simplify`.
+/// they load and are not nested in each other. After `simplify`.
 std::vector<Accumulation> accumulations_in(const ir::Function& function, ir::NodeId loop);
 
-/// Elements in a loop that become x where a comparison with x says so, by a store of one of the two or by one
-/// in a branch; with an `extreme`. After `simplify`.
+/// Elements in a loop that become x where a comparison with x decides so, by a store of one of the two or by
+/// a store in a branch; with an `extreme`. After `simplify`.
 std::vector<Accumulation> extremes_in(const ir::Function& function, ir::NodeId loop);
 
-/// What leads from the element that is loaded to the one that is stored, in order; and what is added on the
-/// way; of an element that becomes it, no steps.
+/// The nodes from the load of the element to its store, in order, and what they add; of an element that
+/// becomes the operand, no steps.
 struct Accumulating {
   std::vector<ir::NodeId> steps;
   ir::NodeId summand;

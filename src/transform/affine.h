@@ -12,8 +12,8 @@ namespace ingot::transform {
 /// Something that stands for an integer of 64 bits, by a number of its owner's.
 using Atom = uint64_t;
 
-/// A sum of products of atoms times constants, over the integers: nothing wraps. One that has grown beyond
-/// some terms, or whose constants have, is not known any more, nor is what is made of it.
+/// A sum of products of atoms times constants, over the integers: nothing wraps. A polynomial with too many
+/// terms or too large constants becomes unknown, as does all that is computed from it.
 class Polynomial {
  public:
   __extension__ using Wide = __int128;
@@ -50,12 +50,12 @@ class Polynomial {
   bool is_known_ = true;
 };
 
-/// What is known of atoms, and what follows from that. What it says is certain; much that is true is not
+/// What is known of atoms, and what follows from that. What it reports is certain; much that is true is not
 /// found.
 ///
-/// A polynomial is shown to be at least 0 by taking from it what is at least 0: multiples, by what is at
-/// least 0, of what is held, until its atoms' own ranges show it (Fourier-Motzkin's elimination, which tries
-/// one atom after the other); or for each of the values that an atom may have.
+/// A polynomial is shown to be at least 0 by subtracting nonnegative multiples of known inequalities until
+/// its atoms' own ranges show it (Fourier-Motzkin elimination, which tries one atom after the other); or for
+/// each of the values that an atom may have.
 class Inequalities {
  public:
   using Wide = Polynomial::Wide;
@@ -71,7 +71,7 @@ class Inequalities {
   /// All proofs may take more steps.
   void go_on() { all_ = kManySearches * steps_; }
 
-  /// An atom lies between two numbers; without: those of 64 bits.
+  /// An atom is between two numbers; without: those of 64 bits.
   void bound(Atom atom, Wide low, Wide high);
   /// A polynomial is at least 0.
   void hold(const Polynomial& natural);
@@ -81,7 +81,7 @@ class Inequalities {
   bool is_natural(const Polynomial& sum);
   /// Whether a sum is known not to be 0.
   bool is_nonzero(const Polynomial& sum);
-  /// Whether a sum lies within the integers of 64 bits.
+  /// Whether a sum is within the integers of 64 bits.
   bool fits(const Polynomial& sum);
 
  private:

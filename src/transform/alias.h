@@ -14,15 +14,15 @@ struct Root {
     Unknown,    ///< may be any that was known where a node's value was found, or anywhere
     Parameter,  ///< of an alias set
     Fresh,      ///< made by a node of this function
-    Carried,  ///< what a loop carries in one slot in one iteration, where iterations exchange what lies apart
+    Carried,    ///< what a loop carries in one slot in one iteration, where iterations swap disjoint memory
   };
   Kind kind = Kind::Unknown;
   uint32_t number = 0;  ///< the alias set, the node (0: none), or the parameter of the loop's region
   bool operator==(const Root&) const = default;
 };
 
-/// What a view or buffer is made of by pure nodes: views of one are parts of one buffer, whose offsets can be
-/// compared.
+/// The root that a view or buffer is made of by pure nodes. Views of one root are parts of one buffer: their
+/// offsets can be compared.
 ir::NodeId memory_of(const ir::Function& function, ir::NodeId view_or_buffer);
 
 /// Follows views to where their buffer comes from.
@@ -38,8 +38,8 @@ std::optional<std::vector<Root>> origins_of(const ir::Function& function, ir::No
 /// Whether all that an op writes is in the view that is its first operand.
 bool writes_one_view(ir::Op op);
 
-/// An element of a view, as a place in a buffer: other views of that may have the same. Axes along which the
-/// index or the stride is 0 are left out.
+/// An element of a view, as a location in a buffer; other views of that buffer may have the same location.
+/// Axes along which the index or the stride is 0 are left out.
 struct BufferPlace {
   base::DType dtype;
   ir::NodeId buffer;
@@ -47,7 +47,7 @@ struct BufferPlace {
   std::vector<ir::NodeId> indices;
   std::vector<ir::NodeId> strides;
   bool operator==(const BufferPlace&) const = default;
-  /// Whether places of both differ by their indices alone.
+  /// Whether locations of both differ by their indices alone.
   bool is_of_the_axes_of(const BufferPlace& other) const {
     return dtype == other.dtype && buffer == other.buffer && offset == other.offset &&
            strides == other.strides;

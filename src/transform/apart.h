@@ -11,24 +11,24 @@
 
 namespace ingot::transform {
 
-/// Whether a `view` says that each of its strides is as long as all that the axes inside it reach over.
+/// Whether a `view` states that each of its strides is as long as all that the axes inside it reach over.
 bool is_in_c_order(const ir::Function& function, ir::NodeId view);
 
-/// The views that say whether an element that a node with regions, a loop say, writes may stand in two
-/// places, by which its iterations would meet.
+/// The views that decide whether an element that a node with regions, for example a loop, writes may share
+/// its location with another one: its iterations would conflict.
 struct Layouts {
   /// Whether what the lengths and strides of `views` are is known before the loop.
   bool known = true;
   std::vector<ir::NodeId> views;
 };
 Layouts written_layouts(const ir::Function& function, ir::NodeId loop);
-/// Whether each element of a view that a loop writes through is known to stand in one place.
+/// Whether each element of a view that a loop writes through is known to have a location of its own.
 bool stands_once(const ir::Function& function, ir::NodeId loop, ir::NodeId view);
 
 /// The view whose memory, offset and strides the `view` at a node has; none: not known.
 ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
 
-/// Whether different indices of a view with elements are different places: from the smallest stride to the
+/// Whether different indices of a view with elements are different locations: from the smallest stride to the
 /// largest, each is at least as long as all that the smaller ones reach over. `of` does the arithmetic: a
 /// LoopWriter on nodes, or PlainArithmetic on numbers.
 template <class Arithmetic, class Number>
@@ -55,8 +55,8 @@ Number is_apart(Arithmetic& of, std::span<const Number> lengths, std::span<const
   return all;
 }
 
-/// Whether different indices of each of `views` are different places, found when the code runs; `use` gives
-/// what values of a function have become.
+/// Whether different indices of each of `views` are different locations, found when the code runs; `use` maps
+/// values of a function to the new ones.
 ir::NodeId are_apart(LoopWriter& loops, const ir::Function& function, std::span<const ir::NodeId> views,
                      const std::function<ir::NodeId(ir::NodeId)>& use);
 

@@ -11,10 +11,10 @@ namespace ingot::transform {
 /// `dce`.
 ///
 /// What index arithmetic gives is bounded by intervals, from the counts of the loops around: a loop becomes
-/// `if c {loop without them} else {loop}`, where c, found before the loop, says that none of these checks
-/// would fail. An index that may count from the end loses that case too. Outer loops are taken first; a loop
-/// in a version without checks may be divided again for the checks that are left, one in the careful version
-/// is not.
+/// `if c {loop without them} else {loop}`, where c, computed before the loop, states that none of these
+/// checks would fail. An index that may count from the end loses that case too. Outer loops are taken first;
+/// a loop in a version without checks may be divided again for the checks that are left, one in the careful
+/// version is not.
 ///
 /// Where other checks are all that keeps a loop from running in lanes - or, on devices, all of its iterations
 /// from running at once - and its early checks (EarlyChecks) are these, its iterations run in strips: each

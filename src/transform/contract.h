@@ -11,10 +11,11 @@ namespace ingot::transform {
 /// (array contraction): of what `n * n` pairs need in between, a row stays in the cache where all of it went
 /// through memory. At the loop stage, after `fuse_nests`.
 ///
-/// An array made where the loop stands, which nothing but loads and stores in that loop uses, all of them at
-/// the loop's index along one of its axes, where the loop carries nothing and is not `prange`'s. The loop is
-/// then run in blocks of iterations, each of which has an array of that many places along the axis: as many
-/// as the first cache holds, one at least. Each element is computed as before, in the same order.
+/// It contracts an array that is made in the loop's region and that only loads and stores in that loop use,
+/// all of them at the loop's index along one of its axes, where the loop carries nothing and is not
+/// `prange`'s. The loop is then run in blocks of iterations, and each block has an array with as many indices
+/// along the axis as iterations: as many as the first cache holds, one at least. Each element is computed as
+/// before, in the same order.
 std::unique_ptr<ir::Function> contract(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -6,12 +6,12 @@
 
 namespace ingot::transform {
 
-/// Makes of `lift`, `tangent` and `primal` the nodes that compute tangents: each value that varies with what
-/// is lifted has its tangent beside it, and each memory that such values are stored in has memory of the same
-/// layout for tangents (`Forward`). Where there is a `pull`, the range from the first `lift` to it is gone
-/// through backwards instead (`reverse`). The derivative of the largest tag is made first, so that of
-/// derivatives in each other the inner is an ordinary part of the outer. At the array stage, where calls are
-/// inlined. Throws Unsupported, with its place, where an op has no derivative. Null: nothing is lifted.
+/// Replaces `lift`, `tangent` and `primal` by the nodes that compute tangents: each value that varies with a
+/// lifted one gets a tangent, and each memory that such values are stored in gets shadow memory of the same
+/// layout (`Forward`). Where there is a `pull`, a reverse sweep of the range from the first `lift` to it is
+/// made instead (`reverse`). The derivative of the largest tag is made first, so that of nested derivatives
+/// the inner is an ordinary part of the outer. At the array stage, where calls are inlined. Throws
+/// Unsupported, with its location, where an op has no derivative. Null: nothing is lifted.
 std::unique_ptr<ir::Function> derive(const ir::Function& function);
 
 /// Whether `derive` has something to do.

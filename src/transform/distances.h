@@ -16,7 +16,7 @@ struct AccessPair {
 
 /// Whether `keeps_order` can be asked of two accesses: both load or store one element of a view from outside
 /// the loop, once in an iteration at most, at indices that grow by a constant from iteration to iteration,
-/// and what is stored may lie side by side. Not if they are known not to keep their order.
+/// and what is stored may be contiguous. Not if they are known not to keep their order.
 bool can_ask_for_order(const Function& function, NodeId loop, const AccessPair& pair);
 
 /// Whether iterations that run together in lanes - all of them come to one access before any comes to the

@@ -17,8 +17,8 @@ std::optional<size_t> raising_arm(const Function& function, NodeId node);
 /// and what decides whether an iteration comes to them, are computed from the loop's index, from values from
 /// outside, and from memory that no iteration writes - or, of a loop whose iterations are `independent`, that
 /// the same iteration has not written before. An `if` with an arm that raises is a check as well. None of a
-/// loop with exits in it, or with loops whose iterations are counted in it: their lanes end apart. `gone`:
-/// checks, by node, that are known to hold.
+/// loop with exits in it, or with loops whose iterations are counted in it: their lanes end after different
+/// iterations. `gone`: checks, by node, that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks
@@ -86,7 +86,7 @@ class EarlyChecks {
   const Function& f_;
   NodeId loop_;
   RegionId body_;
-  std::vector<uint32_t> order_;  ///< by node: its place in the loop
+  std::vector<uint32_t> order_;  ///< by node: its position in the loop
   uint32_t next_ = 0;
   std::vector<bool> gone_;
   bool independent_;

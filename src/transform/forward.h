@@ -15,13 +15,13 @@ namespace ingot::transform {
 /// Which tangents are made.
 enum class Tangents : uint8_t { All, OfMemory };
 
-/// Builds a function anew with the tangents of one derivative beside its values (`derive`). A tangent that is
-/// zero has no node. A view's tangent is a view of other memory, laid out as the view is, so that the same
-/// ops on both give views of the same elements; a buffer's is a buffer, and how far an offset into it is from
-/// that into the buffer.
+/// Builds a function anew with its values and their tangents of one derivative (`derive`). A tangent that is
+/// zero has no node. A view's tangent is a view of shadow memory of the same layout, so that the same ops on
+/// both give views of the same elements; a buffer's is a buffer, and the distance from an offset into the one
+/// to that into the other.
 ///
-/// Of memory alone, views and buffers have such shadows, which are zero and stay so: the reverse sweep adds
-/// to them. The marks of the derivative stay.
+/// Where only memory has shadows, those of views and buffers are zero and stay so: the reverse sweep adds to
+/// them. The marks of the derivative stay.
 class Forward : public Rewriter {
  public:
   Forward(const Function& source, int64_t tag, Tangents kind = Tangents::All);
@@ -74,13 +74,13 @@ class Forward : public Rewriter {
   void enter(NodeId id, size_t region, NodeId made);
   void add_tangents(std::span<const NodeId> values, std::span<const NodeId> slots, Nodes& to);
   void add_types(std::span<const NodeId> slots, std::vector<Type>& to);
-  /// Gives slots what stands in `nodes`: values, then tangents.
+  /// Binds slots to `nodes`: values, then tangents.
   void bind_all(std::span<const NodeId> slots, std::span<const NodeId> nodes);
   Nodes slots_of_entry(NodeId id, size_t region) const;
   Nodes slots_of_yield(NodeId terminator) const;
 
   bool is_varied(NodeId old) const { return activity_.is_varied(old); }
-  /// Whether a tangent stands beside an old value that varies.
+  /// Whether an old value that varies has a tangent of its own.
   bool has_own(NodeId old) const {
     return is_varied(old) && (kind_ == Tangents::All || is_memory(source_, old) || is_number(old));
   }

@@ -12,9 +12,9 @@ namespace ingot::transform {
 /// past alone - it is run for a strip of the arrays at a time, as much of them as the first cache holds. At
 /// the loop stage, after `fuse_nests`.
 ///
-/// A loop that carries nothing holds, beside operations and loads, a single loop, or more of them of one
-/// count that is known outside; these may be loops around others in turn. The ones inside are taken by strips
-/// if no two of their iterations of different numbers touch the same memory in any iterations of what stands
+/// A loop that carries nothing holds, besides operations and loads, a single loop, or more of them of one
+/// count that is known outside; these may be loops around others in turn. The ones inside are run by strips
+/// if no two of their iterations of different numbers touch the same memory in any iterations of the loops
 /// around them (`find_meeting`), and if they write what other iterations around them write again. Each
 /// element is computed from the same operands in the same order as before.
 std::unique_ptr<ir::Function> interchange(const ir::Function& function, const base::Machine& machine);

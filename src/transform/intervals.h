@@ -8,20 +8,20 @@
 
 namespace ingot::transform {
 
-/// What is known, before a loop is entered, of the values that its iterations compute: code that stands
-/// before the loop finds bounds, and whether conditions hold in all iterations.
+/// What is known, before a loop is entered, of the values that its iterations compute: code before the loop
+/// computes bounds, and whether conditions hold in all iterations.
 ///
 /// A carried number that moves by constants is bounded by the number of iterations: of a `for` that is its
 /// count, of any loop 2**61, as nobody waits longer.
 class Intervals {
  public:
-  /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one that stands
-  /// before it.
+  /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one before the
+  /// loop.
   Intervals(const Function& source, NodeId loop, LoopWriter& writer, std::function<NodeId(NodeId)> use)
       : f_(source), loop_(loop), loops_(writer), b_(writer.builder()), use_(std::move(use)) {}
 
   /// A new node that is true only if `condition`, wherever in the loop it is computed, is `wanted`; none
-  /// where nothing can be said.
+  /// where nothing is known.
   std::optional<NodeId> always(NodeId condition, bool wanted);
   /// From now on this select is known to give its last operand.
   void assume_last(NodeId select) { last_.push_back(select); }

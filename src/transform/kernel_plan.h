@@ -19,9 +19,9 @@ class KernelPlan {
     Nest,       ///< a nest of loops whose iterations are independent
     Reduction,  ///< a parallel loop with values
     Scan,       ///< a loop whose iterations combine what they carry (recurrence.h), and are independent else
-    Scatter,    ///< a nest whose iterations meet in sums or stores that have the order of the iterations
-    Launch,     ///< as it stands
-    Task,       ///< runs in one thread, together with the tasks beside it
+    Scatter,    ///< a nest whose iterations conflict in sums or stores that keep the order of the iterations
+    Launch,     ///< unchanged
+    Task,       ///< runs in one thread, in one launch with the tasks next to it
   };
   /// Nodes of one region that one thread runs.
   struct Task {
@@ -50,12 +50,13 @@ class KernelPlan {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }
   /// What an iteration of a nest does that threads may do together, where all it does besides is one thread's
-  /// or shared: it walks rows, which it may reduce, or combines along them what it carries (as a scan does).
+  /// or shared: it iterates over rows, which it may reduce, or along which it combines what it carries (as a
+  /// scan does).
   enum class Rows : uint8_t { None, Reduced, Scanned };
   Rows rows_of(ir::NodeId nest) const;
-  /// Whether the iterations of a nest come, behind loads, arithmetic and checks, to one loop whose iterations
-  /// are independent, or to a choice of loops, that is no axis of the nest: its length differs from iteration
-  /// to iteration, or what stands before it may raise. Threads then share the iterations of that loop
+  /// Whether the iterations of a nest come, after loads, arithmetic and checks, to one loop whose iterations
+  /// are independent, or to a choice of such loops, that is no axis of the nest: its length differs from
+  /// iteration to iteration, or what is before it may raise. Threads then share the iterations of that loop
   /// (`is_along`).
   bool has_rows_of_its_own(ir::NodeId nest) const;
   bool is_along(ir::NodeId loop) const;
@@ -111,11 +112,11 @@ class KernelPlan {
   std::vector<Part> parts_;  ///< by node, of those at the host's level
   std::vector<bool>
       escapes_;  ///< by node that allocates: something other than loads and stores has its memory
-  std::vector<bool> host_level_;   ///< by node: it stands where the host runs
+  std::vector<bool> host_level_;   ///< by node: the host runs it
   std::vector<uint32_t> task_of_;  ///< by node, with what is in it
   std::vector<uint32_t> before_;   ///< by node: the task that ends there
   std::vector<Task> tasks_;
-  std::vector<Accumulation> accumulations_;  ///< of nests whose iterations meet there alone
+  std::vector<Accumulation> accumulations_;  ///< of nests whose iterations conflict there alone
   std::vector<bool> needed_;                 ///< by value: by the host
   std::vector<bool> deferred_;
   uint32_t open_ = kNone;

@@ -17,7 +17,7 @@ class KernelScan {
   KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots);
 
   /// @name Of combiners whose values are the same however neighbours are put together
-  /// Two launches: the first combines what the iterations of each tile give, the second what stands before
+  /// Two launches: the first combines what the iterations of each tile give, the second what comes before
   /// each tile. Stores what the values end with into `cells`. `prepare` is called at the top of each launch.
   void add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Inits& inits,
               std::span<const NodeId> cells);
@@ -42,7 +42,7 @@ class KernelScan {
   BlockScan scan_;
   NodeId count_;
   NodeId tiles_;
-  Nodes before_;  ///< by slot: of each tile what it gives, then what stands before it
+  Nodes before_;  ///< by slot: of each tile what it gives, then what comes before it
 };
 
 }  // namespace ingot::transform

@@ -4,11 +4,11 @@
 
 namespace ingot::transform {
 
-/// Sorts lines of unsigned keys so that equal ones keep their order (radix sort). Lines stand one behind the
-/// other in views of one axis.
+/// Sorts lines of unsigned keys so that equal ones keep their order (radix sort). Lines are contiguous, one
+/// after the other, in views of one axis.
 class KernelSort {
  public:
-  /// The key of an element as it stands in memory, both unsigned.
+  /// The key of an element as it is in memory, both unsigned.
   using Key = std::function<NodeId(NodeId element)>;
 
   KernelSort(KernelWriter& kernels, LoopWriter& loops);
@@ -19,7 +19,8 @@ class KernelSort {
   int64_t digit_bits() const;
 
   /// One launch, of lines that a block sorts by itself: a block each. `give(line, place, from)` is called for
-  /// each place of a line, by one thread, with the number of the element that comes there. `bits` of a key.
+  /// each index `place` of a sorted line, by one thread; `from` is the index of the element that goes there.
+  /// `bits` of a key.
   void in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const Key& key,
                  const std::function<void(NodeId line, NodeId place, NodeId from)>& give);
   /// Three launches for each digit of the keys, of any lines. `views` has two for the elements, the first of
@@ -30,7 +31,8 @@ class KernelSort {
  private:
   static constexpr int64_t kIterationsOfThread = 8;
 
-  /// What a block has in common to sort a tile: places in it twice, alternately the one and the other half.
+  /// What the threads of a block share to sort a tile: indices into it, in two halves that are used
+  /// alternately.
   struct Tile {
     NodeId order;
     NodeId counters;

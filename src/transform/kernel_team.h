@@ -6,7 +6,8 @@
 
 namespace ingot::transform {
 
-/// What some threads do together, each at its place `thread` of `threads`. All of them come to each of these.
+/// Collectives of a group of threads, of which each is number `thread` of `threads`. All of them come to each
+/// of these.
 class KernelTeam {
  public:
   KernelTeam(const KernelTeam&) = delete;

@@ -39,7 +39,7 @@ class KernelTiles {
   /// memory.
   bool fits() const { return !shapes_.empty(); }
   /// Launches for nests that are worth tiles, of a size that suits them; `plain` writes what others do.
-  /// `prepare` writes what stands at the top of each launch.
+  /// `prepare` writes what is at the top of each launch.
   void write(const std::function<void()>& prepare, const std::function<void()>& plain);
 
  private:

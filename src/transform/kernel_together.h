@@ -8,7 +8,7 @@
 namespace ingot::transform {
 
 /// How many neighbouring iterations of a nest's last level a thread does best together, so that one access
-/// loads or stores what is beside each other: 1, 2 or 4. Of a nest with these levels, whose iterations are
+/// loads or stores neighbouring elements: 1, 2 or 4. Of a nest with these levels, whose iterations are
 /// independent.
 int64_t iterations_together(const ir::Function& f, std::span<const ir::NodeId> levels);
 

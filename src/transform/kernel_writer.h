@@ -21,14 +21,13 @@ class KernelWriter {
 
   /// A launch of one thread.
   void single(const std::function<void()>& thread);
-  /// A thread for each index of up to three axes, the last of which neighbouring threads walk; with
-  /// `goes_beyond` threads whose index is behind the end of the last axis run, too.
+  /// A thread for each index of up to three axes; neighbouring threads have neighbouring indices along the
+  /// last one. With `goes_beyond`, threads whose index is beyond the end of the last axis run, too.
   void grid(std::span<const NodeId> lengths, const std::function<void(std::span<const NodeId>)>& thread,
             bool goes_beyond = false);
   /// So many blocks of `block_threads`.
   void blocks(NodeId count, const std::function<void(NodeId block, NodeId thread)>& thread);
-  /// A block of `threads` threads for each index: a team. `prepare` writes what stands at the top of the
-  /// launch.
+  /// A block of `threads` threads for each index: a team. `prepare` writes what is at the top of the launch.
   void teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
              const std::function<void(NodeId index, NodeId thread)>& thread);
   /// A warp for each index, where there are warps.
@@ -41,7 +40,7 @@ class KernelWriter {
   void barrier();
   /// ... of the warp.
   void warp_barrier();
-  /// The value that another thread of the warp has: `lane`, or so many places on. All of the warp come here.
+  /// The value of another thread of the warp: `lane`, or so many lanes further. A collective of the warp.
   NodeId shuffle(ir::Source source, NodeId value, NodeId lane);
   NodeId shuffle(ir::Source source, NodeId value, int32_t lane) {
     return shuffle(source, value, b_.constant(lane));
@@ -77,7 +76,7 @@ class LaneReduction {
 
   std::span<const Slot> slots() const { return slots_; }
   DType lane_of(size_t slot) const { return base::lane_dtype(slots_[slot].dtype); }
-  /// In the memory of the block: a place for each thread, of one slot, and by slot. At the top of a launch.
+  /// In shared memory: an element for each thread, of one slot, and by slot. At the top of a launch.
   NodeId place(size_t slot) const { return kernels_.shared(kernels_.block_threads(), lane_of(slot)); }
   Nodes shared() const;
   /// How many blocks of iterations there are.
@@ -88,8 +87,8 @@ class LaneReduction {
   /// anything. All of the warp come here.
   Nodes fold_warp(NodeId lane, NodeId block, NodeId count, const Nodes& starts, const Iteration& iteration);
   /// Leaves the value of blocks `block` ... `block + warps - 1` of `count` iterations, as far as there are,
-  /// in the place of thread 0. All threads of the block come here; a barrier stands between this and what
-  /// comes before and after.
+  /// in the element of thread 0. A collective of the block; barriers separate it from what comes before and
+  /// after.
   void fold(std::span<const NodeId> shared, NodeId thread, NodeId block, NodeId warps, NodeId count,
             const Nodes& starts, const Iteration& iteration);
   NodeId combine(size_t slot, NodeId a, NodeId b);

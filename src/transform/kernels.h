@@ -9,15 +9,15 @@ namespace ingot::transform {
 
 /// Parts a function into what the host runs and what a device does, for machines whose arrays are all in a
 /// device's memory: control flow, shapes, views and allocations stay; what loads and stores becomes
-/// `launch`es (kernel_plan.h says which). At the loop stage.
+/// `launch`es (which ones: kernel_plan.h). At the loop stage.
 ///
 /// A thread runs one iteration of a nest of loops, or a few neighbours (kernel_together.h); nests like
 /// products of matrices are done in tiles (kernel_tiles.h). A parallel loop with values becomes two launches,
 /// which combine in the order of base/reduction.h: warps take blocks of iterations, then one block of threads
-/// walks up the tree. What is neither runs in a launch of one thread, in its order.
+/// combines these up the tree. What is neither runs in a launch of one thread, in its order.
 ///
-/// Numbers that a launch gives stand in memory, a *cell* each: later launches load them there, the host those
-/// that it needs itself, which waits for them.
+/// Numbers that a launch gives are stored in memory, a *cell* each: later launches load them there; the host
+/// loads those that it needs itself, and waits for them.
 std::unique_ptr<ir::Function> kernels(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

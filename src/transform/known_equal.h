@@ -4,9 +4,9 @@
 
 namespace ingot::transform {
 
-/// Whether two scalars are certainly the same where a node stands: one value; equal constants; compared by a
-/// condition that an `if` around the node has found to hold, or by a check on the way to it; or made by the
-/// same op of what is the same.
+/// Whether two scalars are certainly the same at a node: one value; equal constants; compared by a condition
+/// that an `if` around the node has found to hold, or by a check on the path to it; or made by the same op of
+/// the same operands.
 bool known_equal(const ir::Function& function, ir::NodeId where, ir::NodeId a, ir::NodeId b);
 
 }  // namespace ingot::transform

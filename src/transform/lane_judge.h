@@ -25,8 +25,8 @@ std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function
 /// may.
 std::optional<Obstacle> lane_obstacle(const Function& function, NodeId loop);
 
-/// What the iterations of a loop load, beside the iterations of a loop around it: rows are neighbours from
-/// iteration to iteration that lie apart in the iterations around.
+/// What the iterations of a loop load, compared with those of a loop around it: a row is contiguous along the
+/// iterations of the inner loop and strided along those of the outer one.
 class RowLoads {
  public:
   RowLoads(const Function& function, NodeId around, NodeId loop);

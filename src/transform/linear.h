@@ -15,13 +15,13 @@ namespace ingot::transform {
 /// Whether the value of an op has a derivative with respect to an operand that is not zero everywhere.
 bool has_slope(ir::Op op, size_t operand);
 
-/// What the tangent of operand `i` adds to that of the result; none: nothing. Of a number beside arrays, it
+/// What the tangent of operand `i` adds to that of the result; none: nothing. Of a number among arrays, it
 /// may be a number.
 std::optional<ir::NodeId> push_forward(ir::Builder& builder, ir::Op op, std::span<const ir::NodeId> operands,
                                        ir::NodeId result, size_t i, ir::NodeId tangent);
 
-/// What the cotangent of the result adds to that of operand `i`; none: nothing. Of a number beside arrays,
-/// it is an array, by element of the result.
+/// What the cotangent of the result adds to that of operand `i`; none: nothing. Of a number among arrays, it
+/// is an array, by element of the result.
 std::optional<ir::NodeId> pull_back(ir::Builder& builder, ir::Op op, std::span<const ir::NodeId> operands,
                                     ir::NodeId result, size_t i, ir::NodeId cotangent);
 

@@ -31,12 +31,12 @@ constexpr int kLargestCost = 400;
 struct Whole {
   DType dtype = DType::Bool;
   Nodes lengths = {};
-  NodeId view = {};              ///< where its elements lie; none: they are evaluated where they are used
-  bool contiguous = false;       ///< the view is in C order without gaps
-  bool fresh = false;            ///< the view is all of a buffer that nothing else refers to
-  int cost = 0;                  ///< elementwise ops in the evaluation of an element, about
-  Work work = {};                ///< that evaluation, where nothing of it is shared with others
-  bool repeats = false;          ///< a broadcast, or what came of one: in the cache if it is in memory
+  NodeId view = {};         ///< where its elements are stored; none: they are evaluated where they are used
+  bool contiguous = false;  ///< the view is in C order without gaps
+  bool fresh = false;       ///< the view is all of a buffer that nothing else refers to
+  int cost = 0;             ///< elementwise ops in the evaluation of an element, about
+  Work work = {};           ///< that evaluation, where nothing of it is shared with others
+  bool repeats = false;     ///< a broadcast, or what came of one: in the cache if it is in memory
   std::vector<Root> reads = {};  ///< memory that the program may change, read when an element is evaluated
 };
 
@@ -139,8 +139,8 @@ class Lowering : public Rewriter {
   /// @name Elements (elements.cpp)
   NodeId element(NodeId old, Indices indices);
   NodeId evaluated_element(NodeId old, Indices indices);
-  /// Writes loops that evaluate elements of `roots` - twice, if there are broadcasts on the way of what is
-  /// not cheap: for lengths that make them the identity, and for others, where what repeats is evaluated
+  /// Writes loops that evaluate elements of `roots` - in two versions, if they broadcast what is not cheap:
+  /// for lengths that make the broadcasts the identity, and for others, where what repeats is evaluated
   /// before.
   Nodes in_versions(std::span<const NodeId> roots, const std::vector<Type>& types,
                     const std::function<Nodes()>& loops);
@@ -161,7 +161,7 @@ class Lowering : public Rewriter {
   NodeId is_apart(NodeId view);
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
-  /// @name Assignments to what is read at other places (in_place.cpp)
+  /// @name Assignments to what is read at other indices (in_place.cpp)
   class InPlaceWriter;
   bool reads_one_buffer(NodeId old, NodeId view, const Root& root) const;
   void write_in_place(NodeId x, NodeId view, bool is_apart);
@@ -187,7 +187,7 @@ class Lowering : public Rewriter {
   struct Elements {
     Nodes views;
     std::function<Nodes(Indices)> values;  ///< one for each view
-    std::vector<Nodes> strides;            ///< of arrays in memory that do not lie in C order for certain
+    std::vector<Nodes> strides;            ///< of arrays in memory that may not be in C order
     int time = 0;                          ///< that it takes to compute one of each
     bool fresh = false;                    ///< the views are in C order; nothing else refers to their memory
     Nodes flat = {};                       ///< what they are evaluated from, if all is without gaps
@@ -195,7 +195,7 @@ class Lowering : public Rewriter {
   void store_at(const Elements& all, Indices at);
   void nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile);
   void store_tile(const Elements& all, const Nodes& first, const Nodes& counts);
-  /// In an order that suits memory; in C order if places of a view may be one.
+  /// In an order that suits memory; in C order if elements of a view may share a location.
   void store_elements(const Elements& all);
 
   /// @name Rearrangements (rearrangements.cpp)
@@ -248,7 +248,8 @@ class Lowering : public Rewriter {
   Nodes reduce_flat(const Reductions& all, const Axes& axes);
   void reduce_together(std::span<const NodeId> ids);
 
-  /// @name Ways through what is reduced (reduce_lanes.cpp, reduce_several.cpp, reduce_columns.cpp)
+  /// @name Orders of iteration over what is reduced (reduce_lanes.cpp, reduce_several.cpp,
+  /// reduce_columns.cpp)
   NodeId reduce_lanes(NodeId id, const Axes& axes, Indices kept);
   Nodes reduce_rows(const Reductions& all, const Axes& axes, Indices kept);
   /// Buffers for the elements of a block, and the values of blocks.
@@ -280,7 +281,7 @@ class Lowering : public Rewriter {
   struct SortedLines {
     Nodes lengths;  ///< the last is that of a line
     NodeId keys;    ///< may be changed
-    NodeId sorted;  ///< where the keys go, or their places before
+    NodeId sorted;  ///< where the keys go, or their indices before
     bool gives_places;
   };
   void sort_by_kernels(NodeId id, bool gives_places);
@@ -307,13 +308,13 @@ class Lowering : public Rewriter {
   const base::Machine& machine_;
   LoopWriter loops_;
   std::vector<Whole> wholes_;
-  std::vector<uint32_t> order_;     ///< by node: its place in the program
-  std::vector<uint32_t> last_use_;  ///< by node: the place of its last user
+  std::vector<uint32_t> order_;     ///< by node: its position in the program
+  std::vector<uint32_t> last_use_;  ///< by node: the position of its last user
   std::vector<uint32_t> uses_;
   std::vector<Nodes> users_;             ///< by array
-  std::vector<bool> user_crosses_loop_;  ///< by node: a user stands in a loop that it does not stand in
-  /// By node: the one node in whose loops all that uses its elements, at the same indices, is evaluated, be
-  /// it through others that wait for it; else the node itself.
+  std::vector<bool> user_crosses_loop_;  ///< by node: a user is in a loop that it is not in itself
+  /// By node: the one node whose loops evaluate all uses of its elements, at the same indices, directly or
+  /// through other delayed arrays; else the node itself.
   Nodes sink_;
   std::vector<uint32_t> sinks_;            ///< by node: how many there are, if there is no such node
   bool by_number_ = false;                 ///< elements are asked for by their number in C order
@@ -328,7 +329,7 @@ class Lowering : public Rewriter {
   std::vector<bool> is_output_;    ///< by node: it is in one of them
   std::vector<bool> is_deferred_;  ///< by number or view: made when the nests have been written
   Nodes deferred_;                 ///< the numbers among these, in order, but for reductions
-  uint32_t now_ = 0;               ///< the place of the node that is visited
+  uint32_t now_ = 0;               ///< the position of the node that is visited
   size_t in_chunks_ = 0;           ///< assignments that have been written in place, in chunks
 };
 

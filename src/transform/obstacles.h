@@ -24,7 +24,7 @@ struct LoopObstacles {
 };
 
 /// Those of all loops of a function that run for each of their own iterations, in its order. At the loop
-/// stage, before `schedule`; it decides nothing, and says what `schedule` and `threads` will find.
+/// stage, before `schedule`; it decides nothing, and reports what `schedule` and `threads` will find.
 std::vector<LoopObstacles> obstacles_of(const ir::Function& function);
 
 /// The obstacle that effects are, if a node has such that no two iterations can have at once. `may_raise`:

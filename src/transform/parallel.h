@@ -8,13 +8,13 @@ namespace ingot::transform {
 
 /// At the array stage, after `simplify`: `for` loops of schedule `threads` - those over `prange` - that carry
 /// values become parallel loops, whose iterations give contributions, in the order of base/reduction.h. So
-/// sums of floats have the order of sums over arrays, for the interpreter too. What is exact is what the
+/// sums of floats have the order of sums over arrays, for the interpreter too. Exact ones are what the
 /// iterations in order would have given: integers, bools, extremes with the signs of their zeros. Python ints
 /// whose sums are checked keep the iterations in order, but for counts.
 ///
-/// Loops whose iterations meet nowhere have the schedule `independent_threads` from here on. Where that is so
-/// only if values from outside are at least 0, that is asked when the loop is entered: if they are not, its
-/// iterations run in order.
+/// Loops whose iterations do not conflict have the schedule `independent_threads` from here on. Where they do
+/// not conflict only if values from outside are at least 0, this is checked when the loop is entered: if they
+/// are not, its iterations run in order.
 ///
 /// Needs: `find_race` has found no conflict in these loops.
 std::unique_ptr<ir::Function> parallel(const ir::Function& function);

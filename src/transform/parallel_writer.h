@@ -21,13 +21,13 @@ class ParallelWriter : public Rewriter {
     std::optional<base::Scalar> neutral;  ///< stands for it in an iteration; none: of `v op x`, x is yielded
     NodeId init;
   };
-  /// The parallel loop in place of a `for`, of which other carried values are bound already. `more` gives
-  /// further contributions of an iteration, by its index and the others; their slots stand last. Gives the
-  /// combined values.
+  /// The parallel loop that replaces a `for`, of which other carried values are bound already. `more` gives
+  /// further contributions of an iteration, by its index and the others; their slots are the last. Returns
+  /// the combined values.
   using More = std::function<Nodes(NodeId index, const Nodes& contributions)>;
   Nodes write_parallel(NodeId loop, ir::Schedule schedule, const std::vector<Slot>& slots,
                        const More& more = {});
-  /// Deals with the node if it is a `v op x` whose x is yielded in its place.
+  /// Deals with the node if it is a `v op x` that is replaced by its x in the yield.
   bool is_contribution(NodeId id);
 
  private:

@@ -65,7 +65,7 @@ class Pullback {
 
   NodeId like(NodeId c, NodeId made);
   NodeId where_not_zero(NodeId c, NodeId made);
-  /// Adds to a number what is given by element of an array that it stood beside.
+  /// Adds to a number's cotangent the elements of the cotangent of an array that it was broadcast to.
   void add_all(NodeId old, NodeId c);
   NodeId sum_of(NodeId c);
   Nodes lengths(NodeId old);
@@ -73,7 +73,7 @@ class Pullback {
   NodeId zeros(NodeId like);
   /// In memory: the conjugate of a complex number.
   NodeId mirrored(NodeId made);
-  /// Of the elements that index arrays choose, those that no later one of the same place overwrites.
+  /// Of the elements that index arrays choose, those that no later one at the same location overwrites.
   NodeId last_ones(NodeId view, std::span<const NodeId> indices, std::span<const int64_t> axes);
   NodeId make(Op op, std::initializer_list<NodeId> operands) { return b_.make(op, operands); }
 

@@ -14,10 +14,10 @@ namespace ingot::transform {
 
 /// What is known of scalar i64 values of a function while it is built: from what makes them - lengths are at
 /// least 0, the index of a loop is less than its count, a minimum is no more than what it is of - and from
-/// conditions that hold where one stands.
+/// conditions that hold at the current node.
 ///
 /// Values are sums of others times constants, as far as the sums are known not to wrap; a relation is decided
-/// by the sign of a difference. What is said is certain; much that is true is not found.
+/// by the sign of a difference. What it reports is certain; much that is true is not found.
 class Ranges {
  public:
   explicit Ranges(const ir::Function& function) : f_(function) {}
@@ -29,11 +29,11 @@ class Ranges {
   /// Whether `add`, `subtract` or `multiply` of two values certainly does not wrap.
   bool is_exact(ir::Op op, ir::NodeId a, ir::NodeId b);
 
-  /// The first value that this was asked for, where one stands, and that is certainly the same: both are the
-  /// largest, or the smallest, of the same sums. Else the value itself.
+  /// The first value that this was called with, among those available at the current node, and that is
+  /// certainly the same: both are the largest, or the smallest, of the same sums. Else the value itself.
   ir::NodeId first_same(ir::NodeId value);
 
-  /// @name Where one stands
+  /// @name The current node
   /// `assume`: from here on a condition holds, or does not; until the `leave` of the last `enter`.
   void enter() {
     scopes_.push_back({bounds_before_.size(), inequalities_.size(), linear_here_.size(),

@@ -10,18 +10,18 @@
 
 namespace ingot::transform {
 
-/// What is known of a function beside its nodes, when the memory that varies has shadows (`Forward`).
+/// What is known of a function besides its nodes, when the memory that varies has shadows (`Forward`).
 struct Shadowed {
   const Function& function;
   const std::map<NodeId, NodeId>& shadows;  ///< of views and buffers
   const std::map<NodeId, Nodes>& lengths;   ///< of arrays that vary
 };
 
-/// The range of a function that a `pull` goes back through, from the first `lift` on, and what the reverse
-/// sweep must know of it. The `pull` stands in the region of the lifts, or in arms inside it; values of these
-/// regions, the path, are there afterwards. Those of other regions inside are computed again in the sweep, or
-/// kept on tapes by the recorded range: the cheapest set of them from which all that the sweep asks for can
-/// be computed by cheap ops. What is loaded from memory that nothing in the range writes is loaded again.
+/// The range of a function that the sweep of a `pull` reverses, from the first `lift` on, and what the sweep
+/// must know of it. The `pull` is in the region of the lifts, or in arms inside it; values of these regions,
+/// the path, are available afterwards. Those of other regions inside are computed again in the sweep, or kept
+/// on tapes by the recorded range: the cheapest set of them from which all that the sweep uses can be
+/// computed by cheap ops. What is loaded from memory that nothing in the range writes is loaded again.
 class Recording {
  public:
   /// A loop inside the range. If it is regular, how often it runs is known before the outermost loop around
@@ -40,7 +40,7 @@ class Recording {
   const std::vector<RegionId>& path() const { return path_; }
   bool is_on_path(RegionId region) const;
   bool is_recorded(NodeId node) const;
-  /// Whether a value stands in a region inside the range.
+  /// Whether a value is in a region inside the range.
   bool is_inner(NodeId value) const { return is_recorded(value) && !is_on_path(f_[value].parent); }
   /// Whether a number or an array has a cotangent: it varies, and what is pulled may depend on it.
   bool varies(NodeId value) const;
@@ -51,7 +51,7 @@ class Recording {
   bool is_taped(NodeId value) const { return taped_[value.index]; }
   /// Whether the sweep asks for a value of a region inside.
   bool is_restored(NodeId value) const { return restored_[value.index]; }
-  /// Whether a value can be computed at the place of the outermost node that it stands in.
+  /// Whether a value can be computed at the position of the outermost node that it is in.
   bool is_hoistable(NodeId value) const;
   const std::vector<Loop>& loops() const { return loops_; }
   /// The innermost loop of the range around a region.
@@ -59,8 +59,8 @@ class Recording {
   int loop_at(NodeId node) const;
   /// Numbers and arrays from outside that vary and are used in a node's regions.
   Nodes outside_of(NodeId node) const;
-  /// The parameters of a `for` that its iterations hand on to each other, and whose values the sweep asks
-  /// for: it has them from behind the loop.
+  /// The parameters of a `for` that its iterations pass on to each other unchanged, and whose values the
+  /// sweep uses: it takes them from after the loop.
   Nodes swapped_in(NodeId loop) const;
   const Shadowed& shadowed() const { return shadowed_; }
 

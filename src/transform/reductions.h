@@ -22,15 +22,15 @@ std::optional<ir::Op> reduction_of(const ir::Function& function, ir::NodeId loop
 struct Carried {
   enum class Way : uint8_t {
     Passed,    ///< no iteration changes it
-    Combined,  ///< as `reduction_of` says
+    Combined,  ///< as in `reduction_of`
     Counted,   ///< a Python int that grows by small constants, whose sum is checked once
-    Extreme,   ///< the largest or smallest by comparison: NaN never wins, of equal ones one stands
-    Selected,  ///< as `selections_of` says
+    Extreme,   ///< the largest or smallest by comparison: NaN never wins, of equal ones one is kept
+    Selected,  ///< as in `selections_of`
     InOrder,   ///< Python ints whose sums are checked: the iterations run one after the other
   };
   Way way = Way::Passed;
   ir::Op combiner = ir::Op::add;
-  /// In its place an iteration yields its contribution; none: `v op x` gives way to x.
+  /// What replaces it where an iteration yields its contribution; none: `v op x` is replaced by x.
   std::optional<base::Scalar> neutral = {};
   ir::NodeId check = {};     ///< one of a `Counted` number
   bool last_stands = false;  ///< of equal extremes, not the first
@@ -38,8 +38,8 @@ struct Carried {
 };
 
 bool compares_numbers(ir::Op op);
-/// What a value is that becomes a candidate where a comparison of the two says so: `first`: the candidate is
-/// its first operand; `swapped`: it is taken where the comparison fails.
+/// The kind of a value that becomes a candidate where a comparison of the two decides so: `first`: the
+/// candidate is its first operand; `swapped`: it is taken where the comparison fails.
 Carried extreme_of(ir::Op comparison, bool first, bool swapped, base::DType dtype);
 /// Of an `Extreme`: the comparison of what is new with what is there.
 ir::Op comparison_of(const Carried& extreme);

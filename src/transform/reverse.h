@@ -12,18 +12,17 @@
 namespace ingot::transform {
 
 /// The function with the `pull` of a derivative made: the recorded range (`Recording`) keeps on tapes what
-/// the reverse sweep needs, and the sweep stands where the `pull` stood. Memory that varies has shadows, to
-/// which the sweep adds; it goes through loops and branches backwards. Throws Unsupported, with its place,
-/// where an op has no derivative.
+/// the reverse sweep needs, and the sweep replaces the `pull`. Memory that varies has shadows, to which the
+/// sweep adds; it runs loops and branches backwards. Throws Unsupported, with its location, where an op has
+/// no derivative.
 std::unique_ptr<Function> reverse(const Function& function, int64_t tag);
 
 /// Builds a function whose memory has shadows anew, with the tapes and the sweep of one `pull`.
 ///
 /// A tape holds what one value was in each iteration of the loops around it. In regular loops it has an axis
-/// for each loop, so that iterations find their elements by their numbers. Iterations of an irregular loop
-/// are counted over all of its executions (`State::top`), and its tapes grow; where an execution began is
-/// kept by the loop around it. The state of irregular loops is carried by the loops and branches that they
-/// stand in.
+/// for each loop, which the iterations' numbers index. Iterations of an irregular loop are counted over all
+/// of its executions (`State::top`), and its tapes grow; where an execution began is kept by the loop around
+/// it. The state of irregular loops is carried by the loops and branches around them.
 class Reverse : public Rewriter, private Sweep {
  public:
   Reverse(const Shadowed& shadowed, NodeId pull);
@@ -36,13 +35,13 @@ class Reverse : public Rewriter, private Sweep {
     NodeId memory;  ///< in regular loops
     size_t slot;    ///< in irregular ones: which of the state's buffers
   };
-  /// The tapes of an irregular loop: how many iterations they have had, and for how many there is place.
+  /// The tapes of an irregular loop: how many iterations they have had, and their capacity.
   struct State {
     NodeId top;
     NodeId capacity;
     Nodes buffers;
   };
-  /// How a value is kept: as numbers, or its elements one array behind the other.
+  /// How a value is kept: as numbers, or as its elements, one array after the other.
   struct Kept {
     std::vector<size_t> tapes;
     NodeId elements;  ///< a buffer
@@ -156,7 +155,7 @@ class Reverse : public Rewriter, private Sweep {
   Nodes back_;                             ///< by old id: what a value of a region inside was
   Nodes cotangents_;                       ///< by old id; none: zero
   std::set<NodeId> masked_;
-  std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with behind the iteration
+  std::set<NodeId> deferred_;  ///< values whose cotangents are dealt with after the iteration
 };
 
 }  // namespace ingot::transform

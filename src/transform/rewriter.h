@@ -23,7 +23,7 @@ using Nodes = std::vector<NodeId>;
 enum class Slot : uint8_t { Entry, Result };
 
 /// Builds a function anew from another, node by node in program order, through the Builder's folding. A pass
-/// derives from it and says what it does differently.
+/// derives from it and overrides what it does differently.
 class Rewriter {
  public:
   explicit Rewriter(const Function& source);
@@ -46,8 +46,8 @@ class Rewriter {
   virtual void bind(NodeId old, NodeId made) { made_[old.index] = made; }
   /// What a type becomes.
   virtual Type convert(Type type) { return type; }
-  /// Whether a terminator gives its region's values to what stands behind it, where the region is put in
-  /// place of its owner.
+  /// Whether a terminator gives its region's values to what follows the region, where the region replaces its
+  /// owner.
   virtual bool falls_through(NodeId terminator) const { return source_.op(terminator) == Op::yield; }
   /// Whether slot `i` of a node with regions stays.
   virtual bool keeps(NodeId, Slot, size_t) { return true; }
@@ -66,7 +66,7 @@ class Rewriter {
   /// Ends the current region as this terminator does.
   virtual void terminate(NodeId terminator);
   Nodes use_all(std::span<const NodeId> old);
-  /// Nodes made from now on have the place of this one (or, if it has none, of the one before).
+  /// Nodes made from now on have the location of this one (or, if it has none, of the one before).
   virtual void set_place(NodeId id);
 
   const Function& source_;

@@ -17,8 +17,8 @@ namespace ingot::transform {
 /// if all of them can; else the next one outside that can. Where none can, a `for` that carries nothing but
 /// reductions becomes a parallel loop, if their value is the same in any order or the function's relaxations
 /// allow another; such loops over rows of memory are preferred to a loop around them whose lanes would be in
-/// rows apart. Of the loops that are left, a `for` whose accesses keep their order in lanes as far as
-/// `keeps_order` can say is divided by that.
+/// different rows. Of the loops that are left, a `for` whose accesses keep their order in lanes if
+/// `keeps_order` holds is versioned by that.
 std::unique_ptr<ir::Function> schedule(const ir::Function& function);
 
 }  // namespace ingot::transform

@@ -21,11 +21,11 @@ struct Selections {
   std::vector<std::pair<size_t, size_t>> pairs;
 };
 
-/// Whether all that the iterations of a `for` do with those of its carried values that `carried_of` knows
-/// nothing of, and maybe with other extremes, is select them so, in branches, in loops inside and before a
-/// `continue`, and nothing else that they do depends on them: then pieces of the range whose iterations run
-/// in order, each from what the loop begins with, give what the loop gives, if their extremes are selected in
-/// order, with what follows them. After `simplify`.
+/// Whether the iterations of a `for` only select those of its carried values that `carried_of` knows nothing
+/// of, and maybe other extremes, in branches, in loops inside and before a `continue`, and nothing else that
+/// they do depends on them. Then the range may be divided: pieces whose iterations run in order, each from
+/// the initial values, give what the loop gives, if their extremes are selected in order, with what follows
+/// them. After `simplify`.
 std::optional<Selections> selections_of(const ir::Function& function, ir::NodeId loop);
 
 }  // namespace ingot::transform

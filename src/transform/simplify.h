@@ -13,9 +13,9 @@ namespace ingot::transform {
 /// what is dead (`dce`). At either stage.
 std::unique_ptr<ir::Function> simplify(const ir::Function& function);
 
-/// Drops nodes without effect whose values nobody needs: pure ones, reads, allocations, counted loops and
-/// branches without effects, and the values that loops, branches and blocks carry for nobody but themselves.
-/// A `while` stays: it may not end.
+/// Drops nodes without effect whose values are not used: pure ones, reads, allocations, counted loops and
+/// branches without effects, and the values that loops, branches and blocks carry only for themselves. A
+/// `while` stays: it may not end.
 std::unique_ptr<ir::Function> dce(const ir::Function& function);
 
 }  // namespace ingot::transform

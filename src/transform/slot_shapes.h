@@ -16,15 +16,15 @@ NodeId stride_of(ir::Builder& builder, NodeId view, int64_t axis);
 /// The lengths and strides of views and arrays that loops carry and branches give, found while a function is
 /// built anew.
 ///
-/// Of a loop it is assumed that a slot keeps the lengths and strides of what the loop starts with. Where a
-/// iteration hands on something else, the assumption is `refuted`: then what has been built is wrong, and is
-/// built again without it. What all ends of a branch agree on holds of its result.
+/// Of a loop it is assumed that a slot keeps the lengths and strides of what the loop starts with. Where an
+/// iteration yields something else, the assumption is `refuted`: then what has been built is wrong, and is
+/// built again without it. What all arms of a branch agree on holds of its result.
 ///
-/// Where something is known of a slot, a view of the same memory that says it stands for the slot; of an
+/// Where something is known of a slot, a view of the same memory that states it replaces the slot; of an
 /// array, `sized`.
 class SlotShapes {
  public:
-  /// A slot, by the old parameter that an iteration finds it in, and a length or, behind these, a stride.
+  /// A slot, by the old parameter that an iteration finds it in, and a length or, after these, a stride.
   using Fact = std::pair<uint32_t, size_t>;
 
   SlotShapes(const Function& source, ir::Builder& builder, const std::set<Fact>& refuted);

@@ -11,7 +11,7 @@
 
 namespace ingot::transform {
 
-/// The loops whose iterations are compared: in `around` everything is looked at.
+/// The loops whose iterations are compared: all that is in `around` is taken into account.
 struct Iterations {
   std::vector<ir::RegionId> around;
   std::vector<ir::NodeId> loops;
@@ -31,20 +31,20 @@ struct Touched {
 
 /// What i64 values are in two iterations of loops, the number of the first iteration smaller or larger than
 /// that of the second; or in any two, if these are no iterations of the loops. A value is a polynomial of
-/// atoms: the numbers of the iterations, those of loops inside, which are other ones in each iteration,
-/// values from outside, which are the same in both, and what is not looked into, which may differ.
+/// atoms: the numbers of the iterations, those of loops inside, which differ in each iteration, values from
+/// outside, which are the same in both, and opaque values, which may differ.
 ///
-/// A sum or product is looked into where it is shown not to wrap: by ranges, or by a check before it that it
-/// does not. Else its polynomial is what it is modulo 2**64 (`exact` is false).
-/// What is known where an access stands is taken from: the counts of the loops it is in, conditions of
-/// branches, checks that have been passed, and what ops give (`minimum`, `remainder`, ...).
-/// Numbers of iterations are taken to be below 2**47: a loop does not get there; where its threads do, it
-/// does not end but by an exception, and nothing is said then of what has been written.
+/// A sum or product is expanded where it is shown not to wrap: by ranges, or by a check before it that it
+/// does not. Else its polynomial is its value modulo 2**64 (`exact` is false). What is known at an access is
+/// taken from: the counts of the loops it is in, conditions of branches, checks that have been passed, and
+/// what ops give (`minimum`, `remainder`, ...). Numbers of iterations are taken to be below 2**47: a loop
+/// does not get there; where its threads do, it does not end but by an exception, after which what has been
+/// written is unspecified.
 class TwoIterations {
  public:
   enum class Order : uint8_t { Rising, Falling, Free };
-  /// `Facts::None`: nothing is known but what numbers of iterations are; what has been found holds wherever
-  /// accesses stand.
+  /// `Facts::None`: only the ranges of the numbers of iterations are known; what has been found holds at
+  /// every access.
   enum class Facts : uint8_t { All, None };
   /// `steps`: that a proof may take. `effort`: see `Inequalities`.
   TwoIterations(const ir::Function& function, const Iterations& iterations, Order order, Facts facts,
@@ -124,9 +124,8 @@ class TwoIterations {
   std::map<std::pair<uint32_t, Iteration>, Form> forms_;
   std::set<Atom> counted_;  ///< numbers of iterations
   std::set<std::pair<uint32_t, Iteration>> bounded_;
-  std::set<std::vector<uint32_t>>
-      checked_;  ///< ops with operands, of which a check says that they do not wrap
-  mutable std::map<ir::NodeId, bool> same_;  ///< by node that stands in an iteration
+  std::set<std::vector<uint32_t>> checked_;  ///< ops with operands, which a check shows not to wrap
+  mutable std::map<ir::NodeId, bool> same_;  ///< by node in an iteration
   std::map<ir::NodeId, int64_t>* assumed_ = nullptr;
   bool assumes_factors_ = false;
   bool may_assume_ = false;

@@ -6,8 +6,8 @@
 
 namespace ingot::transform {
 
-/// What of the values that vary the outputs of a `pull` may depend on, by way of floats or complex numbers.
-/// All else has no cotangent, so that its slopes, which may be infinite, are not looked at. Memory is one, as
+/// Which of the values that vary the outputs of a `pull` may depend on, through floats or complex numbers.
+/// All others have no cotangent, so that their slopes, which may be infinite, are not used. Memory is one, as
 /// it is for `Activity`.
 class Usefulness {
  public:
