@@ -42,7 +42,7 @@ class Finder {
     });
     return found;
   }
-  /// Of what stands in the loop.
+  /// Of users in the loop.
   size_t uses_of(NodeId value) const {
     const auto uses = uses_.find(value.index);
     return uses == uses_.end() ? 0 : uses->second;
@@ -89,7 +89,7 @@ class Finder {
     return std::nullopt;
   }
 
-  /// A value that is one of two, and what it does if that is said by a branch around a store alone.
+  /// A value that is one of two; `node` is the op that chooses, which may be a branch that only stores.
   struct Choice {
     NodeId node;
     NodeId condition;
@@ -144,7 +144,7 @@ class Finder {
     return std::nullopt;
   }
 
-  /// Whether nothing is written between the load and the store, or the branch that it stands in.
+  /// Whether nothing is written between the load and the store, or the branch around the store.
   bool stands_alone(const Accumulation& accumulation) const {
     const RegionId region = f_[accumulation.load].parent;
     const auto body = f_.region_body(region);

@@ -146,7 +146,7 @@ void Activity::mark(NodeId value) {
   varied_[at] = true;
 }
 
-/// `copies`: numbers, too, are handed on as they are.
+/// `copies`: numbers, too, are passed on unchanged.
 void Activity::flow(NodeId from, NodeId to, bool copies) {
   if (f_.op(from) == Op::none) return;  // one node may be where several variables begin
   if (is_shared(f_.type(from)) && is_shared(f_.type(to))) unite(from, to);

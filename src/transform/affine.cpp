@@ -16,8 +16,8 @@ constexpr size_t kMostFactors = 3;
 constexpr Wide kMostFactor = Wide{1} << 66;
 /// Stands for what is beyond all sums that are looked at.
 constexpr Wide kInfinite = Wide{1} << 124;
-/// Of a search: so deep, and so many steps where it says only whether a sum wraps, or which case holds; and
-/// what is held, the first ones.
+/// Limits of a search: its depth, its steps where it only decides whether a sum wraps or which case holds,
+/// and how many inequalities are held, the first ones.
 constexpr int kDepth = 8;
 constexpr int kFewSteps = 100;
 constexpr size_t kMostHeld = 64;
@@ -201,7 +201,7 @@ bool Inequalities::differs(const Polynomial& sum, int depth) {
   return false;
 }
 
-/// Whether a sum is a multiple of an atom and a rest that lies between 0 and that atom.
+/// Whether a sum is a multiple of an atom plus a remainder that is between 0 and that atom.
 bool Inequalities::leaves_rest(const Polynomial& sum) {
   const Polynomial one(1);
   for (const Atom atom : sum.atoms()) {

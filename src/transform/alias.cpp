@@ -12,7 +12,7 @@ using ir::NodeId;
 
 namespace {
 
-/// What may be of more places than this is of any.
+/// Memory with more possible origins than this counts as of unknown origin.
 constexpr size_t kMostSources = 16;
 
 bool is_memory(const ir::Function& function, NodeId node) {
@@ -34,7 +34,7 @@ std::vector<Root> initial_roots(const ir::Function& function, NodeId loop) {
   return roots;
 }
 
-/// Whether a loop's iterations only exchange the memory that it carries, and all of that lies apart.
+/// Whether a loop's iterations only swap the memory that it carries, all of which is disjoint.
 bool exchanges(const ir::Function& function, NodeId loop) {
   const ir::RegionId body = function.region(loop);
   const NodeId last = function.terminator(body);
@@ -187,7 +187,7 @@ bool may_overlap(const ir::Function& function, const Root& a, const Root& b) {
   };
   if (loop(a) && loop(a) == loop(b)) return false;
   if (!loop(a) && !loop(b)) return false;
-  // One of what the loop started with; the inner one of two loops is taken apart first.
+  // One of what the loop started with; of two loops, the inner one is replaced by its initial roots first.
   const bool first = !loop(b) || (loop(a) && loop(a).index > loop(b).index);
   const Root& carried = first ? a : b;
   const std::vector<Root> roots = initial_roots(function, loop(carried));

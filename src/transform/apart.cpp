@@ -82,7 +82,7 @@ NodeId part_of(const Function& f, NodeId view) {
 }
 
 /// Whether axes of a view may go along the same elements, as those of windows and of repeated rows do: two
-/// have one stride, or one does not say that it goes on. Strides of parts of an array in C order do neither.
+/// have one stride, or one may have a stride of 0. Strides of parts of an array in C order do neither.
 bool has_doubtful_strides(const Function& f, NodeId view) {
   const auto rank = static_cast<size_t>(f.type(view).rank());
   const auto strides = f.operands(view).subspan(2 + rank, rank);
@@ -99,7 +99,7 @@ bool has_doubtful_strides(const Function& f, NodeId view) {
   return false;
 }
 
-/// Follows views to where an element is known to stand once.
+/// Follows views to one whose elements are known to have different locations.
 class Layout {
  public:
   Layout(const Function& function, NodeId loop, Layouts& found) : f_(function), loop_(loop), found_(found) {}

@@ -5,7 +5,7 @@
 // running in lanes, each strip (128 iterations, 64 of a loop around others) first computes the conditions of
 // all of its iterations, in lanes and without a write, and then chooses between iterations without these
 // checks and careful ones, which raise where Python raises. What reads memory that the loop writes, or
-// carried values, cannot be computed before; a load behind an index check waits for that check's phase.
+// carried values, cannot be computed before; a load after an index check waits for that check's phase.
 // Folding knows where elementary functions are NaN or infinite, so that no condition computes them. A number
 // that each iteration moves by a constant is bounded by the count of its `for`, or by time: no loop has 2^61
 // iterations.
@@ -197,7 +197,7 @@ class LoopVersioner : public Rewriter {
     if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
     return Strips{early};
   }
-  /// ... so that a launch can do all iterations, which meet in sums, stores and what they carry at most.
+  /// ... so that a launch can run all iterations, which conflict in sums, stores and carried values at most.
   std::optional<Strips> strips_in_launch(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
     if (early.checks().empty()) return std::nullopt;
@@ -223,7 +223,7 @@ class LoopVersioner : public Rewriter {
     });
     return are_apart ? std::move(strips) : std::nullopt;
   }
-  /// Whether early checks that stand in a loop fail in each of its iterations or in none.
+  /// Whether early checks in a loop fail in each of its iterations or in none.
   bool are_same_in(NodeId loop, const EarlyChecks& early) const {
     const RegionId body = source_.region(loop);
     std::vector<bool> varies(source_.node_count());
@@ -343,8 +343,8 @@ class LoopVersioner : public Rewriter {
     return lanes_in(loop) == Lanes::NoLoop ? kStripBits : kOuterStripBits;
   }
 
-  /// Strips of iterations. In each, `all` and what the early checks say choose between the iterations without
-  /// these checks and the iterations as they were.
+  /// Strips of iterations. In each, `all` and the results of the early checks choose between the iterations
+  /// without these checks and the iterations as they were.
   void write_strips(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     const EarlyChecks& early = plan.checks;
     const int64_t bits = strip_bits(loop);
@@ -447,7 +447,7 @@ class LoopVersioner : public Rewriter {
   }
 
   /// Whether, in any iteration of a strip, any check of a phase would fail, or, where lanes make them, of a
-  /// later one; the last one keeps the values on its way, unless they come after it.
+  /// later one; the last one keeps the values that it computes, unless they come after it.
   NodeId fails(NodeId loop, NodeId first, NodeId count, const Strips& plan, size_t phase,
                const Nodes& buffers) {
     const RegionId body = source_.region(loop);

@@ -58,7 +58,7 @@ class PartFinder {
     const bool is_by_element = f_.op(user) == Op::load || f_.op(user) == Op::store;
     return is_by_element && std::ranges::count(f_.operands(user), view) == 1 && f_.operand(user, 0) == view;
   }
-  /// The loop beside the view whose index all accesses have along an axis; none: there is no such.
+  /// The loop in the view's region whose index all accesses have along an axis; none: there is none.
   NodeId loop_along(NodeId view, size_t axis) const {
     NodeId index;
     for (const NodeId user : users_[view.index]) {

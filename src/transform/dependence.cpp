@@ -44,7 +44,7 @@ class RaceFinder {
   RaceFinder(const ir::Function& function, std::span<const RegionId> around, std::span<const NodeId> loops)
       : f_(function), iterations_{{around.begin(), around.end()}, {loops.begin(), loops.end()}} {}
 
-  /// Accumulations may meet; those that may are put there.
+  /// Accumulations may conflict; those that may are put into `meeting`.
   void allow(std::vector<Accumulation>& meeting, Stores stores) {
     accumulations_ = accumulations_in(f_, loop_);
     meeting_ = &meeting;
@@ -63,7 +63,7 @@ class RaceFinder {
     const std::vector<Accumulation> extremes = extremes_in(f_, loop_);
     accumulations_.insert(accumulations_.end(), extremes.begin(), extremes.end());
   }
-  /// Pairs whose order can be asked for before the loop are no conflict; they are put there.
+  /// Pairs whose order can be asked for before the loop are no conflict; they are put into `open`.
   void allow(std::vector<AccessPair>& open) { open_ = &open; }
   /// Values from outside are taken to be at least 0, or 1; those that are needed to be so are put there.
   void assume(std::map<NodeId, int64_t>& assumed) { assumed_ = &assumed; }
@@ -78,7 +78,7 @@ class RaceFinder {
     steps_ = is_asked ? kMostSteps : kFewSteps;
     return find_in_memory();
   }
-  /// Whether a store is at a place that a table may name.
+  /// Whether a store is at an index that may come from a table.
   bool stores_by_table() {
     bool any = false;
     ir::walk(f_, f_.region(loop_), [&](NodeId node) {
@@ -118,7 +118,8 @@ class RaceFinder {
   bool is_asked() const {
     return loop_ && ir::has_threads(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
   }
-  /// Rows that a table names are apart if it names each of them once; else what is added to them may meet.
+  /// Rows at indices from a table are disjoint if the indices differ; else accumulations into them may
+  /// conflict.
   bool named_or_added(const Access& a, const Access& b) {
     const bool are_rows = a.indices.size() != 1;
     return (are_rows && are_named(a, b)) || accumulate(a.node, b.node) || (!are_rows && are_named(a, b));
@@ -242,7 +243,7 @@ class RaceFinder {
     return first == second && !is_inside(first);
   }
 
-  /// Whether two accesses are of accumulations that may meet.
+  /// Whether two accesses are of accumulations that may conflict.
   bool accumulate(NodeId a, NodeId b) {
     const auto of = [&](NodeId access) {
       return std::ranges::find_if(accumulations_, [&](const Accumulation& each) {
@@ -323,7 +324,7 @@ class RaceFinder {
                         std::span<const NodeId> second) {
     return in_all_iterations(a, b, [&](TwoIterations& both) { return both.differ_along_any(first, second); });
   }
-  /// Whether a table names the places of two accesses along an axis.
+  /// Whether the indices of two accesses along an axis are from one table.
   bool are_named(const Access& a, const Access& b) {
     if (tables_ == nullptr || !a.view || !b.view) return false;
     const auto first = place_of(a);

@@ -44,10 +44,9 @@ struct Conflict {
 /// And of what is not memory:
 ///
 ///  - `carried_of` knows how iterations use each carried value.
-///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. A
-///  iteration may
-///    raise, and call routines (`library`), which one thread runs after the other: such loops are not shared
-///    (`can_share`), but their iterations are in no order.
+///  - Nothing in the body is seen outside (host calls, random numbers), calls, or leaves the loop. An
+///    iteration may raise, and call routines (`library`), which one thread runs after the other: such loops
+///    are not shared (`can_share`), but their iterations are in no order.
 ///
 /// Accesses of a loop whose schedule states that it is independent are taken as independent.
 ///

@@ -1,8 +1,8 @@
 // Distances. In iteration i the first access of a pair is at `a + i * step`, and the second at `b + i *
 // step`. Lanes make the first one in iterations i + 1, i + 2, ... before the second one in iteration i. They
 // touch other bytes if `b - a` is less than the step, by what an access touches at least - the second one is
-// never where the first one comes only later: the same element, one that has been passed, a number beside it
-// in a record -, or if the first one does not come there with all lanes that there may be.
+// never where the first one comes only later: the same element, one that has been passed, another field of
+// its record -, or if the first one does not come there with all lanes that there may be.
 
 #include "transform/distances.h"
 
@@ -207,7 +207,7 @@ class Question {
       all = loops_.add(all, loops_.multiply(number(part(place.axes[i])), place.strides[i]));
     return all;
   }
-  /// From the first to the second place of the first iteration.
+  /// From the first to the second location of the first iteration.
   NodeId distance(const Place& first, const Place& second) {
     const bool are_alike = first.strides == second.strides;
     const NodeId views = between(first.view, second.view);

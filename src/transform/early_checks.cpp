@@ -5,9 +5,9 @@
 // them. So a strict sum of exponentials takes the time of its additions. It is done where what is kept takes
 // long, fetches from anywhere counting for nothing; not in loops that only count, which become reductions
 // once their checks are gone; not where iterations do not wait and are for threads; and not where a loop
-// around has the better lanes, as lanes whose neighbours lie apart in memory are not. Buffers of at most 8
-// KiB, of a size known when compiling, that only loads and stores see stand on the stack (64 KiB of a
-// function's, at most).
+// around has the better lanes, that is, lanes that are contiguous in memory. Buffers of at most 8 KiB, of a
+// size known when compiling, that only loads and stores use are on the stack (64 KiB of a function's, at
+// most).
 
 #include "transform/early_checks.h"
 
@@ -92,7 +92,7 @@ bool EarlyChecks::is_unwritten(NodeId load) const {
   });
 }
 
-/// In one iteration: the write stands before the load, or comes again in a loop around both.
+/// In one iteration: the write is before the load, or comes again in a loop around both.
 bool EarlyChecks::may_precede(NodeId write, NodeId load) const {
   if (order_[write.index] < order_[load.index]) return true;
   for (RegionId region = f_[load].parent; region != body_; region = f_[f_[region].owner].parent) {
@@ -151,7 +151,7 @@ bool EarlyChecks::gather_way(NodeId check, Cone& cone) const {
 
 /// The values that an index or a condition comes from: what it is computed from up to loads, and the counts
 /// of the loops whose indices are in it. Where an index has none in common with the condition of a check, the
-/// check does not say that it is in range.
+/// check does not show that it is in range.
 std::vector<uint32_t> EarlyChecks::sources(std::span<const NodeId> values) const {
   std::vector<uint32_t> found;
   Nodes waiting(values.begin(), values.end());
@@ -208,7 +208,7 @@ void EarlyChecks::take(NodeId check) {
     phases_[first].around[node.index] = true;
 }
 
-/// By node: whether it stands in the iteration itself and can be computed before, if all early checks hold.
+/// By node: whether it is in the iteration itself and can be computed before, if all early checks hold.
 std::vector<bool> EarlyChecks::early_nodes() {
   std::vector<bool> early(f_.node_count());
   early[f_.region_parameters(body_)[0].index] = true;

@@ -96,7 +96,7 @@ void Lowering::add_reads(Whole& to, const Whole& from) {
     if (std::ranges::find(to.reads, root) == to.reads.end()) to.reads.push_back(root);
 }
 
-/// Broadcasts of what is not cheap on the way to elements of `old`, operands first.
+/// Broadcasts of what is not cheap in the evaluation of elements of `old`, operands first.
 void Lowering::collect_broadcasts(NodeId old, Nodes& found, std::vector<bool>& seen) const {
   if (!source_.type(old).is_array() || whole(old).view || seen[old.index]) return;
   seen[old.index] = true;
@@ -185,8 +185,8 @@ bool Lowering::may_read(const Whole& w, const Root& root) const {
   return std::ranges::any_of(w.reads, [&](const Root& read) { return may_overlap(source_, read, root); });
 }
 
-/// Whether all that elements of some arrays are evaluated from is as `decides` says; where it says nothing,
-/// the operands decide. What many use is asked for once.
+/// Whether `decides` holds for all that elements of some arrays are evaluated from; where it returns none,
+/// the operands decide. An array with several users is looked at once.
 bool Lowering::all_below(std::span<const NodeId> arrays, const Decision& decides) const {
   Nodes open(arrays.begin(), arrays.end());
   std::set<uint32_t> seen;
@@ -238,7 +238,7 @@ void Lowering::lower_read(NodeId id) {
               .reads = {root_of(source_, source_.operand(id, 0))}});
 }
 
-/// Whether it is known that different indices of a view are different places.
+/// Whether different indices of a view are known to be different locations.
 bool Lowering::lies_apart(NodeId old_view) const {
   for (NodeId at = old_view;; at = source_.operand(at, 0)) {
     const ir::Effects effects = ir::info(source_.op(at)).effects;
@@ -262,7 +262,7 @@ NodeId Lowering::is_apart(NodeId view) {
 namespace {
 
 /// So many assignments of a function that read what they write are made in chunks (in_place.cpp), in code
-/// that is three times as long as that of others: values of what comes behind these are computed first.
+/// that is three times as long as that of others: values of later ones are computed first.
 constexpr size_t kMostInChunks = 50;
 
 }  // namespace

@@ -1,10 +1,10 @@
 // Elements by their number in C order. Where all arrays that a nest goes through have the same lengths and
-// lie without gaps, one loop goes through all of their axes: rows may be short.
+// are contiguous, one loop goes through all of their axes: rows may be short.
 //
-// Elements by number. Where all that a nest goes through has the same lengths and is known to lie without
-// gaps (arguments in C order, new arrays, parts of these), one loop goes through all axes (`transform/flat`):
-// rows of three elements cost what one long row does. What is dear to compute is evaluated before a broadcast
-// that repeats it.
+// Elements by number. Where all that a nest goes through has the same lengths and is known to be contiguous
+// (arguments in C order, new arrays, parts of these), one loop goes through all axes (`transform/flat`): rows
+// of three elements cost what one long row does. What is dear to compute is evaluated before a broadcast that
+// repeats it.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 
 namespace ingot::transform {
 
-/// Whether a view is known to lie in C order without gaps.
+/// Whether a view is known to be C-contiguous.
 bool Lowering::is_contiguous(NodeId view) {
   const Nodes lengths = lengths_of_view(view);
   const Nodes strides = strides_of_view(view);
@@ -51,7 +51,7 @@ NodeId Lowering::flat_view(NodeId view) {
   return found->second;
 }
 
-/// Makes the views that elements of `old` lie in, before the loops.
+/// Makes the flat views that elements of `old` are loaded from, before the loops.
 void Lowering::flatten(NodeId old) {
   if (!source_.type(old).is_array()) return;
   if (whole(old).view) {

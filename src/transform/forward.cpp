@@ -87,7 +87,7 @@ void Forward::visit_variable(NodeId id) {
   if (has_own(id)) set_tangent(id, use(source_.operand(id, 1)));
 }
 
-/// The lengths of arrays that vary are at hand for the reverse sweep.
+/// Notes the lengths of arrays that vary for the reverse sweep.
 void Forward::bind(NodeId old, NodeId made) {
   Rewriter::bind(old, made);
   if (kind_ == Tangents::OfMemory && source_.type(old).is_array() && is_varied(old) &&
@@ -132,7 +132,7 @@ void Forward::visit_select(NodeId id) {
   set_tangent(id, spread(chosen, use(id)));
 }
 
-/// Ops whose tangent is what they make of the tangent of their first operand.
+/// Ops whose tangent is the same op of the tangent of their first operand.
 bool Forward::visit_linear(NodeId id) {
   switch (source_.op(id)) {
     case Op::cast:

@@ -1,7 +1,7 @@
 #include "transform/forward.h"
 
 // Control: each slot whose values vary has another for their tangents, and of a buffer one for the distance
-// of offsets. They stand behind all slots that were there, in the same order.
+// of offsets. They come after all the original slots, in the same order.
 
 namespace ingot::transform {
 

@@ -12,7 +12,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Whether a loop stands around a region that does not stand around another one.
+/// Whether there is a loop around `inner` that is not around `outer`.
 bool has_loop_between(const Function& f, RegionId inner, RegionId outer) {
   for (RegionId at = inner; at != outer && f[at].owner; at = f[f[at].owner].parent) {
     const Op op = f.op(f[at].owner);
@@ -63,7 +63,7 @@ void Forward::refuse_other_names() {
   }
 }
 
-/// Nor may two arrays that may overlap flow into one variable: their tangents are apart.
+/// Nor may two arrays that may overlap flow into one variable: their tangents are disjoint.
 void Forward::refuse_overlap(NodeId changed) {
   std::vector<std::pair<NodeId, NodeId>> given;  // an array that is given, and a name of it
   const auto is_given = [&](NodeId node) {
@@ -145,8 +145,8 @@ void Forward::visit_buffer(NodeId id) {
   set_tangent(id, b_.make(op, operands, source_.attributes(id), source_.type(id)));
 }
 
-/// The number of the shadow stands beside that of the buffer. Offsets into the shadow of what is kept are
-/// those into the buffer.
+/// The shadow's number is kept together with the buffer's. Offsets into the shadow of a kept buffer are those
+/// into the buffer.
 void Forward::visit_kept(NodeId id) {
   if (!is_varied(id)) return;
   const Shadow own = shadows_[source_.operand(id, 0).index];

@@ -40,9 +40,10 @@ class Fuser : public Rewriter {
   }
 
  private:
-  /// Whether a read of a buffer takes place before it, or a window on it, is used for anything but looking.
+  /// Whether a read of a buffer takes place before the buffer, or a window on it, is used other than by
+  /// reads.
   bool comes_before_all(NodeId read, NodeId buffer) const {
-    // Of all iterations of the loops that stand around the read alone.
+    // Of all iterations of the loops that are around the read but not around the buffer.
     uint32_t until = order_.place[read.index];
     for (RegionId at = source_[read].parent; at != source_[buffer].parent;
          at = source_[source_[at].owner].parent) {

@@ -1,7 +1,7 @@
 // Loops that become one (`fuse_nests`). Loops after each other that share memory, of one count, are one if no
 // iteration of one touches what another iteration of the other does: statements that change an array in place
-// go through it once, and what one has stored the next one is given. What is raised between them comes first
-// where nobody sees what was written.
+// go through it once, and stores of one are forwarded to loads of the next. What is raised between them comes
+// first where what was written is not seen.
 
 #include "transform/fuse_nests.h"
 
@@ -26,7 +26,7 @@ constexpr size_t kMostLoops = 32;
 /// Loops that become one.
 struct Group {
   Nodes loops;    ///< in order
-  Nodes between;  ///< what stands between them, to be computed before
+  Nodes between;  ///< what is between them, to be computed before
 };
 
 /// Finds, from a loop on, those after it in its region that can become one with it.
@@ -131,7 +131,7 @@ class Neighbours {
     return std::ranges::any_of(
         memory_, [&](const Memory& m) { return m.written && root_of(f_, m.view).kind != Root::Kind::Fresh; });
   }
-  /// Whether a node that stands behind loops of the group gives the same before them.
+  /// Whether a node after loops of the group gives the same before them.
   bool may_go_first(NodeId node) const {
     const ir::OpInfo& card = ir::info(f_.op(node));
     if (card.terminator || card.regions > 0) return false;
@@ -234,13 +234,14 @@ class NestFuser : public Rewriter {
     NodeId value;
   };
   const base::Machine& machine_;
-  std::vector<bool> is_done_;  ///< by node: it stands in a loop made for several, or before it
+  std::vector<bool> is_done_;  ///< by node: it is in a loop made for several, or before it
   std::vector<Stored> stored_;
   bool has_fused_ = false;
   bool has_new_neighbours_ = false;
 };
 
-/// Leaves out stores after which the same place is stored to in the same region, and not read between.
+/// Drops stores after which the same location is stored to in the same region, and not read between (dead
+/// stores).
 class OverwrittenStores : public Rewriter {
  public:
   explicit OverwrittenStores(const Function& source) : Rewriter(source), is_dead_(source.node_count()) {

@@ -58,7 +58,7 @@ class LoopJudge {
     for (const NodeId node : f_.region_body(body_))
       if (moved.nodes[node.index] && (f_.op(node) == Op::load || f_.op(node) == Op::check))
         moved.is_guarded = true;
-    // What is left of the iteration in front of the branch must do nothing.
+    // What is left of the iteration before the branch must do nothing.
     if (branch && !is_alone(branch, moved.nodes)) moved.branch = {};
     return any_ || moved.branch ? std::optional(std::move(moved)) : std::nullopt;
   }
@@ -119,10 +119,10 @@ class LoopJudge {
       }
     }
   }
-  /// Whether checks that are not the same in all iterations may say that a load is of an element.
+  /// Whether checks that are not the same in all iterations may show that a load is in range.
   bool is_guarded(NodeId load) const {
     if (varying_.empty()) return false;
-    // Whatever says that there are elements says that there is the first one.
+    // Any check which shows that there are elements shows that there is the first one.
     const auto indices = f_.operands(load).subspan(1);
     if (std::ranges::any_of(indices, [&](NodeId index) { return f_.is_constant(index); })) return true;
     std::vector<bool> own(f_.node_count());
@@ -133,8 +133,8 @@ class LoopJudge {
       if (own[i] && other[i] && !f_.is_constant(NodeId(static_cast<uint32_t>(i)))) return true;
     return false;
   }
-  /// What values are computed from, and the counts of the loops whose indices are among it; what is loaded
-  /// stands for itself.
+  /// What values are computed from, and the counts of the loops whose indices are among it; a loaded value is
+  /// a source itself.
   void add_sources(std::span<const NodeId> values, std::vector<bool>& sources) const {
     for (const NodeId value : values) {
       if (sources[value.index]) continue;

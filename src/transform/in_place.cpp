@@ -1,14 +1,14 @@
-// Assignments to memory that the value is evaluated from at other places. Rows of what is written - places
-// along the first axis - are compared with the rows that are read for them, when the assignment is come to.
-// Where no row is written that another one is evaluated from, elements are stored where they belong.
+// Assignments to memory that the value is evaluated from at other indices. The rows that are written -
+// indices along the first axis - are compared with the rows that are read for them, before the assignment
+// runs. Where no row is written that another one is evaluated from, elements are stored directly.
 //
-// Else the rows are taken in chunks, of at least as many rows as what is read and what is written are apart.
-// A chunk is computed into a buffer that stays in the cache, and put where it belongs once the next one has
-// been computed. Threads share blocks of chunks: the first and the last chunk of each, which other blocks may
-// need, are put where they belong when all blocks are done. Only the first assignments of a function are made
-// so (`Lowering::lower_write`).
+// Else the rows are taken in chunks, of at least as many rows as the distance between a read and the write of
+// the same row. A chunk is computed into a buffer that stays in the cache, and copied to the target once the
+// next one has been computed. Threads share blocks of chunks: the first and the last chunk of each, which
+// other blocks may read, are copied to the target when all blocks are done. Only the first assignments of a
+// function are made so (`Lowering::lower_write`).
 //
-// The loops say that they are `independent`, since nothing but these comparisons shows it.
+// The loops are marked `independent`, since only these comparisons show it.
 
 #include <algorithm>
 #include <map>
@@ -22,7 +22,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Places of a block for chunks: of its first and last one, and of two in iterations.
+/// Chunks that a block has memory for: its first and last one, and two that alternate.
 constexpr int64_t kPlaces = 4;
 
 }  // namespace
@@ -60,7 +60,7 @@ class Lowering::InPlaceWriter {
   }
 
  private:
-  /// Bytes of a buffer: from the first one to one behind the last.
+  /// Bytes of a buffer: from the first one to one past the last.
   struct Bytes {
     NodeId low;
     NodeId high;
@@ -69,7 +69,7 @@ class Lowering::InPlaceWriter {
     NodeId first;  ///< row
     NodeId count;
     NodeId chunks;
-    NodeId place;  ///< where its places begin
+    NodeId place;  ///< where its memory for chunks begins
   };
   /// Reads along the same axes: the views' strides, lengths, and whether their rows follow those of the
   /// target.
@@ -100,8 +100,8 @@ class Lowering::InPlaceWriter {
             loops_.add(row.high, maximum(far, b_.index(0)))};
   }
 
-  /// Collects what elements of `old` are read from that lies in the target's buffer. `follows`: whether the
-  /// row of an element is the row of the target's; `same`: so are all other indices, for certain.
+  /// Collects what elements of `old` are read from in the target's buffer. `follows`: whether the row of an
+  /// element is the row of the target's; `same`: so are all other indices, for certain.
   void collect(NodeId old, NodeId follows, bool same) {
     if (!lowering_.source_.type(old).is_array() || lowering_.whole(old).reads.empty()) return;
     if (!collected_.emplace(old.index, follows.index, same).second) return;
@@ -145,14 +145,14 @@ class Lowering::InPlaceWriter {
     known->elements.high = maximum(known->elements.high, first.high);
   }
 
-  /// Whether an element may be written before it is read, and how many rows apart these stand at most, at
-  /// least 1.
+  /// Whether an element may be written before it is read, and the largest distance in rows between the two,
+  /// at least 1.
   void compare() {
     const NodeId zero = b_.index(0);
     const NodeId one = b_.index(1);
     const NodeId count = lengths_[0];
     const NodeId step = maximum(absolute(strides_[0]), one);
-    // Rows of the target that lie in each other are written in one block.
+    // Rows of the target that overlap are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
     reach_ = is_apart_ ? zero : loops_.select(lowering_.is_apart(view_), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
@@ -166,7 +166,7 @@ class Lowering::InPlaceWriter {
           overlaps, {ir::kInt64},
           [&] {
             const NodeId in_step = loops_.both(apart_, loops_.equal(own_step, strides_[0]));
-            // Row i that is read lies in rows i - before ... i + behind that are written.
+            // Row i that is read is in the rows `i - before` ... `i + behind` that are written.
             const auto rows_to = [&](NodeId bytes) {
               return b_.make(Op::floor_divide, {loops_.subtract(bytes, one), step});
             };
@@ -217,7 +217,7 @@ class Lowering::InPlaceWriter {
     block.place = loops_.multiply(number, loops_.multiply(places_, chunk_));
     return block;
   }
-  /// Where a chunk of a block, neither the first nor the last one, stands before it is put where it belongs.
+  /// Where a chunk of a block, neither the first nor the last one, is kept before it is copied to the target.
   NodeId place_of(const Block& block, NodeId chunk) {
     const NodeId iteration = b_.make(Op::bitwise_and, {chunk, b_.index(1)});
     return loops_.add(block.place, loops_.multiply(loops_.add(b_.index(2), iteration), chunk_));
@@ -301,7 +301,7 @@ class Lowering::InPlaceWriter {
   ir::Builder& b_;
   NodeId x_;       ///< the array that is assigned, of the source
   NodeId view_;    ///< ... and to which view
-  bool is_apart_;  ///< it is known that its elements are different places
+  bool is_apart_;  ///< its elements are known to have different locations
   Nodes lengths_;
   Nodes strides_;
   NodeId offset_;
@@ -309,13 +309,13 @@ class Lowering::InPlaceWriter {
   Bytes rows_;  ///< of the first row
   std::vector<Reads> reads_;
   std::set<std::tuple<uint32_t, uint32_t, bool>> collected_;  ///< what `collect` has been asked for
-  NodeId apart_;                                              ///< rows of the target do not lie in each other
+  NodeId apart_;                                              ///< rows of the target do not overlap
   NodeId meets_;   ///< some element may be written before it is read
   NodeId reach_;   ///< ... so many rows apart, at most; 0: none is
   NodeId chunk_;   ///< rows of a chunk
   NodeId height_;  ///< ... of a block
   NodeId blocks_;
-  NodeId places_;  ///< chunks that a block has places for
+  NodeId places_;  ///< chunks that a block has memory for
   NodeId kept_;    ///< a view of the rows that wait
   NodeId base_;    ///< that view, or the target
 };

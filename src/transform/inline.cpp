@@ -28,7 +28,7 @@ class Callees {
     for (uint32_t i = 0; i < all_.size(); ++i) count_calls_in(FunctionId(i));
   }
 
-  /// The function whose body stands for a node; null: the node stays.
+  /// The function whose body replaces a node; null: the node stays.
   const Function* body_for(const Function& caller, NodeId node) {
     if (caller.op(node) != Op::call || caller.attribute(node, 1) != 0) return nullptr;
     const FunctionId callee = callee_of(caller, node);
@@ -119,7 +119,7 @@ class Inliner : public Rewriter {
   Inliner(const Function& callee, ir::Builder& into, Callees& callees, ir::SpanId call)
       : Rewriter(callee, into), callees_(callees), is_inner_(true), call_(call) {}
 
-  /// Builds the body behind the node made last: what it returns; none: it does not.
+  /// Builds the body after the node made last. Returns what the function returns; none: it does not return.
   std::optional<Nodes> put(const Nodes& arguments) {
     const auto parameters = source_.region_parameters(source_.body());
     for (size_t i = 0; i < parameters.size(); ++i) bind(parameters[i], arguments[i]);
@@ -127,7 +127,7 @@ class Inliner : public Rewriter {
     return use_all(source_.operands(source_.terminator(source_.body())));
   }
 
-  /// A place of the callee as one that is inlined at the call.
+  /// A site of the callee as one that is inlined at the call.
   ir::SpanId inlined(ir::SpanId own) {
     if (!own || !call_) return call_;
     const auto known = places_.find(own.index);

@@ -21,8 +21,8 @@ namespace {
 
 /// Strips of loops without others inside are multiples of this many iterations.
 constexpr int64_t kStripGrain = 64;
-/// So many iterations of the loop around the strips stand after each other, for `fuse_nests` to make one of;
-/// where they have no more nodes than this.
+/// The loop around the strips is unrolled by so many iterations, which `fuse_nests` makes one of; where they
+/// have no more nodes than this.
 constexpr int64_t kIterationsAtOnce = 4;
 constexpr size_t kMostNodes = 40;
 
@@ -89,7 +89,7 @@ class StripJudge {
     const RegionId around[] = {f_.region(loop_)};
     return !find_meeting(f_, around, loops);
   }
-  /// Whether something is stored at places that are the same in all iterations around.
+  /// Whether something is stored at locations that are the same in all iterations around.
   bool rewrites_in(RegionId region) {
     bool any = false;
     ir::walk(f_, region, [&](NodeId node) {
@@ -106,7 +106,7 @@ class StripJudge {
     std::vector<uint32_t> views;
     ir::walk(f_, f_.region(around), [&](NodeId) { ++strips.nodes; });
     for (const NodeId loop : loops) collect(f_.region(loop), strips, views);
-    // The lengths of the longest way in.
+    // The lengths of the deepest nest.
     for (const NodeId loop : loops) {
       Nodes lengths;
       if (!lengths_in(f_.region(loop), lengths)) lengths.clear();
@@ -158,7 +158,7 @@ class Interchanger : public Rewriter {
   }
 
  private:
-  /// What a count has become where the loops begin; a constant may stand further in.
+  /// The new node of a count before the loops; a constant may be further in.
   NodeId outside(NodeId count) {
     return source_.is_constant(count) ? b_.constant(source_.type(count), source_.constant(count))
                                       : use(count);

@@ -20,7 +20,7 @@ std::optional<Op> opposite(Op op) {
   }
 }
 
-/// The arithmetic whose overflow an op tells.
+/// The arithmetic whose overflow an op reports.
 std::optional<Op> arithmetic_of(Op overflows) {
   switch (overflows) {
     case Op::add_overflows: return Op::add;
@@ -37,7 +37,7 @@ Op overflow_of(Op arithmetic) {
 
 /// One iteration a cycle takes 14 years to come here.
 constexpr int64_t kMostIterations = int64_t{1} << 61;
-/// The largest constant whose product with it is a number.
+/// The largest constant whose product with the number of iterations does not overflow.
 constexpr int64_t kLargestStep = 2;
 
 /// By how much an iteration moves a carried number.
@@ -61,7 +61,7 @@ Nodes values_given(const Function& f, NodeId node, size_t index) {
   return values;
 }
 
-/// Finds how a value comes from a carried one, by constants that are added on the way.
+/// Finds how a value comes from a carried one, by additions of constants.
 class GrowthFinder {
  public:
   GrowthFinder(const Function& function, NodeId from) : f_(function), from_(from) {}
@@ -260,7 +260,7 @@ std::optional<Intervals::Interval> Intervals::of_counter(NodeId loop, size_t slo
   return made;
 }
 
-/// `start` and the index of a loop of `stop - start` iterations: at most the last place before `stop`.
+/// `start` and the index of a loop of `stop - start` iterations: at most the last index before `stop`.
 std::optional<Intervals::Interval> Intervals::of_range(NodeId sum) {
   for (size_t side = 0; side < 2; ++side) {
     const NodeId start = f_.operand(sum, side);

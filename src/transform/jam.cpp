@@ -1,5 +1,5 @@
-// Iterations together (`jam`). Where a vector loop stands in a loop over rows, and its sums fetch vectors
-// that all rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the
+// Iterations together (`jam`). Where a vector loop is in a loop over rows, and its sums fetch vectors that
+// all rows share, eight rows run at once: a product of matrices as three loops fetches an eighth of the
 // second matrix's lines, and its sums do not wait for each other. Lanes take the registers that are left.
 
 #include "transform/jam.h"
@@ -93,7 +93,7 @@ class JamJudge {
       around.vector = loop;
       in_lanes_[parameters[0].index] = true;
     }
-    // What an iteration carries varies as soon as what it hands on does.
+    // A carried value varies as soon as what the iteration yields for it does.
     const Around outside = around;
     const NodeId last = f_.terminator(f_.region(loop));
     const size_t nodes_before = nodes_;

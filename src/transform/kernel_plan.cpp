@@ -145,7 +145,7 @@ bool KernelPlan::is_scan(NodeId loop) const {
   return !f_.is_constant(count) || f_.constant(count).as<int64_t>() >= kFewCombined;
 }
 
-/// Whether a block has so many places for each of its threads and each value that a loop gives.
+/// Whether shared memory holds so many elements for each thread of a block and each value that a loop gives.
 bool KernelPlan::fits_in_block(NodeId loop, int64_t places) const {
   int64_t bytes = 0;
   for (const NodeId result : f_.results_of(loop)) {
@@ -155,8 +155,8 @@ bool KernelPlan::fits_in_block(NodeId loop, int64_t places) const {
   return places * bytes * machine_.block_threads <= kBlockBytes;
 }
 
-/// Whether a block has a place for each of its threads and each value that loops give, which come one after
-/// the other and have the places of a dtype in common.
+/// Whether shared memory holds an element for each thread of a block and each value that loops give; the
+/// loops run one after the other and share the elements of a dtype.
 bool KernelPlan::fit_in_block(std::span<const NodeId> loops) const {
   std::map<base::DType, int64_t> most;
   for (const NodeId loop : loops) {
@@ -194,7 +194,7 @@ bool KernelPlan::has_launch_inside(NodeId node) const {
   return false;
 }
 
-/// What a nest is whose iterations meet in sums or stores alone; none of others.
+/// The part for a nest whose iterations conflict in sums or stores alone; none of others.
 std::optional<KernelPlan::Part> KernelPlan::meeting_part(NodeId node) const {
   if (!is_loop(node) || !fits_in_kernel(node)) return std::nullopt;
   const std::vector<Accumulation> meeting = meeting_in(node);
@@ -226,7 +226,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
   return needs_host_inside(node) ? Part::Host : Part::Task;
 }
 
-/// Whether the iterations of a loop inside a nest meet only where those of the nest do.
+/// Whether the iterations of a loop inside a nest conflict only where those of the nest do.
 bool KernelPlan::meet_alike(NodeId nest, NodeId inner) const {
   if (is_parallel(nest)) return false;
   const std::vector<Accumulation> around = meeting_in(nest);
@@ -309,7 +309,7 @@ bool KernelPlan::is_along(NodeId loop) const {
          !ir::effects_of(f_, loop).any(ir::effect::Raise);
 }
 
-/// What a region comes to behind loads, arithmetic and checks.
+/// What a region comes to after loads, arithmetic and checks.
 KernelPlan::Tail KernelPlan::tail_of(RegionId region) const {
   NodeId last;
   std::vector<NodeId> loads;
@@ -492,7 +492,7 @@ bool KernelPlan::find_reads() {
     if (task.is_read) continue;
     const bool only_loads = std::ranges::all_of(task.nodes, [&](NodeId node) { return only_reads(node); });
     const auto is_needed = [&](NodeId result) { return needed_[result.index]; };
-    // In a loop the host has what it reads of small arrays at hand.
+    // In a loop the host keeps what it has read of small arrays.
     const bool is_repeated = is_in_loop(task.nodes.front()) && std::ranges::any_of(task.results, is_needed);
     if (!only_loads || !(is_repeated || std::ranges::all_of(task.results, is_needed))) continue;
     task.is_read = true;

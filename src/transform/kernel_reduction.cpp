@@ -1,7 +1,7 @@
 // A block of threads takes a group of blocks of iterations, one for each of its warps. Groups begin at
-// multiples of a power of two of blocks, so the value of each is a node of the tree. The second launch walks
-// up from there: neighbours are combined, and what has no neighbour waits, which is the tree of ranges that
-// are split at the largest power of two.
+// multiples of a power of two of blocks, so the value of each is a node of the tree. The second launch goes
+// up the tree from there: neighbours are combined, and a value without a neighbour waits. This is the tree of
+// ranges that are split at the largest power of two.
 
 #include "ir/evaluate.h"
 #include "transform/kernel_writer.h"
@@ -16,7 +16,7 @@ static_assert(base::kReductionBlock == int64_t{1} << kBlockBits);
 static_assert(base::kReductionLanes == int64_t{1} << kLaneBits);
 static_assert(base::kReductionLanes == KernelWriter::kWarp);
 
-/// A grid has so many blocks at most; each walks on from group to group.
+/// A grid has so many blocks at most; each iterates over groups (a grid-stride loop).
 constexpr int64_t kMostGroupsAtOnce = 1 << 16;
 
 Nodes nothing() { return {}; }

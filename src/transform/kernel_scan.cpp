@@ -21,7 +21,7 @@ constexpr int64_t kAtOnce = 8;
 KernelScan::KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots)
     : kernels_(kernels), loops_(loops), b_(loops.builder()), scan_(kernels, loops, std::move(slots)) {}
 
-/// Behind the last iteration nothing is given.
+/// After the last iteration there are only identities.
 Nodes KernelScan::growth_at(NodeId iteration, const Growth& growth) {
   return loops_.branch(
       loops_.less(iteration, count_), scan_.types(), [&] { return growth(iteration); },
@@ -35,7 +35,7 @@ NodeId KernelScan::first_of(NodeId tile, NodeId thread) {
 /// What the iterations of a tile give, the first of which is this thread's.
 Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, const Growth& growth) {
   const NodeId threads = b_.index(kernels_.block_threads());
-  // Of equal zeros the first stands.
+  // Of equal zeros the first is kept.
   const bool any_order =
       std::ranges::none_of(scan_.slots(), [](const BlockScan::Slot& s) { return base::is_float(s.dtype); });
   const Nodes values = loops_.loop(b_.index(kIterationsOfThread), scan_.identities(), [&](auto k, auto sums) {

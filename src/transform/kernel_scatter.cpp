@@ -79,7 +79,7 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
   });
 }
 
-/// An element after what stands at a place, which is of this store or of a later one.
+/// An element after the contribution at `place`, which is of this store or of a later one.
 NodeId KernelScatter::after(NodeId place, NodeId element, size_t store) {
   const NodeId count = b_.index(static_cast<int64_t>(stores_.size()));
   const auto own = [&] {

@@ -1,7 +1,7 @@
 // A pass of radix sort: tiles count their digits; what is before each tile's elements of a digit, in its
 // line, is added up; then each tile is sorted by the digit within its block, in two steps of four bits, and
-// its elements go where those of their digit begin. Threads have elements that stand beside each other, so
-// equal ones keep their order. No block waits for another one.
+// its elements go where those of their digit begin. Each thread has contiguous elements, so equal ones keep
+// their order. No block waits for another one.
 
 #include "transform/kernel_sort.h"
 
@@ -45,7 +45,8 @@ KernelSort::Tile KernelSort::make_tile() {
           kernels_.shared(kBins * kernels_.block_threads(), DType::UInt16), scan_.places()};
 }
 
-/// Orders what stands in one half of a tile's places into the other one, by the bins of what they name.
+/// Orders the indices in one half of a tile's order into the other half, by the bins of the elements that
+/// they name.
 void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId from, NodeId to,
                        const std::function<NodeId(NodeId)>& bin_of) {
   const NodeId threads = b_.index(kernels_.block_threads());
@@ -148,7 +149,7 @@ NodeId KernelSort::digit_at(const Pass& pass, NodeId at) {
   return loops_.both(b_.cast(rest, DType::Int64), loops_.subtract(digits(), b_.index(1)));
 }
 
-/// A block for each tile of each line: `first` is the place of its first element, `count` how many it has.
+/// A block for each tile of each line: `first` is the index of its first element, `count` how many it has.
 void KernelSort::each_tile(
     const Pass& pass, const std::function<Nodes()>& at_top,
     const std::function<void(NodeId, NodeId, NodeId, NodeId, NodeId, const Nodes&)>& body) {
@@ -259,7 +260,7 @@ void KernelSort::move(const Pass& pass) {
           [&](NodeId named) { return loops_.both(digit_of(named), b_.index(kBins - 1)); });
     split(common, thread, count, half, zero,
           [&](NodeId named) { return b_.make(Op::right_shift, {digit_of(named), b_.index(kSplitBits)}); });
-    // Of the elements of a digit, the first one takes its own place in the tile off.
+    // The first element of a digit subtracts its own index in the tile.
     iterations_of(thread, count, [&](NodeId k) {
       const NodeId digit = digit_of(load_place(common.order, k));
       const NodeId last = loops_.select(loops_.equal(k, zero), zero, loops_.subtract(k, one));

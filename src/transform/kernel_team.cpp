@@ -41,7 +41,7 @@ Nodes ThreadTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
     return half(lanes, 1, b_.index(0), [&](NodeId lane) {
       const auto there = [&] { return lanes.combine_all(starts, iteration(lane)); };
       const Nodes own = loops_.branch(loops_.less(lane, iterations), types, there, [&] { return starts; });
-      // The lane so many places on, which no iteration has reached.
+      // The lane so many lanes further, which no iteration has reached.
       return lanes.combine_all(own, starts);
     });
   };

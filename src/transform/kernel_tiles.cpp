@@ -1,12 +1,12 @@
-// A block of threads has R * down rows and C * across columns of a nest. The depth is walked in strips: what
-// loads of rows and of columns give for a strip is put into the block's memory, a thread loading what is
-// beside what its neighbour loads; then each thread runs the strip's iterations for its R rows and C columns,
-// so that R + C numbers from that memory serve R * C iterations. A thread's columns are in groups of what one
+// A block of threads has R * down rows and C * across columns of a nest. The depth is divided into strips:
+// what loads of rows and of columns give for a strip is put into shared memory, where neighbouring threads
+// load neighbouring elements; then each thread runs the strip's iterations for its R rows and C columns, so
+// that R + C numbers from shared memory serve R * C iterations. A thread's columns are in groups of what one
 // instruction loads, and groups of neighbouring threads are neighbours.
 //
 // The last tile along an axis begins where it is whole, and stores what is of no other tile. If something is
-// loaded before the depth, it begins as others do: then rows and columns behind the last are that one again,
-// and dropped.
+// loaded before the depth, it begins as others do: then rows and columns beyond the last repeat the last one,
+// and are dropped.
 
 #include "transform/kernel_tiles.h"
 
@@ -23,7 +23,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// What the threads of a block have together, on any device, and what is left for others beside.
+/// Shared memory of a block, on any device, such that some is left for other blocks.
 constexpr int64_t kBlockBytes = 40 << 10;
 /// Registers of 32 bits that a thread carries sums in.
 constexpr int64_t kSumRegisters = 64;
@@ -128,7 +128,7 @@ class TilingFinder {
     }
     return true;
   }
-  /// Whether a load's place is computed without loading anything.
+  /// Whether a load's indices are computed without loading anything.
   bool has_plain_place(NodeId access) const {
     const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
     return std::ranges::all_of(f_.operands(access).first(1 + rank),
@@ -172,7 +172,7 @@ KernelTiles::KernelTiles(KernelWriter& kernels, LoopWriter& loops, const Functio
       use_(std::move(use)) {
   across_ = int64_t{1} << ((count_bits(power_of_two_below(kernels.block_threads())) + 1) / 2);
   down_ = power_of_two_below(kernels.block_threads()) / across_;
-  // What is loaded before the depth may be stored behind it, by the tile that it is of.
+  // What is loaded before the depth may be stored after it, by the tile that it is of.
   clamps_ = static_cast<bool>(tiling.load);
   for (const NodeId level : {tiling.rows(), tiling.columns()})
     for (const NodeId node : source.region_body(source.region(level)))
@@ -330,7 +330,7 @@ Nodes KernelTiles::inits_of(Lane& lane) {
   return inits;
 }
 
-/// What stands before the depth, for each row and column of the thread.
+/// What comes before the depth, for each row and column of the thread.
 void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, NodeId thread) {
   outside_.assign(source_.node_count(), NodeId());
   const size_t around = tiling_.levels.size() - 2;
@@ -426,7 +426,8 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
     const NodeId level = stage.is_of_rows ? tiling_.rows() : tiling_.columns();
     const NodeId begin = stage.is_of_rows ? first_row_ : first_column_;
     const NodeId end = loops_.subtract(use_(source_.operand(level, 0)), b_.index(1));
-    // Threads are a multiple of the neighbours, so each has one place among them, or fewer.
+    // The number of threads is a multiple of the number of neighbours, or less: each thread has one index
+    // among them.
     const int64_t step = std::max<int64_t>(threads / inner, 1);
     const NodeId own_low = loops_.both(thread, b_.index(std::min(inner, threads) - 1));
     const NodeId own_high =
@@ -490,7 +491,7 @@ Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, N
   return next;
 }
 
-/// What stands behind the depth, for the rows and columns that are there.
+/// What comes after the depth, for the rows and columns that exist.
 void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
   const Nodes results = source_.results_of(tiling_.depth);
   const auto finish = [&](size_t i) {
@@ -520,7 +521,7 @@ void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
   }
 }
 
-/// The nodes of a level before the loop `inner`, or behind it.
+/// The nodes of a level before the loop `inner`, or after it.
 void KernelTiles::visit_region(Lane& lane, NodeId level, NodeId inner, bool behind) {
   bool is_behind = false;
   for (const NodeId node : source_.region_body(source_.region(level))) {

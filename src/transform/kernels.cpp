@@ -24,7 +24,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Cells of one launch stand so many bytes apart.
+/// Cells of one launch are so many bytes apart.
 constexpr int64_t kCell = 16;
 /// Rows up to this length are one thread's; a warp takes those up to the other length, and a block the longer
 /// ones.
@@ -38,14 +38,14 @@ constexpr int64_t kMostBlocksOfBins = 1 << 10;
 constexpr int64_t kManyRows = 1 << 14;
 /// Where threads do an iteration together, there are so many warps.
 constexpr int64_t kWarpsAlong = 1 << 12;
-/// What a loop of the host's reads of an array one by one is read at once, if it has up to so many bytes, and
-/// its elements lie up to so many bytes apart.
+/// Elements of an array that a loop of the host's reads one by one are read at once, if they have up to so
+/// many bytes, and are up to so many bytes apart.
 constexpr int64_t kReadAtOnce = 4096;
 constexpr int64_t kReadApart = 128;
-/// ... at so many places of a function.
+/// ... at so many loads of a function.
 constexpr size_t kMostReadAtOnce = 16;
 
-/// What is said of a loop that writes into an array by which its iterations meet.
+/// The message for a loop that writes into an array through which its iterations conflict.
 constexpr std::string_view kMeeting =
     "a loop on a device writes into an array that has an element in two places; make it write into a copy of "
     "the array, made by `.copy()`";
@@ -169,7 +169,7 @@ class KernelOutliner : public Rewriter {
     ready_.clear();
   }
 
-  /// Iterations that run at once must not meet.
+  /// Iterations that run at once must not conflict.
   void check_layouts(NodeId id) {
     const Layouts layouts = written_layouts(source_, id);
     const NodeId apart = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
@@ -305,7 +305,8 @@ class KernelOutliner : public Rewriter {
     if (plan_.has_rows_of_its_own(id)) return write_threads_along(id, levels, lengths);
     write_iterations(id, levels, lengths);
   }
-  /// By which alone the iterations of a nest meet, in a view of one axis; null: there is no such.
+  /// The only accumulation by which the iterations of a nest conflict, in a view of one axis; null: there is
+  /// none.
   const Accumulation* only_sum_of(NodeId id) const {
     const Accumulation* only = nullptr;
     bool is_one = true;
@@ -379,7 +380,7 @@ class KernelOutliner : public Rewriter {
     // Of threads that raise, the first one is that of the first iteration where each has one iteration.
     const bool is_flat = levels.size() > 1 && may_raise(id);
     Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
-    // Iterations that meet add up in memory, one by one.
+    // Iterations that conflict add up in memory, one by one.
     const bool is_plain = !may_raise(id) && plan_.has_independent_iterations(id);
     together_ = is_plain ? iterations_together(source_, levels) : 1;
     if (together_ > 1) {
@@ -685,7 +686,7 @@ class KernelOutliner : public Rewriter {
     give(results);
   }
 
-  /// @name Sums at places that iterations share, in the order of the iterations
+  /// @name Sums at locations that iterations share, in the order of the iterations
   /// Into one view, by some stores.
   struct Scatter {
     NodeId view;

@@ -11,7 +11,7 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// Whether a condition that holds says that two values are equal.
+/// Whether a condition that holds implies that two values are equal.
 bool says(const Function& f, NodeId condition, NodeId a, NodeId b) {
   const Op op = f.op(condition);
   if (op == Op::bitwise_and)

@@ -71,7 +71,7 @@ class LaneJudge {
   }
 
  private:
-  /// Says what keeps the iterations from lanes, unless something has been said.
+  /// Notes what keeps the iterations from lanes, unless something is noted already.
   bool no(const char* what, NodeId node, NodeId other = {}) {
     if (!obstacle_) obstacle_ = {what, node, other == NodeId() ? node : other};
     return false;
@@ -159,8 +159,8 @@ class LaneJudge {
     if (op != Op::add && op != Op::subtract) return !varies(index);
     return is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
   }
-  /// Whether what the loop writes is met by no other access of its iterations: different indices of an array
-  /// are taken for different places, which they are not where an element stands in two.
+  /// Whether no other access of its iterations conflicts with what the loop writes. Different indices of an
+  /// array are taken for different locations, which is wrong where elements share a location.
   bool writes_once() {
     Nodes accesses;
     ir::walk(f_, f_.region(loop_), [&](NodeId node) {

@@ -18,7 +18,7 @@ using ir::NodeId;
 using ir::Op;
 using ir::RegionId;
 
-/// So many floats of an iteration for each that is carried leave room for what they are computed from.
+/// So many floats of an iteration for each that is carried leave registers for what they are computed from.
 constexpr size_t kFewValues = 5;
 /// Registers over which a short sum does not wait for its last addition.
 constexpr size_t kRegistersOfSum = 4;
@@ -85,7 +85,7 @@ class LaneCounter {
     return std::min(registers * one, static_cast<uint64_t>(kMostLanes));
   }
 
-  /// Whether there is a loop that goes on until its lanes say otherwise.
+  /// Whether there is a loop that goes on until its lanes end it.
   bool has_while(RegionId region) const {
     return std::ranges::any_of(f_.region_body(region), [&](NodeId node) {
       if (f_.op(node) == Op::while_) return true;

@@ -97,8 +97,8 @@ class Lifetimes {
     }
   }
 
-  /// Whether the arm of an `if` that a yield ends only gives a buffer on that was there before: what stands
-  /// for it then is a view of it.
+  /// Whether the arm of an `if` that a yield ends only passes on a buffer that was there before: the result
+  /// is then a view of it.
   bool gives_on(NodeId yield, size_t index, NodeId alloc) {
     const NodeId owner = f_[f_[yield].parent].owner;
     if (!owner || f_.op(owner) != Op::if_) return false;

@@ -19,7 +19,7 @@ constexpr double kLog10 = std::numbers::ln10;
 constexpr double kDegrees = 180.0 / std::numbers::pi;
 constexpr double kRadians = std::numbers::pi / 180.0;
 
-/// A value of which the column's expressions are made. A number takes the dtype of what it stands beside.
+/// A value of which the column's expressions are made. A number takes the dtype of the other operand.
 class Term {
  public:
   Term(Builder& builder, NodeId node) : builder_(&builder), node_(node) {}
@@ -44,7 +44,7 @@ Term operator-(Term a, Term b) { return a.of(Op::subtract, b); }
 Term operator*(Term a, Term b) { return a.of(Op::multiply, b); }
 Term operator/(Term a, Term b) { return a.of(Op::divide, b); }
 Term operator-(Term a, double b) { return a - a.number(b); }
-// The sign of an imaginary zero stays: it says on which side of a branch cut a number is.
+// The sign of an imaginary zero stays: it determines on which side of a branch cut a number is.
 Term operator+(Term a, double b) { return a.is_complex() ? a - -b : a + a.number(b); }
 Term operator-(double a, Term b) { return b.is_complex() ? (b - a).of(Op::negative) : b.number(a) - b; }
 Term operator*(double a, Term b) { return b.number(a) * b; }
@@ -219,7 +219,7 @@ Linear as_real(const Linear& g) { return g.then(Linear::Step::AsReal); }
 Linear as_imaginary(const Linear& g) { return g.then(Linear::Step::AsImaginary); }
 
 Linear mirrored(const Linear& g, Term a) { return a.is_complex() ? g.then(Linear::Step::Conjugate) : g; }
-/// The part of g that goes the way of a, which of a real 0 is up.
+/// The part of g in the direction of a; the direction of a real 0 is up.
 Linear along(const Linear& g, Term a) {
   if (a.is_complex()) return real(g * a.of(Op::sign).of(Op::conjugate));
   return g * select(a.of(Op::greater_equal, a.number(0.0)), a.number(1.0), a.number(-1.0));

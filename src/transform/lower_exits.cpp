@@ -1,11 +1,11 @@
-// A function is walked in the order in which control goes: behind a block or branch comes what stands behind
-// it, which may be built in an arm of a branch. `Join` is such a place, `Flow` says where control may go next
-// and with what. A branch of which both arms may come to a place ends before it, and gives the number of the
-// way that was taken where there are several; what only one arm may come to is built in that arm. So each
-// place is built once.
+// A function is traversed in the order of control flow: after a block or branch comes its continuation, which
+// may be built in an arm of a branch. `Join` is such a continuation; `Flow` is where control may go next and
+// with what. A branch of which both arms may come to a join ends before it, and gives the number of the path
+// that was taken where there are several; what only one arm may come to is built in that arm. So each
+// continuation is built once.
 //
-// Values that go different ways share slots: the n-th value of a type of each way. A slot that a way has no
-// value for has one that is there already or a dummy.
+// Values of different paths share slots: the n-th value of a type of each path. A slot that a path has no
+// value for gets one that is available already or a dummy.
 
 #include "transform/lower_exits.h"
 
@@ -25,7 +25,7 @@ namespace {
 
 using Types = std::vector<Type>;
 
-/// The nth value of its type among those that go one way.
+/// The nth value of its type among those of one path.
 struct Key {
   Type type;
   size_t nth = 0;
@@ -40,8 +40,8 @@ Keys keys_of(const Types& types) {
   return keys;
 }
 
-/// A place in the source where control may go, and what it takes there: the end of a node (its results), of a
-/// loop's region (what that yields), or of the function (none).
+/// A target in the source where control may go, and what it takes there: the end of a node (its results), of
+/// a loop's region (what that yields), or of the function (none).
 struct Way {
   NodeId target;
   int64_t number = 0;  ///< 0: control goes on; else which exit
@@ -49,7 +49,7 @@ struct Way {
 };
 using Ways = std::vector<Way>;
 
-/// The slots of several ways.
+/// The slots of several paths.
 Keys keys_of(const Ways& ways) {
   Keys all;
   for (const Way& way : ways) {
@@ -65,10 +65,10 @@ Types slot_types(const Keys& keys) {
   return types;
 }
 
-/// Where control goes from the end of what is built, and its values in the new function. No ways: nowhere.
+/// Where control goes from the end of what is built, and its values in the new function. No paths: nowhere.
 struct Flow {
   Ways ways;      ///< by number
-  NodeId signal;  ///< the number of the way that is taken; of one way: none
+  NodeId signal;  ///< the number of the path that is taken; of one path: none
   Keys keys = {};
   Nodes values = {};  ///< by key
 
@@ -88,7 +88,7 @@ struct Flow {
   }
 };
 
-/// A node behind whose end control goes on in the region that is built, and the next such around it.
+/// A node after whose end control goes on in the region that is built, and the next such node around it.
 struct Join {
   NodeId owner;
   const Join* outer;
@@ -118,7 +118,7 @@ class ExitLowering : public Rewriter {
  protected:
   void visit(NodeId id) override {
     if (!is_lowered(id)) return clone(id);
-    // With it, all that stands behind it in its region.
+    // With it, all that follows it in its region.
     const RegionId region = source_[id].parent;
     const Flow flow = build(region, place_of(id), nullptr);
     if (flow.ends()) return;
@@ -140,7 +140,7 @@ class ExitLowering : public Rewriter {
   void find_exits(NodeId id);
   NodeId target_of(NodeId terminator) const;
   Targets targets_in(RegionId region, size_t first = 0) const;
-  /// Where a node stands in its region.
+  /// The position of a node in its region.
   size_t place_of(NodeId id) const {
     const std::vector<NodeId>& nodes = source_[source_[id].parent].nodes;
     return static_cast<size_t>(std::ranges::lower_bound(nodes, id) - nodes.begin());
@@ -234,7 +234,7 @@ Targets ExitLowering::targets_in(RegionId region, size_t first) const {
   return all;
 }
 
-/// The way on from a loop or its region, and the exits.
+/// The paths from a loop or its region: the one that goes on, and the exits.
 Ways ExitLowering::ways_of(NodeId owner, Types types, const Targets& exits) const {
   Ways ways{{owner, 0, std::move(types)}};
   for (const NodeId target : exits) {
@@ -259,7 +259,7 @@ Flow ExitLowering::flow_to(NodeId target, Nodes values) const {
 }
 
 /// What a terminator does. The condition that the test of a `while` yields goes last: so the other values
-/// have the slots that they have behind the loop.
+/// have the slots that they have after the loop.
 Flow ExitLowering::end(NodeId terminator) {
   const Op op = source_.op(terminator);
   if (op == Op::raise || op == Op::unreachable) {
@@ -293,7 +293,7 @@ Rest ExitLowering::walk(RegionId region, size_t first, const Join* joins) {
   }
 }
 
-/// Builds what stands behind the joins that control comes to; where it goes from there.
+/// Builds what follows the joins that control comes to. Returns where control goes from there.
 Flow ExitLowering::go_on(Flow flow, const Join* joins) {
   for (;;) {
     while (joins != nullptr && flow.way_to(joins->owner) == nullptr) joins = joins->outer;
@@ -320,7 +320,7 @@ Rest ExitLowering::visit_if(NodeId id, const Join* joins) {
   return branch(use(source_.operand(id, 0)), arms, joins);
 }
 
-/// A branch on whether control goes to the first join, or another way.
+/// A branch on whether control goes to the first join, or elsewhere.
 Rest ExitLowering::split(const Flow& flow, const Join* joins) {
   const NodeId first = joins->owner;
   Flow there = flow;
@@ -337,8 +337,8 @@ Rest ExitLowering::split(const Flow& flow, const Join* joins) {
   return branch(b_.make(Op::equal, {flow.signal, number}), arms, joins);
 }
 
-/// Builds a branch with, in each arm, what stands behind the joins that it alone may come to, up to the first
-/// that both may.
+/// Builds a branch. Each arm has what follows the joins that it alone may come to, up to the first join that
+/// both may come to.
 Rest ExitLowering::branch(NodeId condition, Arm (&arms)[2], const Join* joins) {
   std::vector<const Join*> own[2];
   for (; joins != nullptr; joins = joins->outer) {

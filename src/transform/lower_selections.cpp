@@ -99,7 +99,8 @@ NodeId Lowering::count_of(NodeId mask) {
   })[0];
 }
 
-/// For devices: tiles of the mask are counted, then each place that holds is stored, or the element there.
+/// For devices: tiles of the mask are counted, then each index where it is true is stored, or the element
+/// there.
 void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
   const NodeId x = source_.operand(id, 0);
   const NodeId mask = source_.operand(id, 1);

@@ -23,7 +23,7 @@ DType unsigned_of(DType dtype) {
 
 }  // namespace
 
-/// Sorts each line along an axis; the result is the sorted keys or, with them, their places before. A line
+/// Sorts each line along an axis; the result is the sorted keys or, with them, their indices before. A line
 /// along the last axis is sorted where the result has it.
 void Lowering::sort_lines(NodeId id, bool gives_places) {
   const NodeId x = source_.operand(id, 0);
@@ -53,8 +53,8 @@ void Lowering::sort_lines(NodeId id, bool gives_places) {
   define(id, fresh(result, lengths, dtype_of(id)));
 }
 
-/// For devices: all lines at once, the keys being copied so that lines stand behind each other. Equal
-/// elements keep their order.
+/// For devices: all lines at once, the keys being copied so that lines are contiguous. Equal elements keep
+/// their order.
 void Lowering::sort_by_kernels(NodeId id, bool gives_places) {
   const NodeId x = source_.operand(id, 0);
   const int64_t along[] = {source_.attribute(id, 0)};
@@ -89,8 +89,8 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_places) {
   define(id, fresh(result, whole_lengths, dtype_of(id)));
 }
 
-/// Each element goes where as many stand before it as are to: those that sort before it, and equal ones that
-/// stood before it.
+/// The new index of each element is the number of elements that sort before it and of equal ones that were
+/// before it.
 void Lowering::rank_lines(const SortedLines& lines) {
   const bool before = loops_.independent();
   loops_.set_independent(true);
@@ -174,8 +174,8 @@ NodeId Lowering::ordered_bits(NodeId bits, DType dtype) {
   return loops_.select(is_nan, number(~uint64_t{0}), key);
 }
 
-/// Runs of one element are merged in pairs, then those of two, and so on, where each element finds its place
-/// in the other run of its pair by bisection.
+/// Runs of one element are merged in pairs, then those of two, and so on, where each element finds its
+/// position in the other run of its pair by bisection.
 void Lowering::merge_lines(const SortedLines& lines) {
   const NodeId count = lines.lengths.back();
   Nodes views{lines.keys, loops_.new_view(lines.lengths, b_.function().type(lines.keys).dtype())};

@@ -78,7 +78,7 @@ std::vector<bool> MinCut::find() {
     while (push() > 0) {
     }
   }
-  // What can still reach the end lies behind the cut.
+  // Nodes that can still reach the sink are after the cut.
   std::vector<bool> behind(of_.size());
   behind[1] = true;
   std::vector<int> queue{1};

@@ -1,7 +1,7 @@
 // What an iteration costs is counted from what is known before the loop: nodes by the op table, loops inside
-// by their number of iterations. A machine says what a thread should be given at once. Where elements of an
-// array that the loop writes may stand in one place, by which iterations would meet, it runs alone; so it
-// does where too little is known of the array.
+// by their number of iterations. The machine specifies how much work a thread should get at once. Where
+// elements of an array that the loop writes may share a location, so that iterations would conflict, one
+// thread runs the loop; so it does where too little is known of the array.
 
 #include "transform/outline.h"
 
@@ -147,8 +147,8 @@ class Outliner : public Rewriter {
     return source_.encloses(around, source_[value].parent);
   }
 
-  /// Whether no element that a loop writes stands in two places of its array, by which iterations would meet,
-  /// and the tables that say where iterations write name a place once; they are looked at where an
+  /// Whether the elements that a loop writes have different locations, so that iterations do not conflict,
+  /// and the indices in tables that iterations write at are different. Tables are checked where an
   /// iteration's cost, if it is given, is worth that.
   NodeId writes_apart(NodeId loop, NodeId cost) {
     const Layouts layouts = written_layouts(source_, loop);

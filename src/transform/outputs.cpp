@@ -3,9 +3,9 @@
 // nest, in which an element of what they share is computed once. What only such a nest uses is not written at
 // all.
 //
-// A nest walks at most 12 places in memory. An array and a reduction of it are two nests. Where the registers
-// do not hold the lanes of all reductions of a short iteration, codegen goes through each block, which is in
-// the cache then, once for some of them and once for others.
+// A nest goes through at most 12 arrays in memory. An array and a reduction of it are two nests. Where the
+// registers do not hold the lanes of all reductions of a short iteration, codegen goes through each block,
+// which is in the cache then, once for some of them and once for others.
 
 #include <algorithm>
 #include <ranges>
@@ -209,7 +209,7 @@ void Lowering::write_outputs() {
   const ir::SpanId place = b_.span();
   drop_outputs();
   const std::vector<Nest> nests = std::exchange(nests_, {});
-  const Nodes numbers = std::exchange(deferred_, {});  // not those of nests that are asked for on the way
+  const Nodes numbers = std::exchange(deferred_, {});  // not those of nests that are written meanwhile
   for (const Nest& nest : nests) {
     if (nest.outputs.empty()) continue;
     set_place(nest.outputs.back().node);

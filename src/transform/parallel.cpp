@@ -1,17 +1,17 @@
 // Parallel loops. What a loop over `prange` carries is made a reduction as soon as the frontend is done
 // (`transform/parallel`, after `simplify`), so that interpreter and compiled code have one order by
-// construction: `carried_of` says how the iterations deal with each value, `find_race` refuses what it does
-// not know. An iteration yields its contribution where a neutral number stands for the carried value: the
-// identity, or for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros
-// stands is the smallest of 2 * iteration + sign over the iterations that have a zero. Counts are taken from
-// 0 and added to what was there with one check. All this goes through loops inside an iteration. Python ints
-// that are summed in other ways keep their loop serial. For `m = max(x, m)`, by which NaN stands until the
-// next iteration, the loop runs once more, in order, where a NaN comes out of it. Accumulations into elements
-// that iterations may share (`transform/accumulations`) are no race. Where every order gives the same value,
-// up to 16 pieces of the range have copies of the array, of at least four iterations for an element, and are
-// combined with it at the end; those of floats keep the loop serial, as their values would depend on the cut.
-// What is selected by a comparison (`transform/selections`) goes through such pieces, too: each begins with
-// what the loop begins with, and the pieces' extremes are selected in order.
+// construction: `carried_of` finds how the iterations use each value, `find_race` refuses what it does not
+// know. An iteration yields its contribution where a neutral number replaces the carried value: the identity,
+// or for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros is kept is the
+// smallest of 2 * iteration + sign over the iterations that have a zero. Counts are taken from 0 and added to
+// what was there with one check. All this goes through loops inside an iteration. Python ints that are summed
+// otherwise keep their loop serial. For `m = max(x, m)`, by which NaN stays until the next iteration, the
+// loop runs once more, in order, where a NaN comes out of it. Accumulations into elements that iterations may
+// share (`transform/accumulations`) are no race. Where every order gives the same value, up to 16 pieces of
+// the range have copies of the array, of at least four iterations for an element, and are combined with it at
+// the end; those of floats keep the loop serial, as their values would depend on the cut. What is selected by
+// a comparison (`transform/selections`) goes through such pieces, too: each begins with the initial values of
+// the loop, and the pieces' extremes are selected in order.
 
 #include "transform/parallel.h"
 
@@ -85,7 +85,7 @@ class Parallelizer : public ParallelWriter {
     std::vector<Accumulation> meeting;
     std::vector<Table> tables;
     std::vector<Carried> carried;
-    bool is_independent = false;  ///< the iterations meet nowhere
+    bool is_independent = false;  ///< the iterations do not conflict
   };
   void write(NodeId id, const Found& found) {
     const auto& [meeting, tables, all, is_independent] = found;
@@ -193,8 +193,8 @@ class Parallelizer : public ParallelWriter {
     in_order_ = loop;
     clone(loop);
   }
-  /// Extremes that NaN takes the place of: where that comes out, the iterations run once more for them, in
-  /// order, which therefore must not be seen.
+  /// Extremes that NaN replaces: where the result is NaN, the iterations run once more for them, in order; so
+  /// they must have no effects that are seen.
   void write_unless_lost(NodeId loop, const std::vector<Carried>& all) {
     const ir::Effects allowed = ir::effect::Read | ir::effect::Raise;
     if ((ir::effects_of(source_, loop).bits & ~allowed.bits) != 0) return in_order(loop);
@@ -220,7 +220,7 @@ class Parallelizer : public ParallelWriter {
   }
 
   /// @name Pieces of the range
-  /// Each has copies of the arrays that turns accumulate into, and values of its own for what the loop
+  /// Each has copies of the arrays that iterations accumulate into, and values of its own for what the loop
   /// carries, which are combined in the order of the pieces: so many, at most, and each of so many
   /// iterations, at least - for an element of its copies. A shorter loop with copies runs in order.
   static constexpr int64_t kMostCopies = 16;
@@ -244,7 +244,7 @@ class Parallelizer : public ParallelWriter {
     std::vector<Copies> copies;
     Nodes inits;   ///< of what is carried
     Nodes starts;  ///< ... in each piece
-    Nodes ends;    ///< views: what is carried behind each piece
+    Nodes ends;    ///< views: what is carried after each piece
     NodeId iterations;
     NodeId count;
   };
@@ -315,7 +315,7 @@ class Parallelizer : public ParallelWriter {
   void write_loop_over(NodeId loop, const Found& found, const Pieces& pieces) {
     const NodeId before = loops_.subtract(pieces.count, b_.index(1));
     const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.iterations, before), pieces.count});
-    // The index of one piece at a time says where it writes.
+    // Each piece writes at its own index.
     const int64_t attributes[] = {source_.attribute(loop, 0), 1};
     const ir::SpanId place = b_.span();
     const NodeId made = b_.begin(Op::parallel_for, {&pieces.count, 1}, attributes);
@@ -366,7 +366,7 @@ class Parallelizer : public ParallelWriter {
   NodeId select(const Carried& extreme, NodeId before, NodeId other) {
     return loops_.select(b_.make(comparison_of(extreme), {other, before}), other, before);
   }
-  /// What the loop carries, behind the pieces.
+  /// What the loop carries, after the pieces.
   void combine_carried(NodeId loop, const Found& found, const Pieces& pieces) {
     const auto& all = found.carried;
     const Selections selections = base::known(selections_of(source_, loop));
@@ -412,9 +412,9 @@ class Parallelizer : public ParallelWriter {
   }
 
   /// @name The sign of an extreme that is zero
-  /// Of equal numbers the first one stands, or the last; 0.0 and -0.0 are the equal ones that differ. So the
-  /// iterations also give 2 * their number, plus 1 for -0.0, where they have a zero, else what is behind all
-  /// iterations.
+  /// Of equal numbers the first one is kept, or the last; 0.0 and -0.0 are the equal ones that differ. So the
+  /// iterations also give 2 * their number, plus 1 for -0.0, where they have a zero, else a number beyond
+  /// those of all iterations.
   bool has_zeros(NodeId loop, size_t i, const Carried& carried) const {
     return carried.way == Carried::Way::Extreme &&
            base::is_float(source_.type(source_.result(loop, i)).dtype());
@@ -469,7 +469,7 @@ class Parallelizer : public ParallelWriter {
   bool only_sums_;
   LoopWriter loops_;
   NodeId in_order_;    ///< a loop whose iterations stay in order
-  Nodes independent_;  ///< loops whose iterations are shown to meet nowhere
+  Nodes independent_;  ///< loops whose iterations are shown not to conflict
   /// By access of an accumulation in a piece: the copies, and the number of the piece.
   std::unordered_map<uint32_t, std::pair<NodeId, NodeId>> redirected_;
 };

@@ -123,10 +123,10 @@ class Slots {
     return to && group_of(to);
   }
 
-  /// Whether what a node uses has other names behind it.
+  /// Whether the operands of a node have other names after it.
   bool hands_on(NodeId user) const { return f_[user].region_count > 0 || ir::info(f_.op(user)).terminator; }
 
-  /// Memory that is written to, but by the region that makes it before it hands it on.
+  /// Memory that is written to, other than by the region that makes it before it yields it.
   void find_written() {
     std::map<NodeId, Nodes> handed;
     for (uint32_t i = 0; i < f_.node_count(); ++i) {

@@ -63,8 +63,8 @@ void Pullback::visit_gather(NodeId id, NodeId c) {
   sweep_.add(old[0], make(Op::read, {memory}));
 }
 
-/// Each element that was chosen has its number among them; behind all of them stands a zero, for those that
-/// were not.
+/// Each element that was chosen has its number among them; after all of them is a zero, for those that were
+/// not.
 void Pullback::visit_compress(NodeId id, NodeId c) {
   const NodeId x = source_.operand(id, 0);
   const NodeId mask = source_.operand(id, 1);
@@ -173,7 +173,7 @@ void Pullback::visit_concat(NodeId id, NodeId c) {
   const auto axis = static_cast<int>(source_.attribute(id, 0));
   NodeId start = b_.index(0);
   auto parts = source_.operands(id);
-  // The lengths of constants behind the last one that varies are not kept.
+  // The lengths of constants after the last one that varies are not kept.
   while (!parts.empty() && !sweep_.varies(parts.back())) parts = parts.first(parts.size() - 1);
   for (const NodeId part : parts) {
     const NodeId length = sweep_.length(part, axis);

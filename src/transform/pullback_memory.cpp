@@ -59,7 +59,7 @@ void Pullback::add_to(NodeId view, NodeId c) {
   else w.branch(lies_apart(shadow), {}, at_once, one_by_one);
 }
 
-/// Whether different indices of a view are different places, found when the code runs.
+/// Whether different indices of a view are different locations, found when the code runs.
 NodeId Pullback::lies_apart(NodeId view) {
   LoopWriter w(b_);
   Nodes strides;
@@ -141,7 +141,8 @@ void Pullback::visit_store(NodeId id) {
   b_.make(Op::store, place);
 }
 
-/// Each element has a number, and is the last one of its place if that has its number afterwards.
+/// Each element stores its number at its location, and is the last one there if the location has that number
+/// afterwards.
 NodeId Pullback::last_ones(NodeId view, std::span<const NodeId> indices, std::span<const int64_t> axes) {
   LoopWriter w(b_);
   const Nodes shape = lengths_of(b_, indices[0]);

@@ -46,7 +46,7 @@ NodeId loop_of_index(const Function& function, NodeId value) {
   return op == Op::for_ || op == Op::parallel_for ? owner : NodeId();
 }
 
-/// The extent of a launch that a place in its grid or a block is below; none: it is no such place.
+/// The extent of a launch that bounds an index into its grid or a block; none: the value is no such index.
 NodeId extent_of_place(const Function& function, NodeId value) {
   if (function.op(value) != Op::param || function.type(value) != ir::kInt64) return {};
   const NodeId owner = function[function[value].parent].owner;

@@ -6,7 +6,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// The entries of a shape after an axis was dropped or inserted: `one` stands at inserted places.
+/// The entries of a shape after an axis was dropped or inserted: `one` is at inserted positions.
 Nodes without(std::span<const NodeId> all, std::span<const int64_t> axes) {
   Nodes kept;
   for (size_t i = 0; i < all.size(); ++i)
@@ -78,7 +78,7 @@ Nodes Lowering::rearranged_strides(NodeId id, const Nodes& lengths, const Nodes&
       const size_t added = wanted.size() - strides.size();
       Nodes all(added, b_.index(0));
       for (size_t i = 0; i < strides.size(); ++i) {
-        // One element is at the same place whatever the stride.
+        // One element is at the same location whatever the stride.
         const NodeId same = repeats_not(lengths[i], use(wanted[added + i]));
         all.push_back(loops_.select(same, strides[i], b_.index(0)));
       }

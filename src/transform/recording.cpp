@@ -23,8 +23,8 @@ bool is_window_on_memory(const Function& f, NodeId id) {
          ir::info(f.op(id)).stage == ir::Stage::Array && f.type(f.operand(id, 0)).is_view();
 }
 
-/// What a rule of the reverse sweep asks of one node. The rule is carried out in a function of its own, whose
-/// parameters are all that it could ask for; what it uses is asked for.
+/// What a rule of the reverse sweep needs of one node. The rule is run in a function of its own, whose
+/// parameters are all that it could need; what it uses is needed.
 class Needs : public Sweep {
  public:
   Needs(const Shadowed& shadowed, const Recording& recording, NodeId id)
@@ -238,7 +238,7 @@ void Recording::find_loops(RegionId region, int around) {
   }
 }
 
-/// The views that iterations hand on in another order, none of them new.
+/// The views that iterations yield in another order, none of them new.
 void Recording::find_swapped(NodeId loop) {
   const RegionId region = f_.region(loop);
   if (f_.op(f_.terminator(region)) != Op::yield) return;

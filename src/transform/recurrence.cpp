@@ -77,7 +77,7 @@ class Chain {
   Chain(const ir::Function& function, const Dependents& dependents, NodeId parameter)
       : f_(function), dependents_(dependents), parameter_(parameter) {}
 
-  /// How often the parameter is combined on the way, at most; none: it is not one chain.
+  /// How often the parameter is combined up to the value, at most; none: it is not one chain.
   std::optional<int> follow(NodeId value) {
     if (value == parameter_) return 0;
     const auto known = known_.find(value.index);
@@ -87,7 +87,7 @@ class Chain {
     return steps;
   }
   std::optional<Op> combiner() const { return combiner_; }
-  /// What decides on the way, and what is combined; nothing of it depends on what the loop carries.
+  /// Whether the conditions along the chain, and what is combined, do not depend on what the loop carries.
   bool stands_alone() const {
     return std::ranges::none_of(others_, [&](NodeId node) { return dependents_.hangs(node); });
   }
@@ -123,7 +123,7 @@ class Chain {
     const Op op = is_difference ? Op::add : f_.op(value);
     if (combiner_ && *combiner_ != op) return std::nullopt;
     combiner_ = op;
-    // Of equal extremes the first operand stands.
+    // Of equal extremes the first operand is kept.
     const bool is_second =
         !is_difference && card.laws.commutative && !dependents_.hangs(f_.operand(value, 0));
     others_.push_back(f_.operand(value, is_second ? 0 : 1));
@@ -165,7 +165,7 @@ bool loads_own(const ir::Function& f, NodeId loop) {
   };
   bool found = false;
   ir::walk(f, f.region(loop), [&](NodeId node) {
-    // Iterations of a loop inside come behind those that have stored.
+    // Iterations of a loop inside come after those that have stored.
     if (f.op(node) == Op::for_ || f.op(node) == Op::while_ || f.op(node) == Op::parallel_for)
       ir::walk(f, node, add);
     add(node);

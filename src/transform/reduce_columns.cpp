@@ -1,6 +1,7 @@
-// Reductions of rows, the last axis being kept (base/reduction.h). Where rows lie further apart than columns,
-// they are walked one after another, the columns of a strip side by side: what a block of rows has come to
-// lies in a buffer that stays in the cache. Elsewhere each block of a column is a loop of its own.
+// Reductions of rows, the last axis being kept (base/reduction.h). Where the stride of rows is larger than
+// that of columns, rows are reduced one after another, the columns of a strip side by side: the partial
+// results of a block of rows are in a buffer that stays in the cache. Elsewhere each block of a column is a
+// loop of its own.
 
 #include "base/reduction.h"
 #include "ir/evaluate.h"
@@ -102,7 +103,7 @@ class Lowering::RowWriter {
   }
 
  private:
-  /// Threads beside each other take neighbours in a row.
+  /// Neighbouring threads take neighbours in a row.
   bool has_block_first() const { return lowering_.machine_.has_kernels(); }
   Nodes with_block(Indices kept, NodeId block) const {
     Nodes all(kept.begin(), kept.end());
@@ -191,7 +192,8 @@ class Lowering::RowWriter {
   NodeId width_;
 };
 
-/// Chosen when the loops are entered: by the number of rows and of columns, and by which lie closer together.
+/// Chosen when the loops are entered: by the number of rows and of columns, and by which have the smaller
+/// stride.
 void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to) {
   const auto writer = [&] { return RowWriter(*this, all, axes, to); };
   const auto by_columns = [&] { return writer().write_columns(), Nodes(); };

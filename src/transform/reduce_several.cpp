@@ -1,6 +1,6 @@
 // Reductions over several axes. Where every order gives the same values, rows are reduced one after another.
 // Otherwise each block of the range, in C order, is evaluated row by row into a buffer that stays in the
-// cache, and reduced there; several blocks, in strips of columns, where the columns lie in memory.
+// cache, and reduced there; several blocks, in strips of columns, where the columns are contiguous in memory.
 
 #include <algorithm>
 
@@ -13,11 +13,11 @@ namespace ingot::transform {
 
 namespace {
 
-/// Of columns that lie in memory: rows, and at most blocks, that a buffer holds; columns of a strip.
+/// Of contiguous columns: rows, and at most blocks, that a buffer holds; columns of a strip.
 constexpr int64_t kRowsAtOnce = 256;
 constexpr int64_t kMostBlocksAtOnce = 1024;
 constexpr int64_t kColumnsAtOnce = 16;
-/// Elements of a row that lie in as many pages as CPUs know at once.
+/// Elements of a row that are in as many pages as a TLB has entries for.
 constexpr int64_t kLongRow = 2048;
 
 }  // namespace
@@ -48,8 +48,8 @@ Lowering::Blocks Lowering::make_blocks(const Reductions& all, const Axes& axes) 
   Blocks made;
   made.total = loops_.product(axes.reduced);
   made.count = count_blocks(loops_, made.total);
-  // Where columns lie in memory and the lines of a row do not stay in the cache until the next row, many rows
-  // are evaluated a few columns at once.
+  // Where columns are contiguous and the lines of a row do not stay in the cache until the next row, many
+  // rows are evaluated a few columns at once.
   NodeId turned = b_.constant(false);
   std::vector<Nodes> strides;
   const bool in_c_order = collect_strides(source_.operand(all[0].id, 0), strides);
@@ -93,7 +93,7 @@ Nodes Lowering::reduce_blocks(const Reductions& all, const Axes& axes, Indices k
   return totals;
 }
 
-/// Reduces a block whose elements stand in the buffers, which hold those from `first` to `end`.
+/// Reduces a block whose elements are in the buffers, which hold those from `first` to `end`.
 void Lowering::reduce_block(const Reductions& all, Blocks& blocks, NodeId number, NodeId first, NodeId end) {
   const NodeId size = b_.index(base::kReductionBlock);
   const NodeId begin = loops_.subtract(loops_.multiply(number, size), first);

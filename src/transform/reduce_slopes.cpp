@@ -40,8 +40,8 @@ NodeId weights_of_extreme(ir::Builder& b, std::span<const int64_t> attributes, N
   return b.make(Op::divide, {is_it, over_axes(b, axes, count, lengths)});
 }
 
-/// Of what stands before each element, and of what stands behind it, along the one axis that all reduced axes
-/// make when they are put last.
+/// Of the elements before each element, and of those after it, along the one axis that all reduced axes make
+/// when they are put last.
 NodeId product_of_others(ir::Builder& b, std::span<const int64_t> axes, NodeId x) {
   const Type type = b.function().type(x);
   std::vector<int64_t> order;

@@ -101,7 +101,7 @@ class Chain {
 
  private:
   bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
-  /// Whether a node says that an int overflows, and nothing but checks asks.
+  /// Whether a node reports that an int overflows, and only checks use it.
   bool is_overflow_check(NodeId node) {
     const Op op = f_.op(node);
     if (op != Op::add_overflows && op != Op::subtract_overflows && op != Op::multiply_overflows) return false;
@@ -119,8 +119,8 @@ class Chain {
     return users;
   }
 
-  /// Whether a value is the carried one, with something combined or not. Arrivals are counted: a value on the
-  /// way may have no other uses.
+  /// Whether a value is the carried one, with something combined or not. Arrivals are counted: a value in
+  /// between may have no other uses.
   bool leads_to(NodeId value) {
     if (value == parameter_) {
       ++ends_;
@@ -193,7 +193,7 @@ class Chain {
   void find_dependents() {
     depends_.assign(f_.node_count(), false);
     depends_[parameter_.index] = true;
-    // The results of a branch stand before what is in it.
+    // The results of a branch come before what is in it.
     for (bool changed = true; changed;) {
       changed = false;
       for (uint32_t i = parameter_.index; i < f_.node_count(); ++i) {
@@ -245,8 +245,8 @@ class Chain {
   std::optional<Op> op_;
   size_t links_ = 0;
   size_t ends_ = 0;
-  std::unordered_map<uint32_t, size_t> arrivals_;  ///< by value on the way
-  std::set<Given> loops_;                          ///< on the way
+  std::unordered_map<uint32_t, size_t> arrivals_;  ///< by value in between
+  std::set<Given> loops_;                          ///< in between
   bool branches_ = false;
 };
 
@@ -263,7 +263,7 @@ base::Scalar limit_of(base::DType dtype, bool largest) {
   });
 }
 
-/// A value that becomes another one where a comparison with that says so, once or several times in an
+/// A value that becomes another one where a comparison of the two decides so, once or several times in an
 /// iteration, in branches or in loops inside.
 class Comparison {
  public:
@@ -330,7 +330,7 @@ class Comparison {
     const Carried own = extreme_of(f_.op(condition), first, swapped, f_.type(parameter_).dtype());
     const auto words = [](const Carried& c) { return std::tuple(c.combiner, c.last_stands, c.nan_stands); };
     const bool fits = !found_ || words(*found_) == words(own);
-    // What NaN takes the place of would not be seen of several in an iteration.
+    // Of several in an iteration, it would not be seen that NaN replaced a value.
     if (!fits || (own.nan_stands && current != parameter_)) return false;
     found_ = own;
     const bool leads = leads_to(current);
@@ -365,10 +365,10 @@ class Comparison {
   Chain& chain_;
   std::optional<Carried> found_;
   std::unordered_map<uint32_t, size_t> uses_;  ///< that have led to a value
-  std::set<Given> loops_;                      ///< on the way
+  std::set<Given> loops_;                      ///< in between
 };
 
-/// Of sums of Python ints whose checks were left out of account: small constants of one sign are counted.
+/// Of sums of Python ints whose checks were ignored: small constants of one sign are counted.
 Carried of_checked(const ir::Function& f, const Chain& chain, Op combiner) {
   constexpr int64_t kSmall = 2;
   int64_t sum = 0;
@@ -386,7 +386,7 @@ Carried of_checked(const ir::Function& f, const Chain& chain, Op combiner) {
   return {.way = Carried::Way::Counted, .neutral = base::Scalar{}, .check = chain.check()};
 }
 
-/// `if v: v else: x`, or the other way round, as `or` and `and` have it.
+/// `if v: v else: x`, or with exchanged arms, as `or` and `and` have it.
 std::optional<Op> short_circuit(const ir::Function& f, NodeId parameter, NodeId yielded) {
   const bool is_branch = f.op(yielded) == Op::if_ && f.result_count(yielded) == 1;
   if (!is_branch || f.operand(yielded, 0) != parameter || f.type(parameter) != ir::kBool) return std::nullopt;

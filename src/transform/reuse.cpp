@@ -69,8 +69,8 @@ class Finder {
     return Reused{loop, slot, view, made, sole};
   }
 
-  /// The view that `simplify` has put in the place of a parameter, if all that it says of the shape stands
-  /// outside the loop; so all iterations keep it.
+  /// The view that `simplify` has replaced a parameter by, if its lengths and strides are from outside the
+  /// loop; so all iterations keep the shape.
   NodeId view_with_shape(NodeId parameter, NodeId loop) const {
     NodeId found;
     for (const NodeId user : users_[parameter.index]) {
@@ -111,7 +111,7 @@ class Finder {
     });
   }
 
-  /// Whether what is read of memory is used by elementwise ops alone, on the way to an array.
+  /// Whether only elementwise ops use what is read of memory to compute an array.
   bool is_pointwise(NodeId array, NodeId parameter) {
     const Op op = f_.op(array);
     if (!f_.type(array).is_array()) return true;
@@ -166,7 +166,7 @@ class Finder {
   }
 
   const Function& f_;
-  std::vector<uint32_t> order_;         ///< by node: its place in the program
+  std::vector<uint32_t> order_;         ///< by node: its position in the program
   std::vector<Nodes> users_;            ///< by view or buffer
   std::map<uint32_t, bool> pointwise_;  ///< by array
   std::map<uint32_t, bool> reads_;

@@ -16,7 +16,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Without calls that are blocks, exits, memory that names an array, and memory that is handed on as values.
+/// Without calls that are blocks, exits, memory that names an array, and memory that is passed on as values.
 std::unique_ptr<Function> without_exits(const Function& function) {
   std::unique_ptr<Function> plain = simplify(function);
   if (auto sums = parallel_sums(*plain)) plain = simplify(*sums);
@@ -37,7 +37,7 @@ std::unique_ptr<Function> reverse(const Function& function, int64_t tag) {
     if (recorded->op(node) == Op::pull && recorded->attribute(node, 0) == tag)
       return Reverse(shadowed, node).run();
   }
-  return recorded;  // it stood where nothing gets to
+  return recorded;  // it was in unreachable code
 }
 
 Reverse::Reverse(const Shadowed& shadowed, NodeId pull)
@@ -168,8 +168,8 @@ bool Reverse::runs_in_order(NodeId id) const {
   });
 }
 
-/// The contributions of iterations in order stand in arrays, whose reductions have the order of the parallel
-/// loop's.
+/// The contributions of iterations in order are stored in arrays, whose reductions have the order of the
+/// parallel loop's.
 void Reverse::hold_contributions(NodeId id) {
   const NodeId count = make(Op::maximum, {use(source_.operand(id, 0)), b_.index(0)});
   Nodes& all = contributions_[id];

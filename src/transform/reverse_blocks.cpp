@@ -8,9 +8,9 @@
 #include "transform/reductions.h"
 #include "transform/reverse.h"
 
-// Sweeps of loops whose iterations may go in any order. A block of iterations goes forwards and writes down
-// what each gives to numbers from outside, and to elements that other iterations give to as well; then that
-// is added up. So no iteration waits for another one, and loops are vectors.
+// Sweeps of loops whose iterations may go in any order. A block of iterations goes forwards and stores the
+// contributions of each to numbers from outside, and to elements that other iterations contribute to as well;
+// then these are added up. So no iteration waits for another one, and loops are vectors.
 
 namespace ingot::transform {
 
@@ -38,8 +38,8 @@ bool Reverse::takes_any_order(NodeId loop) const {
   return true;
 }
 
-/// The loads of a loop that cotangents go to, from views that stand outside, whose indices are known there
-/// or, if `moves`, are the number of the iteration and something from outside.
+/// The loads of a loop that cotangents go to, from views from outside, whose indices are known there or, if
+/// `moves`, are the number of the iteration and something from outside.
 Nodes Reverse::loads_of(NodeId loop, bool moves) const {
   const RegionId region = source_.region(loop);
   const auto is_outside = [&](NodeId value) {
@@ -94,7 +94,7 @@ bool Reverse::are_apart(NodeId a, NodeId b) const {
   return false;
 }
 
-/// Of the loads of a loop, those whose elements other ones have in other iterations.
+/// Of the loads of a loop, those whose elements are loaded in other iterations, too.
 Nodes Reverse::meeting_loads(NodeId loop) const {
   const Nodes loads = loads_of(loop, true);
   Nodes all;
@@ -132,7 +132,7 @@ std::optional<Reverse::Blocks> Reverse::blocks_of(NodeId id) const {
   return blocks;
 }
 
-/// In two ways, by the number of iterations.
+/// In two versions, by the number of iterations.
 void Reverse::sweep_in_blocks(NodeId id, const Blocks& blocks) {
   const NodeId count = value(source_.operand(id, 0));
   if (b_.function().is_constant(count)) return sweep_all_blocks(id, blocks);
@@ -221,7 +221,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     if (given[i]) add(inits[i], given[i]);
 }
 
-/// One iteration of a loop, whose cotangents for values from outside, and for loads, are left standing.
+/// One iteration of a loop. Its cotangents for values from outside, and for loads, are not cleared.
 void Reverse::sweep_iteration(NodeId id, const Nodes& standing, const Nodes& given) {
   const RegionId region = source_.region(id);
   const auto yields = source_.operands(source_.terminator(region));

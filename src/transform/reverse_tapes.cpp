@@ -11,7 +11,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// For how many iterations a tape has place at first.
+/// The initial capacity of a tape, in iterations.
 constexpr int64_t kFirstCapacity = 16;
 
 Type value_of(const Function& f, Type type) { return f.module().types.members(type)[0]; }
@@ -89,7 +89,7 @@ Nodes Reverse::known_parts(NodeId view) {
   return parts;
 }
 
-/// Whether the elements of all iterations can stand in one array.
+/// Whether the elements of all iterations can be stored in one array.
 bool Reverse::is_dense(NodeId value) {
   const int around = recording_.loop_of(source_[value].parent);
   if (around != Recording::kNone && !loop(around).is_regular) return false;
@@ -146,7 +146,7 @@ NodeId Reverse::get(size_t number) {
   return LoopWriter(b_).load(tape.memory ? tape.memory : tape_view(tape), at);
 }
 
-/// Makes place for so many iterations on the tapes of an irregular loop.
+/// Reserves capacity for so many iterations on the tapes of an irregular loop.
 void Reverse::reserve(int number, NodeId count) {
   State& its = state(number);
   if (its.buffers.empty()) return;

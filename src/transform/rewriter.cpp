@@ -9,7 +9,7 @@ Slot parameter_slot(Op op, size_t region) {
   return op == Op::while_ && region == 1 ? Slot::Result : Slot::Entry;
 }
 Slot yield_slot(Op op, size_t region) { return op == Op::while_ && region == 1 ? Slot::Entry : Slot::Result; }
-/// How many parameters, operands or yielded values stand before the slots.
+/// How many parameters, operands or yielded values come before the slots.
 size_t fixed_parameters(Op op) {
   switch (op) {
     case Op::for_:

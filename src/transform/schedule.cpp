@@ -5,15 +5,15 @@
 // the same code. A `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane
 // is live (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again,
 // so no pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their
-// iterations wait for each other. What they fetch from anywhere must be little beside what they compute. A
-// `for` may carry cursors (`ir/cursor.h`), places behind what has been stored so far: a selection `a[mask]`,
-// a loop that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such
-// loops one iteration at a time. Where iterations may meet only by how far apart two accesses are, which is
-// known when the loop is entered (`distances`), it is there twice, and the lanes run where they keep the
-// order of these accesses: arguments that overlap, parts of one array. Where lanes step through memory by a
-// stride, it is assumed to be of one element; a loop is entered for other strides one iteration at a time.
-// Every second element - a part of complex numbers - is loaded with what lies between. An op without a vector
-// rule - a function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
+// iterations wait for each other. What they gather must be little compared with what they compute. A `for`
+// may carry cursors (`ir/cursor.h`), indices past what has been stored so far: a selection `a[mask]`, a loop
+// that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
+// iteration at a time. Where whether iterations conflict depends only on the distance of two accesses, which
+// is known when the loop is entered (`distances`), the loop has two versions, and the lanes run where they
+// keep the order of these accesses: arguments that overlap, parts of one array. Where lanes step through
+// memory by a stride, it is assumed to be of one element; a loop is entered for other strides one iteration
+// at a time. Every second element - a part of complex numbers - is loaded with what is between. An op without
+// a vector rule - a function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
 
 #include "transform/schedule.h"
 
@@ -32,7 +32,7 @@ namespace ingot::transform {
 namespace {
 
 /// Whether the loops in a loop are the better lanes: all that carry values carry reductions that take any
-/// order, and read rows - neighbours from iteration to iteration - that lie apart in the iterations of the
+/// order, and read rows - contiguous from iteration to iteration - that are strided in the iterations of the
 /// loop around.
 class RowReductions {
  public:

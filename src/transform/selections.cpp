@@ -1,7 +1,7 @@
 // The carried values are followed together, from what an iteration yields back to what it is given: over each
-// node that gives one of them, to the values that stood before it. A branch that compares one of them must
-// leave the others as they are, or give them values that depend on none. What depends on them is found by
-// operands, and must be seen nowhere else.
+// node that gives one of them, to the values before it. A branch that compares one of them must leave the
+// others as they are, or give them values that depend on none. What depends on them is found by operands, and
+// must be seen nowhere else.
 
 #include "transform/selections.h"
 
@@ -59,7 +59,7 @@ class Selector {
   void find_dependents() {
     depends_.assign(f_.node_count(), false);
     for (const NodeId parameter : parameters_) depends_[parameter.index] = true;
-    // The results of a branch stand before what is in it.
+    // The results of a branch come before what is in it.
     for (bool changed = true; changed;) {
       changed = false;
       ir::walk(f_, body_, [&](NodeId node) {
@@ -129,7 +129,7 @@ class Selector {
     }
   }
 
-  /// @name Back to what stood before
+  /// @name Back to the values before
   /// The values that those were before all that is in a region.
   std::optional<Values> before(Values values, RegionId region) {
     for (;;) {
@@ -165,7 +165,7 @@ class Selector {
       default: return std::nullopt;
     }
   }
-  /// With the operands of a terminator, from `first` on, in place of what a node gives.
+  /// With the operands of a terminator, from `first` on, instead of what a node gives.
   Values with(const Values& values, NodeId node, NodeId terminator, size_t first = 0) const {
     Values made = values;
     for (NodeId& value : made)
@@ -179,7 +179,7 @@ class Selector {
       if (f_.op(value) == Op::select && f_.operand(value, 0) == condition) value = f_.operand(value, arm);
     return made;
   }
-  /// What all ways lead to.
+  /// The values that all paths join to.
   static bool join(std::optional<Values>& joined, const std::optional<Values>& way) {
     if (!way || (joined && *joined != *way)) return false;
     joined = way;
@@ -222,7 +222,7 @@ class Selector {
     });
     return all ? joined : std::nullopt;
   }
-  /// From an exit outwards, which stands in branches alone.
+  /// From an exit outwards, which is in branches alone.
   std::optional<Values> before_exit(Values values, NodeId exit, NodeId block) {
     for (NodeId at = exit; at != block; at = f_[f_[at].parent].owner) {
       if (at != exit && (f_.op(at) != Op::if_ || depends(f_.operand(at, 0)))) return std::nullopt;
@@ -263,7 +263,7 @@ class Selector {
     const Op comparison = (f_.op(condition) == Op::less) != swapped ? Op::less : Op::greater;
     return Compared{candidate, f_.operand(condition, swapped ? 0 : 1), comparison};
   }
-  /// What says which of two numbers a value is.
+  /// The comparison that decides which of two numbers a value is.
   std::optional<Compared> compared_for(NodeId value) const {
     const Op op = f_.op(value);
     if (op == Op::select) return compared(f_.operand(value, 0));
@@ -305,11 +305,11 @@ class Selector {
     return before_choice(*found, with(values, branch, lasts[0]),
                          [&] { return before(with(values, branch, lasts[1]), f_.region(branch, 1)); });
   }
-  /// `otherwise` goes back from what stands if the candidate is not taken.
+  /// `otherwise` goes back from the values if the candidate is not taken.
   template <class Otherwise>
   std::optional<Values> before_choice(const Compared& found, const Values& taken, Otherwise&& otherwise) {
     const auto [candidate, current, comparison] = found;
-    // Behind another one, only where that says nothing of it.
+    // After another one, only where that one decides nothing about it.
     if (around_ &&
         (around_->is_behind || around_->candidate != candidate || around_->comparison == comparison))
       return std::nullopt;

@@ -1,5 +1,5 @@
 // Inlined functions. A block that is left only at its end is its body, and a branch that does nothing but
-// raise a check (`simplify`): so what stands in an inlined function is in no region of its own, and is fused
+// raise a check (`simplify`): so the body of an inlined function is in no region of its own, and is fused
 // with what is around it.
 //
 // Branches. `simplify` computes both sides of a branch between scalars that takes little, and selects; of `v
@@ -242,7 +242,7 @@ class Simplifier : public Rewriter {
       bind(iterations ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
     if (iterations) open(id, source_.region(id));
   }
-  /// What every iteration hands on as it finds it is what the loop begins with.
+  /// A value that every iteration yields unchanged is the initial value.
   void visit_iterations(NodeId id) {
     const auto inits = source_.operands(id).subspan(1);
     const auto parameters = source_.region_parameters(source_.region(id));
@@ -267,7 +267,7 @@ class Simplifier : public Rewriter {
     if (exits_[source_.region_parameters(body)[0].index] > (ends_by_exit ? 1U : 0U)) return clone(id);
     open(id, body);
   }
-  /// As does the only exit of a block that stands at its end.
+  /// As does the only exit of a block, if it is at its end.
   bool falls_through(NodeId terminator) const override {
     if (source_.op(terminator) != Op::exit_) return Rewriter::falls_through(terminator);
     const NodeId label = source_.operand(terminator, 0);
@@ -306,7 +306,7 @@ class Simplifier : public Rewriter {
     checked_.push_back(condition);
     ranges_.assume(condition, true);
   }
-  /// What holds, or has been checked on the way here, is not checked.
+  /// A condition that holds, or has been checked on the path here, is not checked.
   void visit_check(NodeId id) {
     const NodeId condition = use(source_.operand(id, 0));
     if (is_constant(condition) && is_true(condition)) return;

@@ -1,9 +1,9 @@
 // Shapes that loops keep (`transform/slot_shapes`). `simplify` assumes that an array which a loop carries
-// keeps the lengths and strides that it begins with. An iteration that hands on others refutes that, and the
-// function is built again without it; else a view that says the lengths and strides stands for the slot, in
+// keeps the lengths and strides that it begins with. An iteration that yields others refutes that, and the
+// function is built again without it; else a view that states the lengths and strides replaces the slot, for
 // later passes too. What the arms of a branch agree on is known of its result. So `x = f(x)` in a loop has
 // one nest, without versions. What a loop carries is of the memory it begins with, or of what its iterations
-// hand on (`alias`).
+// yield (`alias`).
 
 #include "transform/slot_shapes.h"
 
@@ -47,7 +47,7 @@ NodeId SlotShapes::part(NodeId view, size_t i) {
                   : stride_of(b_, view, static_cast<int64_t>(i - rank));
 }
 
-/// A node, if it can be seen where the builder stands; of a constant, one that can.
+/// A node, if it is visible at the builder's position; of a constant, a new one that is.
 NodeId SlotShapes::seen(NodeId node) const {
   const Function& f = b_.function();
   if (f.is_constant(node)) return b_.constant(f.type(node), f.constant(node));

@@ -3,9 +3,9 @@
 // several users too, if all of them end in the same loops and ask for the same indices: an element is
 // computed once an iteration. Others are evaluated again for each user where that takes no longer than to
 // write and read them; the work is counted as if nothing was shared, so what is evaluated again stays small
-// however long a chain is. Where lengths of 1 cannot be told when compiling (slices, new arrays), a broadcast
-// of something computed makes two versions of the loops: for equal lengths, where it is the identity, and for
-// others.
+// however long a chain is. Where it is not known when compiling which lengths are 1 (slices, new arrays), a
+// broadcast of something computed makes two versions of the loops: for equal lengths, where it is the
+// identity, and for others.
 
 #include "transform/to_loops.h"
 
@@ -55,7 +55,7 @@ void Lowering::count_uses() {
   }
 }
 
-/// Whether a region is an iteration, or in an iteration, of a loop that another region stands around.
+/// Whether a region is an iteration, or in an iteration, of a loop inside another region.
 bool Lowering::crosses_loop(RegionId from, RegionId to) const {
   for (; from != to; from = source_[source_[from].owner].parent) {
     const Op owner = source_.op(source_[from].owner);
@@ -102,7 +102,7 @@ void Work::add(const Work& other) {
 
 /// Whether it takes no longer to evaluate an array for each of its users than to write it once and read it
 /// again. As work is counted as if nothing was shared, what is evaluated again and again stays small, however
-/// many arrays stand on each other.
+/// many arrays depend on each other.
 bool Lowering::is_cheap_again(NodeId old) const {
   const Work& work = whole(old).work;
   if (work.time > kLargestTimeAgain || user_crosses_loop_[old.index]) return false;

@@ -1,10 +1,10 @@
-// Loops over all elements of an array, in an order that suits memory. What lies in C order is walked in C
-// order. Where something lies in another order, tiles of the array are walked one after another, which stay
-// in the cache until all of their elements have been used.
+// Loops over all elements of an array, in an order that suits memory. Where all arrays are in C order, so are
+// the iterations. Where an array is in another order, the loops run over tiles of the array, one after
+// another, which stay in the cache until all of their elements have been used.
 //
-// Tiles are walked only where rows are long, or what is computed takes long: one iteration at a time; what
+// Tiles are used only where rows are long, or what is computed takes long: one iteration at a time; what
 // takes long is computed in lanes, into a buffer. Where all is known to be in Fortran order, the loops are
-// turned round. Devices have no tiles.
+// interchanged. Devices have no tiles.
 
 #include <iterator>
 
@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kTileOfLast = 8;
 constexpr int64_t kTileOfOthers[] = {1, 1, 256, 16, 8};
 constexpr size_t kMostAxes = std::size(kTileOfOthers) - 1;
-/// The first arrays decide which way to go.
+/// The first arrays decide the order.
 constexpr size_t kLooksAtArrays = 4;
 /// From this time on an element is better computed in lanes.
 constexpr int kLongTime = 10;
@@ -69,8 +69,8 @@ bool Lowering::collect_strides(NodeId old, std::vector<Nodes>& found) {
   return all.in_c_order;
 }
 
-/// Whether elements of `old` lie closer together along one axis than along another; `in_c_order` where they
-/// do as well, and where all that they are evaluated from is known to be in C order.
+/// Whether elements of `old` have a smaller stride along one axis than along another. With `in_c_order`, also
+/// where the strides are equal, and where all that they are evaluated from is known to be in C order.
 NodeId Lowering::lies_closer(NodeId old, size_t axis, size_t than, bool in_c_order) {
   std::vector<Nodes> strides;
   if (collect_strides(old, strides)) return b_.constant(in_c_order);
@@ -81,13 +81,13 @@ NodeId Lowering::lies_closer(NodeId old, size_t axis, size_t than, bool in_c_ord
   };
   const NodeId one = distance(axis);
   const NodeId other = distance(than);
-  // Known layouts leave nothing to compare: nothing lies closer than neighbours.
+  // Known layouts leave nothing to compare: no stride is smaller than that of neighbours.
   if (b_.function().is_constant(in_c_order ? one : other)) return b_.constant(in_c_order);
   if (b_.function().is_constant(in_c_order ? other : one)) return b_.constant(!in_c_order);
   return b_.make(in_c_order ? Op::less_equal : Op::less, {one, other});
 }
 
-/// Whether elements lie closer together along some other axis than along the last one.
+/// Whether elements have a smaller stride along some other axis than along the last one.
 NodeId Lowering::is_turned(const Nodes& strides) {
   const NodeId last = b_.make(Op::absolute, {strides.back()});
   NodeId closer = b_.constant(false);
@@ -102,7 +102,7 @@ NodeId Lowering::is_turned(const Nodes& strides) {
   return closer;
 }
 
-/// Tiles of an array of these lengths: the first place and the lengths of each. One iteration at a time.
+/// Tiles of an array of these lengths: the first index and the lengths of each. One iteration at a time.
 void Lowering::nest_tiles(const Nodes& lengths, const std::function<void(const Nodes&, const Nodes&)>& tile) {
   Nodes tiles;
   Nodes edges;
@@ -190,7 +190,7 @@ void Lowering::store_elements(const Elements& all) {
     all_known = all_known && b_.function().is_constant(turned) && b_.function().constant(turned).bits[0] != 0;
   }
   if (all_known && !all.fresh) return turned_round();
-  // The threads of a device are at all places at once.
+  // The threads of a device are at all elements at once.
   if (machine_.has_kernels()) return void(in_order());
   NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.views[0]));
   if (lengths.size() > 2 || all.time < kLongTime) {

@@ -282,7 +282,7 @@ TwoIterations::Form TwoIterations::of_choice(NodeId node, NodeId condition, Node
   const Atom own = atom(node, iteration);
   std::vector<Inequalities::Case> cases;
   for (const NodeId value : {taken, other}) {
-    const auto checked = checked_;  // what the condition says holds in the arm alone
+    const auto checked = checked_;  // what the condition implies holds in the arm alone
     cases.push_back({exact(value, iteration), naturals_of(condition, value == taken, iteration)});
     checked_ = checked;
   }
@@ -322,7 +322,7 @@ TwoIterations::Form TwoIterations::of_extreme(NodeId node, Iteration iteration) 
   return {Polynomial::of(own)};
 }
 
-/// n = m * (n // m) + n % m, and n % m lies between 0 and m, where that is at least 1.
+/// n = m * (n // m) + n % m, and n % m is between 0 and m, where m is at least 1.
 TwoIterations::Form TwoIterations::of_division(NodeId node, Iteration iteration) {
   const Polynomial own = Polynomial::of(atom(node, iteration));
   const NodeId number = f_.operand(node, 0);
@@ -444,7 +444,7 @@ std::vector<Polynomial> TwoIterations::naturals_behind(NodeId passed, Iteration 
 void TwoIterations::stand_at(NodeId node, Iteration iteration) {
   std::vector<NodeId> inner_first{node};
   while (const NodeId owner = f_[f_[inner_first.back()].parent].owner) inner_first.push_back(owner);
-  // What has been passed last says most.
+  // The checks passed last imply most.
   int left = kMostPassed;
   std::vector<std::vector<NodeId>> passed(inner_first.size());
   for (size_t i = 0; i < inner_first.size(); ++i) {
@@ -460,7 +460,7 @@ void TwoIterations::stand_at(NodeId node, Iteration iteration) {
   const auto hold = [&](const std::vector<Polynomial>& all) {
     for (const Polynomial& natural : all) inequalities_.hold(natural);
   };
-  // From outside to inside: what is known there says that sums do not wrap.
+  // From outside to inside: what is known outside shows that sums do not wrap.
   for (size_t i = inner_first.size(); i-- > 0;) {
     for (const NodeId each : passed[i]) hold(naturals_behind(each, iteration));
     if (i == 0) return;
@@ -503,7 +503,7 @@ TwoIterations::Position TwoIterations::position(const Touched& access, Iteration
           const Polynomial start = exact(f_.operand(view, 1 + 3 * axis), iteration);
           const Polynomial step = exact(f_.operand(view, 3 + 3 * axis), iteration);
           const bool is_all = start == Polynomial() && step == Polynomial(1);
-          // All elements of a slice lie in what it is of.
+          // All elements of a slice are in the array that it is of.
           if (!is_all) axes[axis] = {start + step * axes[axis].sum, axes[axis].exact};
         }
         break;
@@ -565,7 +565,7 @@ bool TwoIterations::differ(const Touched& first, const Touched& second) {
   const Position a = position(first, 1);
   const Position b = position(second, 2);
   if (a.base != b.base) return false;
-  // Of a view that is made of a buffer, other indices may be the same places.
+  // Other indices of a view that is made of a buffer may be the same locations.
   const bool is_made = f_.op(a.base) == Op::view;
   if (iterations_.encloses(f_, a.base) || (is_made && first.view != second.view)) return false;
   // Elements of one that is not in order are asked for when the loop runs (`written_layouts`); parts are not.
@@ -574,7 +574,7 @@ bool TwoIterations::differ(const Touched& first, const Touched& second) {
   for (size_t axis = 0; axis < a.axes.size(); ++axis)
     if (differ(a.axes[axis], b.axes[axis])) return true;
   if (a.axes.size() < 2) return false;
-  // Where they meet, they have the same index along each axis.
+  // Where they conflict, they have the same index along each axis.
   for (size_t axis = 0; axis < a.axes.size(); ++axis) {
     if (!a.axes[axis].exact || !b.axes[axis].exact) continue;
     const Polynomial difference = a.axes[axis].sum - b.axes[axis].sum;
