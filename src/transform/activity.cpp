@@ -24,7 +24,7 @@ bool can_take(Type from, Type to) {
   return may_be_number(from) ? may_be_number(to) : has_tangents(to) || (may_be_number(to) && is_shared(from));
 }
 
-/// Whether an op looks at memory without what is in it.
+/// Whether an op uses memory but not its contents.
 bool looks_only(Op op) {
   return op == Op::length || op == Op::stride || op == Op::offset || op == Op::tag || op == Op::same_object ||
          op == Op::argsort || op == Op::arg_reduce;

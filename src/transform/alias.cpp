@@ -19,7 +19,7 @@ bool is_memory(const ir::Function& function, NodeId node) {
   return function.type(node).is_view() || function.type(node).is_buffer();
 }
 
-/// The loop whose carried parameter this is, or none.
+/// The loop that carries a parameter, or none.
 NodeId loop_of(const ir::Function& function, NodeId parameter) {
   const NodeId owner = function[function[parameter].parent].owner;
   const bool carried = owner && function.op(owner) == ir::Op::for_ && function.attribute(parameter, 0) > 0;
@@ -257,7 +257,7 @@ std::optional<int64_t> reach_inside(const ir::Function& function, NodeId view, s
   return reach;
 }
 
-/// Whether a view goes on along an axis where the next one ends.
+/// Whether an axis of a view continues where the next axis ends.
 bool goes_on(const ir::Function& function, NodeId view, size_t axis) {
   const auto rank = static_cast<size_t>(function.type(view).rank());
   const NodeId stride = function.operand(view, 2 + rank + axis);

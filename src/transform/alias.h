@@ -57,15 +57,15 @@ struct BufferPlace {
 std::optional<BufferPlace> element_of(const ir::Function& function, ir::NodeId view,
                                       std::span<const ir::NodeId> indices);
 
-/// Along how many axes, from the first one on, two views are fields of the same records: of one buffer, with
-/// the same lengths and strides along these axes, of records side by side in C order, as far apart along the
-/// last of them as all that both views have of a record reaches. Other indices along them are other records.
-/// 0: not known.
+/// Along how many axes, from the first one on, two views are fields of the same records: they are of one
+/// buffer, with the same lengths and strides along these axes, the records are contiguous in C order, and the
+/// stride of the last axis is at least what both views use of a record. Other indices along them are other
+/// records. 0: not known.
 size_t axes_of_records(const ir::Function& function, ir::NodeId a, ir::NodeId b);
 
-/// Whether each element of a view shares memory with no other elements of another one than that of the same
-/// indices, as far as that one's do not with each other: it is the same view, or both are fields of the same
-/// records.
+/// Whether each element of a view shares memory only with the element of another view that has the same
+/// indices, if that view's elements share none with each other: it is the same view, or both are fields of
+/// the same records.
 bool is_beside(const ir::Function& function, ir::NodeId view, ir::NodeId other);
 
 }  // namespace ingot::transform

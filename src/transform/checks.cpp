@@ -7,7 +7,7 @@
 // checks and careful ones, which raise where Python raises. What reads memory that the loop writes, or
 // carried values, cannot be computed before; a load after an index check waits for that check's phase.
 // Folding knows where elementary functions are NaN or infinite, so that no condition computes them. A number
-// that each iteration moves by a constant is bounded by the count of its `for`, or by time: no loop has 2^61
+// to which each iteration adds a constant is bounded by the count of its `for`, or by time: no loop has 2^61
 // iterations.
 
 #include "transform/checks.h"
@@ -323,7 +323,7 @@ class LoopVersioner : public Rewriter {
   }
 
   void write_with(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
-    // Lanes wait for nobody: short loops are as good as they were with all checks.
+    // Lanes do not wait: short loops are as good as they were with all checks.
     if (plan.values.kept.empty()) {
       if (!has_kernels_ || lanes_in(loop) == Lanes::NoLoop) all = loops_.both(all, has_many_iterations(loop));
       return write_strips(loop, all, gone, plan);
@@ -457,7 +457,7 @@ class LoopVersioner : public Rewriter {
       return fails_from(body, plan, phase, index, buffers, computed);
     });
   }
-  /// ... in one iteration. Lanes in which a check of a phase fails do not come to the next one.
+  /// ... in one iteration. Lanes in which a check of a phase fails do not go on to the next phase.
   NodeId fails_from(RegionId body, const Strips& plan, size_t phase, NodeId index, const Nodes& buffers,
                     std::vector<bool>& computed) {
     const EarlyChecks& early = plan.checks;

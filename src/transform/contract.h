@@ -8,8 +8,8 @@
 namespace ingot::transform {
 
 /// Arrays of which each iteration of a loop uses a part of its own become as small as a few iterations need
-/// (array contraction): of what `n * n` pairs need in between, a row stays in the cache where all of it went
-/// through memory. At the loop stage, after `fuse_nests`.
+/// (array contraction): of the intermediate values of `n * n` pairs, a row stays in the cache where all of
+/// them went through memory. At the loop stage, after `fuse_nests`.
 ///
 /// It contracts an array that is made in the loop's region and that only loads and stores in that loop use,
 /// all of them at the loop's index along one of its axes, where the loop carries nothing and is not

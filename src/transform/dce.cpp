@@ -1,6 +1,6 @@
 // Liveness is found optimistically: a value is dead until a node that must stay needs it. So a carried value
-// whose only use is to be carried on, wrapped or computed anew for the next iteration, is never found needed,
-// nor is new memory that is only written to.
+// whose only use is to be carried on, wrapped or computed anew for the next iteration, stays dead, as does
+// new memory that is only written to.
 
 #include <map>
 #include <set>
@@ -99,7 +99,7 @@ class Liveness {
     if (f_.op(last) == Op::yield) need_value(f_.operand(last, i));
   }
 
-  /// What a live node needs: those around it, its operands; of one with regions, what control asks for.
+  /// What a live node needs: those around it, its operands; of one with regions, what its control flow needs.
   void follow(NodeId id) {
     if (const NodeId owner = f_[f_[id].parent].owner) need_node(owner);
     const Op op = f_.op(id);

@@ -27,8 +27,8 @@ struct Conflict {
 };
 
 /// Whether the iterations of a `for` may run in any order, at the same time: none when that is proved, else
-/// the first conflict found. At either stage, after `simplify`, which drops what is carried for nobody. What
-/// is proved, of each two accesses to memory in two iterations, one of which writes:
+/// the first conflict found. At either stage, after `simplify`, which drops unused carried values. What is
+/// proved, of each two accesses to memory in two iterations, one of which writes:
 ///
 ///  - They touch different roots (alias sets, buffers made here), or memory made in the iteration itself,
 ///    also where a loop inside has carried it through several values.

@@ -1,8 +1,9 @@
 // Distances. In iteration i the first access of a pair is at `a + i * step`, and the second at `b + i *
-// step`. Lanes make the first one in iterations i + 1, i + 2, ... before the second one in iteration i. They
-// touch other bytes if `b - a` is less than the step, by what an access touches at least - the second one is
-// never where the first one comes only later: the same element, one that has been passed, another field of
-// its record -, or if the first one does not come there with all lanes that there may be.
+// step`. Lanes run the first one of iterations i + 1, i + 2, ... before the second one of iteration i. The
+// two touch different bytes in two cases. `b - a` is less than the step by at least the bytes of an access:
+// the second one is never where the first one comes only later (it is at the same element, at one that has
+// been passed, at another field of its record). Or the first one does not come there within the largest
+// number of lanes.
 
 #include "transform/distances.h"
 

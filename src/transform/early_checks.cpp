@@ -138,7 +138,7 @@ bool EarlyChecks::gather_branch(NodeId branch, Cone& cone) const {
   return true;
 }
 
-/// What decides whether an iteration comes to a check.
+/// The conditions that decide whether an iteration reaches a check.
 bool EarlyChecks::gather_way(NodeId check, Cone& cone) const {
   for (RegionId region = f_[check].parent; region != body_; region = f_[f_[region].owner].parent) {
     const NodeId owner = f_[region].owner;

@@ -14,11 +14,11 @@ namespace ingot::transform {
 std::optional<size_t> raising_arm(const Function& function, NodeId node);
 
 /// The checks in a loop that can be made for many iterations before the first of them runs: their conditions,
-/// and what decides whether an iteration comes to them, are computed from the loop's index, from values from
-/// outside, and from memory that no iteration writes - or, of a loop whose iterations are `independent`, that
-/// the same iteration has not written before. An `if` with an arm that raises is a check as well. None of a
-/// loop with exits in it, or with loops whose iterations are counted in it: their lanes end after different
-/// iterations. `gone`: checks, by node, that are known to hold.
+/// and those of the branches around them, are computed from the loop's index, from values from outside, and
+/// from memory that no iteration writes - or, of a loop whose iterations are `independent`, that the same
+/// iteration has not written before. An `if` with an arm that raises is a check as well. None of a loop with
+/// exits in it, or with loops whose iterations are counted in it: their lanes end after different iterations.
+/// `gone`: checks, by node, that are known to hold.
 ///
 /// They fall into phases. A check of phase p may need loads whose indices are in range only if checks hold:
 /// those are of phases before p. So all conditions of a phase can be computed, in any order, where all checks

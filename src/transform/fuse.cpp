@@ -40,8 +40,7 @@ class Fuser : public Rewriter {
   }
 
  private:
-  /// Whether a read of a buffer takes place before the buffer, or a window on it, is used other than by
-  /// reads.
+  /// Whether a read of a buffer comes before all uses of the buffer, or of windows on it, that are no reads.
   bool comes_before_all(NodeId read, NodeId buffer) const {
     // Of all iterations of the loops that are around the read but not around the buffer.
     uint32_t until = order_.place[read.index];

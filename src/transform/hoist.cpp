@@ -73,7 +73,7 @@ class LoopJudge {
     });
   }
 
-  /// What the iterations write; false: nobody knows.
+  /// What the iterations write; false: not known.
   bool find_writes() {
     return ir::walk(f_, body_, [&](NodeId node) {
       const ir::Effects own = ir::info(f_.op(node)).effects;

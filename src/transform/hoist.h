@@ -13,9 +13,9 @@ namespace ingot::transform {
 /// What moves is what counts of loops inside, and conditions of an `if` around them, are computed from:
 /// numbers, loads of memory that no iteration writes, and the checks that are the same in all iterations, in
 /// their order. It is done before the first iteration, if there is one. Where an iteration may write or raise
-/// before it comes to such a check, the checks choose between this and the loop as it was, one iteration
-/// after the other. Then a loop that does nothing but an `if` that is the same in all iterations becomes `if
-/// c {loop} else {loop}`.
+/// before it reaches such a check, the checks choose between this and the loop as it was, one iteration after
+/// the other. Then a loop that does nothing but an `if` that is the same in all iterations becomes `if c
+/// {loop} else {loop}`.
 std::unique_ptr<ir::Function> hoist(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

@@ -10,7 +10,7 @@ namespace ingot::transform {
 /// others, and that are small or called at one site only. Small is a body whose ops, with those of what is
 /// put into it, cost at most as much as `kSmallBody` additions (`ir::OpInfo::cost`). A node of the body gets
 /// the call as the site that it is inlined at. Calls that catch exceptions stay, and those of functions with
-/// other relaxations. At either stage, best before all that looks at one function. Null: no call of the
+/// other relaxations. At either stage, best before all passes over one function. Null: no call of the
 /// function is replaced.
 std::unique_ptr<ir::Function> inline_calls(const ir::Function& function);
 

@@ -12,7 +12,7 @@ namespace ingot::transform {
 /// computes bounds, and whether conditions hold in all iterations.
 ///
 /// A carried number that moves by constants is bounded by the number of iterations: of a `for` that is its
-/// count, of any loop 2**61, as nobody waits longer.
+/// count, of any other loop 2**61, which takes years to reach.
 class Intervals {
  public:
   /// `writer` writes before `loop` into a new function; `use` gives the new node of an old one before the

@@ -185,7 +185,7 @@ bool KernelPlan::needs_host_inside(NodeId node) const {
   return !is_serial || has_launch_inside(node);
 }
 
-/// Whether something in a node, that no loop in it repeats, is a launch whose iterations have an order.
+/// Whether a node contains, outside of loops in it, a launch whose iterations have an order.
 bool KernelPlan::has_launch_inside(NodeId node) const {
   if (is_loop(node) || f_.op(node) == Op::while_) return false;
   for (size_t i = 0; i < f_[node].region_count; ++i)
@@ -486,7 +486,7 @@ bool KernelPlan::is_in_loop(NodeId node) const {
   return false;
 }
 
-/// Finds one more task whose numbers the host loads itself; then it needs what these are computed from.
+/// Finds one more task whose numbers the host loads itself; the host then needs the operands of these loads.
 bool KernelPlan::find_reads() {
   for (Task& task : tasks_) {
     if (task.is_read) continue;

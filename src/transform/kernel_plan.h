@@ -18,10 +18,10 @@ class KernelPlan {
     Host,       ///< the host's: control flow, shapes, views, allocations, what only the host can do
     Nest,       ///< a nest of loops whose iterations are independent
     Reduction,  ///< a parallel loop with values
-    Scan,       ///< a loop whose iterations combine what they carry (recurrence.h), and are independent else
-    Scatter,    ///< a nest whose iterations conflict in sums or stores that keep the order of the iterations
-    Launch,     ///< unchanged
-    Task,       ///< runs in one thread, in one launch with the tasks next to it
+    Scan,  ///< a loop whose iterations combine what they carry (recurrence.h), and are independent otherwise
+    Scatter,  ///< a nest whose iterations conflict in sums or stores that keep the order of the iterations
+    Launch,   ///< unchanged
+    Task,     ///< runs in one thread, in one launch with the tasks next to it
   };
   /// Nodes of one region that one thread runs.
   struct Task {

@@ -16,7 +16,7 @@ static_assert(base::kReductionBlock == int64_t{1} << kBlockBits);
 static_assert(base::kReductionLanes == int64_t{1} << kLaneBits);
 static_assert(base::kReductionLanes == KernelWriter::kWarp);
 
-/// A grid has so many blocks at most; each iterates over groups (a grid-stride loop).
+/// A grid has so many blocks at most; each iterates over groups.
 constexpr int64_t kMostGroupsAtOnce = 1 << 16;
 
 Nodes nothing() { return {}; }

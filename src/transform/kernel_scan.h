@@ -16,7 +16,7 @@ class KernelScan {
 
   KernelScan(KernelWriter& kernels, LoopWriter& loops, std::vector<BlockScan::Slot> slots);
 
-  /// @name Of combiners whose values are the same however neighbours are put together
+  /// @name For associative combiners
   /// Two launches: the first combines what the iterations of each tile give, the second what comes before
   /// each tile. Stores what the values end with into `cells`. `prepare` is called at the top of each launch.
   void add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth, const Inits& inits,

@@ -23,7 +23,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// Shared memory of a block, on any device, such that some is left for other blocks.
+/// Shared memory of a block for tiles; every device has more, which is left for other values.
 constexpr int64_t kBlockBytes = 40 << 10;
 /// Registers of 32 bits that a thread carries sums in.
 constexpr int64_t kSumRegisters = 64;

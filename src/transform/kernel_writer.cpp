@@ -8,7 +8,7 @@ namespace {
 
 /// Blocks along the first axis of a grid, and along the others.
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
-/// What is asked for where there would have to be more: such a launch fails.
+/// What is requested where more would be needed: such a launch fails.
 constexpr int64_t kTooManyBlocks = kMostBlocks + 1;
 constexpr int64_t kMostBlocksAcross = 65535;
 

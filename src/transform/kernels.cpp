@@ -112,7 +112,7 @@ class KernelOutliner : public Rewriter {
     b_.make(Op::atomic, operands, attributes);
   }
   using Part = KernelPlan::Part;
-  /// Which iterations a thread does of the loop that an iteration comes to: `first`, `first + step`, ...
+  /// Which iterations a thread runs of the loop that an iteration comes to: `first`, `first + step`, ...
   struct Along {
     NodeId first;
     NodeId step;

@@ -16,9 +16,9 @@ namespace ingot::transform {
 /// carries reductions that take any order, and nothing else.
 bool fits_lanes(const Function& function, NodeId loop, const std::vector<bool>& gone, bool reduces = false);
 
-/// The pairs of accesses of a `for` that carries nothing whose order, where it is asked for before the loop
-/// (`keeps_order`), is all that its iterations need to run in lanes; none: they cannot, or need more than a
-/// few.
+/// The pairs of accesses of a `for` that carries nothing, if its iterations can run in lanes provided that
+/// these keep their order, which is checked before the loop (`keeps_order`); none: they cannot, or need more
+/// than a few pairs.
 std::optional<std::vector<AccessPair>> pairs_to_ask_for(const Function& function, NodeId loop);
 
 /// Why the iterations of a loop do not run in lanes, be it that they give numbers that it carries; none: they

@@ -10,7 +10,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// In lines up to this length, an element looks at all others.
+/// In lines up to this length, an element is compared with all others.
 constexpr int64_t kShortLine = 32;
 /// So many in all, known while compiling, are sorted by loops alone.
 constexpr int64_t kFewElements = 256;

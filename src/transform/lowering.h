@@ -314,7 +314,7 @@ class Lowering : public Rewriter {
   std::vector<Nodes> users_;             ///< by array
   std::vector<bool> user_crosses_loop_;  ///< by node: a user is in a loop that it is not in itself
   /// By node: the one node whose loops evaluate all uses of its elements, at the same indices, directly or
-  /// through other delayed arrays; else the node itself.
+  /// through arrays that are evaluated where they are used; else the node itself.
   Nodes sink_;
   std::vector<uint32_t> sinks_;            ///< by node: how many there are, if there is no such node
   bool by_number_ = false;                 ///< elements are asked for by their number in C order

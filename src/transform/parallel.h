@@ -19,8 +19,8 @@ namespace ingot::transform {
 /// Needs: `find_race` has found no conflict in these loops.
 std::unique_ptr<ir::Function> parallel(const ir::Function& function);
 
-/// The same before derivatives are made, of loops alone that carry sums and other values that do not vary, in
-/// which no derivative is asked for, and in which `find_race` finds no conflict. null: there is no loop over
+/// The same before derivatives are made, only of loops that carry sums and other values that do not vary, in
+/// which no derivative is made, and in which `find_race` finds no conflict. Null: there is no loop over
 /// `prange`.
 std::unique_ptr<ir::Function> parallel_sums(const ir::Function& function);
 

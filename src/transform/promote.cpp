@@ -55,7 +55,7 @@ class Slots {
     const bool is_same = is_direct(value);
     return is_same && group_of(base_[value.index]) ? base_[value.index] : NodeId();
   }
-  /// Whether nobody but a view of its layout asks for a part of a member.
+  /// Whether only a view of its layout uses a part of a member.
   bool is_part(NodeId node) const {
     const Op op = f_.op(node);
     return (op == Op::buffer || op == Op::offset || op == Op::stride) && member(f_.operand(node, 0));

@@ -37,7 +37,7 @@ constexpr size_t kMostInequalities = 12;
 constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;
 constexpr int64_t kMostThreads = int64_t{1} << 16;
 
-/// The counted loop whose index this is, or none.
+/// The counted loop that a value is the index of, or none.
 NodeId loop_of_index(const Function& function, NodeId value) {
   if (function.op(value) != Op::param || function.attribute(value, 0) != 0) return {};
   const NodeId owner = function[function[value].parent].owner;
@@ -54,7 +54,7 @@ NodeId extent_of_place(const Function& function, NodeId value) {
   return function.operand(owner, static_cast<size_t>(function.attribute(value, 0)));
 }
 
-/// The `if` whose result this is, and its number; none: of nothing else.
+/// The `if` that a value is a result of, and the result's number; none: the value is none.
 std::pair<NodeId, size_t> branch_of(const Function& function, NodeId value) {
   if (function.op(value) == Op::if_) return {value, 0};
   if (function.op(value) != Op::result || function.op(function.operand(value, 0)) != Op::if_) return {};
@@ -200,7 +200,7 @@ Ranges::Interval Ranges::own_interval(NodeId atom) {
   }
 }
 
-/// Of what an `if` gives: in each of the arms, whose condition holds there. Not of branches on branches.
+/// Of a result of an `if`: in each arm, where its condition holds. Not of nested branches.
 std::optional<Ranges::Interval> Ranges::interval_of_arms(NodeId atom) {
   const auto [branch, number] = branch_of(f_, atom);
   if (!branch || in_arm_) return std::nullopt;

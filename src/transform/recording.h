@@ -49,7 +49,7 @@ class Recording {
   /// Whether the reverse sweep has something to do with a node.
   bool is_active(NodeId node) const { return active_[node.index]; }
   bool is_taped(NodeId value) const { return taped_[value.index]; }
-  /// Whether the sweep asks for a value of a region inside.
+  /// Whether the sweep uses a value of a region inside.
   bool is_restored(NodeId value) const { return restored_[value.index]; }
   /// Whether a value can be computed at the position of the outermost node that it is in.
   bool is_hoistable(NodeId value) const;
@@ -59,8 +59,8 @@ class Recording {
   int loop_at(NodeId node) const;
   /// Numbers and arrays from outside that vary and are used in a node's regions.
   Nodes outside_of(NodeId node) const;
-  /// The parameters of a `for` that its iterations pass on to each other unchanged, and whose values the
-  /// sweep uses: it takes them from after the loop.
+  /// The parameters of a `for` that its iterations swap, and whose values the sweep uses: it takes them from
+  /// after the loop.
   Nodes swapped_in(NodeId loop) const;
   const Shadowed& shadowed() const { return shadowed_; }
 

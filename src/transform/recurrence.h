@@ -13,7 +13,7 @@ namespace ingot::transform {
 /// has none for this dtype.
 std::optional<base::Scalar> left_identity_of(ir::Op combiner, base::DType dtype);
 
-/// A value that a `for` carries on by combining it with something of each iteration, which may look at it.
+/// A value that a `for` carries on by combining it with something of each iteration, which may use it.
 struct Recurrence {
   ir::Op combiner;
   base::DType dtype;

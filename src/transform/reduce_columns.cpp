@@ -153,7 +153,7 @@ class Lowering::RowWriter {
     return at;
   }
 
-  /// What a column comes to in some rows.
+  /// The partial result of a column over some rows.
   Nodes column(Indices kept, NodeId first, NodeId count) {
     Nodes starts = lowering_.starts(all_, axes_, kept);
     for (size_t i = 0; i < all_.size(); ++i) starts[i] = b_.cast(starts[i], all_[i].lane);
@@ -162,7 +162,7 @@ class Lowering::RowWriter {
     });
   }
 
-  /// What columns have come to with one more row.
+  /// The partial results of columns with one more row.
   Nodes combined(Indices row, Indices kept, Indices before) {
     const Nodes values = lowering_.contributions(all_, axes_.join(kept, row));
     Nodes made;

@@ -10,9 +10,9 @@ namespace ingot::transform {
 /// The op by which the iterations of a `for` combine the i-th value that it carries with something of their
 /// own: `v = v op x`, also `v - x` (whose op is `add`), several of them in a row, or in some branches only,
 /// in which a bool may become what no later iteration changes. None if an iteration does something else with
-/// it. After `simplify`. `checked`: checks that what is combined does not overflow count for nothing.
+/// it. After `simplify`. `checked`: checks that what is combined does not overflow are ignored.
 ///
-/// Where the carried value is replaced by the identity of the op - or, if the op has none, `v op x` by x - a
+/// Where the carried value is replaced by the identity of the op - or, if the op has none, `v op x` by x - an
 /// iteration yields its contribution.
 std::optional<ir::Op> reduction_of(const ir::Function& function, ir::NodeId loop, size_t i,
                                    bool checked = false);

@@ -90,8 +90,7 @@ class Finder {
     return f_.op(node) == Op::offset && f_.operand(node, 0) == view;
   }
 
-  /// Whether all that is done with memory is to look at it and to write to it, by nodes that `allows` lets
-  /// pass; apart from one node.
+  /// Whether memory is only read and written to, by nodes that `allows` lets pass; apart from one node.
   template <class Allows>
   bool only_looked_at(NodeId memory, const Allows& allows, NodeId but = {}) const {
     return std::ranges::all_of(users_[memory.index], [&](NodeId user) {
@@ -147,7 +146,7 @@ class Finder {
     return reads_[node.index] = result;
   }
 
-  /// Whether what a loop begins with is new memory that nobody looks at from the loop on.
+  /// Whether what a loop begins with is new memory that is not used from the loop on.
   bool is_sole(NodeId loop, size_t slot) const {
     const NodeId init = f_.operand(loop, slot + 1);
     if (f_.op(init) != Op::materialize || f_[init].parent != f_[loop].parent) return false;

@@ -6,9 +6,9 @@
 
 namespace ingot::transform {
 
-/// The array that each iteration of a loop makes of the one before - `x = f(x)` - is put into the memory of
-/// that one, element by element. At the array stage, after `simplify`, which finds the slots whose arrays
-/// keep their shape, in C order.
+/// The array that each iteration of a loop makes of the previous one - `x = f(x)` - is stored in the memory
+/// of the previous one, element by element. At the array stage, after `simplify`, which finds the slots whose
+/// arrays keep their shape, in C order.
 ///
 /// The new array's elements are computed from elements of the old one at the same indices, by elementwise ops
 /// alone; the old one is not used after the new one has been made, and nothing but the loop refers to either

@@ -221,7 +221,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     if (given[i]) add(inits[i], given[i]);
 }
 
-/// One iteration of a loop. Its cotangents for values from outside, and for loads, are not cleared.
+/// One iteration of a loop. Its cotangents for values from outside, and for loads, are left to the caller.
 void Reverse::sweep_iteration(NodeId id, const Nodes& standing, const Nodes& given) {
   const RegionId region = source_.region(id);
   const auto yields = source_.operands(source_.terminator(region));

@@ -1,19 +1,19 @@
 // Vectors. `schedule` marks loops whose iterations are independent: innermost ones, or the next one outside
 // where the inner one carries a value (a sum in the written order). Codegen emits the body with W iterations
 // in the lanes of vectors: values are uniform or varying, an `if` on a varying condition runs both arms under
-// masks, a uniform inner loop runs for all lanes, and the iterations that are left over run under a mask by
-// the same code. A `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane
-// is live (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again,
-// so no pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their
+// masks, a uniform inner loop runs for all lanes, and the remainder runs under a mask by the same code. A
+// `while`, and a `for` whose count varies or that is left by `break`, goes on until no lane is live
+// (`codegen/lane_control`); an exit to a label inside is a mask that the block's end takes up again, so no
+// pass makes flags of exits. Such loops take two registers of lanes, loops round short sums four: their
 // iterations wait for each other. What they gather must be little compared with what they compute. A `for`
 // may carry cursors (`ir/cursor.h`), indices past what has been stored so far: a selection `a[mask]`, a loop
 // that filters. With AVX-512 the lanes' elements are compressed in a register; other CPUs run such loops one
-// iteration at a time. Where whether iterations conflict depends only on the distance of two accesses, which
-// is known when the loop is entered (`distances`), the loop has two versions, and the lanes run where they
-// keep the order of these accesses: arguments that overlap, parts of one array. Where lanes step through
-// memory by a stride, it is assumed to be of one element; a loop is entered for other strides one iteration
-// at a time. Every second element - a part of complex numbers - is loaded with what is between. An op without
-// a vector rule - a function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
+// iteration at a time. If conflicts depend only on the distance of two accesses, which is known when the loop
+// is entered (`distances`), the loop has two versions: the lanes run if they keep the order of these
+// accesses: arguments that overlap, parts of one array. Where lanes step through memory by a stride, it is
+// assumed to be of one element; a loop is entered for other strides one iteration at a time. Every second
+// element - a part of complex numbers - is loaded with what is between. An op without a vector rule - a
+// function without a kernel, a 64-bit `//` without AVX-512 - is called lane by lane.
 
 #include "transform/schedule.h"
 

@@ -295,7 +295,7 @@ class Simplifier : public Rewriter {
     if (!ranges_.is_exact(op, use(operands[0]), use(operands[1]))) return clone(id);
     bind(id, b_.constant(false));
   }
-  /// |z| by parts, where no derivatives are asked for any more: at 0 it has another than `hypot`.
+  /// |z| by parts, where all derivatives have been made: at 0 it has another one than `hypot`.
   void visit_absolute(NodeId id) {
     const NodeId z = use(source_.operand(id, 0));
     if (is_differentiated_ || !base::is_complex(b_.function().type(z).dtype())) return clone(id);

@@ -77,7 +77,7 @@ class StreamWriter : public Rewriter {
     });
   }
 
-  /// The loop around a node, up to the function's outermost, whose iteration's number an index is made of.
+  /// The loop, up to the function's outermost, whose iteration's number an index is computed from.
   std::optional<NodeId> loop_of_index(NodeId index) const {
     const Op op = source_.op(index);
     if (op == Op::param) {

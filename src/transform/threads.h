@@ -19,8 +19,8 @@ namespace ingot::transform {
 std::unique_ptr<ir::Function> threads(const ir::Function& function);
 
 /// Whether the iterations of a loop may run at the same time; of one that carries nothing, or of a
-/// `parallel_for`. `tables`, if given, is filled with those whose numbers have to be natural and different
-/// for that.
+/// `parallel_for`. `tables`, if given, receives the tables whose numbers have to be natural and different for
+/// that.
 bool can_share(const ir::Function& function, ir::NodeId loop, std::vector<Table>* tables = nullptr);
 
 /// Why threads do not share a loop; none: they may.

@@ -1,11 +1,11 @@
 // Fusion. `fuse` takes the array itself where its buffer is read before anything else is done with it, and
 // forgets buffers that are only read. `to_loops` then evaluates an array in the loops of its user; one with
-// several users too, if all of them end in the same loops and ask for the same indices: an element is
-// computed once an iteration. Others are evaluated again for each user where that takes no longer than to
-// write and read them; the work is counted as if nothing was shared, so what is evaluated again stays small
-// however long a chain is. Where it is not known when compiling which lengths are 1 (slices, new arrays), a
-// broadcast of something computed makes two versions of the loops: for equal lengths, where it is the
-// identity, and for others.
+// several users too, if all of them end in the same loops and use the same indices: an element is computed
+// once an iteration. Others are evaluated again for each user where that takes no longer than to write and
+// read them; the work is counted as if nothing was shared, so what is evaluated again stays small however
+// long a chain is. Where it is not known when compiling which lengths are 1 (slices, new arrays), a broadcast
+// of something computed makes two versions of the loops: for equal lengths, where it is the identity, and for
+// others.
 
 #include "transform/to_loops.h"
 
@@ -155,7 +155,7 @@ void Lowering::settle_before(NodeId id) {
     if (last_use_[old.index] > order_[id.index] && changes(whole(old).reads)) settled(old);
 }
 
-/// What has not been written by now, nobody uses.
+/// What has not been written by now is unused.
 void Lowering::leave_region(RegionId) {
   nests_.clear();
   deferred_.clear();

@@ -568,7 +568,8 @@ bool TwoIterations::differ(const Touched& first, const Touched& second) {
   // Other indices of a view that is made of a buffer may be the same locations.
   const bool is_made = f_.op(a.base) == Op::view;
   if (iterations_.encloses(f_, a.base) || (is_made && first.view != second.view)) return false;
-  // Elements of one that is not in order are asked for when the loop runs (`written_layouts`); parts are not.
+  // Elements of a view that is not in order are compared when the loop runs (`written_layouts`); parts are
+  // not.
   const auto is_element = [&](const Touched& one) { return !one.whole && one.view == a.base; };
   if (is_made && !is_in_c_order(f_, a.base) && !(is_element(first) && is_element(second))) return false;
   for (size_t axis = 0; axis < a.axes.size(); ++axis)
