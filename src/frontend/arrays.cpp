@@ -8,21 +8,21 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-/// Parts in the order of the index; the axes of the array that a part takes are `axis` on.
+/// The parts in the order of the index; each indexes the axes of the array from `axis` on.
 struct Evaluator::Indexing {
   enum class Part { Point, Range, New, Array };
   struct Item {
     Part part;
     int axis = -1;
     NodeId start, length, step;  ///< of points (start alone) and ranges
-    NodeId array;                ///< i64 index array, or a scalar beside index arrays
-    bool of_mask = false;        ///< of the places where a mask holds, in range
+    NodeId array;                ///< i64 index array, or a scalar together with index arrays
+    bool of_mask = false;        ///< of the indices where a mask is true, in range
   };
   std::vector<Item> items;
   NodeId mask;  ///< the only advanced part, over the leading axes
   bool advanced = false;
-  bool copies = false;  ///< an array without axes stands for an integer: what it gives is no view
-  bool open = false;    ///< with an Ellipsis: what it gives is an array, also of no axes
+  bool copies = false;  ///< an array without axes is used as an integer: the result is no view
+  bool open = false;    ///< with an Ellipsis: the result is an array, even without axes
 
   bool is_point(int rank) const {
     return !advanced && static_cast<int>(items.size()) == rank &&
@@ -96,8 +96,8 @@ NodeId Evaluator::size_of(NodeId shaped) {
 
 namespace {
 
-/// Whether all that run an access, to the array and at the indices among `operands`, take one place of the
-/// last axis.
+/// Whether all iterations of an access, to the array and at the indices among `operands`, use the same index
+/// of the last axis.
 bool takes_one_place(const ir::Builder& builder, std::span<const NodeId> operands) {
   return operands.size() > 1 && builder.function().is_constant(operands.back());
 }
@@ -118,7 +118,7 @@ void Evaluator::measure(NodeId length) {
 
 NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {
   std::vector<int64_t> order = order_of({operands.data(), 1});
-  // Axes of one index lie nowhere: they are not to be the last.
+  // Axes of length 1 have no order: they should not be the last.
   std::ranges::stable_partition(order, [&](int64_t axis) {
     return builder_->function().is_constant(builder_->length(operands[0], static_cast<int>(axis)), 1);
   });
@@ -132,7 +132,7 @@ NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<co
   if (axes.size() == 1 && attributes.back() + 1 == static_cast<int64_t>(order.size()))
     measure(builder_->length(operands[0], static_cast<int>(attributes.back())));
   const NodeId reduced = builder_->make(Op::reduce, operands, attributes);
-  // The axes that are kept, in the order in which they stand in the result.
+  // The axes that are kept, numbered as in the result.
   for (int64_t& axis : kept) axis -= std::ranges::count_if(axes, [&](int64_t gone) { return gone < axis; });
   return kept.empty() ? reduced : transposed(reduced, inverse_of(kept));
 }
@@ -164,7 +164,7 @@ std::vector<NodeId> Evaluator::broadcast_together(std::vector<NodeId> operands, 
   }
   const NodeId one = builder_->index(1);
   const auto is_one = [&](NodeId length) { return builder_->make(Op::equal, {length, one}); };
-  // Of each axis the common length, and what has been checked to be the same.
+  // For each axis: the common length, and the lengths that are checked to be equal to it.
   std::vector<std::vector<NodeId>> common(static_cast<size_t>(rank));
   for (const NodeId operand : operands) {
     if (!f.type(operand).is_array()) continue;
@@ -222,7 +222,7 @@ NodeId Evaluator::in_range(NodeId index, NodeId length, int axis) {
 std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const NodeId zero = builder_->index(0);
   const NodeId one = builder_->index(1);
-  // What may be None, with a number in its place, and whether it is there.
+  // Optional parts: a number instead of None, and whether the part is there.
   std::array<NodeId, 3> there{};
   std::array<Value, 3> bounds;
   for (size_t i = 0; i < 3; ++i) {
@@ -247,7 +247,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
   const auto is_unsigned_64 = [this](const Value& part) {
     return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
   };
-  // What lies beyond 64 bits is clipped.
+  // Numbers beyond 64 bits are clipped.
   const auto given = [&](const Value& part) {
     if (const Static* s = part.as<Static>(); s != nullptr && !static_int(part))
       return builder_->index(s->object < nb::int_(0) ? INT64_MIN : INT64_MAX);
@@ -256,7 +256,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
     return builder_->make(Op::select,
                           {builder_->make(Op::less, {integer, zero}), builder_->index(INT64_MAX), integer});
   };
-  // The step has a number of its sign reversed.
+  // The clipped step can be negated.
   const NodeId step =
       is_none(by) ? one
                   : or_else(2, builder_->make(Op::maximum, {given(by), builder_->index(-INT64_MAX)}), one);
@@ -363,8 +363,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
   });
   const auto arrays = std::ranges::count(result.items, Indexing::Part::Array, &Indexing::Item::part);
   if (!one_mask || others > 0 || arrays != builder_->function().type(result.mask).rank()) result.mask = {};
-  // A full-range check of points stands at the access; beside index arrays a point is an index array of no
-  // axes.
+  // Points are checked at the access; together with index arrays a point is an index array without axes.
   for (Indexing::Item& item : result.items) {
     if (item.part != Indexing::Part::Point) continue;
     item.start = in_range(item.start, builder_->length(array.node, item.axis), item.axis);
@@ -443,7 +442,7 @@ void Evaluator::take_from_the_end(NodeId shaped, const Indexing& indexing, std::
   for (const Indexing::Item& item : indexing.items) {
     if (item.part != Indexing::Part::Array) continue;
     NodeId& array = arrays[next++];
-    // A number beside arrays was looked at when it was taken as an index.
+    // A number together with arrays was checked when it was taken as an index.
     if (item.of_mask || !builder_->function().type(item.array).is_array()) continue;
     const NodeId length = builder_->length(shaped, item.axis);
     const NodeId lowest = builder_->make(Op::negative, {length});
@@ -451,7 +450,7 @@ void Evaluator::take_from_the_end(NodeId shaped, const Indexing& indexing, std::
         builder_->make(Op::bitwise_or, {builder_->make(Op::less, {item.array, lowest}),
                                         builder_->make(Op::greater_equal, {item.array, length})});
     NodeId is_bad = reduce_all({bad}, Op::bitwise_or);
-    // Where another array has no elements, nothing is taken, and NumPy does not look at this one.
+    // If another array has no elements, nothing is taken, and NumPy does not check this one.
     for (const NodeId other : given) {
       if (other == item.array || !builder_->function().type(other).is_array()) continue;
       const NodeId some = builder_->make(Op::greater, {size_of(other), builder_->index(0)});
@@ -478,7 +477,7 @@ std::vector<NodeId> Evaluator::index_arrays(const Indexing& indexing) {
   std::vector<NodeId> arrays;
   for (const Indexing::Item& item : indexing.items)
     if (item.part == Indexing::Part::Array) arrays.push_back(item.array);
-  // A scalar beside arrays repeats.
+  // A scalar together with arrays is repeated.
   std::vector<NodeId> shaped_ones;
   for (const NodeId array : arrays)
     if (builder_->function().type(array).is_array()) shaped_ones.push_back(array);
@@ -500,8 +499,7 @@ std::vector<NodeId> Evaluator::index_arrays(const Indexing& indexing) {
   return arrays;
 }
 
-/// Where NumPy puts the axes of a gathered array: for each axis of its result, the axis that `gather` gives
-/// it.
+/// The axes of a gathered array in NumPy's order: for each axis of its result, the axis of `gather`'s.
 std::vector<int64_t> Evaluator::gathered_order(const Indexing& indexing, int index_rank) const {
   int before = 0;
   int after = 0;
@@ -571,7 +569,7 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
         !(parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis())))
       unsupported(node, "a bool beside other indices", "use `if`");
   }
-  // One bool is a mask of no axes: a new axis, of which it takes the only element or none.
+  // One bool is a mask without axes: a new axis, of which it takes the only element or none.
   const NodeId bit = stage(parts[flag], Kind::py_bool());
   parts[flag] = Static{nb::none()};
   size_t after = 0;
@@ -646,7 +644,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
   }
   if (const Static* s = value.as<Static>();
       s != nullptr && (s->object.is_none() || PyUnicode_Check(s->object.ptr()))) {
-    // NumPy has a number for it, or an exception.
+    // NumPy converts it to a number, or raises.
     const nb::object one = place();
     try {
       one[nb::int_(0)] = s->object;
@@ -687,7 +685,7 @@ NodeId Evaluator::value_for(const Value& value, DType dtype, bool among) {
           "cannot convert float NaN to integer");
     check(negate(builder_->make(Op::isinf, {number})), ExceptionKind::OverflowError,
           "cannot convert float infinity to integer");
-    // Beyond 64 bits only uint64 has numbers, up to 2**64.
+    // Beyond the range of int64 only uint64 has numbers, up to 2**64.
     const bool widest = dtype == DType::UInt64;
     const NodeId low = builder_->make(Op::greater_equal, {number, builder_->constant(-0x1p63)});
     const NodeId high = builder_->make(Op::less, {number, builder_->constant(widest ? 0x1p64 : 0x1p63)});
@@ -717,7 +715,7 @@ void Evaluator::check_shapes(NodeId condition, ExceptionKind kind, const std::st
   check(condition, kind, message, shown);
 }
 
-/// An operation's result, and so its operands, must broadcast to the array that takes it.
+/// An operation's result, and so its operands, must broadcast to the array that stores it.
 void Evaluator::need_shape(const Array& result, std::span<const NodeId> lengths) {
   const std::vector<NodeId> own = lengths_of(result.node);
   std::vector<NodeId> shown;
@@ -774,7 +772,7 @@ void Evaluator::need_writable(const Array& array, const char* complaint, nb::han
   if (array.access == Access::ReadOnly) raise(ExceptionKind::ValueError, complaint);
 }
 
-/// Lists and tuples are to have no more axes than the part that they are assigned to.
+/// Lists and tuples must not have more axes than the part that they are assigned to.
 void Evaluator::need_depth(int rank, const Indexing& indexing) {
   if (indexing.mask && rank > 1) {
     raise(ExceptionKind::TypeError,
@@ -835,8 +833,7 @@ void Evaluator::assign_index(const Array& array, const Value& index, const Value
   }
 }
 
-/// What to assign through a mask, as a number or as an array of which the mask chooses; invalid: it is
-/// neither.
+/// The value to assign under a mask, as a number or as an array before masking; invalid: it is neither.
 NodeId Evaluator::unmasked(NodeId view, const Indexing& indexing, const Value& value) {
   const ir::Function& f = builder_->function();
   const NodeId given = value_for(value, f.type(view).dtype(), true);
@@ -907,7 +904,7 @@ void Evaluator::assign_gathered(NodeId array, NodeId view, const Indexing& index
   builder_->make(Op::scatter, operands, attributes);
 }
 
-/// To the library they are arrays.
+/// In the library they are arrays like others.
 void Evaluator::need_no_memory_maps(const std::string& what, nb::handle node) {
   if (has_memory_maps_ && !frame_->of_library)
     unsupported(node, what + " in a function that is given a memory map",

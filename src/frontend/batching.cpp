@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 
-// What `ingot.vmap` needs of the evaluator: what one lane gives, before one has run. Which lane runs, and how
-// lanes come together, is in collectives.cpp.
+// Primitives of `ingot.vmap`: the result of one batch element, before any has run. Batch elements and their
+// collectives are in collectives.cpp.
 
 namespace ingot::frontend {
 
@@ -10,7 +10,7 @@ using ir::Op;
 
 namespace {
 
-/// The names of the fields of a dataclass; none: the class is none.
+/// The names of the fields of a dataclass; none: the class is no dataclass.
 nb::tuple field_names_of(const nb::object& type) {
   if ((reinterpret_cast<PyTypeObject*>(type.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return nb::tuple();
   const nb::object rules = imported("ingot.library.structures").attr("rules_of")(type);
@@ -71,7 +71,7 @@ nb::object Evaluator::dtypes_in(const Value& value, bool& has_arrays) {
   return imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
 }
 
-/// A structure of tuples, lists, dicts and instances of dataclasses as the function's own.
+/// A structure of tuples, lists, dicts and instances of dataclasses as a value made by the function.
 Value Evaluator::structure_of(const nb::object& object) {
   const auto all = [this](const nb::object& objects) {
     std::vector<Value> parts;

@@ -216,7 +216,7 @@ Value Evaluator::builtin_int(Call& call) {
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
               "'");
   }
-  // A complex number of NumPy's loses its imaginary part, with a warning there.
+  // A NumPy complex number loses its imaginary part (NumPy warns).
   if (base::is_float(kind->dtype()) || base::is_complex(kind->dtype())) {
     const NodeId x = stage(value, Kind::py_float());
     check(negate(builder_->make(Op::isnan, {x})), ExceptionKind::ValueError,
@@ -298,7 +298,7 @@ Value Evaluator::builtin_complex(Call& call) {
   }
   if (imaginary == nullptr && rests[0])
     return Scalar{Kind::py_complex(), stage(given[0], Kind::py_complex())};
-  // As CPython: what is imaginary in the one joins what is real in the other.
+  // As in CPython: the imaginary part of one argument is added to the real part of the other.
   if (rests[1]) reals[0] = builder_->make(Op::subtract, {reals[0], rests[1]});
   if (rests[0]) reals[1] = builder_->make(Op::add, {reals[1], rests[0]});
   return Scalar{Kind::py_complex(), builder_->make(Op::make_complex, {reals[0], reals[1]})};
@@ -342,7 +342,7 @@ struct MathInfo {
   const char* name;
   Op op;
   const char*
-      infinite;  ///< what an infinite result of finite arguments is: "overflow", "domain", or "" (a value)
+      infinite;  ///< the error of an infinite result of finite arguments: "overflow", "domain", or "" (none)
 };
 
 constexpr MathInfo kMath[] = {
@@ -441,7 +441,7 @@ Value Evaluator::math_round(Call& call) {
   const bool is_float = kind && (*kind == Kind::py_float() || *kind == DType::Float64);
   if (call.name == "trunc" && kind && !kind->is_python() && !is_float)
     raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __trunc__ method");
-  // NumPy's numbers have no floor of their own: Python takes them as floats.
+  // NumPy's numbers have no `__floor__`: Python converts them to float.
   const bool as_float = kind && (*kind == Kind::py_float() || !kind->is_python());
   if (as_float && !value.is<Array>()) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;

@@ -2,9 +2,9 @@
 #include "frontend/evaluator_parts.h"
 
 // C functions: those of ctypes and cffi, which the program calls, and loops of ufuncs, which the library
-// does. `ingot._c_functions` says what Python converts an argument to, given what behaves as it does, or
-// raises. What stands for a pointer - `x.ctypes`, its `data`, what `data_as` gives - is a foreign value that
-// knows its array: a C function can be given it, every other use is refused.
+// calls. `ingot._c_functions` converts a stand-in of an argument as Python converts the argument, or raises.
+// A pointer - `x.ctypes`, its `data`, the result of `data_as` - is a foreign value with a reference to its
+// array: it can be passed to a C function, every other use is refused.
 
 namespace ingot::frontend {
 
@@ -42,7 +42,7 @@ bool is_ufunc_of_scipy(const nb::object& function) {
   return nb::cast<bool>(c_functions().attr("is_of_scipy")(function));
 }
 
-/// One that is written in Python, or one of `scipy.fft`, which are dispatched.
+/// One that is written in Python, or one of the dispatched functions of `scipy.fft`.
 bool is_function_of_scipy(const nb::object& function) {
   const bool is_function = PyFunction_Check(function.ptr()) != 0;
   if (!is_function && std::string_view(Py_TYPE(function.ptr())->tp_name) != "uarray._Function") return false;
@@ -195,14 +195,14 @@ Value Evaluator::call_c_function(const nb::object& declared, const Call& call) {
   return Scalar{Kind::py_int(), builder_->cast(made, DType::Int64)};
 }
 
-/// How a loop of a ufunc is found.
+/// The description by which a loop of a ufunc is found.
 nb::object Evaluator::form_of_loop(const nb::object& ufunc, const Value& dtypes, nb::handle node) {
   nb::list all;
   for (const Value& each : elements_of(dtypes, node)) all.append(require_static(each, "a dtype", node));
   return c_functions().attr("loop_form")(ufunc, all);
 }
 
-/// A loop of a ufunc, on vectors of one length: (ufunc, dtypes, inputs, outputs).
+/// Runs a loop of a ufunc on vectors of equal length: (ufunc, dtypes, inputs, outputs).
 Value Evaluator::primitive_run_loop(Call& call) {
   const nb::object ufunc = require_static(call.positional.at(0), "a ufunc", call.node);
   const nb::object form = form_of_loop(ufunc, call.positional.at(1), call.node);

@@ -1,12 +1,12 @@
 #include "frontend/rows.h"
 
-// Functions made in the function, and comprehensions. A variable that an inner function uses stands in a cell
-// of the shadow heap, so that all paths and loops carry it whoever changes it. A comprehension is evaluated
-// in place, its targets under names of their own.
+// Inner functions and comprehensions. A variable that an inner function uses is stored in a cell of the
+// shadow heap, so that paths and loops carry it, whichever function changes it. A comprehension is evaluated
+// inline, its targets under names of their own.
 //
 // A variable of a function around the compiled one is guarded like a global, until compiled code assigns to
-// it
-// (`nonlocal`). Then its cell is an argument, an instance of the caller's with the attribute `cell_contents`.
+// it (`nonlocal`). Then its cell is an argument: an instance of the caller with the attribute
+// `cell_contents`.
 //
 // A comprehension that makes a number or an array is a loop (`ingot._scope` writes these).
 
@@ -18,7 +18,7 @@ using ir::Op;
 namespace {
 
 constexpr const char* kCellContents = "cell_contents";
-/// Under what name a cell of the caller's is captured itself; without a name it is what stands in it.
+/// The name under which a cell of the caller itself is captured; without a name, its contents are.
 constexpr const char* kCellItself = "cell";
 
 nb::object scope(const char* question, nb::handle node) {
@@ -152,7 +152,7 @@ void Evaluator::run_function_def(nb::handle s) {
 Value Evaluator::eval_walrus(nb::handle e) {
   const Value value = eval_open(e.attr("value"));
   const std::string name = text_of(e.attr("target").attr("id"));
-  // An expression around this one may have read the variable already: for good.
+  // An expression around this one may have read the variable already: it is pinned for good.
   const auto pin = [this](const Value& v) {
     if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
     if (const Reference* r = v.as<Reference>()) pinned_.push_back(r->object);
@@ -175,12 +175,12 @@ Value Evaluator::call_closure(const Closure& closure, Call& call) {
   return run_frame(frame, std::move(locals), call.node);
 }
 
-/// The targets of a comprehension under names of their own, while it lives.
+/// Gives the targets of a comprehension names of their own while it lives.
 class Evaluator::Renamed {
  public:
   Renamed(Evaluator& evaluator, nb::handle comprehension)
       : before_(evaluator.frame_->renamed), frame_(evaluator.frame_), nested_(frame_->is_nested) {
-    // PEP 709: in Python 3.12 lists, sets and dicts of comprehensions are made in the function around.
+    // PEP 709: since Python 3.12 comprehensions of lists, sets and dicts are inlined.
     frame_->is_nested = nested_ || PY_VERSION_HEX < 0x030c0000 || class_of(comprehension) == "GeneratorExp";
     const std::string suffix = evaluator.suffix_of(comprehension);
     for (const nb::handle name : scope("targets", comprehension)) {
@@ -257,7 +257,7 @@ Value Evaluator::list_comp(nb::handle e) {
     if (is_range_to_demand(first)) grown_.insert(known);
     try {
       Value list = growing_comprehension(e, first);
-      // Of arrays more is known where it can be told which one is meant.
+      // More is known of arrays in a list of known structure.
       const HeapObject* made = growing(list);
       if (made == nullptr || !made->element->is<Array>() || !first.is<Range>()) return list;
       try {
@@ -281,7 +281,7 @@ Value Evaluator::list_comp(nb::handle e) {
   try {
     return new_list(comprehended(e, first));
   } catch (const base::Unsupported& refusal) {
-    // How many elements there are may depend on conditions, or on what inner loops iterate.
+    // The number of elements may depend on conditions, or on the iterables of inner loops.
     go_back(before);
     try {
       return growing_comprehension(e, first_iterable(e));
@@ -395,7 +395,7 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
     return array_of(new_list(comprehended(comprehension, iterable)), node);
   const std::string suffix = suffix_of(comprehension);
   std::optional<Kind> kind;
-  // What its elements are is found by evaluating one, which is then forgotten.
+  // Evaluating one element, which is then rolled back, shows what the elements are.
   const Checkpoint before = checkpoint();
   const Trips trips = trips_of(iterable, node);
   try {
@@ -424,7 +424,7 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
   const Value place = state_.locals["@place" + suffix];
   const NodeId length = filters ? stage(place, Kind::py_int()) : trips.count;
   const std::optional<bool> any = filters ? static_truth(place) : std::nullopt;
-  if (any == false) {  // no condition held
+  if (any == false) {  // no condition is true
     const NodeId none[] = {builder_->index(0)};
     result = filled(none, builder_->constant(ir::Type::scalar(DType::Float64), {}));
   } else if (kind->dtype() != DType::Float64) {

@@ -1,16 +1,15 @@
 #include "frontend/evaluator_parts.h"
 #include "ir/library.h"
 
-// Which lane of a batch runs, and where all lanes come together: `ingot.psum` and its kin.
+// The lanes (elements) of a batch and their collectives: `ingot.psum` and the like.
 //
-// A function with collectives is run for all lanes once for each of them, up to it, and once to its end
-// (`library/batching`): in each of these passes the results of the collectives before are known, so that a
-// lane stops at the first one after them and gives its operand. That is right where
-// - all lanes come there: it stands in no branch or loop, and no exit leads around it. Loops whose iterations
-// are
-//   known are unrolled;
-// - what runs again shows nowhere: no lane writes into memory, or changes containers, that are older than the
-//   lane, and before the last collective nothing is printed, drawn, or asked of Python.
+// A function with collectives is run for all batch elements once for each collective, up to that one, and
+// once to its end (`library/batching`). In each of these passes the results of the earlier collectives are
+// known, so a batch element stops at the next one and provides its operand. That is correct if
+// - all batch elements come there: it is in no branch or loop, and no exit bypasses it. Loops with known
+//   iterations are unrolled;
+// - repeating has no visible effect: no batch element writes to memory, or changes containers, that are older
+//   than it, and before the last collective nothing is printed, drawn, or called in Python.
 // Both are checked, the latter on the nodes that a pass has made.
 
 namespace ingot::frontend {
@@ -20,7 +19,7 @@ using ir::Op;
 
 namespace {
 
-/// Whether memory was made by nodes of a function from a number on.
+/// Whether memory was made by nodes of a function from a given number on.
 class Own {
  public:
   Own(const ir::Function& function, size_t first) : function_(function), first_(first) {}
@@ -34,7 +33,7 @@ class Own {
     if (op == Op::param) return all_of(node, function_[function_[node].parent].owner);
     if (op == Op::result) return all_of(node, function_.operand(node, 0));
     if (function_[node].region_count > 0) return all_of(node, node);
-    // Of a lift, the memory is that of the number or array that is lifted.
+    // The memory of a lift is that of the number or array that is lifted.
     const bool is_view = ir::info(op).effects.pure() || op == Op::lift;
     return is_view && !function_.operands(node).empty() && is_memory(function_.operand(node, 0)) &&
            (*this)(function_.operand(node, 0));
@@ -45,7 +44,7 @@ class Own {
   }
 
  private:
-  /// Whether all that a value of a node with regions, or a parameter of one of these, may be is own.
+  /// Whether all possible values of a result of a node with regions, or of a region's parameter, are own.
   bool all_of(NodeId value, NodeId owner) {
     if (!owner || function_[owner].region_count == 0) return false;
     const Op op = function_.op(owner);
@@ -89,7 +88,7 @@ class Own {
   std::vector<NodeId> open_;
 };
 
-/// Whether a node writes into the operand at a place, as far as is known.
+/// Whether a node may write into the operand at a position.
 bool may_write(Op op, size_t place) {
   switch (op) {
     case Op::write:
@@ -104,8 +103,8 @@ bool may_write(Op op, size_t place) {
   }
 }
 
-/// What a node does; of a routine outside the IR, what it does itself: it writes into what the library has
-/// made for it.
+/// The effects of a node; of a call of an external routine, those beyond writing into the memory that the
+/// library has made for it.
 ir::Effects seen_effects(const ir::Function& function, NodeId node) {
   if (function.op(node) != Op::library) return ir::effects_of(function, node);
   const auto text = ir::TextId(static_cast<uint32_t>(function.attribute(node, 0)));
@@ -120,13 +119,13 @@ class Evaluator::Collectives {
  public:
   explicit Collectives(Evaluator& evaluator) : evaluator_(evaluator) {}
 
-  /// The axis of the innermost lanes that run; null: none do.
+  /// The axis of the innermost batch that runs; null: none does.
   Axis* around() const;
-  /// The innermost one of the name that a call is given first; raises where there is none.
+  /// The innermost axis of the name in a call's first argument; raises if there is none.
   Axis& named(const Call& call) const;
-  /// Refuses a collective where not all lanes have to come.
+  /// Refuses a collective at a location that not all batch elements have to reach.
   void need_place_of_all(const Axis& axis, nb::handle node) const;
-  /// Refuses what a lane has done since it began that shows where it is done again.
+  /// Refuses visible effects of a batch element since its beginning, because they would be repeated.
   void need_own_effects(const Axis& axis, bool is_last, nb::handle node) const;
 
  private:
@@ -186,7 +185,7 @@ void Evaluator::Collectives::need_own_effects(const Axis& axis, bool is_last, nb
     const bool is_control = ir::info(op).effects == ir::effect::Control;
     if (is_control || op == Op::keep) continue;
     const ir::Effects effects = seen_effects(f, made);
-    // What raises an exception of Python's is a call of the host, too.
+    // Code that raises a Python exception is a host call, too.
     const bool is_throw =
         op == Op::host &&
         evaluator_.module_.text(ir::TextId(static_cast<uint32_t>(f.attribute(made, 1)))) == "throw";
@@ -240,7 +239,7 @@ Value Evaluator::primitive_is_same_for_all(Call& call) {
 Value Evaluator::primitive_in_lane(Call& call) {
   const Tuple* const results = call.positional.at(4).as<Tuple>();
   INGOT_ASSERT(results != nullptr, "frontend: the results of collectives stand in a tuple");
-  // Not even of the first lane anything is known when compiling that is not so of all.
+  // Nothing may be known of the first batch element that does not hold for all.
   const Value lane = Scalar{Kind::py_int(), stage(call.positional.at(3), Kind::py_int())};
   const Axis axis{.name = require_static(call.positional.at(0), "the name of an axis", call.node),
                   .size = share(call.positional.at(1)),

@@ -1,9 +1,9 @@
-// Arrays in lists of unknown length are numbers, too: that of the buffer, which `keep`
-// gives, the offset, lengths and strides, and which argument it is. `kept` gives the buffer again, which may
-// be any for passes, so the order of what is written and read stays. A buffer that is kept is freed when the
-// call ends, unless the result holds it: `holding` names the columns of such numbers in a description. An
-// array that owns its memory, and is no argument, says so in the place of the argument (`Array::kOwner`), so
-// that it is one object in the result.
+// Arrays in list buffers are numbers, too: that of their buffer, which `keep` returns, the offset, lengths
+// and strides, and the number of the argument that it is. `kept` returns the buffer; passes assume that it
+// may be any buffer, so the order of reads and writes is preserved. A kept buffer is freed when the call
+// ends, unless the result holds it: `holding` lists the columns of such numbers in a description. An array
+// that owns its memory and is no argument has `Array::kOwner` as the number of its argument, so that it is
+// one object in the result.
 
 #include "frontend/columns.h"
 
@@ -64,7 +64,7 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
   if (form.is<Array>()) {
     const Array array = e_.named(element);
     const NodeId view = array.node;
-    // Of its memory's own object, which is no argument: a number that says so.
+    // For arrays that are no argument: `kOwner` for the object that the memory was allocated for, else -1.
     const NodeId nothing = builder.index(array.owns ? Array::kOwner : -1);
     NodeId origin = builder.index(array.argument);
     if (array.origin && array.owns) {
@@ -145,7 +145,7 @@ Value Evaluator::Columns::take(const Value& form, std::span<const NodeId>& numbe
   return with_parts(form, std::move(parts));
 }
 
-/// One conversion: the columns that are left, and those made.
+/// One conversion: the columns that are yet to be converted, and the new ones.
 class Evaluator::Columns::Conversion {
  public:
   Conversion(Columns& columns, std::span<const NodeId> before, NodeId length)

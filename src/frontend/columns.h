@@ -4,26 +4,26 @@
 
 namespace ingot::frontend {
 
-/// Elements of growing lists as numbers, one for each column of the list. A *form* is an element without
+/// Elements of list buffers as numbers, one for each column of the list. A *form* is an element without
 /// nodes; of its parts
 ///   - a number has a column of its kind,
-///   - a number that is None or missing in some elements has two: a tag (0: it is there, 1: None, 2:
-///   missing),
+///   - a number that is None or missing in some elements has two: a tag (0: present, 1: None, 2: missing)
 ///     and the number,
-///   - an instance of a pool has one, of its place there,
-///   - an array has the number of its buffer, its offset, which argument it is, its lengths and its strides,
-///   - what is the same in all elements, or missing in all of them, has none.
+///   - an instance of a pool has one, of its index there,
+///   - an array has columns for its buffer's number, its offset, the argument that it is, its lengths and
+///     its strides,
+///   - a part that is the same, or missing, in all elements has none.
 class Evaluator::Columns {
  public:
   explicit Columns(Evaluator& evaluator) : e_(evaluator) {}
 
-  /// What each column holds.
+  /// The kind of each column.
   static std::vector<Kind> kinds_of(const Value& form);
   /// The numbers of an element.
   std::vector<NodeId> numbers_of(const Value& form, const Value& element);
   /// The element of these numbers.
   Value element_of(const Value& form, std::span<const NodeId> numbers);
-  /// The same elements in a wider form: new columns of just so many numbers, made of the columns `before`.
+  /// The same elements in a wider form: new columns of length `length`, made of the columns `before`.
   std::vector<NodeId> converted(const Value& from, const Value& to, std::span<const NodeId> before,
                                 NodeId length);
 

@@ -1,10 +1,9 @@
 #include "frontend/evaluator_parts.h"
 
-// Lists and dicts. Their structure is known; what stands in them is staged. A container that the caller gave
-// is also changed itself: numbers go through cells, which the caller reads when the call ends, however it
-// ends, and before anything outside is called; everything else is put there at once, by a call out of
-// compiled code. An array shares its memory with the function from then on; a list or dict made in the
-// function is put there once more at its end.
+// Lists and dicts. Their structure is known; their elements are staged. A container of the caller is also
+// changed itself: numbers go through cells, which the caller reads when the call ends, even by an exception,
+// and before host calls; everything else is stored at once, by a host call. From then on an array shares its
+// memory with the function; a list or dict made in the function is stored again when the function ends.
 
 namespace ingot::frontend {
 
@@ -86,7 +85,7 @@ Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId place, nb
         "an index that is not known when compiling, into " + std::to_string(members.size()) + " elements",
         "use an array");
   }
-  if (members.empty()) {  // the check before has raised
+  if (members.empty()) {  // an earlier check has raised
     builder_->terminate(Op::unreachable, {});
     throw Diverged{};
   }
@@ -197,7 +196,7 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
   if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
   if (holds(element, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, std::nullopt, nb::none(), element, node);
-  // Where the structure is not known, the caller's own list has it.
+  // If the structure is not known, only the caller's own list holds the element.
   if (object.conflict.empty()) object.values.push_back(std::move(element));
 }
 

@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 
 // Derivatives. The library (`ingot.library.derivatives`) lifts the variables of a derivative, calls the
-// function, which is inlined as in any call, and asks for the tangents of what it gives. What lies between is
-// made to compute them by the pass `derive`.
+// function, which is inlined as in any call, and asks for the tangents of its result. The pass `derive` adds
+// the code that computes them.
 
 namespace ingot::frontend {
 
@@ -13,7 +13,7 @@ Value Evaluator::primitive_new_derivative(Call&) {
   return Static{nb::int_(derivative_starts_.size())};
 }
 
-/// A number that is older than a derivative does not vary with it, nor does an array that nothing writes to.
+/// Numbers that are older than a derivative, and arrays that nothing writes to, do not vary with it.
 Value Evaluator::primitive_may_vary(Call& call) {
   const Value& x = call.positional.at(0);
   const size_t start = derivative_starts_.at(static_cast<size_t>(derivative_argument(call, 1)) - 1);
@@ -60,7 +60,7 @@ Value Evaluator::primitive_back(Call& call) {
   const NodeId made = builder_->begin(Op::back, {}, attributes);
   builder_->enter(made, 0, {});
   const State before = state_;  // what is assigned in the region is not seen outside
-  // It stands where the sweep comes to it, where no `try` is open.
+  // It runs where the sweep reaches it, and no `try` is open there.
   const Restored<std::vector<Catcher*>> none(handlers_, {});
   Call thunk{.positional = {}, .keywords = {}, .name = call.name, .node = call.node};
   this->call(call.positional.at(1), thunk);
@@ -111,7 +111,7 @@ Value Evaluator::primitive_of_derivative(Call& call) {
                                 : owner(made);  // tangents of views are views
 }
 
-/// Gives a cotangent for each variable that is a number, None for arrays.
+/// Returns a cotangent for each variable that is a number, None for arrays.
 Value Evaluator::primitive_pull(Call& call) {
   const auto members = [&](size_t position) {
     const Tuple* const tuple = call.positional.at(position).as<Tuple>();

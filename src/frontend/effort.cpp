@@ -6,7 +6,7 @@ namespace ingot::frontend {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLongestHold{5};  ///< of the GIL; as long as Python's own by default
+constexpr std::chrono::milliseconds kLongestHold{5};  ///< of the GIL; Python's default
 
 }  // namespace
 

@@ -9,28 +9,27 @@
 
 namespace ingot::frontend {
 
-/// What evaluating a function costs, in all of its evaluations: each of them takes a step at least, so
-/// however often facts have it evaluated again, and whatever it calls, this ends.
+/// The effort of evaluating a function, over all of its evaluations. Each evaluation takes at least one step,
+/// so this ends, however often new facts require another one.
 class Effort {
  public:
   static constexpr size_t kMostSteps = 2'000'000;
-  /// Of one function's calls; more of them are calls of a function of the IR, which is evaluated once.
+  /// Inlined calls of one function; further calls are of a function of the IR, which is evaluated once.
   static constexpr size_t kMostInlined = 256;
 
-  /// Of a function that becomes part of a module.
+  /// For a function that becomes part of a module.
   explicit Effort(const ir::Module& module) : module_(module) {}
 
-  /// Counts a statement or an expression; false: it is one too many. Throws base::Abandoned where nobody
-  /// waits any more. Other threads have the GIL now and then: Python gives it to them between its own
-  /// instructions alone.
+  /// Counts a statement or an expression; false: the limit is exceeded. Throws base::Abandoned if nobody
+  /// waits for the result any more. Releases the GIL now and then, as Python does between its instructions.
   bool step() {
     if (++steps_ % kBetweenLooks == 0) look();
     return steps_ <= kMostSteps;
   }
 
-  /// The function is evaluated from the start.
+  /// A new evaluation of the function begins.
   void begin() { calls_.clear(); }
-  /// Counts a call of a function, which is known by its node; whether it has been inlined often enough.
+  /// Counts a call of a function, identified by its node; whether it has been inlined often enough.
   bool is_called_often(const void* function) {
     return ++calls_[function] > kMostInlined && !always_inlined_.contains(function);
   }

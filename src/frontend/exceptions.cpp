@@ -1,13 +1,13 @@
 #include "frontend/evaluator_parts.h"
 
-// Exceptions. What is raised is known at each place that raises, so the clause that catches it is too: its
-// body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each way out of
-// its body. What nothing catches leaves the call (leaving.cpp).
+// Exceptions. Each location that raises has a known exception, so the clause that catches it is known, too:
+// its body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each exit
+// from its body. An exception that no clause catches leaves the call (leaving.cpp).
 //
-// Raise or refuse. What Python would raise for such types becomes a `raise` node at that point; `Unsupported`
-// is for what Python would have run.
+// Raise or refuse. If Python raises for operands of these types, the code becomes a `raise` node; code that
+// Python would run is refused by `Unsupported`.
 //
-// What is raised looks for its clause on the stack of those that are open. Checks inside a `try` that may
+// The clause of an exception is searched on the stack of open handlers. Checks inside of a `try` that may
 // catch them become branches.
 
 namespace ingot::frontend {
@@ -31,7 +31,7 @@ std::string repr_of(Kind kind) { return kind.is_python() ? "{}" : "np." + std::s
 
 }  // namespace
 
-/// The activation of a handler while code of it is evaluated, outside the loops that stand in its `try`.
+/// Enters the activation of a handler to evaluate its code, outside of the loops in its `try`.
 class Evaluator::AtHandler {
  public:
   AtHandler(Evaluator& evaluator, const Catcher& handler)
@@ -49,8 +49,8 @@ class Evaluator::AtHandler {
   Restored<std::vector<const Error*>> handled_;
 };
 
-/// Evaluates a handler where something is raised: in the activation of its `try`, with the handlers outside
-/// it, and nothing of what was being evaluated.
+/// The evaluator's state for a handler at the location of a raise: the activation of its `try`, the handlers
+/// outside of it, and no expressions under evaluation.
 class Evaluator::Handling {
  public:
   Handling(Evaluator& evaluator, size_t number)
@@ -136,7 +136,7 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
     const NodeId node = waiting.back();
     waiting.pop_back();
     if (mixed_.contains(node.index)) return true;
-    if (f.op(node) != Op::if_)  // whose condition decides no kind
+    if (f.op(node) != Op::if_)  // its condition decides no kind
       for (const NodeId operand : f.operands(node)) add(operand);
     if (f.op(node) == Op::param) add(f[f[node].parent].owner);
     for (size_t i = 0; i < f[node].region_count; ++i) {
@@ -244,7 +244,7 @@ const std::vector<Value>& Evaluator::arguments_of(const Error& error, const std:
 Value Evaluator::text_of_error(const Error& error) {
   if (error.kind) {
     if (error.parts->empty()) return Static{nb::str(base::fill_message(error.message, {}).c_str())};
-    // NumPy's `format` shows other digits than its `str`.
+    // NumPy's `format` prints other digits than its `str`.
     return Text{base::replace_holes(error.message, "{!s}"), error.parts};
   }
   const std::vector<Value>& arguments = arguments_of(error, "the text of");

@@ -15,7 +15,7 @@ using ir::Op;
 
 namespace {
 
-/// What says something of types, or computes: dtypes, their limits, ufuncs, the mark of what is not given.
+/// NumPy's objects that describe types or compute: dtypes, their limits, ufuncs, `_NoValue`.
 bool is_of_numpy(nb::handle object) {
   const nb::module_ numpy = imported("numpy");
   return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
@@ -166,7 +166,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
   if (nb::cast<bool>(extension.attr("is_captured")(object))) throw Capture{owner, name};
   guard();
   if (PyMethod_Check(object.ptr()) && registry_.find(object) != nullptr) return Static{object};
-  // What methods and partials hold is looked at where they hold it.
+  // The parts of methods and partials are guarded in these objects.
   const auto part = [&](const char* of) { return outside(object, of, attribute(object, of), what, e); };
   if (PyMethod_Check(object.ptr())) {
     nb::object function = attribute(object, "__func__");
@@ -186,8 +186,8 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
 }
 
 Value Evaluator::host_value(nb::object object, const std::string& what, nb::handle e) {
-  // Besides numbers and texts: what calls and attributes know (methods of C types, such as object.__init__,
-  // are wrapper descriptors), and the values of Python's own protocols.
+  // Besides numbers and strings: objects that calls and attributes support (methods of C types, such as
+  // object.__init__, are wrapper descriptors), and the values of Python's own protocols.
   if (std::optional<Value> special = Kernels(*this).special(object)) return *special;
   Value value = Static{object};
   PyObject* o = object.ptr();
@@ -243,7 +243,7 @@ Value Evaluator::eval_compare(nb::handle e) {
     const Value right = [&] {
       const bool is_searched = class_of(node) == "Set" && (op == "In" || op == "NotIn");
       if (!is_searched || !imported("ingot._sets").attr("display")(node).is_none()) return eval_open(node);
-      // Looked for in a set that nothing else sees: its elements need not be known.
+      // The right operand is a set that nothing else sees: its elements need not be known.
       Tuple elements{eval_elements(node.attr("elts"))};
       need_hashable(left, e);
       need_hashable(elements, e);
@@ -404,8 +404,8 @@ bool is_function_or_jitted(const nb::object& object) {
   return PyFunction_Check(object.ptr()) || is_jitted(object);
 }
 
-/// Whether a function has an attribute that compiled code may know: its names, docstring and defaults, what
-/// it wraps, and what users have given it.
+/// Whether compiled code may read an attribute of a function: its names, docstring and defaults, the
+/// function that it wraps, and attributes set by users.
 bool tells(const nb::object& object, const std::string& name) {
   static const std::set<std::string> kKnown = {"__name__",    "__qualname__", "__module__",    "__doc__",
                                                "__wrapped__", "__defaults__", "__kwdefaults__"};
@@ -453,7 +453,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Static* s = value.as<Static>()) {
     if (PyModule_Check(s->object.ptr()))
       if (std::optional<Value> made = made_by_module(s->object, name, e)) return *made;
-    // It stands among the library's attributes when it has been asked for.
+    // ctypes adds it to the library's attributes at the first use.
     if (const nb::object function = function_of_library(s->object, name); function.is_valid())
       return outside(attribute(s->object, "__dict__"), name, function, name, e);
     if (tells(s->object, name)) return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
@@ -733,7 +733,7 @@ void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::ob
 void Evaluator::raise_as_called(const Call& call) {
   if (call.function.is_valid())
     return raise_by_type("call", call.name, call.positional, call.function, call.keywords);
-  // A method: the first argument is what it is bound to.
+  // A method: the first argument is the object that it is bound to.
   if (call.positional.empty()) return;
   const nb::object self = stand_in(call.positional[0]);
   if (!self.is_valid() || !has_attribute(self, call.name.c_str())) return;
@@ -771,11 +771,11 @@ bool takes_keywords(const Builtin& builtin) {
   return kNamed.contains(builtin.name);
 }
 
-/// What a builtin function takes as it is, besides numbers and arrays.
+/// The values, besides numbers and arrays, that a builtin function takes unchanged.
 struct Takes {
   bool instances = false;
-  bool members = false;  ///< of an Enum, others have their numbers or texts
-  bool none = false;     ///< what may be None
+  bool members = false;  ///< of an Enum; else they become their numbers or strings
+  bool none = false;     ///< optionals that may be None
   bool foreign = false;
 };
 
@@ -794,7 +794,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
   const bool is_extreme = builtin.name == "min" || builtin.name == "max";
   if (is_extreme && builtin.module == "numpy") return {};
   if (is_extreme && call.positional.size() > 1) return {.instances = true};
-  // What stands for functions of Python's own says itself what it takes.
+  // Library functions that implement Python's functions check their arguments themselves.
   if (builtin.library.is_valid() &&
       !text_of(attribute_or(call.function, "__module__", nb::str("numpy"))).starts_with("numpy"))
     return {.instances = true, .members = true, .none = true};
@@ -808,7 +808,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
 
 }  // namespace
 
-/// A method of Generator or RandomState is called with one.
+/// Checks that a method of Generator or RandomState is called with one.
 void Evaluator::need_stream(const Builtin& method, Call& call) {
   need_same_draws(method.path.empty() ? method.name : method.path, call.node);
   const size_t dot = method.path.find('.');
@@ -839,7 +839,7 @@ void Evaluator::refuse_keywords(const nb::object& function, Call& call) {
 nb::object Evaluator::implementation_of(const nb::object& function) {
   const nb::module_ registry = imported("ingot.library.registry");
   const nb::object users = registry.attr("users");
-  // Other hashes may be code of the user's.
+  // Other hash functions may be user code.
   if (nb::len(users) == 0 || Py_TYPE(function.ptr())->tp_hash != PyBaseObject_Type.tp_hash) return {};
   const nb::object found = nb::borrow(PyDict_GetItemWithError(users.ptr(), function.ptr()));
   if (!found.is_valid()) return {};
@@ -876,7 +876,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   }
   if (const Method* m = callee.as<Method>()) {
-    // Methods that put their last argument into a container, or look for it there.
+    // Methods that store their last argument in a container, or search it there.
     static const std::map<std::string, size_t> kOfContainers = {
         {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
     const auto known = kOfContainers.find(m->name);

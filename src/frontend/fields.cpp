@@ -11,7 +11,7 @@ using Holder = Structured::Holder;
 
 namespace {
 
-constexpr int kMostDepth = 4;  ///< of containers of records that functions take
+constexpr int kMostDepth = 4;  ///< of nested containers of records as arguments
 
 constexpr std::array kHolders = {"ndarray", "recarray", "record"};  ///< by Holder
 
@@ -26,7 +26,7 @@ bool has_fields(const nb::object& dtype) { return !member(dtype, "names").is_non
 /// Whether the elements of a dtype are of NumPy's class `record`.
 bool gives_records(const nb::object& dtype) { return member(dtype, "type").is(numpy("record")); }
 
-/// The dtype of the same fields whose elements are of that class.
+/// The dtype with the same fields and elements of that class.
 nb::object of_records(const nb::object& dtype) {
   return gives_records(dtype) ? dtype : nb::object(numpy("dtype")(nb::make_tuple(numpy("record"), dtype)));
 }
@@ -37,7 +37,7 @@ bool has_attributes(const Structured& records) {
          (records.holder == Holder::Record && gives_records(records.dtype));
 }
 
-/// What the place of a number, or of the widest one in a record, has to be a multiple of.
+/// The alignment in bytes of a number, or of the widest number in a record.
 int64_t alignment_of(const nb::object& dtype) {
   if (!has_fields(dtype)) return nb::cast<int64_t>(dtype.attr("alignment"));
   int64_t all = 1;
@@ -52,7 +52,7 @@ bool is_ellipsis(const Value& value) {
   return value.is<Static>() && value.as<Static>()->object.is(nb::ellipsis());
 }
 
-/// What the memory of a view or buffer is of.
+/// The node that provides the memory of a view or buffer.
 NodeId memory_of(const ir::Function& function, NodeId node) {
   const auto is_part = [&] {
     const Op op = function.op(node);
@@ -65,7 +65,7 @@ NodeId memory_of(const ir::Function& function, NodeId node) {
   return node;
 }
 
-/// Whether two views are known to share no memory: one is new, or both are arguments that lie apart.
+/// Whether two views are known to be disjoint: one is new, or both are arguments of disjoint memory.
 bool are_apart(const ir::Function& function, NodeId a, NodeId b) {
   a = memory_of(function, a);
   b = memory_of(function, b);
@@ -131,7 +131,7 @@ Value Evaluator::Fields::parameter(const nb::tuple& description, const std::stri
   nb::list array;
   for (const nb::handle part : nb::cast<nb::tuple>(description[3])) array.append(part);
   const std::string layout = text_of(array[5]);
-  array[5] = "A";  // its elements are bytes that lie apart
+  array[5] = "A";  // its elements are single bytes with a stride
   const std::string holder = text_of(description[1]);
   const nb::handle dtype = description[2];
   const Value first = e_.parameter(nb::tuple(array), name, -1);
@@ -252,8 +252,8 @@ std::vector<NodeId> Evaluator::Fields::strides(const Structured& records) {
   return all;
 }
 
-/// What stands so many bytes behind the begin of each record along the axes of `first`, and of arrays of a
-/// dtype's shape there.
+/// The view at a byte offset in each record along the axes of `first`; with further axes if the dtype is of
+/// arrays.
 Array Evaluator::Fields::view_of(const Structured& records, DType dtype, int64_t offset,
                                  const nb::object& inner) {
   ir::Builder& builder = *e_.builder_;
@@ -282,7 +282,7 @@ Structured Evaluator::Fields::on(const Array& first, const Structured& like) con
   return {like.dtype, like.holder, share(Value(first)), first.type.rank() == 0 ? Layout::C : Layout::Any, {}};
 }
 
-/// A field of all of `first`; none: there is no such field.
+/// A field of all records of `first`; none: there is no such field.
 std::optional<Value> Evaluator::Fields::field(const Structured& records, const std::string& name,
                                               bool is_used) {
   const nb::object known = member(records.dtype, "fields").attr("get")(nb::str(name.c_str(), name.size()));
@@ -317,7 +317,7 @@ void Evaluator::Fields::need_aligned(const Structured& records, const nb::object
   e_.unsupported({}, "a field of records that is not aligned, on a device", "make the dtype with align=True");
 }
 
-/// What of a field of all of `first` is a record's; of an array, all.
+/// The part of a field of all of `first` that belongs to a record; of an array, all.
 Value Evaluator::Fields::placed(const Structured& records, const Value& field, nb::handle node) {
   if (records.holder != Holder::Record) return field;
   const Tuple index{records.places};
@@ -379,7 +379,7 @@ std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const
   return several(records, names);
 }
 
-/// A field of a record by its number, of all of `first`; none: the index is another one.
+/// A field by its number, of all of `first`, for an index into a record; none: it is another index.
 std::optional<Value> Evaluator::Fields::by_place(const Structured& record, const Value& index,
                                                  nb::handle node) {
   const std::optional<Kind> kind = e_.kind_of(index);
@@ -501,7 +501,7 @@ void Evaluator::Fields::set_item(const Structured& records, const Value& index, 
   else fill_records(item(records, index, node), value, node);
 }
 
-/// Assigns to all of an array of records, or to one. What may share their memory is copied first.
+/// Assigns to all records of an array, or to one. Sources that may share their memory are copied first.
 void Evaluator::Fields::fill_records(const Value& target, const Value& value, nb::handle node) {
   const Structured* to = target.as<Structured>();
   const Structured* from = value.as<Structured>();
@@ -544,7 +544,7 @@ Array Evaluator::Fields::bytes(const Structured& records, nb::handle node) {
 Structured Evaluator::Fields::on_bytes(const Value& given, const nb::object& dtype, Holder holder) {
   ir::Builder& builder = *e_.builder_;
   Array first = *given.as<Array>();
-  // What is new is put in C order: the bytes of a record lie side by side.
+  // New memory is in C order: the bytes of a record are contiguous.
   const bool is_new = first.type.is_array();
   if (is_new) first = e_.owner(builder.make(Op::materialize, {first.node}));
   const int rank = first.type.rank() - 1;
@@ -628,7 +628,7 @@ Value Evaluator::Fields::by_library(const char* name, std::vector<Value> argumen
   return e_.inline_function(imported("ingot.library.structured").attr(name), call);
 }
 
-/// A function of a table of the library's; none: it is not there.
+/// Calls a function in a table of the library; none: it is not in the table.
 std::optional<Value> Evaluator::Fields::by_table(const char* table, const nb::object& key, Call& call) {
   const nb::object function = imported("ingot.library.structured").attr(table).attr("get")(key);
   if (function.is_none()) return std::nullopt;

@@ -4,42 +4,44 @@
 
 namespace ingot::frontend {
 
-/// Arrays of records - NumPy's structured dtypes, whose elements have fields -, and single records
-/// (`Structured`). A field is a view of the same memory, and so are all parts of an array; a record is its
-/// place in an array, so that `a[i]["x"]` is `a["x"][i]`. What has new memory - copies, what an index array
-/// takes, `np.empty` - is made of an array of bytes, whose last axis is that of a record's. What can be said
-/// by fields and such arrays stands in `library/structured.py`.
+/// Arrays of records, of NumPy's structured dtypes, and single records (`Structured`). Fields and parts of an
+/// array are views of the same memory. A record is an index into an array, so that `a[i]["x"]` is
+/// `a["x"][i]`. New memory - for copies, gathered records, `np.empty` - is an array of bytes, whose last axis
+/// holds the bytes of one record. `library/structured.py` implements what can be expressed by fields and such
+/// arrays.
 class Evaluator::Fields {
  public:
   explicit Fields(Evaluator& evaluator) : e_(evaluator) {}
 
-  /// Whether a value is an array of records, of no axes too, not a single record.
+  /// Whether a value is an array of records (even without axes), not a single record.
   static bool is_array(const Value& value);
   static int rank_of(const Structured& records);
 
   /// An argument: `("fields", holder, dtype, array)`.
   Value parameter(const nb::tuple& description, const std::string& name);
   nb::object describe(const Structured& records, Outward& outward);
-  /// The leaf of the argument whose dtype this is; -1: it is no argument's.
+  /// The leaf of the argument that has this dtype; -1: no argument has it.
   int leaf_of(const nb::object& dtype) const;
-  /// Makes the views of all fields of records in a value where it is made, so that they stand outside of the
-  /// loops in which they are used. What nobody uses goes.
+  /// Makes views of all fields of the records in a value as soon as the value is made, outside of the loops
+  /// that use them. Unused ones are removed later.
   void open(const Value& value);
-  /// The same two with what their forms have in common, where paths meet; none: they cannot be one value.
+  /// Both values in a common form, for a join; none: they have none.
   static std::optional<std::pair<Value, Value>> alike(const Value& a, const Value& b);
 
-  /// Whether two are known to be one object.
+  /// Whether two are known to be the same object.
   static bool is_same(const Structured& a, const Structured& b);
-  /// Whether it is not known of two that are not: two arguments, or a record that is taken twice.
+  /// Whether two may be the same object, though they are not known to be: two arguments, or a record that is
+  /// taken twice.
   static bool may_be_same(const Structured& a, const Structured& b);
-  /// Whether two objects are dtypes of the same fields, which do not say whose they are.
+  /// Whether two objects are structured dtypes with the same fields: whether these are one object is not
+  /// known.
   static bool may_be_same(const nb::object& a, const nb::object& b);
 
-  /// What a message calls it.
+  /// Its description in messages.
   static std::string words(const Structured& records);
-  /// The class that Python has of it.
+  /// Its class in Python.
   static nb::object class_of(const Structured& records);
-  /// An object that behaves as it does, where types decide.
+  /// An object of the same type, for what depends on types only.
   static nb::object stand_in(const Structured& records);
 
   Value attribute(const Structured& records, const std::string& name, nb::handle node);
@@ -48,20 +50,20 @@ class Evaluator::Fields {
   void set_item(const Structured& records, const Value& index, const Value& value, nb::handle node);
   /// The fields of a record, in order.
   std::vector<Value> members(const Structured& record, nb::handle node);
-  NodeId length(const Structured& records);  ///< of an array along its first axis, which it has
+  NodeId length(const Structured& records);  ///< of an array along its first axis, which must exist
 
   void fill_records(const Value& target, const Value& value, nb::handle node);
 
-  /// What a dtype is made of, known when compiling: lists and tuples too.
+  /// The known object that a dtype is made of; also from lists and tuples.
   nb::object spelled(const Value& value, nb::handle node);
-  /// A function that is given records, or asked to make some; none: it takes them as it takes all else.
+  /// Calls a function that takes or makes records; none: it needs no special treatment.
   std::optional<Value> call(const Builtin& builtin, Call& call);
   Value copy(const Structured& records, nb::handle node);
   Value method(const Structured& records, const std::string& name, Call& call);
-  /// None: neither is of records.
+  /// None: neither holds records.
   std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
 
-  /// An array of the bytes of records, whose last axis is that of a record's.
+  /// An array of the bytes of records; its last axis holds the bytes of one record.
   Array bytes(const Structured& records, nb::handle node);
   /// Records on an array of their bytes.
   Structured on_bytes(const Value& bytes, const nb::object& dtype, Structured::Holder holder);
@@ -80,19 +82,19 @@ class Evaluator::Fields {
   Structured several(const Structured& records, const nb::list& names);
   std::optional<Value> by_name(const Structured& records, const Value& index, nb::handle node);
   std::optional<Value> by_place(const Structured& record, const Value& index, nb::handle node);
-  /// An index, prepared.
+  /// A prepared index.
   struct Index {
     std::vector<Value>
         parts;  ///< arrays for sequences, and numbers for arrays without axes; with an Ellipsis
     bool has_arrays = false;
-    bool takes_one = false;  ///< it is of integers alone, one for each axis, which come first
+    bool takes_one = false;  ///< it has only integers, one for each axis, at its beginning
   };
   Structured record_at(const Structured& records, const Index& index);
   Index prepared(const Structured& records, const Value& index, nb::handle node);
   void fill(const Structured& records, const Value& field, const Value& value, nb::handle node);
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node);
   std::optional<Value> by_table(const char* table, const nb::object& key, Call& call);
-  bool holds_records(const Value& value, int depth) const;  ///< it is or contains some
+  bool holds_records(const Value& value, int depth) const;  ///< whether it is or contains some
 
   Evaluator& e_;
 };

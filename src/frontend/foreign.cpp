@@ -2,11 +2,11 @@
 #include "frontend/members.h"
 #include "frontend/records.h"
 
-// Arguments that compiled code does not have. Nothing is known of them but what their types say, and so every
-// use of one is decided here: `ingot._foreign` says what Python raises for such types, if that is certain.
+// Arguments of unsupported types. Only their types are known, so every use of one is decided here:
+// `ingot._foreign` determines what Python raises for such types, if that is certain.
 //
-// NumPy decides on stand-ins of the same dtype and rank, an object's type by the operations it has. Where
-// that is open, the use is refused. Arrays bring their shape.
+// For arrays NumPy is called with stand-ins of the same dtype and rank; for other objects the operations of
+// the type decide. If that is inconclusive, the use is refused. Arrays have a known shape.
 
 namespace ingot::frontend {
 

@@ -2,10 +2,9 @@
 #include "frontend/records.h"
 
 // Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and
-// at each `yield` what the consumer does with the element. What either of them changes is changed inside the
-// loops and branches of the generator, so the variables of both stand in one state, the generator's under
-// names of their own. A consumer that leaves early passes the handlers of the generator as a GeneratorExit
-// would.
+// at each `yield` the consumer's code for the element. Both change variables inside of the loops and branches
+// of the generator, so one state holds the variables of both, the generator's under names of their own. If a
+// consumer leaves early, the handlers of the generator run as for a GeneratorExit.
 
 namespace ingot::frontend {
 
@@ -92,7 +91,7 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
     frame.local_names.insert(creator->local_names.begin(), creator->local_names.end());
     return;
   }
-  // The activation that made it waits for one that it has called: its variables are what they are now.
+  // The activation that made it is a caller of the current one: its variables have their present values.
   const std::map<std::string, Value>* locals = nullptr;
   for (const Frame* at = frame.caller->home(); at != creator->home(); at = at->caller->home())
     locals = &at->callers_locals;
@@ -225,7 +224,7 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   const Value iterable = begin_iterate(eval(e.attr("value")), e);
   if (const Generator* g = iterable.as<Generator>()) {
     const Here here(*this, e);
-    // Leaving closes what it delegates to first, whoever holds it.
+    // Leaving the generator first closes the one that it delegates to, even if something else holds that.
     return iterate_generator(*g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
   }
   const std::string suffix = suffix_of(e);

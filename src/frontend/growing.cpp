@@ -3,14 +3,14 @@
 #include "frontend/members.h"
 #include "frontend/rows.h"
 
-// Lists whose length is known only when the call runs. A list of the shadow heap becomes one where paths or
-// the iterations of a loop bring different numbers of elements (`join`), or where it is made of what has such
-// a length. Its elements are numbers, or tuples of numbers and of what is known: each number of an element
-// has a column, an array that is at least as long as the list. What grows by appending is moved into columns
-// of twice the length.
+// List buffers: lists whose length is known only at run time. A list of the shadow heap becomes one where
+// paths or the iterations of a loop bring different numbers of elements (`join`), or if it is made of an
+// iterable of such a length. Its elements are numbers, or tuples of numbers and known values: each number of
+// an element has a column, an array that is at least as long as the list. If appending exceeds the columns,
+// they are moved to new ones of twice the length.
 //
-// So a list that grows in a loop is two carried values, and what is done with it is loads, stores and Python
-// (`ingot/library/lists.py`).
+// So a list of numbers that grows in a loop is two carried values, and its operations are loads, stores and
+// Python (`ingot/library/lists.py`).
 
 namespace ingot::frontend {
 
@@ -19,7 +19,7 @@ using ir::Op;
 
 namespace {
 
-/// Room for so many elements is made at first.
+/// The initial capacity.
 constexpr int64_t kFewest = 8;
 
 }  // namespace
@@ -134,7 +134,7 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
   return made;
 }
 
-/// The list is found again when its memory has been made: a check may have made another state.
+/// Looks the list up again after allocating: a check may have replaced the state.
 void Evaluator::become_growing(uint32_t list, const Value& form) {
   HeapObject made = as_growing(HeapObject(state_.heap.at(list)), form);
   state_.heap.at(list) = std::move(made);
@@ -366,7 +366,7 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
       throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
-    const Reference* known = list.as<Reference>();  // else it stands in a pool
+    const Reference* known = list.as<Reference>();  // else it is in a pool
     if (known != nullptr && !state_.heap.at(known->object).conflict.empty()) throw refusal;
     return list;
   }

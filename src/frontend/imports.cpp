@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 
-// Imports inside functions. A module that is loaded is what Python's `import` gives, and guarded where it
-// finds it, in `sys.modules`. Loading one runs its code, which may do anything, so that is done here for
-// modules of Python's and NumPy's own alone; others are refused until the program has loaded them.
+// Imports inside of functions. A loaded module is found as by Python's `import`, in `sys.modules`, and
+// guarded there. Loading a module runs its code, which may do anything, so only modules of Python and NumPy
+// are loaded here; others are refused until the program has loaded them.
 
 namespace ingot::frontend {
 
@@ -23,7 +23,8 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
     if (const nb::object error = importing.attr("absent")(name); !error.is_none()) {
       guards_.push_back({modules, name, {}});
       guards_.push_back({importing.attr("Findable"), name, nb::bool_(false)});
-      // What is caught here is made of its text; the object itself, which has the name too, may leave.
+      // A clause gets an error made of the message; the object itself, which also has the name, may leave the
+      // call.
       const Error caught = make_error(nb::borrow(error.type()), {Static{nb::str(error)}});
       if (may_be_caught(caught)) raise_error(caught);
       raise_object(error);
@@ -40,7 +41,7 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
 void Evaluator::run_import(nb::handle s) {
   for (const nb::handle alias : s.attr("names")) {
     const std::string name = text_of(alias.attr("name"));
-    // Python loads each package on the way, the outermost one first.
+    // Python also loads each enclosing package, the outermost one first.
     Value first;
     Value module;
     for (size_t dot = name.find('.');; dot = name.find('.', dot + 1)) {

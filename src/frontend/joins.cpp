@@ -5,22 +5,21 @@
 #include "frontend/sets.h"
 #include "frontend/texts.h"
 
-// Where paths meet. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
+// Joins of paths. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
 // slots of that shape, converted (in its own region, so that only the path taken converts).
 //
-// Joins. Both arms of an `if`, and every exit to a label, end in a suspended region. When all are known,
-// `join` finds the *shape* that holds them all; slots of the shape are results of the node, and each path
-// converts its own values in its own region. What nothing can hold (an array of two ranks, a string and a
-// number) becomes a `Conflict`, which is refused only if it is used - a temporary that differs between paths
-// does no harm.
+// Both arms of an `if`, and every exit to a label, end in a suspended region. When all of these have been
+// evaluated, `join` finds the *shape*; its slots are results of the node. Values without a common shape
+// (arrays of different ranks, a string and a number) become a `Conflict`, which is refused only if it is
+// used - a temporary that differs between paths does no harm.
 //
-// Identity. Containers and instances are numbers of the shadow heap. An array value has a number too: values
-// of one number are one object, and where paths meet a pair of numbers becomes one new number. `owns` says
-// that an array is the object that its memory was made with, so that results on the same memory are one
-// object whatever the paths were. The description of a result names what it has made already (`again`), and
-// what a call puts into the caller's containers is remembered by its memory until the call ends. Views that a
-// loop carries have no number.
+// Identity. Containers and instances are numbers of the shadow heap. An array value has a number, too: values
+// of equal numbers are the same object, and a join maps a pair of numbers to one new number. If `owns` is
+// set, an array is the object that its memory was allocated for, so that results on the same memory are the
+// same object on all paths. The description of a result refers to objects that it has made already (`again`),
+// and arrays that a call stores in the caller's containers are identified by their memory until the call
+// ends. Views that a loop carries have no number.
 
 namespace ingot::frontend {
 
@@ -29,7 +28,7 @@ using ir::Op;
 
 namespace {
 
-/// Static values are one when type and value are: 1, 1.0 and True differ, 0.0 and -0.0 differ.
+/// Static values are the same if type and value are: 1, 1.0 and True differ, 0.0 and -0.0 differ.
 bool same_static(const nb::object& a, const nb::object& b) {
   if (a.is(b)) return true;
   if (!a.type().is(b.type())) return false;
@@ -92,7 +91,7 @@ Value Evaluator::block(const std::function<Value(Target&)>& body) {
 void Evaluator::leave_to(Target& target, Value value) {
   run_finals(target.handlers);
   if (frame_->returns == &target && frame_->consumer == nullptr)
-    state_.locals.clear();  // nothing of this call is seen after it
+    state_.locals.clear();  // no variable of this call is visible after it
   for (size_t i = target.iterates; i < iterates_.size(); ++i) forget(iterates_[i]);
   target.edges.push_back({builder_->suspend(), state_, std::move(value), target.label,
                           conditions_.empty() ? NodeId() : conditions_.back()});
@@ -143,7 +142,7 @@ Value Evaluator::shape_of(const Value& value, const Stays& stays) {
     return Scalar{s->kind, reaches(s->node) ? s->node : NodeId(), s->is_mixed};
   if (const Array* a = value.as<Array>()) {
     Array shape = *a;
-    // What joins paths is memory: values become views on the way.
+    // Joined arrays are memory: values become views on their paths.
     if (shape.type.is_array()) {
       shape.type = shape.type.as_view();
       shape.owns = true;
@@ -202,7 +201,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   const Value* y = present(b);
   if (x == nullptr && y == nullptr)
     return Conflict{what + ", which is not bound on one path and None on another,"};
-  // Numbers become slots without a node: nothing is built between a construct and its results.
+  // Numbers become slots without a node: no node may be built between a construct and its results.
   const auto slot = [this](const Value& v) {
     const std::optional<Kind> kind = v.is<Array>() ? std::nullopt : kind_of(v);
     return kind ? Value(Scalar{*kind, {}, is_mixed(v)}) : shape_of(v, ir::RegionId(0));
@@ -221,7 +220,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
   }
   if (Array* array = joined.as<Array>()) {
     array->node = {};
-    array->object = 0;  // another than that of the same number in an iteration before
+    array->object = 0;  // another object than that of the same number in an earlier iteration
     return Maybe{{}, share(joined), unbound, none};
   }
   return Records(*this).conflict(a, b, what + ", which is bound on some paths only,");
@@ -296,7 +295,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
       parts[i] = join(parts[i], others[i], "a member of " + what);
       whole = whole && !parts[i].is<Maybe>() && !parts[i].is<Conflict>();
     }
-    // Only a tuple can hold what is not the same thing everywhere.
+    // Only a tuple can have optionals or conflicts as parts.
     if (whole || a.is<Tuple>()) return with_parts(a, std::move(parts));
   }
   return Records(*this).conflict(a, b, apart(a, b, what).reason);
@@ -463,7 +462,7 @@ void visit_references(const Value& value, const std::function<void(uint32_t)>& v
   for (const Value& part : parts_of(value)) visit_references(part, visit);
 }
 
-/// Of an instance, a list or a dict.
+/// The number of an instance, a list or a dict.
 std::optional<uint32_t> number_of(const Value& value) {
   if (const Object* o = value.as<Object>()) return o->object;
   if (const Reference* r = value.as<Reference>()) return r->object;
@@ -529,9 +528,9 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
     for (size_t i = 0; i < object.values.size(); ++i) pair(object.values[i], it->second.values[i]);
   }
   if (numbers.empty() || !is_possible) return;
-  // What can still be reached under its own number may not be one of those that are replaced.
+  // Objects that are still reachable under their own numbers must not be renumbered.
   std::set<uint32_t> seen;
-  std::set<uint32_t> fixed;  // reached by what is not renumbered
+  std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
   const std::function<void(uint32_t)> reach = [&](uint32_t id) {
     if (!seen.insert(id).second || !state.heap.contains(id)) return;
     for (const Value& part : state.heap.at(id).values) visit_references(part, reach);
@@ -628,7 +627,7 @@ State Evaluator::join(const State& a, const State& b) {
     ask(y, b, x);
     joined.locals.emplace(name, join(x, y, "`" + name + "`"));
   }
-  // An object made on one path only is known to no other.
+  // An object made on one path only is not visible on the others.
   for (const auto& [id, object] : a.heap) {
     const auto it = b.heap.find(id);
     if (it == b.heap.end()) continue;

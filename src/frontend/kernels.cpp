@@ -96,7 +96,7 @@ void Evaluator::Kernels::launch(Call& call) {
   launch.extents = e_.numbers_argument(call, 0);
   const Value& asked = call.positional.at(1);
   launch.bytes = e_.stage_index(asked);
-  // What a launch asks for is passed on, whether the kernel uses it or not: it may be too much.
+  // The requested memory is passed on even if the kernel does not use it: the request may be too large.
   if (!asked.is<Static>()) launch.is_dynamic = true;
   launch.routine = e_.routine_;
   launch.allocated.clear();
@@ -258,7 +258,7 @@ std::vector<NodeId> Evaluator::Kernels::element(Call& call, const Array& array, 
   return operands;
 }
 
-/// A value as an element of an array, whose kind may not be lost.
+/// A value as an element of an array; refuses one whose class (float, complex) the dtype cannot hold.
 NodeId Evaluator::Kernels::operand(const Value& value, const Array& array, const std::string& name,
                                    nb::handle node) {
   const DType dtype = array.type.dtype();
@@ -310,7 +310,7 @@ Value Evaluator::Kernels::compare_exchange(Call& call) {
   return e_.from_node(e_.builder_->make(Op::compare_exchange, operands, attributes));
 }
 
-/// A mask of lanes: any integer, of which the lowest 32 bits count.
+/// A mask of lanes: the lowest 32 bits of any integer.
 NodeId Evaluator::Kernels::mask(const Value& value) {
   return e_.builder_->cast(e_.stage_index(value), DType::UInt32);
 }

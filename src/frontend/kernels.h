@@ -2,22 +2,21 @@
 
 #include "frontend/evaluator_parts.h"
 
-/// What the evaluator knows of kernels: functions of which a launch runs one iteration for each thread. A
-/// kernel is evaluated once, in the region of a `launch`; what threads know of themselves are the region's
-/// parameters.
+/// Kernels: functions that a launch runs once for each thread. A kernel is evaluated once, in the region of
+/// a `launch`; the indices of a thread are the region's parameters.
 
 namespace ingot::frontend {
 
-/// The launch that is being evaluated, and what is known of it from evaluation to evaluation.
+/// The launch that is being evaluated, and the facts about it that evaluations pass on.
 struct Evaluator::Launch {
   bool is_open = false;
-  bool enters = false;  ///< what is called next is the kernel, which nobody calls that the user knows
+  bool enters = false;  ///< the next call is that of the kernel: the user's code has no call of it
   const Routine* routine = nullptr;
   std::vector<NodeId> extents{};     ///< of the grid and of a block
   std::vector<NodeId> parameters{};  ///< of the region
   NodeId bytes{};                    ///< of dynamic shared memory
-  /// Static shared memory: bytes by the place where it is asked for. It is allocated where the launch begins;
-  /// what is found later is known in the next evaluation.
+  /// Static shared memory: bytes by the location of the request. It is allocated where the launch begins, so
+  /// requests that are found later are allocated in the next evaluation.
   std::map<std::string, int64_t> shared{};
   std::map<std::string, NodeId> allocated{};
   std::vector<nb::object> linked{};  ///< the declarations of functions that are linked with it
@@ -29,9 +28,9 @@ class Evaluator::Kernels {
  public:
   explicit Kernels(Evaluator& evaluator) : e_(evaluator) {}
 
-  /// What a name of `ingot.cuda` that is no function stands for, such as `threadIdx`; none: another object.
+  /// The value of an object of `ingot.cuda` that is no function, such as `threadIdx`; none: another object.
   std::optional<Value> special(nb::handle object);
-  /// A call of a kernel: all of its threads.
+  /// Calls a kernel, for all of its threads.
   void launch(Call& call);
   /// Memory of the block or of the thread.
   Value memory(Call& call, ir::Space space);
@@ -44,15 +43,15 @@ class Evaluator::Kernels {
   void barrier(Call& call);
   /// A call of a function that is linked with the kernels.
   Value linked(Call& call);
-  /// A place of the thread's or an extent: along an axis, of the threads of the whole launch.
+  /// The thread's index, or the extent, along an axis of all threads of the launch.
   Value in_grid(size_t axis, bool extent);
-  /// The launch around this place; refuses where there is none: a name of `ingot.cuda`, or the call of a
-  /// function that is linked.
+  /// The launch around this location; if there is none, refuses a name of `ingot.cuda`, or the call of a
+  /// linked function.
   Launch& around(nb::handle node, const std::string& name);
   Launch& around_call(nb::handle node, const std::string& name);
-  /// Evaluates again where memory has been found that is to be allocated earlier.
+  /// Requires another evaluation if memory was requested that has to be allocated earlier.
   void settle();
-  /// Refuses what no kernel can do, and places that not all threads come to together though they wait there.
+  /// Refuses operations that kernels cannot do, and collectives that not all threads come to.
   void check(const ir::Function& function);
 
  private:

@@ -2,14 +2,14 @@
 
 #include "frontend/records.h"
 
-// Families of classes: instances of several classes that may stand in one place. A record says of which of
-// them it may be; what depends on the class is evaluated on a path for each of them, where the record is of
-// that class alone. The number of the class stands in the lowest bits of the place, so it takes no memory,
-// and the place alone tells records apart.
+// Families of classes: one variable may hold instances of several classes. A `Record` has the set of its
+// possible classes; operations that depend on the class are evaluated on a path for each of these, where that
+// is the only possible class. The number of the class is in the lowest bits of the index, so it takes no
+// memory, and the index alone identifies an instance.
 //
-// Each class keeps a pool of its own, so kinds of attributes are joined within classes only. Methods and
+// Each class has a pool of its own, so kinds of attributes are joined only within classes. Methods and
 // attributes with the same function are evaluated on one path. Conditions that test the class narrow the sets
-// of all variables with the same place.
+// of all variables with the same index.
 
 namespace ingot::frontend {
 
@@ -89,7 +89,7 @@ Record Evaluator::Records::of_type(const Record& record, const nb::object& type)
   return of_class(record, static_cast<size_t>(found - kin.begin()));
 }
 
-/// The smaller side is asked for.
+/// Tests for the classes or for the others, whichever are fewer.
 NodeId Evaluator::Records::is_among(const Record& record, uint64_t classes) {
   ir::Builder& builder = *e_.builder_;
   const uint64_t asked = classes & record.classes;
@@ -194,8 +194,8 @@ bool Evaluator::Records::is_for_all(const nb::object& method) {
          !nb::cast<bool>(code.attr("co_names").attr("__contains__")("super"));
 }
 
-/// What a class has under a name, where that is called with the instance or the class; invalid: it is
-/// something else, or instances may have an attribute of that name.
+/// A class's attribute that is called with the instance or the class; invalid: it is something else, or
+/// instances may have an attribute of that name.
 nb::object Evaluator::Records::method_of(const Record& record, const std::string& name, nb::handle node) {
   const nb::object type = e_.class_of_value(record);
   nb::object raw = e_.class_attribute(type, name);
@@ -277,10 +277,10 @@ std::optional<Value> Evaluator::Records::joined_method(const Value& a, const Val
   return Method{share(Value(*self)), x->name, is_one ? x->function : nb::object()};
 }
 
-/// What a condition says of the class of the record at a place.
+/// A condition on the class of the instance at an index.
 struct Evaluator::Records::Test {
   NodeId place;
-  uint64_t classes = 0;  ///< where it holds
+  uint64_t classes = 0;  ///< where it is true
 };
 
 std::optional<Evaluator::Records::Test> Evaluator::Records::test_of(NodeId condition) const {

@@ -14,7 +14,7 @@ std::string_view Kind::name() const {
 
 namespace {
 
-/// The dtype that a weak operand takes beside a strong one: the strong one where its class suffices.
+/// The dtype that a weak operand takes together with a strong one: the strong one, if its class suffices.
 DType beside(Kind weak, DType strong) {
   if (weak == Kind::py_int()) return base::is_bool(strong) ? DType::Int64 : strong;
   const bool inexact = base::is_float(strong) || base::is_complex(strong);
@@ -42,8 +42,8 @@ std::optional<Kind> join(Kind a, Kind b) {
     return beside(python, strong) == strong ? std::optional<Kind>(strong) : std::nullopt;
   }
   const DType common = base::promote(a.dtype(), b.dtype());
-  // promote_types(int64, float32) is float64, which does not keep every int64: it is converted exactly, as
-  // Python's ints are. int64 and uint64 have no integer for both.
+  // promote_types(int64, float32) is float64, which cannot represent every int64: it is converted exactly, as
+  // Python's ints are. No integer dtype holds both int64 and uint64.
   if (!base::is_int(common) && base::is_int(a.dtype()) != base::is_int(b.dtype())) return Kind(common);
   const auto keeps = [common](DType from) {
     if (from == common) return true;
@@ -67,7 +67,7 @@ Kind result_kind(std::span<const Kind> operands) {
 
 std::optional<DType> loop_dtype(ir::Op op, std::span<const Kind> operands) {
   const DType common = result_kind(operands).dtype();
-  // Division of integers is float64's, whatever their size.
+  // Division of integers of any size is done in float64.
   if (op == ir::Op::divide && (base::is_int(common) || base::is_bool(common))) return DType::Float64;
   // Each operand is cast by itself: float16 has loops for an int8 and a uint8, which together are an int16.
   const bool any_weak = std::ranges::any_of(operands, &Kind::is_weak);

@@ -10,8 +10,8 @@ namespace ingot::frontend {
 
 using base::DType;
 
-/// What a scalar is to Python: an element of a NumPy dtype, or one of Python's own numbers. The numbers int,
-/// float and complex are weak: beside a NumPy operand they take its dtype where they fit.
+/// The type of a scalar in Python: a NumPy dtype, or one of Python's own number types. Python's int, float
+/// and complex are weak: together with a NumPy operand they take its dtype if they fit.
 class Kind {
  public:
   constexpr Kind() = default;
@@ -24,7 +24,7 @@ class Kind {
   constexpr bool is_python() const { return value_ >= base::kDTypeCount; }
   /// int, float or complex.
   constexpr bool is_weak() const { return value_ > base::kDTypeCount; }
-  /// How a value of this kind is held.
+  /// The dtype that stores a value of this kind.
   constexpr DType dtype() const {
     if (*this == py_bool()) return DType::Bool;
     if (*this == py_int()) return DType::Int64;
@@ -42,8 +42,7 @@ class Kind {
   uint8_t value_ = 0;
 };
 
-/// The common kind of a value that has one kind on one path and another on the other; none: the code is
-/// refused.
+/// The join of the kinds that a value has on two paths; none: the code is refused.
 ///   PyBool ⊔ PyInt = PyInt; PyInt ⊔ PyFloat = PyFloat; PyFloat ⊔ PyComplex = PyComplex;
 ///   weak ⊔ NumPy = the NumPy kind when its class holds the weak one's, the value converted exactly;
 ///   two NumPy dtypes: the promoted dtype, if it keeps every value of both, or one of them is an integer and

@@ -19,7 +19,7 @@ constexpr const char* kLargeInt = "an int of more than a million bits";
 bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()); }
 bool is_int(nb::handle object) { return PyLong_Check(object.ptr()); }
 
-/// As a float; one beyond these is infinite.
+/// An integer as a float; infinite if it is too large.
 double number(nb::handle integer) {
   const double value = PyLong_AsDouble(integer.ptr());
   if (PyErr_Occurred() == nullptr) return value;

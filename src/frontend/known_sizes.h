@@ -4,9 +4,9 @@
 
 #include "frontend/value.h"
 
-/// How large what is known when compiling may become: it is computed then, in the memory of the process and
-/// in time that nobody has asked for. Each function says what is too large - "an int of more than a million
-/// bits" - or nothing where it is not.
+/// Limits of known values, because computing them takes time and memory of the compiling process. Each
+/// function returns a description of a value that is too large - "an int of more than a million bits" - or an
+/// empty string.
 namespace ingot::frontend {
 
 inline constexpr size_t kMostElements = 20'000;  ///< of a list or tuple that an operator makes
@@ -18,11 +18,12 @@ inline constexpr const char* kLargeText =
 std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b);
 /// Of a string or bytes that a method makes.
 std::string too_large_by_method(nb::handle self, const std::string& name, const nb::list& arguments);
-/// Of what a format makes, as it stands behind a colon or in a string for `%` and `format`.
+/// Of the result of a format, the part after a colon or in a string for `%` and `format`.
 std::string too_large_by_format(nb::handle format);
-/// Of a tuple or namedtuple outside, likewise.
+/// Of a tuple or namedtuple from outside the function, likewise.
 std::string too_large_outside(nb::handle tuple);
-/// Of a tuple: its parts count as often as it holds them, as all that looks at it sees them.
+/// Of a tuple: a part counts as often as the tuple holds it, because code that reads the tuple visits it so
+/// often.
 std::string too_large(const Value& tuple);
 
 }  // namespace ingot::frontend

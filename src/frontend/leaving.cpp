@@ -1,9 +1,9 @@
 #include "frontend/evaluator_parts.h"
 
-// How exceptions leave the call. One is a message with holes for numbers: the text that it shows, where no
-// more is to be said of it; else it has the number, among `errors_`, of what `ingot._exceptions` makes it of
-// - arguments, and the exceptions that it was raised from -, and the numbers in that. Where other things than
-// numbers are among these, it is raised by a call of the host.
+// How exceptions leave the call. A simple exception is its message with holes for numbers. Others have the
+// number, among `errors_`, of a description that `ingot._exceptions` makes them of - arguments, and the
+// exceptions that they were raised from -, and the numbers in that. If a description holds values other than
+// numbers, a host call raises the exception.
 
 namespace ingot::frontend {
 
@@ -22,7 +22,7 @@ std::vector<NodeId> nodes_of(const std::vector<Value>& numbers) {
   return nodes;
 }
 
-/// The kind of the first of the classes that an exception is of that has one.
+/// The kind of an exception: of the first class among its class and bases that has one.
 ExceptionKind kind_of_type(const nb::object& type) {
   const nb::object all = attribute(type, "__mro__");
   for (const nb::handle each : all) {
@@ -32,7 +32,7 @@ ExceptionKind kind_of_type(const nb::object& type) {
   return ExceptionKind::Exception;
 }
 
-/// A text's form with holes that say nothing of how their numbers are shown.
+/// A string's form, its holes without formats.
 std::string with_plain_holes(std::string_view form) {
   std::string plain;
   for (size_t i = 0; i < form.size(); ++i) {
@@ -48,8 +48,8 @@ std::string with_plain_holes(std::string_view form) {
   return plain;
 }
 
-/// The text or number that an exception is made of alone, with holes for so many numbers; empty: it is made
-/// of others.
+/// The string or number that is an exception's only argument, with holes for so many numbers; empty: it has
+/// other arguments.
 std::string text_of_one(const Error& error, size_t numbers) {
   if (error.original.is_valid() || error.parts == nullptr) return "";
   if (error.kind) return error.parts->size() == numbers ? error.message : "";
@@ -69,8 +69,8 @@ std::string text_of_one(const Error& error, size_t numbers) {
   return base::count_holes(plain) == static_cast<int>(numbers) ? plain : "";
 }
 
-/// What is shown of an exception by whoever cannot make it, with holes for so many numbers: its text, or its
-/// class and the numbers that it is made of.
+/// The message of an exception for callers that cannot make the object, with holes for so many numbers: its
+/// string, or its class and the numbers among its arguments.
 std::string message_of(const Error& error, ExceptionKind kind, size_t numbers) {
   const std::string name = base::escape_message(text_of(error.type.attr("__name__")));
   if (const std::string text = text_of_one(error, numbers); !text.empty())
@@ -87,7 +87,7 @@ Error without(Error error, uint32_t number) {
   return error;
 }
 
-/// An exception, and those that it was raised from and while handling, each once.
+/// An exception and its chain of causes and contexts, each once.
 void collect(const Error& error, std::vector<const Error*>& all) {
   const auto is_it = [&](const Error* other) { return other->number == error.number; };
   if (std::ranges::any_of(all, is_it)) return;
@@ -166,7 +166,7 @@ std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, O
   return {nb::tuple(known), describe_result(arguments, outward)};
 }
 
-/// The message of an exception of the core's own kinds that is made of one text; none: it is another one.
+/// The message of an exception of one of the core's kinds with a single string; none: it is another one.
 std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
   if (error.original.is_valid()) return std::nullopt;
   if (error.kind) return Notice{*error.kind, module_.text(error.message), nodes_of(*error.parts)};
@@ -181,13 +181,13 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
     const bool is_key = *kind == ExceptionKind::KeyError;
     const nb::object shown = is_key ? nb::object(nb::repr(text->object)) : text->object;
     if (PyUnicode_AsUTF8(shown.ptr()) == nullptr) {
-      const nb::python_error unencodable;  // half of a surrogate pair, which no message has
+      const nb::python_error unencodable;  // half of a surrogate pair, which messages cannot hold
       rethrow_lack_of_memory(unencodable);
       return std::nullopt;
     }
     return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};
   }
-  // A text of ints is a message with holes.
+  // A string composed of ints is a message with holes.
   const Text* composed = arguments[0].as<Text>();
   const bool is_plain = composed != nullptr && std::ranges::all_of(*composed->parts, is_py_int) &&
                         composed->form.find("{!") == std::string::npos &&

@@ -1,5 +1,5 @@
-// Calls of functions that are linked with the kernels. The library says what C's function is given: numbers
-// of dtypes, and addresses (`*float32`) of arrays.
+// Calls of functions that are linked with the kernels. Their declarations in the library specify the
+// arguments of the C function: numbers of dtypes, and addresses (`*float32`) of arrays.
 
 #include "frontend/kernels.h"
 
@@ -8,7 +8,7 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-/// One name has one type in what is linked.
+/// Checks that a linked name has only one type.
 void Evaluator::Kernels::declare(const nb::object& declaration, const std::string& name, nb::handle node) {
   std::vector<nb::object>& known = e_.launch_->linked;
   for (const nb::object& other : known) {
@@ -21,7 +21,7 @@ void Evaluator::Kernels::declare(const nb::object& declaration, const std::strin
   known.push_back(declaration);
 }
 
-/// An argument as C is given it.
+/// An argument as it is passed to C.
 NodeId Evaluator::Kernels::passed(const Value& value, const std::string& type, const std::string& name,
                                   nb::handle node) {
   const bool is_pointer = type.starts_with('*');

@@ -3,14 +3,14 @@
 #include "frontend/texts.h"
 #include "frontend/unrolled.h"
 
-// Loops. What the iterations of a staged loop carry is found by a fixpoint: first the body is evaluated as if
-// it changed nothing; what it did change becomes a carried slot of the joined type, and the body is evaluated
-// again, until nothing new is found. Shapes only move up a finite lattice, so this ends; the solution of an
-// inner loop is where its next evaluation starts.
+// Loops. A fixpoint finds the values that the iterations of a staged loop carry: first the body is evaluated
+// as if it changed nothing; each value that it does change becomes a carried slot of the joined type, and the
+// body is evaluated again, until nothing new is found. Shapes only move up a finite lattice, so this ends;
+// the next evaluation of an inner loop begins with its solution.
 //
-// Demands. Where a value must be known (an axis, an index into a tuple, which of two functions), the
-// evaluator iterates from the number to the loop indices and scalar arguments it is made of, and asks for one
-// of them: the loop is unrolled, or the argument becomes part of the signature.
+// Demands. If a value must be known (an axis, an index into a tuple, the choice between two functions), the
+// evaluator goes from the number back to the loop indices and scalar arguments that it depends on, and
+// demands one of them: the loop is unrolled, or the argument becomes part of the signature.
 
 namespace ingot::frontend {
 
@@ -74,7 +74,7 @@ void Evaluator::with_breaks(nb::handle s, const std::function<void()>& loop) {
       const Pushed<Target*> open(frame_->breaks, &target);
       loop();
     }
-    run_body(s.attr("orelse"));  // whose `break` leaves the loop around
+    run_body(s.attr("orelse"));  // a `break` in it leaves the outer loop
     return Value(Static{nb::none()});
   });
 }
@@ -95,8 +95,8 @@ void Evaluator::run_for(nb::handle s) {
   // A list whose length the loop changes is read by index, as Python's iterators do.
   if (unrolled_.contains(key_of(s) + "#changes") && is_list(iterable))
     iterable = begin_iterate(by_library("by_index", {iterable}, s), s);
-  // A loop in another one has so little to do that it is written out: a few iterations, known, or the length
-  // of a short axis, of a few statements that hold none.
+  // Small inner loops are written out: a few known iterations, or the length of a short axis, and a body of a
+  // few statements without loops.
   const auto written_out = [&](const Trips& trips) -> std::optional<std::vector<Value>> {
     const nb::object body = s.attr("body");
     const auto statements = static_cast<int64_t>(nb::len(body));
@@ -125,7 +125,7 @@ void Evaluator::run_for(nb::handle s) {
       };
       return iterate(iterable, s, iteration, is_held(given, since, s.attr("iter")));
     }
-    // What one iteration makes of a variable meets nothing where no other iteration follows.
+    // A single iteration needs no join of its variables with those of another one.
     const Range* range = iterable.as<Range>();
     const bool is_counted = range != nullptr && !range->parallel && !range->endless;
     const Trips trips = is_counted ? trips_of_range(*range) : Trips();
@@ -143,7 +143,7 @@ void Evaluator::run_for(nb::handle s) {
       go_back(point);
       unrolled_.insert(demand.loop);
       if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
-      // Nothing more can be asked of this loop: what needs its index is done without, or refused.
+      // The loop cannot be unrolled: code that needs its index known does without, or is refused.
       if (!counted_.insert(demand.loop).second) throw;
       counted_loop(s, iterable);
     }
@@ -221,7 +221,7 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
   Unrolled unrolled(*this, iterable, node);
   for (size_t i = 0; i < elements.size(); ++i) {
     unrolled.iteration();
-    if (elements[i].is<Unbound>()) return;  // a list from the back that has become shorter
+    if (elements[i].is<Unbound>()) return;  // a list in reverse that has become shorter
     iteration(Value(elements[i]));
     if (const Set* s = iterable.as<Set>(); s != nullptr && nb::len(host_set(*s, node)) != elements.size())
       raise(ExceptionKind::RuntimeError, "Set changed size during iteration");
@@ -255,8 +255,8 @@ State Evaluator::assumed_carried(const std::string& key, const State& entry) {
   return shape;
 }
 
-/// Whether a number that enters the loop as Python's own is carried as a NumPy dtype that may not hold it, or
-/// one of NumPy's as another dtype, in which the first iteration does not compute.
+/// Whether a Python number that enters the loop is carried as a NumPy dtype that may not hold it, or a NumPy
+/// number as another dtype than that in which the first iteration computes.
 bool Evaluator::loses_in_first_iteration(const State& entry, const State& carried) {
   for (const auto& [name, before] : entry.locals) {
     const auto it = carried.locals.find(name);
@@ -278,7 +278,7 @@ bool Evaluator::loses_in_first_iteration(const State& entry, const State& carrie
   return false;
 }
 
-/// `s = 0.1; for v in x32: s += v`: the first iteration stands before the loop, which then carries a float32.
+/// `s = 0.1; for v in x32: s += v`: the first iteration comes before the loop, which then carries a float32.
 void Evaluator::peeled_loop(nb::handle s, const Value& iterable) {
   const Trips trips = trips_of(iterable, s.attr("iter"));
   const NodeId some = builder_->make(Op::greater, {trips.count, builder_->index(0)});
@@ -390,7 +390,7 @@ void Evaluator::while_loop(nb::handle s) {
       condition = eval_condition(s.attr("test"));
       go_on = truth(condition, s);
     } catch (const Diverged&) {
-      // A condition that always raises ends the loop, and what comes after it, there.
+      // A condition that always raises ends the loop and the path after it.
       builder_->enter(node, 1, types);
       builder_->terminate(Op::unreachable, {});
       builder_->end(node);
@@ -473,7 +473,7 @@ Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
   NodeId fits = builder_->make(Op::invert, {too_long});
   NodeId count = counted(distance, stride, one);
   if (!is_unit && (!fits_always || f.constant(step).as<int64_t>() == INT64_MIN)) {
-    // Without sign, distances and strides of 2**63 and more are right, too.
+    // Unsigned, because distances and steps may be 2**63 or more.
     const auto wide = [&](NodeId x) { return builder_->cast(x, base::DType::UInt64); };
     count = builder_->cast(counted(wide(distance), wide(stride), wide(one)), base::DType::Int64);
     fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, count})});

@@ -1,6 +1,6 @@
-// Hidden arguments. What stands outside is guarded by value. An array outside becomes a further argument, and
-// so does a container: the evaluator throws `Capture`, Python describes it with the others - so that shared
-// memory is seen - and lowers again. A number whose guard has failed twice goes the same way.
+// Hidden arguments. Values from outside the function are guarded. An array or a container from outside
+// becomes a further argument: the evaluator throws `Capture`, Python describes it together with the others -
+// which detects shared memory - and lowers again. So does a number whose guard has failed twice.
 
 #include "base/packages.h"
 #include "frontend/fields.h"
@@ -17,9 +17,9 @@ using ir::Op;
 
 namespace {
 
-constexpr size_t kMostOperands = 3;            ///< of an expression that are shown in a message
-constexpr int kMostEvaluations = 256;          ///< of a function whose recursion has more and more facts
-constexpr uint32_t kUnnumbered = 0x4000'0000;  ///< with the number of its node: a view that has no number
+constexpr size_t kMostOperands = 3;    ///< of an expression, in a message
+constexpr int kMostEvaluations = 256;  ///< of a function for which recursion finds more and more facts
+constexpr uint32_t kUnnumbered = 0x4000'0000;  ///< with the number of its node: a view without a number
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void Evaluator::step(nb::handle node) {
 }
 
 void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
-  const Frame* outermost = nullptr;  // of the functions of a library around this place
+  const Frame* outermost = nullptr;  // of the library functions around this location
   for (const Frame* at = frame_; at != nullptr && at->of_library; at = at->caller) outermost = at;
   const bool in_python = outermost != nullptr && outermost->of_python;
   const auto [shown, remedy] = in_python ? refusal_of_call(outermost->function) : std::pair(reason, advice);
@@ -112,7 +112,7 @@ std::string Evaluator::words_of(const Value& value) const {
     return (std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos ? "an " : "a ") + name;
   };
   if (value.is<Unbound>() || value.is<Conflict>() || value.is<Method>() || value.is<Closure>()) return {};
-  // Where paths are joined, what a value leads to may stand in the heap of another path.
+  // At a join, a value's objects may be in the heap of another path.
   const Reference* container = value.as<Reference>();
   const Object* instance = value.as<Object>();
   const uint32_t object = container != nullptr  ? container->object
@@ -142,7 +142,7 @@ std::string Evaluator::words_of(const Value& value) const {
 }
 
 void rethrow_lack_of_memory(const nb::python_error& error) {
-  // C code that fails without an exception gives a SystemError.
+  // A SystemError is how Python reports C code that fails without an exception.
   if (error.matches(PyExc_MemoryError) || error.matches(PyExc_SystemError)) throw nb::python_error(error);
 }
 
@@ -230,7 +230,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
   if (tag == "same") {
     const uint32_t id = containers_[nb::cast<size_t>(description[1])];
     const auto known = state_.heap.find(id);
-    // What is still being described is an instance, one of whose attributes leads back to it.
+    // An object that is still being described is an instance with an attribute that leads back to it.
     if (known == state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
     return Reference{id};
   }
@@ -314,7 +314,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     const Array a = named(value);
     if (a.access == Access::Differs)
       unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
-    // One that a loop has carried is no other than itself.
+    // A view that a loop has carried has no number: its node identifies it.
     const uint32_t number = a.object != 0 ? a.object : kUnnumbered | a.node.index;
     if (nb::object again = outward.again(number); again.is_valid()) return again;
     outward.leaves.push_back(a.node);
@@ -394,7 +394,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
 
 namespace {
 
-/// Whether a call plainly fits a function: each parameter is given one argument, or has a default.
+/// Whether a call simply fits a function: each parameter has one argument, or a default.
 bool fits(const nb::object& function, size_t positional,
           const std::vector<std::pair<std::string, Value>>& keywords) {
   const nb::object code = attribute(function, "__code__");
@@ -423,7 +423,7 @@ bool fits(const nb::object& function, size_t positional,
   return std::ranges::find(given, false) == given.end();
 }
 
-/// Calls a function's parameters, without its body: raises Python's TypeError.
+/// Binds arguments to a function's parameters without running its body: raises Python's TypeError.
 void bind_nothing(const nb::object& function, size_t positional,
                   const std::vector<std::pair<std::string, Value>>& keywords) {
   if (fits(function, positional, keywords)) return;
@@ -556,7 +556,7 @@ int count_returns(nb::handle statements) {
 
 namespace {
 
-/// Restores the evaluator's frame and the caller's names when an inlined call ends, however it ends.
+/// Restores the evaluator's frame and the caller's names when an inlined call ends, even by an exception.
 template <class Frame, class Locals>
 class Activation {
  public:
@@ -612,8 +612,8 @@ std::string Evaluator::module_of(const Frame& frame) {
 
 namespace {
 
-/// The name of what a function is given of outside, an owner and a name there: of a cell of the function's
-/// own, that of the variable; empty: it has none.
+/// The name of a capture, which is an owner and a name there: for a cell of the function, that of the
+/// variable; empty: it has none.
 std::string captured_name(const nb::object& function, const nb::tuple& capture) {
   const std::string name = text_of(capture[1]);
   const nb::object cells = attribute(function, "__closure__");
@@ -624,8 +624,8 @@ std::string captured_name(const nb::object& function, const nb::tuple& capture) 
   return name;
 }
 
-/// Whether the functions of a module stand at their calls for users, by their name: those of Python, NumPy,
-/// SciPy and the like, and of Ingot's modules that are not public.
+/// Whether messages locate code of a module's functions at their calls, by the module's name: that of Python,
+/// NumPy, SciPy and the like, and of Ingot's private modules.
 bool is_named_by_call(const std::string& module) {
   const std::string package = module.substr(0, module.find('.'));
   if (package == "ingot") return module.find("._") != std::string::npos;
@@ -642,7 +642,7 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.caller = frame_;
   frame.call = node.is_valid() ? node : here_;
   const std::string module = module_of(frame);
-  // What `grad`, `vmap` and the like give are closures there, which say themselves what they refuse.
+  // The results of `grad`, `vmap` and the like are closures of these modules, which refuse code themselves.
   const bool is_transform = module == "ingot._derivatives" || module == "ingot._batching";
   frame.of_python = frame_ != nullptr && !is_transform && is_named_by_call(module);
   frame.of_library = frame.of_python || module.starts_with(kLibrary) || (frame_ != nullptr && is_transform);
@@ -711,7 +711,7 @@ Value Evaluator::inline_function(const nb::object& function, Call& call) {
 
 namespace {
 
-/// As they stand in the signature; the code has the keyword-only ones before `*args`.
+/// In the order of the signature; the code object has the keyword-only ones before `*args`.
 std::vector<std::string> parameter_names(nb::handle code) {
   const nb::tuple names = code.attr("co_varnames");
   const size_t count = nb::cast<size_t>(code.attr("co_argcount"));
@@ -760,8 +760,8 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
                                 "give them their types before");
       }
     } catch (const base::Unsupported& error) {
-      // Lists of a structure known when compiling can do what growing ones cannot, sets of known elements
-      // what others cannot.
+      // Lists of known structure support operations that list buffers do not, and sets of known elements
+      // operations that others do not.
       if (refusal) throw *refusal;
       if (!try_other_sets(unrolled_) && grown_.empty()) throw;
       refusal = error;
@@ -771,7 +771,7 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
       writes_ = true;
     } catch (const Demand& demand) {
       if (demand.loop.empty()) throw;
-      // A loop that has ended is to be unrolled: from the start again, with that fact.
+      // A loop that has ended has to be unrolled: evaluates from the start again, with that fact.
       if (!unrolled_.insert(demand.loop).second) {
         throw base::Unsupported(demand.place, "a value that must be known when compiling",
                                 "use a constant, or a loop over a constant range");
@@ -864,7 +864,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     nb::list pools;
     for (size_t i = 0; i < outward.pools.size(); ++i)
       pools.append(Records(*this).describe_pool(outward.pools[i], outward));
-    // The pools come first: what refers to them is made of them.
+    // The pools come first: the values that refer to them are made of them.
     const auto first = outward.leaves.begin();
     std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());
     nb::list buffers;

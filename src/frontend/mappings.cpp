@@ -3,9 +3,9 @@
 #include "frontend/records.h"
 #include "frontend/texts.h"
 
-// Dicts whose keys are known only when the call runs. That a dict is one is a fact of the place where it is
-// made: a key that is not known, of what can stand in a growing list, asks for it. Its values are then a list
-// of keys, a list of values and a table of places by hash; all else is Python, in `ingot.library.dicts`.
+// Dicts whose keys are known only at run time. That a dict is one is a fact of the location where it is made:
+// an unknown key that a list buffer can hold demands it. The values of the shadow heap's object are then a
+// list of keys, a list of values and a hash table of indices; the rest is Python, in `ingot.library.dicts`.
 
 namespace ingot::frontend {
 

@@ -1,20 +1,20 @@
 #include "frontend/evaluator_parts.h"
 
-// A function with a mark (`library.registry.routine`) becomes a routine (recursion.cpp), whether it is
-// recursive or not, so that its calls are there for passes to see. It is *exact*: there is one for each shape
-// of what is passed, with the numbers that are known when compiling and with what is known of how arrays lie
-// in memory; a call never widens what is passed. So it is compiled as if it was inlined, which the pass
-// `inline` does. A recursion that stands in one of them is as any other. Only exact routines that are
-// recursive are evaluated until their results settle, and only these report that the stack is used up.
+// A marked function (`library.registry.routine`) becomes a routine (recursion.cpp), whether it is recursive
+// or not, so that passes see its calls. It is *exact*: there is one routine for each shape of what is passed,
+// which includes known numbers and known facts about the layout of arrays; a call never widens the shape. So
+// it is compiled as if it were inlined, which the pass `inline` does. Recursion inside of an exact routine is
+// handled like any other. Only recursive exact routines are evaluated until their results settle, and only
+// these report a stack overflow.
 //
-// So does a function of the user's that has been inlined often: what calls grow to when each of them is
-// written out is else exponential in their depth.
+// A user's function that has been inlined often becomes a routine, too: otherwise inlined calls grow
+// exponentially with their depth.
 
 namespace ingot::frontend {
 
 namespace {
 
-constexpr size_t kMostFrequent = 16;  ///< functions of the IR that one becomes which is called often
+constexpr size_t kMostFrequent = 16;  ///< functions of the IR that an often called function becomes
 
 }  // namespace
 
@@ -35,7 +35,7 @@ bool Evaluator::is_called_often(const Frame& frame) {
   if (frame_ == nullptr || launch_ != nullptr || !iterates_.empty() || module_of(frame).starts_with(kLibrary))
     return false;
   for (const Frame* at = frame_; at != nullptr; at = at->caller)
-    if (at->axis) return false;  // its calls may meet those of other lanes
+    if (at->axis) return false;  // its collectives may combine with those of other batch elements
   return effort_.is_called_often(frame.node.ptr());
 }
 
@@ -62,12 +62,12 @@ std::optional<Value> Evaluator::call_frequent(const Frame& frame, State key, boo
   try {
     return call_marked(frame, std::move(key), reports, node);
   } catch (const base::Unsupported&) {
-    effort_.inline_always(frame.node.ptr());  // where it is refused, too, if that has another reason
+    effort_.inline_always(frame.node.ptr());  // even if it is refused for another reason
   }
   throw Again{};
 }
 
-/// What is known of the slots of a shape here: of arrays, how they lie in memory and which axes are short.
+/// Facts about the slots of a shape: the layout of arrays, and which axes are short.
 std::vector<ir::ParameterInfo> Evaluator::forms_of(const State& shape, const State& given) {
   std::vector<NodeId> nodes;
   carry(shape, given, nodes);
@@ -88,7 +88,7 @@ std::vector<ir::ParameterInfo> Evaluator::forms_of(const State& shape, const Sta
   return forms;
 }
 
-/// Which slots of the shape that a routine is passed are of arguments: not of captured arrays, nor of pools.
+/// The slots of a routine's shape that are of arguments: not of captured arrays, nor of pools.
 std::vector<size_t> Evaluator::slots_of_arguments(const State& entry) {
   std::vector<ir::Type> before;
   std::vector<size_t> slots;
@@ -103,7 +103,7 @@ std::vector<size_t> Evaluator::slots_of_arguments(const State& entry) {
   return slots;
 }
 
-/// Remembers what can be asked for where a parameter has to be known when compiling.
+/// Notes what can be demanded if a parameter has to be known when compiling.
 void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId operand) {
   const auto known = scalar_arguments_.find(operand.index);
   if (known != scalar_arguments_.end()) routine.scalar_arguments[parameter] = known->second;
@@ -118,7 +118,7 @@ void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId ope
   else routine.loop_indices[parameter] = source->loop;
 }
 
-/// A place in a routine as one that is inlined at its call, which is evaluated now.
+/// A location in a routine, as inlined at the call that is being evaluated.
 ir::SpanId Evaluator::inlined_here(ir::SpanId inner) {
   if (!inner) return builder_->span();
   ir::Span place = module_.span(inner);
@@ -135,7 +135,7 @@ bool Evaluator::is_same_place(ir::SpanId a, ir::SpanId b) const {
   return a == b;
 }
 
-/// What is refused in a routine stands, for the user, in the calls that led there first.
+/// Adds the calls that first led to a routine to the location of a refusal in it.
 void Evaluator::add_callers(base::Unsupported& refusal) const {
   const std::vector<base::Site> callers = module_.sites(builder_->span());
   if (refusal.place.file.empty() && !callers.empty()) refusal.place = callers.front().place;

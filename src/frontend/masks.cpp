@@ -9,8 +9,8 @@ using ir::Op;
 
 namespace {
 
-/// Whether two nodes are one array: the same node, the same memory read twice in one region without a write
-/// between, or the same elementwise operation on such.
+/// Whether two nodes are the same array: the same node, the same memory read twice in one region without a
+/// write between, or the same elementwise operation on such.
 bool is_same(const ir::Function& f, NodeId a, NodeId b, int depth = 6) {
   if (a == b) return true;
   if (f.op(a) != f.op(b) || depth == 0) return false;
@@ -28,7 +28,7 @@ bool is_same(const ir::Function& f, NodeId a, NodeId b, int depth = 6) {
   });
 }
 
-/// What is as good as free beside reading and writing memory, for any operands.
+/// Whether an op costs nearly nothing compared with reading and writing memory, for any operands.
 bool is_cheap(Op op) {
   switch (op) {
     case Op::add:

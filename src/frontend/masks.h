@@ -4,9 +4,9 @@
 
 namespace ingot::frontend {
 
-/// The array of which a mask chooses the elements of `value`: of what is made of scalars and of elements that
-/// the same mask chooses, by operations that cost little and cannot fail. Invalid: there is none. The array
-/// has the mask's rank; its other elements mean nothing.
+/// An array whose elements under `mask` are those of `value`, for values computed from scalars and elements
+/// under the same mask by cheap operations that cannot fail. Invalid: there is none. The array has the mask's
+/// rank; its other elements are arbitrary.
 ir::NodeId before_mask(ir::Builder& builder, ir::NodeId value, ir::NodeId mask);
 
 }  // namespace ingot::frontend

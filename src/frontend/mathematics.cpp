@@ -1,6 +1,6 @@
 #include "frontend/evaluator_parts.h"
 
-// Functions of `math` and `operator` that are ops of their own; those that can be said in Python stand in
+// Functions of `math` and `operator` that are ops of their own; those that can be written in Python are in
 // ingot.library.
 
 namespace ingot::frontend {

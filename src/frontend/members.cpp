@@ -7,7 +7,7 @@ using ir::Op;
 
 namespace {
 
-/// The Enum whose member a value is, and which cannot have others than those that it has; invalid: none.
+/// The Enum whose member a value is, if that cannot create further members; invalid: none.
 nb::object enum_of(const Value& value) {
   if (const Member* m = value.as<Member>()) return m->type;
   const Static* s = value.as<Static>();

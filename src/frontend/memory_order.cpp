@@ -1,8 +1,7 @@
-// Order of axes. What is made element by element lies in memory as NumPy's order `K` has it, as far as the
-// order of its operands is known when compiling (an axis of one element that is
-// repeated says nothing): the frontend computes it from transposed operands, and transposes the result. So
-// the passes see C order alone where all operands are in Fortran order, and reductions over all axes take
-// elements as they lie.
+// Order of axes. Results of elementwise operations have NumPy's order `K` in memory, if the order of the
+// operands is known when compiling (a repeated axis of one element does not count): the frontend computes
+// them from transposed operands, and transposes the result. So passes see only C order where all operands are
+// in Fortran order, and reductions over all axes read elements in the order of memory.
 
 #include "frontend/memory_order.h"
 
@@ -17,7 +16,7 @@ namespace {
 using ir::NodeId;
 using ir::Op;
 
-/// By axis, how far apart its elements lie beside those along the others; 0: they repeat, or there is one.
+/// By axis: the rank of its stride among those of all axes; 0: the axis is repeated, or of one element.
 using Distances = std::vector<int>;
 
 Distances in_c_order(size_t rank) {
@@ -82,7 +81,7 @@ Distances distances_of(const ir::Function& f, NodeId node, const IsOne& is_one) 
   }
 }
 
-/// Of what both arms of a branch lay out alike; of all else C order.
+/// Of a branch: those of its arms where both agree; else of C order.
 Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one) {
   const NodeId branch = f.op(node) == Op::result ? f.operand(node, 0) : node;
   const auto slot = f.op(node) == Op::result ? static_cast<size_t>(f.attribute(node, 0)) : 0;
@@ -90,7 +89,7 @@ Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one) {
   if (f.op(branch) != Op::if_) return other;
   std::optional<Distances> both;
   for (size_t arm = 0; arm < 2; ++arm) {
-    // An arm that leaves a loop has no end, perhaps no node, until the loop is done.
+    // An arm that leaves a loop has no end, perhaps no node, until the loop has been completed.
     const ir::RegionId region = f.region(branch, arm);
     if (f.region_body(region).empty() || f.op(f.terminator(region)) != Op::yield) continue;
     const NodeId last = f.terminator(region);
@@ -101,7 +100,7 @@ Distances of_branch(const ir::Function& f, NodeId node, const IsOne& is_one) {
   return both.value_or(other);
 }
 
-/// Whether the axis `inner` is to change places with `outer`, around it; none: no operand says.
+/// Whether the axis `inner` has to be swapped with `outer`, the axis around it; none: no operand decides.
 std::optional<bool> lies_outside(const std::vector<Distances>& all, size_t inner, size_t outer) {
   std::optional<bool> outside;
   for (const Distances& distances : all) {
@@ -120,7 +119,7 @@ std::vector<int64_t> memory_order(const ir::Function& function, std::span<const 
   for (const NodeId operand : operands)
     if (!function.type(operand).is_scalar()) all.push_back(distances_of(function, operand, is_one));
   if (all.empty()) return {};
-  // The innermost first; each axis goes inside of those that lie outside of it, as NumPy's iterator sorts
+  // The innermost first; each axis is inserted inside of those with larger strides, as NumPy's iterator sorts
   // them.
   std::vector<int64_t> order(all[0].size());
   std::iota(order.rbegin(), order.rend(), 0);

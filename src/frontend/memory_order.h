@@ -9,15 +9,14 @@
 
 namespace ingot::frontend {
 
-/// The axes, the outermost first, in which NumPy lays out an array that is made element by element from
-/// arrays of its rank (its order `K`): as theirs lie in memory, where they agree; in C order where they do
-/// not. What is known of that when compiling: arguments without gaps, views of them, and what is made of
-/// these. All else counts as C order. An axis of one element, which `is_one` knows, says nothing where it is
-/// repeated.
+/// The axis order, outermost first, of NumPy's result of an elementwise operation on arrays of its rank
+/// (order `K`): the axis order of the operands where they agree, else C order. The order is known for
+/// contiguous arguments, views of them, and results of operations on these; other arrays count as in C order.
+/// A repeated axis of one element (`is_one`) does not count.
 std::vector<int64_t> memory_order(const ir::Function& function, std::span<const ir::NodeId> operands,
                                   const std::function<bool(ir::NodeId, int)>& is_one);
 
-/// The order that takes axes in another order back.
+/// The inverse permutation of axes.
 std::vector<int64_t> inverse_of(std::span<const int64_t> order);
 
 }  // namespace ingot::frontend

@@ -2,8 +2,8 @@
 #include "frontend/members.h"
 #include "frontend/rows.h"
 
-// The methods of lists, dicts and texts. What a change of structure does, and what it raises, is found by
-// doing it on a host container of the same structure that holds the numbers of the elements.
+// The methods of lists, dicts and strings. A change of structure is applied to a host container of the same
+// structure that holds the numbers of the elements, which shows its effect and what it raises.
 
 namespace ingot::frontend {
 
@@ -127,7 +127,7 @@ Value Evaluator::remove_from_dict(const Reference& dict, const char* method,
   HeapObject& object = state_.heap.at(dict.object);
   object.keys.clear();
   object.values.clear();
-  object.leaves = 0;  // its cells no longer stand for the items of the same numbers
+  object.leaves = 0;  // its cells no longer represent the items of the same numbers
   for (auto [key, number] : order) {
     object.keys.push_back(nb::borrow<nb::object>(key));
     object.values.push_back(before.values[nb::cast<size_t>(number)]);

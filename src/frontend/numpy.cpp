@@ -63,7 +63,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
 void Evaluator::check_size(std::span<const NodeId> lengths, DType dtype) {
   NodeId bytes = builder_->index(static_cast<int64_t>(base::size_of(dtype)));
   for (size_t i = lengths.size(); i-- > 0;) {
-    // As NumPy, which takes a length of 0 for 1 here.
+    // As in NumPy, which treats a length of 0 as 1 here.
     const NodeId length = builder_->make(Op::maximum, {lengths[i], builder_->index(1)});
     check(negate(builder_->make(Op::multiply_overflows, {bytes, length})), ExceptionKind::ValueError,
           "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.");
@@ -170,8 +170,7 @@ Value Evaluator::np_ones(Call& call) {
 
 namespace {
 
-/// Whether a number of Python's is filled in as a cast of an array of it: it is no number of the dtype's
-/// class.
+/// Whether filling with a Python number casts an array of it, because it is not of the dtype's class.
 bool loses_class(Kind kind, DType dtype) {
   if (kind == Kind::py_complex()) return base::is_int(dtype) || base::is_float(dtype);
   return kind == Kind::py_float() && base::is_int(dtype);
@@ -330,7 +329,7 @@ Value Evaluator::np_arange(Call& call) {
         "Maximum allowed size exceeded");
   const NodeId count =
       builder_->make(Op::maximum, {builder_->cast(iterations, DType::Int64), builder_->index(0)});
-  // NumPy fills with first + i * ((first + step) - first).
+  // NumPy computes first + i * ((first + step) - first).
   const NodeId delta = builder_->make(Op::subtract, {builder_->make(Op::add, {first, by}), first});
   const NodeId scaled = builder_->make(Op::multiply, {builder_->cast(vector(count), DType::Float64), delta});
   return from_node(builder_->make(Op::add, {scaled, first}));
@@ -344,7 +343,7 @@ Value Evaluator::primitive_select(Call& call) {
     kinds.push_back(*kind);
   }
   const DType dtype = result_kind(std::span(kinds).subspan(1)).dtype();
-  // Python's numbers are cast here as NumPy's are: -3 beside a uint8 is 253.
+  // Python's numbers are cast here like NumPy's: -3 with a uint8 is 253.
   const auto operand = [&](const Value& v, DType t) {
     return v.is<Array>() ? builder_->cast(whole(v), t) : stage(v, t);
   };

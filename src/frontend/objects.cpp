@@ -6,16 +6,14 @@
 #include "frontend/members.h"
 #include "frontend/records.h"
 
-// Instances of the user's classes, namedtuples and members of an Enum. What a class says of a name is looked
-// up as Python does it, without running its code: what stands in the classes is guarded, functions among it
-// are inlined. An instance has a place for each attribute that is used of its class anywhere in the function;
-// which these are is found while evaluating, and asked for by `Uses`, so that the caller describes these and
-// no others.
+// Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
+// Python does, without running its code: the values in the classes are guarded, functions among them are
+// inlined. An instance has a slot for each attribute that the function uses of its class anywhere; these are
+// found while evaluating, and requested by `Uses`, so that the caller describes no others.
 //
-// Instances. An instance is an object of the shadow heap with a place for each attribute that is used of its
-// class; the evaluator throws `Uses` to have more of them described. Classes are read by `_PyType_Lookup`,
-// which runs no code, and each look-up is a guard. `frontend/objects` has attributes and construction,
-// `frontend/special_methods` operators.
+// An instance is an object of the shadow heap. Classes are read by `_PyType_Lookup`, which runs no code, and
+// each look-up is a guard. `frontend/objects` has attributes and construction, `frontend/special_methods`
+// operators.
 
 namespace ingot::frontend {
 
@@ -33,7 +31,7 @@ bool is_property(const nb::object& raw) { return Py_IS_TYPE(raw.ptr(), &PyProper
 bool is_slot(const nb::object& raw) { return Py_IS_TYPE(raw.ptr(), &PyMemberDescr_Type); }
 bool is_data_descriptor(const nb::object& raw) { return Py_TYPE(raw.ptr())->tp_descr_set != nullptr; }
 
-/// The class among a class and its bases that has a name itself.
+/// The class, among a class and its bases, that defines a name.
 nb::object definer_of(const nb::object& type, const std::string& name) {
   for (const nb::handle base : type.attr("__mro__"))
     if (nb::cast<bool>(base.attr("__dict__").attr("__contains__")(name))) return nb::borrow<nb::object>(base);
@@ -46,7 +44,7 @@ std::string name_of(const nb::object& type) { return text_of(type.attr("__name__
 
 bool is_counted(nb::handle object) {
   if (PyFunction_Check(object.ptr())) {
-    // A generator or coroutine: a function of Python's with a mark.
+    // A generator or coroutine: a Python function with a mark.
     PyObject* const own = reinterpret_cast<PyFunctionObject*>(object.ptr())->func_dict;
     return own != nullptr &&
            PyDict_GetItemString(own, "__ingot_counted__") == PyFunction_GET_CODE(object.ptr());
@@ -156,7 +154,7 @@ void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
     const bool is_stand_in = type.is_valid() && lookup(type, kStandsFor).is_valid();
     const bool is_buffer = is_stand_in && lookup(type, "__ingot_buffer__").is_valid();
     const bool is_sequence = is_stand_in && !is_buffer && lookup(type, "__reversed__").is_valid();
-    // What is copied out of memory is no array that others share.
+    // Elements that are copied out of memory are no array that others share.
     const nb::object made = is_buffer ? lookup(type, "elements") : nb::object();
     const bool is_copied = made.is_valid() && is_property(made);
     if (makes_array && is_sequence) value = listed(value, call.node);
@@ -183,7 +181,7 @@ size_t Evaluator::place_of_attribute(const HeapObject& instance, const std::stri
   if (!instance.conflict.empty()) Records(*this).ask_for_early(instance.type_of, node);
   for (size_t i = 0; i < instance.keys.size(); ++i)
     if (text_of(instance.keys[i]) == name) return i;
-  // What else is asked of the same variable is likely to be of the same class.
+  // Other attributes of the same variable are likely to be of the same class.
   nb::list names;
   names.append(name);
   if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {

@@ -15,7 +15,7 @@ using ir::Op;
 
 namespace {
 
-/// Whether two values are two objects: of types of which no two are one, or an array and what is none.
+/// Whether the types of two values show that these are different objects.
 bool is_distinct(const Value& a, const Value& b) {
   if ((a.is<Array>() && b.is<Static>()) || (a.is<Static>() && b.is<Array>())) return true;
   const auto is_own = [](const Value& v) {
@@ -27,7 +27,7 @@ bool is_distinct(const Value& a, const Value& b) {
   return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
 }
 
-/// The largest int to which all ints are floats as they are.
+/// Up to this number float64 represents all ints exactly.
 constexpr int64_t kExactInFloat = int64_t{1} << 53;
 
 /// The comparison with its operands exchanged.
@@ -41,7 +41,7 @@ Op mirrored(Op op) {
   }
 }
 
-/// `a op b`, where a lies on this side of b: above it for 1.
+/// `a op b` for an a on this side of b: above it for 1.
 bool compare_apart(Op op, int side) {
   if (op == Op::equal || op == Op::not_equal) return op == Op::not_equal;
   return (op == Op::greater || op == Op::greater_equal) == (side > 0);
@@ -108,7 +108,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   if (std::optional<Value> result = Members(*this).on_each(a, b, with)) return *result;
   if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
   if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
-  // Powers of floats are Ingot's own, known now or not.
+  // Powers of floats are computed by Ingot's own function, even if the operands are known.
   const auto is_inexact = [&](const Value& value) {
     const std::optional<Kind> kind = kind_of(value);
     return kind && (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()));
@@ -171,7 +171,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
-    // What a format takes is known by its characters alone.
+    // The characters of a format decide what it takes.
     if (!(ast == "Mod" && a.is<Characters>())) raise_by_type("binary", entry->symbol, {a, b});
     if (ast == "Mod")
       if (const std::optional<Value> text = formatted(a, b, node)) return *text;
@@ -189,8 +189,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   if (ast == "MatMult" && j->is_python() && k->is_python()) raise_by_type("binary", "@", {a, b});
   if (ast == "MatMult") return matmul(a, b, node);
   if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
-  // NumPy squares arrays, which gives int8 of bools; their other powers by ints have 64 bits. Squares of
-  // complex zeros have signs, which powers have not.
+  // NumPy squares arrays, which gives int8 for bools; their other powers by ints have 64 bits. Squares of
+  // complex zeros have signs, powers have not.
   if (ast == "Pow" && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
     const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
     if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
@@ -218,7 +218,7 @@ bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
 Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) {
   if (a.is<Array>() || b.is<Array>())
     unsupported(node, "comparing containers of arrays", "compare the arrays themselves");
-  // Containers hold an object equal to itself, NaN included.
+  // For containers an object equals itself, even NaN.
   const bool is_static = a.is<Static>() && b.is<Static>();
   const bool is_one =
       is_static ? a.as<Static>()->object.is(b.as<Static>()->object) : !a.is<Tuple>() && same(a, b);
@@ -234,7 +234,7 @@ Value Evaluator::as_bool(NodeId node) const {
   return Static{nb::bool_(builder_->function().constant(node).bits[0] != 0)};
 }
 
-/// A comparison of what may be None: None is equal to itself alone, and has no order.
+/// A comparison of optionals: None equals only itself, and has no order.
 Value Evaluator::compare_maybe(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
   const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
   const auto with = [&](const Value& value) {
@@ -246,8 +246,8 @@ Value Evaluator::compare_maybe(const std::string& ast, const Value& a, const Val
       [&] { return with(Static{nb::none()}); });
 }
 
-/// A comparison of `a` with what no number is equal to: of an array for each element; the answer of a number
-/// of NumPy's is NumPy's, but beside None.
+/// A comparison of `a` with a value that equals no number: of an array for each element; for a NumPy number
+/// the result is NumPy's, except with None.
 Value Evaluator::of_no_number(const Value& a, const Value& other, bool answer) {
   const std::optional<Kind> kind = kind_of(a);
   if (!kind || kind->is_python() || (!a.is<Array>() && is_none(other))) return Static{nb::bool_(answer)};
@@ -445,7 +445,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       return compare(ast, arrays->first, arrays->second, node);
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
-  // A complex has no order, so that NumPy's scalar beside it is asked.
+  // Python's complex has no order, so the NumPy scalar decides.
   const bool asks_numpy = (!j->is_python() || !k->is_python()) && ast != "Eq" && ast != "NotEq";
   if (asks_numpy || !is_pythons_own(a, b)) {
     if (const std::optional<Value> scalar = compare_complex_scalars(base::known(entry->op), a, b))
@@ -477,8 +477,8 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
                 builder_->make(base::known(entry->op), {stage(a, common), stage(b, common)})};
 }
 
-/// `number op other`, a float or complex, as if the float had not to hold the int: where the rounded int is
-/// the float, the float is an int itself, of 64 bits or 2**63, and the ints decide.
+/// `number op other`, with a float or complex, exact although the int may be no float: if the rounded int
+/// equals the float, the float is an int itself, of 64 bits or 2**63, and the ints are compared.
 NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
   if (base::known(kind_of(other)).dtype() == DType::Complex128) {
     const NodeId z = stage(other, Kind::py_complex());
@@ -569,8 +569,8 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
 
 namespace {
 
-/// A quotient of Python's complex numbers, which divides by the part of y that is larger; NumPy's multiplies
-/// by a reciprocal.
+/// Python's quotient of complex numbers, which divides by the larger part of y; NumPy multiplies by a
+/// reciprocal.
 NodeId quotient_of_complex(ir::Builder& b, NodeId x, NodeId y) {
   const auto part = [&](Op op, NodeId z) { return b.make(op, {z}); };
   const auto times = [&](NodeId p, NodeId q) { return b.make(Op::multiply, {p, q}); };
@@ -642,7 +642,7 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
   if (ast == "Mult") return no_overflow(Op::multiply_overflows), result(Op::multiply);
   if (ast == "FloorDiv") {
     no_zero("integer division or modulo by zero");
-    // Only MIN // -1 leaves the type.
+    // Only MIN // -1 overflows.
     const NodeId least = builder_->make(Op::equal, {a, builder_->index(INT64_MIN)});
     const NodeId minus_one = builder_->make(Op::equal, {b, builder_->index(-1)});
     builder_->check(builder_->make(Op::invert, {builder_->make(Op::bitwise_and, {least, minus_one})}),
@@ -770,9 +770,9 @@ Value Evaluator::complex_power(NodeId x, NodeId y) {
 }
 
 std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, const Value& b) {
-  // NumPy orders two of its complex numbers by the real parts, or if these are equal by the imaginary ones,
-  // whether or not the other parts are NaN; arrays, where a NaN anywhere is in no order, differ, and so does
-  // np.bool, which compares as they do.
+  // NumPy orders two complex scalars by the real parts, or if these are equal by the imaginary ones, whether
+  // or not the other parts are NaN. Arrays differ: an element with a NaN part has no order. np.bool compares
+  // like arrays.
   const Kind kinds[] = {base::known(kind_of(a)), base::known(kind_of(b))};
   const DType common = result_kind(kinds).dtype();
   const bool own = std::ranges::any_of(kinds, [&](Kind k) { return k == Kind(common); });
@@ -788,8 +788,8 @@ std::optional<Value> Evaluator::compare_complex_scalars(Op op, const Value& a, c
                                                builder_->make(op, {left, right})}));
 }
 
-/// A comparison of a Python int, or of signed integers beside those of uint64, with NumPy integers, which is
-/// exact whatever they are; none: it is another.
+/// A comparison of NumPy integers with a Python int, or of signed integers with uint64, which is exact for
+/// all values; none: it is another one.
 std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>& operands,
                                                  std::span<const Kind> kinds) {
   const ir::OpInfo& card = ir::info(op);
@@ -836,8 +836,8 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
                               [&](const auto& all) { return builder_->make(Op::select, all); }));
 }
 
-/// An elementwise function of Python's numbers alone, of which one lies beyond 64 bits: to NumPy, such an int
-/// is an object, or an element of uint64. None: others.
+/// An elementwise function of only Python's numbers, of which one is beyond the range of int64: to NumPy,
+/// such an int is an object, or an element of uint64. None: others.
 std::optional<Value> Evaluator::of_large_ints(const std::vector<Value>& operands, std::span<const Kind> kinds,
                                               std::string_view numpy_name) {
   const auto is_large = [](const Value& value) { return side_of_64_bits(value) != 0; };

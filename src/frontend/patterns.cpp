@@ -1,6 +1,6 @@
 #include "frontend/records.h"
 
-// `match`. A pattern gives its condition: known now, or a node; what it captures is bound on the way.
+// `match`. A pattern returns its condition, known or a node; its captures are bound meanwhile.
 
 namespace ingot::frontend {
 
@@ -31,7 +31,7 @@ Value Evaluator::match_sequence(nb::handle pattern, const Value& subject, const 
   const bool is_list = r != nullptr && contents(*r, pattern).type == HeapObject::Type::List;
   if (!subject.is<Tuple>() && !is_list) {
     if (subject.is<Range>()) unsupported(pattern, "matching a range", "compare its elements");
-    return no;  // arrays and texts are no sequences here
+    return no;  // arrays and strings are no sequences here
   }
   const std::vector<Value> members = is_list ? contents(*r, pattern).values : subject.as<Tuple>()->members;
   const size_t count = nb::len(patterns);
@@ -215,9 +215,9 @@ void Evaluator::run_match(nb::handle s) {
         }
       }
     };
-    // Without a guard names are bound where the body is, so that a case that is not taken has no part in
-    // their types; else before the guard, and in the body once more with the types that they have there, but
-    // for what the guard may have changed.
+    // Without a guard, names are bound in the body, so that a case that is not taken does not affect their
+    // types; else before the guard, and again in the body with the types that they have there, except for
+    // those that the guard may have changed.
     Value matched = fits;
     const auto is_bound_by_body = [&](const Capturing& bound) {
       return guard.is_none() || (!bound.is_list && !bound.read && !frame_->shared.contains(bound.name) &&

@@ -2,8 +2,8 @@
 #include "frontend/fields.h"
 #include "ir/evaluate.h"
 
-// The operations that `ingot.library` is made of (its `primitives` say what each is in NumPy's terms), and
-// what depends on dtypes alone.
+// The primitives of `ingot.library` (its `primitives` define each in terms of NumPy), and functions that
+// depend on dtypes only.
 
 namespace ingot::frontend {
 
@@ -229,7 +229,7 @@ void Evaluator::need_same_draws(const std::string& path, nb::handle node) {
               "build Ingot with the NumPy that it is to run with");
 }
 
-/// The words of a stream: of a Generator or RandomState, those that a legacy routine wants or the others.
+/// The words of a random stream: of a Generator or RandomState, those of a legacy routine or the others.
 NodeId Evaluator::words_of_stream(const Value& stream, bool legacy) {
   return named(state_.heap.at(stream.as<Object>()->object).values.at(legacy ? 1 : 0)).node;
 }
@@ -365,7 +365,7 @@ Value Evaluator::np_result_type(Call& call) {
   }
 }
 
-/// Functions of NumPy that look at types alone.
+/// Functions of NumPy that depend on types only.
 Value Evaluator::np_of_types(Call& call) {
   nb::list given;
   for (const Value& value : call.positional) given.append(Fields(*this).spelled(value, call.node));

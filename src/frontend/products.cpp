@@ -1,5 +1,5 @@
-// Matrix products. With a vector they are sums of products, which fuse with what is around them; matrices of
-// floats go to the library, others to the op.
+// Matrix products. Products with a vector are sums of products, which fuse with the code around them;
+// products of float matrices are calls of the library, others are the op.
 
 #include "frontend/evaluator_parts.h"
 
@@ -10,7 +10,7 @@ using ir::Op;
 
 namespace {
 
-/// Whether a vector's product is a sum like any other: that of f16 is accumulated in f32.
+/// Whether a product with a vector is accumulated in its own dtype: that of f16 is in f32.
 bool sums_in_own_dtype(DType dtype) { return dtype != DType::Float16; }
 bool has_library(DType dtype) { return dtype >= DType::Float32; }
 
@@ -79,7 +79,7 @@ Value Evaluator::product_of_matrices(NodeId left, NodeId right) {
   const auto by_library = [&] {
     return from_node(builder_->make(Op::library, {left, right}, {module_.text("matmul").index, 0}, type));
   };
-  // The library takes a single matrix for all of the batch.
+  // The library takes one matrix for the whole batch.
   if (f.type(right).rank() == 2 && has_library(type.dtype())) return by_library();
   for (NodeId* operand : {&left, &right})
     while (f.type(*operand).rank() < rank) *operand = builder_->make(Op::expand, {*operand}, {0});

@@ -5,11 +5,11 @@
 #include "frontend/rows.h"
 #include "frontend/texts.h"
 
-// Functions of Python's own on containers, types and texts.
+// Python's builtin functions on containers, types and strings.
 //
-// Iterators. What `zip`, `enumerate` and `reversed` give holds what it iterates, and a cell of the shadow
-// heap that says how far `next` has taken it, or that it has been iterated over; whoever iterates takes what
-// is left (`begin_iterate`), once.
+// Iterators. The result of `zip`, `enumerate` and `reversed` holds its iterable, and a cell of the shadow
+// heap with the number of elements that `next` has taken, or None once a loop has iterated over it; iterating
+// (`begin_iterate`) takes the elements that are left, once.
 
 namespace ingot::frontend {
 
@@ -58,7 +58,8 @@ Value Evaluator::builtin_sorted(Call& call) {
   const Value iterable = need(call, 0, "iterable");
   const Value list = listed(iterable, call.node);
   if (const Reference* known = list.as<Reference>(); known != nullptr && growing(list) == nullptr) {
-    const std::vector<Value> values = contents(*known, call.node).values;  // calls of a key replace the state
+    const std::vector<Value> values =
+        contents(*known, call.node).values;  // calls of a key function replace the state
     return new_list(sorted_values(values, call));
   }
   by_library("sort", {list}, call.node, call.keywords);
@@ -191,7 +192,7 @@ Value Evaluator::builtin_isinstance(Call& call) {
   }
   const nb::object own = imported("builtins").attr("issubclass");
   try {
-    // One that stands for another class is of both: the library asks for its own.
+    // An instance of a stand-in class is of both classes: the library tests for its own.
     nb::object is = own(type, classes);
     if (const nb::object raw = class_of_value(value); raw.is_valid() && !raw.is(type) && is.is(Py_False))
       is = own(raw, classes);
@@ -318,7 +319,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (const Structured* s = value.as<Structured>()) {
     kept = Fields(*this).copy(*s, node);
   } else if (const Array* a = value.as<Array>()) {
-    // Shown as it is now.
+    // A copy: the string shows the present value.
     if (a->type.rank() == 0) unsupported(node, "the text of an array without axes", "show its element");
     kept = owner(builder_->make(Op::materialize, {whole(value)}));
   } else if (is_list(value) && form_of_list(state_.heap.at(value.as<Reference>()->object))) {

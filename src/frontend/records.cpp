@@ -1,16 +1,15 @@
-// Instances of which the number is not known. An instance stands in the shadow heap, with its own leaves, as
-// long as it can be told which one is meant. Where it cannot - in a list of unknown structure, in an
-// attribute of such an instance, in a variable that is one of two - identity becomes a number: the class has
-// a pool, a list of unknown length of tuples of attributes, and an instance is a `Record`, a place there,
-// which branches and loops carry like any number. None is the place -1, an attribute
-// that is not set -2, so `is` compares places. That a class has a pool is a fact: it is asked for by what
-// needs it, and the function is evaluated again; `__init__` then still fills an instance of the shadow heap,
-// which moves into the pool when it ends - before, where `__init__` itself puts the instance somewhere; from
-// the start, where it does so on some paths only. One pool for all instances of a class means that no two of
-// them need to be told apart while compiling; its price is that kinds of attributes are joined over all of
-// them. Attributes get their columns and kinds as they are set (`frontend/columns`), by the joins that loops
-// make of growing lists. Results name pools and places; the caller makes the lists and instances that can be
-// reached (`bindings/elements`).
+// Pools of instances. An instance is in the shadow heap, with leaves of its own, as long as its identity is
+// known. Where it is not - in a list of unknown structure, in an attribute of a pooled instance, in a
+// variable that holds one of two instances - identity becomes a number: the class has a pool, a list buffer
+// of tuples of attributes, and an instance is a `Record`, an index into the pool, which branches and loops
+// carry like any number. None is the index -1, an unset attribute -2, so `is` compares indices. That a class
+// has a pool is a fact: code that needs it demands it, and the function is evaluated again. `__init__` then
+// still fills an instance of the shadow heap, which moves to the pool when `__init__` ends; earlier, if
+// `__init__` itself stores the instance somewhere; at the start, if it does so on some paths only. With one
+// pool for all instances of a class none have to be distinguished when compiling; the price is that kinds of
+// attributes are joined over all instances. Attributes get their columns and kinds when they are set
+// (`frontend/columns`), by the joins of list buffers in loops. Results refer to pools and indices; the caller
+// makes the reachable lists and instances (`bindings/elements`).
 
 #include "frontend/records.h"
 

@@ -4,11 +4,11 @@
 
 namespace ingot::frontend {
 
-/// Instances that are known by their places in a pool. That a class has a pool is a fact of the function: it
-/// is asked for where an instance that the function made is put into a growing list or an attribute of such
-/// an instance, or is used where paths bring different ones. From then on all that the function makes of the
-/// class stand there once their `__init__` has ended, or earlier where something is to hold them: a pool is a
-/// growing list of tuples of their attributes. Nothing leaves a pool before the call ends.
+/// Instances in pools, each known by its index (`Record`). That a class has a pool is a fact of the function.
+/// It is demanded where an instance that the function made is stored in a list buffer or in an attribute of a
+/// pooled instance, or is used after a join of paths with different instances. From then on all of the
+/// function's new instances of the class move to the pool: after their `__init__`, or earlier where something
+/// holds them. A pool is a list buffer of tuples of attributes. Nothing leaves a pool before the call ends.
 class Evaluator::Records {
  public:
   explicit Records(Evaluator& evaluator) : e_(evaluator) {}
@@ -19,83 +19,82 @@ class Evaluator::Records {
   uint32_t new_pool(const std::string& purpose);
   /// Asks for pools of classes; of several ones, for these to be of one family.
   [[noreturn]] void ask_for(const std::vector<nb::object>& types, nb::handle node);
-  /// Asks for instances to stand in the pool of their class before `__init__`: it puts them somewhere on some
-  /// of its paths.
+  /// Asks for instances to be in the pool of their class before `__init__`, which stores them somewhere on
+  /// some of its paths.
   [[noreturn]] void ask_for_early(const nb::object& type, nb::handle node);
   /// An instance is about to be filled.
   void begun(const Object& instance, nb::handle node);
-  /// An instance, which `__init__` has filled, as code goes on with it: a record where its class has a pool.
+  /// An instance after its `__init__`, as the following code uses it: pooled if its class has a pool.
   Value made(const Object& instance, nb::handle node);
 
-  /// The record that a value is, or that an instance has become; none: it is something else.
+  /// The pooled instance that a value is, or that it has become; none: it is something else.
   std::optional<Record> of(const Value& value) const;
-  /// A value as something holds it whose place is not known when compiling: instances in it are records, or
-  /// ask for a pool; the caller's own are left as they are.
+  /// A value as a holder of run time stores it: its instances are pooled, or ask for a pool; the caller's own
+  /// are left as they are.
   Value held(const Value& value, nb::handle node);
-  /// What a record is on one path, and None, nothing or another record of its family on another; none:
-  /// neither is.
+  /// The join of a pooled instance with None, Unbound or another one of its family; none: neither is pooled.
   static std::optional<Record> join(const Value& a, const Value& b);
-  /// The conflict of two values, which a pool may settle.
+  /// The conflict of two values, which a pool may resolve.
   Conflict conflict(const Value& a, const Value& b, std::string reason) const;
 
-  /// The place of a record, None, or what is not bound.
+  /// The index of a pooled instance, of None, or of Unbound.
   NodeId place_of(const Value& value);
-  NodeId is_there(const Record& record);  ///< it is not None
-  /// The record, where it is not None; raises.
+  NodeId is_there(const Record& record);  ///< neither None nor unbound
+  /// The same, checked not to be None; else raises.
   Record present(const Record& record, base::ExceptionKind kind, const std::string& message);
-  /// The record, where it is bound; raises.
+  /// The same, checked to be bound; else raises.
   Record bound(const Record& record, base::ExceptionKind kind, const std::string& message);
-  /// What is made of a record where it is there, and of None.
+  /// Applies `make` on two paths: to a pooled instance that is there, and to None.
   Value on_both(const Record& record, const std::function<Value(const Value&)>& make);
-  /// Whether two values, one of them a record, are the same.
+  /// Whether two values, one of them pooled, are the same object.
   NodeId is_same(const Value& a, const Value& b);
 
-  /// A record that is there.
+  /// The same as one that is there.
   static Record certain(const Record& record);
 
-  // kin.cpp: records of which the class is not known
-  /// The record as one of a class of its family.
+  // kin.cpp: pooled instances of unknown class
+  /// The same as an instance of one class of its family.
   Record of_type(const Record& record, const nb::object& type) const;
-  /// The classes that an instance may be of.
+  /// The possible classes of an instance.
   std::vector<nb::object> classes_of(const Record& record) const;
   /// An instance that may be of several classes; null: it is of one, or something else.
   static const Record* open(const Value& value);
-  /// Whether an instance that is there is of one of the classes for which this is true.
+  /// Whether the class of an instance that is there fulfils a condition.
   Value is_of(const Record& record, const std::function<bool(const nb::object&)>& is_it);
-  /// An instance as one of those of its classes that are subclasses of another.
+  /// An instance, its possible classes limited to subclasses of `base`.
   Value of_subclasses(const Value& instance, const nb::object& base) const;
-  /// Whether all that an instance may be have a plain attribute or a method of a name; none: some have, or
-  /// a property.
+  /// Whether all possible classes of an instance have a plain attribute or a method of a name; none: only
+  /// some have, or it is a property.
   std::optional<bool> has_attribute(const Value& instance, const std::string& name, nb::handle node);
-  /// What is made of a record that is there, for each of its classes on a path of its own.
+  /// Applies `make` to an instance that is there, for each possible class on its own path.
   Value on_each(const Record& record, const std::function<Value(const Value&)>& make);
-  /// What an attribute of an open record is: a method that is looked up again when it is called, or what it
-  /// is for each of the classes.
+  /// An attribute of an instance of unknown class: a method, which is looked up again when it is called, or
+  /// the join over the possible classes.
   Value open_attribute(const Record& record, const std::string& name, nb::handle node);
-  /// The record whose class decides what a method is, or whose class a value is; null: another value.
+  /// The instance whose class decides which function a method is, or whose class a value is; else null.
   static const Record* decides(const Value& value);
-  /// Whether a value is the class of an open record.
+  /// Whether a value is the class of an instance of unknown class.
   static bool is_open_class(const Value& value);
-  /// A call of a method of a record that is known by its name alone.
+  /// Calls a method that is known only by its name.
   Value call_by_class(const Method& method, Call& call);
-  /// What two methods of records are on two paths; none: they are something else.
+  /// The join of two methods of pooled instances; none: other values.
   std::optional<Value> joined_method(const Value& a, const Value& b) const;
-  /// Behind a branch on the class of a record, what stands for it in all variables may be of fewer classes.
+  /// After a branch on the class of an instance: removes possible classes of that instance in all variables.
   void narrow(NodeId condition, bool holds);
 
-  /// The pool that a record of one class stands in.
+  /// The pool that holds an instance of one class.
   HeapObject& pool_of(const Record& record) const;
-  /// Attributes by their numbers: `Unbound`, where an instance does not have it.
+  /// An attribute by its number; `Unbound` if the instance lacks it.
   Value attribute(const Record& record, size_t number);
   void set_attribute(const Record& record, size_t number, const Value& value, nb::handle node);
 
-  /// How a result shows a record, whose pool it then needs.
+  /// The description of a pooled instance in a result, which then includes the pool.
   nb::object describe(const Record& record, Outward& outward);
-  /// The pool of a number: the names of attributes (None: it is one of lists), and the list that it is; of
-  /// lists, the store too. The columns join the leaves.
+  /// The description of a pool: the names of attributes (None: it is a pool of lists) and its list buffer; of
+  /// a pool of lists also the store. Adds the columns to the leaves.
   nb::object describe_pool(uint32_t pool, Outward& outward);
 
-  /// Puts a record in the place of what it has been made of, in all variables and containers.
+  /// Replaces the values for which `is_it` is true by a pooled instance, in all variables and containers.
   void replace(const std::function<bool(const Value&)>& is_it, const Record& record);
 
  private:
@@ -103,9 +102,9 @@ class Evaluator::Records {
   struct Test;
   std::optional<Test> test_of(NodeId condition) const;
   const std::vector<nb::object>& kin_of(const Record& record) const { return e_.pools_.kin.at(record.pool); }
-  int bits_of(const Record& record) const;  ///< of a place, how many are the class's number
-  NodeId row(const Record& record);         ///< its place in the pool of its class
-  /// The record of the n-th class of its family.
+  int bits_of(const Record& record) const;  ///< how many bits of an index are the class's number
+  NodeId row(const Record& record);         ///< its index in the pool of its class
+  /// The same as an instance of the n-th class of its family.
   static Record of_class(const Record& record, size_t n);
   Value on_some(const Record& record, const std::vector<uint64_t>& groups,
                 const std::function<Value(const Record&)>& make);

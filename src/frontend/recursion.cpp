@@ -2,23 +2,23 @@
 #include "frontend/rows.h"
 
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
-// one for each function, static arguments and types. Its parameters are the leaves of what is passed -
-// arguments, the variables and containers that they lead to, captured arrays - and its results those of what
-// it returns and of what it has changed. Both are shapes (joins.cpp) over formal numbers of objects, found by
-// a fixpoint: what is passed is the join over all calls; what is returned starts as nothing, so that the
-// first evaluation sees the paths that return without recursion, and grows until an evaluation brings nothing
-// new. A call whose arguments widen what is passed has everything evaluated again.
+// one for each combination of function, static arguments and types. Its parameters are the leaves of what is
+// passed - arguments, the variables and containers reachable from them, captured arrays - and its results are
+// the leaves of its returned value and of what it has changed. Both are shapes (joins.cpp) over formal
+// numbers of objects, found by a fixpoint: the entry is the join over all calls; the exit begins as nothing,
+// so that the first evaluation sees the paths that return without recursion, and is widened until an
+// evaluation finds nothing new. If the arguments of a call widen the entry, everything is evaluated again.
 //
-// Pools keep their numbers in all routines: one that uses a pool is passed it, and what it changes of it is
-// given back; that it does is found as it is evaluated. Columns of growing lists are known to have no gaps,
-// and what a routine does not need of them LLVM does not pass. Where arguments bring other numbers of
-// instances from call to call, their class is asked to have a pool. Where a handler is open around a call,
-// the routine *reports*: a handler at its bottom makes results of all that it raises, an error's number and
-// its arguments, so that containers and variables are as they were when it was raised. Codegen compares the
+// Pools have the same numbers in all routines: a routine is passed the pools that it uses, and returns what
+// it changes of them; evaluating it finds which these are. Columns of list buffers are known to be
+// contiguous, and LLVM removes parameters that a routine does not need. If the number of instances in the
+// arguments differs between calls, their class needs a pool. If a handler is open around a call, the routine
+// *reports* errors: a handler around its body turns all that it raises into results, an error's number and
+// arguments, so that containers and variables have the values of the time of the raise. Codegen compares the
 // stack with the thread's limit when a recursive function is entered, and returns up to two parts of each
 // kind in registers.
 //
-// Functions with a mark are routines, too: marked.cpp.
+// Marked functions are routines, too: marked.cpp.
 
 namespace ingot::frontend {
 
@@ -29,13 +29,13 @@ namespace {
 constexpr uint32_t kFormalObject = 0x8000'0000;
 constexpr uint32_t kFormalArray = 0xc000'0000;
 
-/// How many activations of a function that may end when compiling stand in each other, and in one.
+/// Limits for activations of a function whose recursion may end when compiling: nested ones, and in one.
 constexpr size_t kMostNested = 16;
 constexpr size_t kMostRepeats = 64;
 constexpr int kMostEvaluations = 64;
 
-/// How many errors of a routine may have a cause or context; those of what is raised in a recursion, level by
-/// level, would have no end.
+/// How many errors of a routine may have a cause or context: errors raised at each level of a recursion would
+/// have endless chains.
 constexpr size_t kMostChained = 16;
 
 Error without_others(Error error) {
@@ -51,7 +51,7 @@ std::shared_ptr<const Definition> renumbered(const Definition& definition, const
   return share(std::move(copy));
 }
 
-/// A value whose objects, and whose arrays, have other numbers.
+/// A value with other numbers for its objects and arrays.
 Value renumbered(const Value& value, const Renumber& object, const Renumber& array) {
   if (const Array* a = value.as<Array>()) {
     Array copy = *a;
@@ -70,10 +70,10 @@ Value renumbered(const Value& value, const Renumber& object, const Renumber& arr
   return copy;
 }
 
-/// Formal numbers by the order in which things are met.
+/// Formal numbers in the order of first visits.
 class Numbering {
  public:
-  /// Those that are `fixed` keep their own.
+  /// Objects in `fixed` keep their numbers.
   explicit Numbering(uint32_t first, const std::set<uint32_t>& fixed = {}) : first_(first), fixed_(fixed) {}
 
   uint32_t operator()(uint32_t actual) {
@@ -91,7 +91,7 @@ class Numbering {
   std::vector<uint32_t> actual_;
 };
 
-/// Variables, and what they lead to, under formal numbers.
+/// Variables, and the objects reachable from them, under formal numbers.
 State numbered(const std::map<std::string, Value>& variables, const std::map<uint32_t, HeapObject>& heap,
                Numbering& objects, Numbering& arrays) {
   State state;
@@ -108,7 +108,7 @@ State numbered(const std::map<std::string, Value>& variables, const std::map<uin
   return state;
 }
 
-/// A value whose leaves have other nodes.
+/// A value with other nodes for its leaves.
 Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other) {
   const auto moved = [&](NodeId node) { return node ? other(node) : node; };
   if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, moved(s->node)};
@@ -130,12 +130,12 @@ Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other)
   return with_parts(value, std::move(parts));
 }
 
-/// Under what name a routine is passed the cell of a variable of the functions around it.
+/// The name under which a routine is passed the cell of a variable of an outer function.
 std::string cell_name(const std::string& variable) { return "@cell." + variable; }
 
 constexpr const char* kResult = "@result";
 
-/// The attribute of a function that is to be a routine, see `ingot.library.registry.routine`.
+/// The attribute that marks a function as a routine, see `ingot.library.registry.routine`.
 constexpr const char* kMark = "__ingot_routine__";
 
 bool is_function(const Value& value) {
@@ -143,9 +143,8 @@ bool is_function(const Value& value) {
   return value.is<Closure>() || (known != nullptr && PyCallable_Check(known->object.ptr()) != 0);
 }
 
-/// Whether containers and variables are as many, of the same lengths as far as these are known, and hold the
-/// same functions: a recursion over known lists in lists, or over functions of functions, ends when
-/// compiling.
+/// Whether the number of containers and variables, their lengths as far as known, and the functions in them
+/// are the same: a recursion over known nested lists, or over functions of functions, ends when compiling.
 template <class AreAlike>
 bool hold_alike(const std::map<uint32_t, HeapObject>& a, const std::map<uint32_t, HeapObject>& b,
                 AreAlike are_alike) {
@@ -164,7 +163,7 @@ size_t values_in(const State& state) {
 
 }  // namespace
 
-/// The evaluator as it is at the beginning of another function, while it lives.
+/// Gives the evaluator the state at the beginning of another function while it lives.
 class Evaluator::InRoutine {
  public:
   InRoutine(Evaluator& e, Routine& routine)
@@ -281,7 +280,7 @@ State Evaluator::key_of(const State& passed) const {
   return key;
 }
 
-/// Of typed values.
+/// Whether typed values have the same key.
 bool Evaluator::is_same_key(const Value& a, const Value& b) const {
   const Record* x = a.as<Record>();
   const Record* y = b.as<Record>();
@@ -306,8 +305,8 @@ bool Evaluator::is_same_call(const State& a, const State& b) const {
          });
 }
 
-/// Whether functions change from call to call, or numbers that are known, and none that is not: such a
-/// recursion may end when compiling.
+/// Whether only functions or known numbers change from call to call, and no unknown number: such a recursion
+/// may end when compiling.
 bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::string, Value>& arguments) const {
   bool known_changes = false;
   bool other_changes = false;
@@ -382,7 +381,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     return argument.second.template is<Scalar>() && other != before.locals.end() &&
            !same(active.front()->arguments.at(argument.first), arguments.at(argument.first));
   };
-  // Numbers of run time say when a recursion ends whose lists only grow. Functions of the library, such as
+  // If lists only grow, numbers of run time decide when the recursion ends. Functions of the library, such as
   // loops over batch elements, call themselves with other functions instead.
   const bool only_grows = !module_of(frame).starts_with(kLibrary) && values_in(now) > values_in(before) &&
                           std::ranges::any_of(now.locals, differs);
@@ -426,7 +425,7 @@ Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::ha
 }
 
 Evaluator::Routine& Evaluator::new_routine(const Frame& frame, State key, bool reports, bool is_exact) {
-  // What was found out about places in a routine is known under its name.
+  // The keys of facts about locations in a routine begin with its name.
   for (Routine& routine : routines_) {
     if (!routine.is_forgotten || routine.reports != reports || routine.is_exact != is_exact ||
         !is_same_function(routine.frame, frame))
@@ -457,9 +456,9 @@ HeapObject& Evaluator::pool_at(uint32_t pool) {
   widen(*routine_, std::nullopt);
 }
 
-/// Asks for pools of what makes the arguments of a routine differ from call to call.
+/// Asks for pools of classes whose instances make the arguments of a routine differ between calls.
 void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::handle node) {
-  std::map<PyObject*, int> more;  // instances than in calls before
+  std::map<PyObject*, int> more;  // instances than in earlier calls
   for (const uint32_t object : given.objects) {
     if (const auto made = pools_.makings.classes.find(object); made != pools_.makings.classes.end())
       ++more[made->second.ptr()];
@@ -564,7 +563,7 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
     at->is_dependent = at->is_recursive = true;
     if (at == &routine) break;
   }
-  // Nothing but recursion uses up the stack.
+  // Only recursion can overflow the stack.
   const bool catches = routine.reports && (routine.is_recursive || !routine.is_exact);
   std::vector<ir::Type> types;
   if (catches) types.push_back(ir::kInt32);
@@ -588,7 +587,7 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   });
 }
 
-/// Takes what a routine gives back into the state: what it has changed, and what it has made.
+/// Updates the state from a routine's results: objects that it has changed or made.
 Value Evaluator::returned(const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
                           std::span<const NodeId> results) {
   State exit = *routine.exit;
@@ -623,7 +622,7 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
 
 namespace {
 
-/// Another place of the nodes made while it lives.
+/// Sets another location for nodes that are made while it lives.
 class AtPlace {
  public:
   AtPlace(ir::Builder& builder, ir::SpanId place) : builder_(builder), before_(builder.span()) {
@@ -717,8 +716,8 @@ Value Evaluator::reported(Frame& frame, std::map<std::string, Value> locals) {
   return close(node, target.edges);
 }
 
-/// Gives the paths to the end of a routine values of one form: its result and what its errors hold mean
-/// something on their own paths.
+/// Gives the paths to the end of a routine values of one form: its result and the parts of each error are
+/// used only on their own paths.
 void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
   struct Outcome {
     Edge* first = nullptr;
@@ -799,7 +798,7 @@ void Evaluator::solve(Routine& routine) {
   const size_t before = solved_.size();
   try {
     for (int i = 0; !evaluate_routine(routine); ++i) {
-      // What was found with the old results is found again.
+      // Facts that were found with the old results have to be found again.
       const auto first = solved_.begin() + static_cast<ptrdiff_t>(before);
       const auto kept = std::stable_partition(
           first, solved_.end(), [](const Routine* inner) { return inner->is_exact && !inner->is_dependent; });
@@ -825,7 +824,7 @@ void Evaluator::solve(Routine& routine) {
   kept_hosts_ = hosts_.size();
 }
 
-/// The state at a routine's end: what it returns, what it was passed, and what these lead to.
+/// The state at a routine's end: the returned value, what was passed, and the objects reachable from these.
 Evaluator::Passed Evaluator::at_end(const Routine& routine, Value value) const {
   Numbering objects(kFormalObject, pools_.objects);
   Numbering arrays(kFormalArray);
@@ -836,7 +835,7 @@ Evaluator::Passed Evaluator::at_end(const Routine& routine, Value value) const {
   return {std::move(state), objects.actual(), arrays.actual()};
 }
 
-/// Which slots of a shape are columns of growing lists, whose memory has no gaps.
+/// The slots of a shape that are columns of list buffers, which are contiguous.
 std::set<size_t> Evaluator::columns_of(const State& shape) {
   std::vector<ir::Type> before;
   std::set<size_t> columns;
@@ -867,7 +866,7 @@ std::vector<NodeId> Evaluator::add_parameters(const Routine& routine, std::span<
   return parameters;
 }
 
-/// Evaluates the body; false: it gives back more than was known before.
+/// Evaluates the body; false: its exit is wider than was known before.
 bool Evaluator::evaluate_routine(Routine& routine) {
   std::vector<ir::Type> types;
   std::vector<ir::Type> results;

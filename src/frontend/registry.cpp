@@ -16,14 +16,14 @@ constexpr const char* kHandlerPaths[][34] = {
 #include "frontend/builtins.def"
 };
 
-/// Forgets the exception that is set, if any; throws a lack of memory.
+/// Clears Python's error indicator; throws if it is a lack of memory.
 void forget_error() {
   if (PyErr_Occurred() == nullptr) return;
   const nb::python_error error;
   rethrow_lack_of_memory(error);
 }
 
-/// A module by its name; None where it is not loaded.
+/// A module by its name; None if it is not loaded.
 nb::object loaded_module(nb::handle name) {
   PyObject* const modules = PyImport_GetModuleDict();
   if (PyDict_CheckExact(modules) && PyDict_Contains(modules, name.ptr()) == 0) return nb::none();
@@ -51,7 +51,7 @@ nb::object attribute_or(nb::handle object, const char* name, nb::object otherwis
 }
 
 Registry::Registry() {
-  std::unordered_map<std::string, nb::object> loaded;  // by name; None: it is not
+  std::unordered_map<std::string, nb::object> loaded;  // by name; None: it is not loaded
   std::unordered_map<std::string, size_t> places;      // in `unloaded_`
   const auto add = [&](Builtin builtin) {
     const auto [module, is_new] = loaded.try_emplace(builtin.module);
@@ -83,7 +83,7 @@ Registry::Registry() {
     ++number;
   }
   for (const nb::handle entry : imported("ingot.library._index").attr("INDEX")) {
-    // nanobind's own casts to strings end the process where there is no memory for them.
+    // nanobind's casts to std::string terminate the process if there is no memory for them.
     const std::string module = nb::cast<const char*>(entry[0]);
     const std::string path = nb::cast<const char*>(entry[1]);
     const std::string subject = nb::cast<const char*>(entry[2]);
@@ -123,7 +123,7 @@ const Builtin* Registry::loaded(PyObject* function, Builtin& builtin) {
 const Builtin* Registry::find(nb::handle function) const {
   if (const auto it = builtins_.find(function.ptr()); it != builtins_.end())
     return loaded(it->first, it->second);
-  // A method of a class is another object each time.
+  // A class method is a new object at each look-up.
   if (PyCFunction_Check(function.ptr()) && PyCFunction_GET_SELF(function.ptr()) != nullptr &&
       PyType_Check(PyCFunction_GET_SELF(function.ptr()))) {
     for (auto& [own, builtin] : builtins_)

@@ -1,11 +1,10 @@
-// Lists in lists of unknown length. A list that something of unknown structure holds is a `Record`, too: its
-// pool is a list of (start, length, room), each a stretch of the pool's store. Its identity
-// is its place in the pool, so a list that moves in the store stays the same list. Which lists have a pool,
-// and which share one, are facts about the places in the program where they are made: two pools are made one
-// where lists of both may stand in one place. `len`, items and `append` are done on headers and store; all
-// else is the Python of `ingot.library.lists`. Such a list is iterated over by a generator, so that it may
-// grow meanwhile, as in Python. What it leaves behind in the store when it moves is not used again before the
-// call ends.
+// Lists in list buffers. A list in a container of unknown structure is a `Record`, too: its pool is a list of
+// (start, length, capacity), each a range of the pool's store. Its identity is its index in the pool, so a
+// list that moves in the store is the same list. Which lists have a pool, and which share one, are facts
+// about the locations in the program where they are made: two pools are merged if one variable may hold lists
+// of both. `len`, items and `append` work on headers and store; the rest is the Python of
+// `ingot.library.lists`. A generator iterates over such a list, so that it may grow meanwhile, as in Python.
+// When a list moves, its old range in the store is not used again before the call ends.
 
 #include "frontend/rows.h"
 

@@ -11,7 +11,7 @@ using ir::Op;
 
 namespace {
 
-/// The dtype of a NumPy scalar or dtype object; none for dtypes that Ingot does not have.
+/// The dtype of a NumPy scalar or dtype object; none for unsupported dtypes.
 std::optional<DType> numpy_dtype(nb::handle dtype) {
   return base::dtype_from_numpy(text_of(dtype.attr("name")));
 }
@@ -66,7 +66,7 @@ NodeId Evaluator::stage(const Value& value, Kind kind) {
         return builder_->cast(builder_->constant(number), kind.dtype());
       }
       if (!kind.is_python()) raise(ExceptionKind::OverflowError, "Python int too large to convert to C long");
-      // Python's own arithmetic goes on, and no clause catches this.
+      // Python's ints do not overflow, so no clause may catch this.
       builder_->check(builder_->constant(false), ExceptionKind::OverflowError,
                       "a Python int leaves 64 bits here");
     }
@@ -149,7 +149,7 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
 }
 
 std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool is_last) const {
-  // Iterate to what the number is made of: loop indices and scalar arguments can be known on demand.
+  // Follow the operands to loop indices and scalar arguments, which can be known on demand.
   std::vector<NodeId> pending{number};
   while (!pending.empty()) {
     const NodeId at = pending.back();
@@ -174,7 +174,7 @@ void Evaluator::demand(NodeId number, nb::handle node) {
 
 void Evaluator::settle(Conflict& conflict, NodeId condition) const {
   if (!condition || conflict.has_source()) return;
-  // In the library a number decides what the result is (an axis); pools do not help there.
+  // In the library numbers, such as an axis, decide the type of the result; pools do not help there.
   const bool is_last = frame_->of_library && conflict.pools.empty() && conflict.rows.empty();
   if (const std::optional<Demand> source = source_of(condition, here_, is_last)) {
     conflict.loop = source->loop;
@@ -201,7 +201,7 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
 }
 
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
-  Value value = given;  // which may stand in the state that a check replaces
+  Value value = given;  // a copy: `given` may be part of the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
     throw Demand{c->loop, c->argument, place_of(node)};
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {

@@ -1,6 +1,6 @@
 #include "frontend/evaluator_parts.h"
 
-// Operators of NumPy's arrays and numbers beside sequences, of which NumPy makes arrays; slices whose bounds
+// Operators of NumPy arrays and numbers with sequences, which NumPy converts to arrays; slices whose bounds
 // are None on some paths; methods and partials, which are functions with values bound to their first
 // parameters.
 

@@ -2,11 +2,10 @@
 
 #include "frontend/evaluator_parts.h"
 
-// Sets. Where all elements are known when compiling, a cell of the shadow heap holds the history of a set:
-// what was done to make it. Doing that again on a host set gives what CPython has, the order of iterating
-// included. Where an element is not known, the set becomes an instance of `ingot.library.sets.HashSet`: that
-// is a fact about the expression that makes it, `made_at` of the cell, and the function is evaluated again
-// with it.
+// Sets. If all elements are known when compiling, a cell of the shadow heap holds the history of a set, the
+// operations that made it. Repeating these on a host set gives CPython's set, with its order of iteration. If
+// an element is not known, the set becomes an instance of `ingot.library.sets.HashSet`: that is a fact about
+// the expression that makes it, `made_at` of the cell, and the function is evaluated again with it.
 
 namespace ingot::frontend {
 
@@ -31,9 +30,9 @@ constexpr const char* kChanges[] = {"add",
                                     "difference_update",
                                     "symmetric_difference_update"};
 
-/// Does what needs elements to be known. A loop over a constant range is unrolled for that; where that is
-/// too much, or an argument's value would be needed, the set that is made at `site` has elements that are
-/// not.
+/// Applies `convert`, which needs known elements. A loop over a constant range is unrolled for that; if that
+/// is too much, or an argument would have to be known, demands that the set made at `site` has unknown
+/// elements.
 template <class Convert>
 auto with_known(std::set<std::string>& facts, const std::string& site, const base::Place& place,
                 const Convert& convert) {
@@ -267,7 +266,7 @@ Value Evaluator::is_element(const Value& wanted, const Value& set, nb::handle no
     const nb::object host = host_set(*set.as<Set>(), node);
     return Static{nb::bool_(PySet_Contains(host.ptr(), element_of_set(wanted, node).ptr()) == 1)};
   }
-  // A number that is not known equals numbers alone.
+  // An unknown number can equal only numbers.
   std::vector<Value> elements = elements_of_set(*set.as<Set>(), node);
   if (wanted.is<Scalar>()) std::erase_if(elements, [&](const Value& v) { return !kind_of(v); });
   return compare("In", wanted, Tuple{std::move(elements)}, node);

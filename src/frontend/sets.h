@@ -7,13 +7,13 @@
 
 namespace ingot::frontend {
 
-/// Asks for the fact that a set has elements that are not known when compiling (throws `Demand`), unless that
-/// has been tried in vain. `site`: `made_at` of its cell; nothing is asked where that is empty.
+/// Asks for the fact that a set has unknown elements (throws `Demand`), unless that has been tried in vain.
+/// `site`: `made_at` of its cell; if it is empty, does nothing.
 void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
                         const base::Place& place);
 
-/// After a refusal: other facts about the sets of a function. Those whose elements were not known are to be
-/// known, or else those for which loops were unrolled are not; whether there were some.
+/// After a refusal: changes the facts about a function's sets. Sets with unknown elements become known ones;
+/// if there are none, sets for which loops were unrolled become unknown ones. Whether a fact has changed.
 bool try_other_sets(std::set<std::string>& facts);
 
 }  // namespace ingot::frontend

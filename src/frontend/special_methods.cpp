@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
 
-// Operators and builtin functions of instances: the methods with two underscores of their classes, in the
-// order in which Python asks for them.
+// Operators and builtin functions of instances: the special methods of their classes, in the order in which
+// Python calls them.
 
 namespace ingot::frontend {
 
@@ -50,8 +50,8 @@ bool is_not_implemented(const Value& value) {
   return s != nullptr && s->object.ptr() == Py_NotImplemented;
 }
 
-/// A function that Python would run; the evaluator has what C's own methods do, and those of namedtuples and
-/// Enums.
+/// Whether Python would run it as a Python function; the evaluator implements methods written in C, and those
+/// of namedtuples and Enums.
 bool is_function(const nb::object& raw) {
   if (!raw.is_valid()) return false;
   if (PyFunction_Check(raw.ptr())) {
@@ -136,7 +136,7 @@ std::optional<Value> Evaluator::ask_both(const std::string& ast, const Value& a,
 
 namespace {
 
-/// What may define operators for anything beside it.
+/// Whether a value may define operators with any other operand.
 bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
   return value.is<Array>() || (kind && !kind->is_python());
 }

@@ -59,7 +59,7 @@ void Evaluator::refuse_statement(nb::handle s) {
 }
 
 void Evaluator::bind(const std::string& name, Value value) {
-  // What has a name can be changed and seen through it: an array becomes memory.
+  // A variable can be an alias through which an array is changed: the array becomes memory.
   set_local(name, stored(std::move(value)));
 }
 
@@ -200,7 +200,7 @@ void Evaluator::run_ann_assign(nb::handle s) {
 std::optional<Value> Evaluator::changed(const Value& before, const std::string& op, const Value& right,
                                         nb::handle s) {
   if (const Array* a = before.as<Array>()) {
-    // In place: the object keeps its dtype and shape.
+    // In place: the array's dtype and shape do not change.
     in_place(*a, op, right, s);
     return std::nullopt;
   }

@@ -1,8 +1,8 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
 
-// What `ingot.tree` needs of the evaluator: what classes say of their instances as structures, and instances
-// that no `__init__` has made.
+// Primitives of `ingot.tree`: how classes describe their instances as structures, and instances made without
+// `__init__`.
 
 namespace ingot::frontend {
 

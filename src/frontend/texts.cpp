@@ -7,9 +7,9 @@ using ir::Op;
 
 namespace {
 
-/// A known text of so many characters is iterated over character by character, unless it is the caller's.
+/// A known string of at most so many characters is iterated over by unrolling, unless it is an argument.
 constexpr size_t kMostCharacters = 64;
-constexpr int64_t kEmpty = -1;  ///< the code of a character that is the empty text
+constexpr int64_t kEmpty = -1;  ///< the code of the empty string
 
 bool is_character(const Value& value) {
   const Characters* text = value.as<Characters>();
@@ -54,7 +54,7 @@ Value Evaluator::Texts::characters_of(const Value& text) {
   return Characters{share(Value(Scalar{Kind::py_int(), e_.builder_->index(code)}))};
 }
 
-/// An array of the code points of a text.
+/// An array of the code points of a string.
 Value Evaluator::Texts::codes_of(const Value& text) {
   ir::Builder& builder = *e_.builder_;
   if (const Characters* characters = text.as<Characters>()) {

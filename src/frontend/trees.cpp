@@ -4,7 +4,7 @@ namespace ingot::frontend {
 
 namespace {
 
-/// What stands before a value; a node has the number of its kind, and this.
+/// The tag before a value; that of a node is `kNode` plus the number of its kind.
 enum Mark : uint32_t { kNone, kList, kText, kConstant, kNode };
 
 void set(PyObject* dict, const nb::object& name, nb::object value) {

@@ -78,7 +78,7 @@ std::optional<Value> Evaluator::ufunc_of_library(Call& call) {
   return ufunc_by_library(call);
 }
 
-/// What NumPy decides by the types of operands and outputs, and by the keywords.
+/// The loop that NumPy selects by the types of operands and outputs, and by the keywords.
 Value Evaluator::primitive_loop(Call& call) {
   const nb::object ufunc = require_static(call.positional.at(0), "a ufunc", call.node);
   const nb::object operands = stand_in(call.positional.at(1));
@@ -187,11 +187,11 @@ Value Evaluator::into_output(const Value& out, const Call& call, const std::func
   return taken;
 }
 
-/// An operand at the dtype that a call asks for.
+/// An operand, converted to the dtype that a call requests.
 Value Evaluator::operand_as(const Value& operand, DType dtype, const std::string& ufunc,
                             const std::string& which) {
   const std::optional<Kind> kind = kind_of(operand);
-  if (!kind) return operand;  // which the function refuses
+  if (!kind) return operand;  // the function refuses it
   const bool is_weak = kind->is_python() && !operand.is<Array>();
   const bool is_whole = base::is_int(kind->dtype()) || base::is_bool(kind->dtype());
   if (is_weak && is_whole) return from_node(stage_for_loop(operand, dtype));
@@ -226,7 +226,7 @@ Value Evaluator::fit_for(const Array& out, const std::string& ufunc, const std::
   const DType to = out.type.dtype();
   const std::optional<Kind> kind = kind_of(result);
   if (kind && !casts_same_kind(kind->dtype(), to)) {
-    go_back(before);  // NumPy looks at dtypes before it looks at shapes
+    go_back(before);  // NumPy checks dtypes before shapes
     raise(ExceptionKind::TypeError, complaint(ufunc, "output", kind->dtype(), to));
   }
   if (where != nullptr && kind) {
@@ -247,7 +247,7 @@ Value Evaluator::combined(const Array& array, const std::string& op, const Value
 }
 
 void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
-  need_writable(array, "output array is read-only", s);  // NumPy looks at nothing before
+  need_writable(array, "output array is read-only", s);  // NumPy checks this first
   put_out(array, std::string(operator_name(op)), [&] { return binary(op, array, right, s); }, nullptr);
 }
 

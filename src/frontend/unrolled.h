@@ -4,21 +4,21 @@
 
 namespace ingot::frontend {
 
-/// A loop that is being unrolled. All of a function have one budget of iterations and of operations, as loops
-/// inside each other multiply: the time to compile grows with both.
+/// A loop that is being unrolled. All such loops of a function share one budget of iterations and operations,
+/// because nested loops multiply and the time to compile grows with both.
 class Evaluator::Unrolled {
  public:
-  /// `iterated`: what the loop iterates, for the refusal.
+  /// `iterated`: the iterable, for the refusal.
   Unrolled(Evaluator& evaluator, const Value& iterated, nb::handle node);
   ~Unrolled();
   Unrolled(const Unrolled&) = delete;
   Unrolled& operator=(const Unrolled&) = delete;
 
-  /// Counts an iteration; refuses what is beyond the budget.
+  /// Counts an iteration; refuses the loop if the budget is exceeded.
   void iteration();
 
  private:
-  /// Ops that the outermost loop around has made so far.
+  /// The number of ops that the outermost loop has made so far.
   size_t made() const;
   [[noreturn]] void refuse(const std::string& amount);
 

@@ -10,7 +10,7 @@ std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
   return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
 }
 
-/// Its own parts, then those of its context and its cause.
+/// The parts of an error, then those of its context and its cause.
 std::vector<Value> parts_of_error(const Error& error) {
   std::vector<Value> parts = *error.parts;
   const auto add = [&](const Error& other) {
@@ -22,7 +22,7 @@ std::vector<Value> parts_of_error(const Error& error) {
   return parts;
 }
 
-/// The error with the first of `parts` for its own; these are taken.
+/// The error with the first elements of `parts` as its parts; removes them from `parts`.
 Error error_with(Error error, std::span<const Value>& parts) {
   const size_t own = error.parts->size();
   error.parts = share(std::vector<Value>(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(own)));
@@ -43,12 +43,12 @@ bool same_form(const Error& a, const Error& b) {
          alike(a.context, b.context);
 }
 
-/// Whether records are of one form.
+/// Whether records have the same form.
 bool same_records(const Structured& a, const Structured& b) {
   return a.holder == b.holder && a.layout == b.layout && is_one_dtype(a.dtype, b.dtype);
 }
 
-/// Whether inner functions have the same code and variables, but for values.
+/// Whether inner functions have the same code and variables, except for their values.
 bool same_definition(const Definition& x, const Definition& y) {
   return x.node.is(y.node) && x.shared == y.shared && x.creator == y.creator &&
          std::ranges::equal(x.outside, y.outside, [](const auto& a, const auto& b) {

@@ -7,10 +7,10 @@
 #include "frontend/evaluator.h"
 #include "frontend/evaluator_parts.h"
 
-// A function of numbers, applied to whole arrays. It is evaluated for numbers that stand for the elements,
-// inside a loop that is then thrown away; where all that it does is elementwise - arithmetic, comparisons,
-// branches between such - the same nodes are made for the arrays, with `select` for branches, so that they
-// fuse with what is around.
+// A function of numbers, applied to whole arrays. It is evaluated for numbers that represent the elements,
+// inside of a loop that is then discarded. If all of its operations are elementwise - arithmetic,
+// comparisons, branches between such - the same nodes are made for the arrays, with `select` for branches, so
+// that they fuse with the surrounding code.
 
 namespace ingot::frontend {
 
@@ -19,7 +19,7 @@ using ir::Op;
 
 namespace {
 
-/// A node that has been recorded, to be made anew.
+/// A node to be made again, for arrays.
 struct Step {
   NodeId id;
   Op op;
@@ -63,13 +63,13 @@ std::optional<Steps> recorded(const ir::Function& f, ir::RegionId region) {
   return steps;
 }
 
-/// Makes recorded nodes for arrays.
+/// Makes the nodes again for arrays.
 class Replay {
  public:
   Replay(ir::Builder& builder, std::map<NodeId, NodeId> values)
       : builder_(builder), values_(std::move(values)) {}
 
-  /// Whether it could be done: all ways through the steps meet at their end.
+  /// Whether it is possible: all paths through the steps join at their end.
   bool run(const Steps& steps) {
     const std::optional<Outcome> outcome = follow(steps);
     return outcome && !outcome->leaves();
@@ -80,10 +80,10 @@ class Replay {
   }
 
  private:
-  /// Where the ways through a region end: some leave to a label, others reach its end.
+  /// How the paths through a region end: some exit to a label, others reach its end.
   struct Outcome {
     NodeId label = {};
-    NodeId leaving = {};               ///< whether one leaves; none: it does on all ways, if there is a label
+    NodeId leaving = {};               ///< whether a path exits; none: all do, if there is a label
     std::vector<NodeId> brought = {};  ///< to the label
     bool ends = false;
     std::vector<NodeId> yielded = {};
@@ -106,7 +106,7 @@ class Replay {
     return outcome.leaving ? outcome.leaving : builder_.constant(true);
   }
 
-  /// What comes of a branch.
+  /// The outcome of a branch.
   std::optional<Outcome> joined(NodeId condition, const Outcome& a, const Outcome& b) {
     if (a.leaves() && b.leaves() && a.label != b.label) return std::nullopt;
     Outcome both;
@@ -120,7 +120,7 @@ class Replay {
     else both.brought = a.leaves() ? a.brought : b.brought;
     return both;
   }
-  /// What comes of some ways that leave, and of what the others do afterwards.
+  /// The outcome of a region in which some paths have exited and the others continue with `then`.
   std::optional<Outcome> after(const Outcome& before, Outcome then) {
     if (!before.leaves()) return then;
     if (then.leaves() && then.label != before.label) return std::nullopt;
@@ -185,7 +185,7 @@ class Replay {
 
 }  // namespace
 
-/// A function applied to each element of arrays, as elementwise nodes; None where it does something else.
+/// Applies a function to each element of arrays by elementwise nodes; None if its code is not elementwise.
 Value Evaluator::primitive_each(Call& call) {
   const Value function = call.positional.at(0);
   const std::vector<Value> given = call.positional.at(1).as<Tuple>()->members;
@@ -193,7 +193,7 @@ Value Evaluator::primitive_each(Call& call) {
   for (const Value& value : given)
     if (value.is<Array>()) arrays.push_back(whole(value));
   arrays = broadcast_together(std::move(arrays));
-  // Constants that the function may use, too, are there before what is gone back on.
+  // Constants that the function may use, too, are made before the point of the roll-back.
   std::vector<NodeId> operands{builder_->index(1)};
   std::vector<ir::Type> types{ir::kInt64};
   for (const NodeId array : arrays) {
