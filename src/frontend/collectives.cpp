@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 #include "ir/library.h"
 
-// The lanes (elements) of a batch and their collectives: `ingot.psum` and the like.
+// The elements of a batch and their collectives: `ingot.psum` and the like.
 //
 // A function with collectives is run for all batch elements once for each collective, up to that one, and
 // once to its end (`library/batching`). In each of these passes the results of the earlier collectives are

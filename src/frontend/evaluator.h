@@ -141,12 +141,12 @@ class Evaluator {
   bool is_outer(const std::string& name) const;          ///< a variable around the compiled function
   void set_outer(const std::string& name, Value value);  ///< in the caller's scope; Unbound: by `del`
   uint32_t new_cell(Value value);
-  void share_locals();  ///< puts the variables that inner functions use into cells
+  void share_locals();  ///< moves variables that inner functions use to cells
   Value make_closure(nb::handle node, const std::string& name);
   Value stored(Value value);  ///< for a variable, which can be an alias: an array becomes memory
   Value call_closure(const Closure& closure, Call& call);
   Value first_iterable(nb::handle comprehension);
-  /// Evaluates `element` for each element that a comprehension takes, first iterating `first`.
+  /// Evaluates `element` for each element of a comprehension; `first` is the outermost iterable.
   void comprehend(nb::handle e, const Value& first, const std::function<void()>& element);
   std::vector<Value> comprehended(nb::handle e, const Value& first);
   /// `sum(... for ...)` and the like as loops; none for other calls.
@@ -191,20 +191,20 @@ class Evaluator {
   std::vector<NodeId> add_parameters(const Routine& routine, std::span<const ir::Type> types);
   /// Calls a function that is marked as a routine, which is compiled for each shape of what is passed.
   Value call_marked(const Frame& frame, State key, bool reports, nb::handle node);
-  /// Whether a function of the user's has been inlined so often that its calls grow too large.
+  /// Whether a user's function has been inlined so often that its calls grow too large.
   bool is_called_often(const Frame& frame);
   /// Calls such a function as if it were marked; none: it is inlined all the same.
   std::optional<Value> call_frequent(const Frame& frame, State key, bool reports, nb::handle node);
   Routine& new_routine(const Frame& frame, State key, bool reports, bool is_exact = false);
   Value call_routine(Routine& routine, const std::map<std::string, Value>& arguments, nb::handle node);
-  /// A hidden argument, which a routine is passed once it has been asked for; null: there is none.
+  /// A hidden argument; a routine is passed it from its first use on; null: there is none.
   const Value* captured(PyObject* owner, const std::string& name);
   Value returned(const Routine& routine, const Passed& passed, std::span<const NodeId> operands,
                  std::span<const NodeId> results);
   /// A routine is passed more than was known; no entry: all facts about it are dropped.
   [[noreturn]] void widen(Routine& routine, std::optional<State> entry);
   void refuse_to_pass(const Value& value, bool is_exact, nb::handle node);
-  HeapObject& pool_at(uint32_t pool);  ///< which a routine is passed once it has been asked for
+  HeapObject& pool_at(uint32_t pool);  ///< a routine is passed it from its first use on
   void ask_for_pools(const Routine& routine, const Passed& given, nb::handle node);
   /// Copies what is known of the objects passed to a routine to the objects of its shapes.
   void describe_objects(Routine& routine, const std::vector<uint32_t>& objects);
@@ -242,13 +242,13 @@ class Evaluator {
   Value eval_generator(nb::handle e);
   Value eval_yield(nb::handle e);
   Value eval_yield_from(nb::handle e);
-  /// Whether iterating over something evaluates a generator, so that its elements are known one at a time.
+  /// Whether iterating over a value evaluates a generator, so that it provides one element at a time.
   bool iterates_generator(const Value& iterable) const;
   /// Iterates over that. `held`: something else may hold the generator when the loop ends early.
   void iterate(const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
   Value iterate_generator(const Generator& generator, nb::handle node, const Iteration& iteration, bool held);
   void iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held);
-  /// Lets a generator expression see the variables of the activation that made it.
+  /// Gives a generator expression access to the variables of the activation that made it.
   void see_creator(const Definition& definition, Frame& frame);
   /// Whether all iterators in a value were made since `next_object_` had the given value.
   bool is_new(const Value& iterable, uint32_t since) const;
@@ -452,7 +452,7 @@ class Evaluator {
   Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
   Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
   Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
-  Value complex_power(NodeId x, NodeId y);  ///< of Python's, raises what it raises
+  Value complex_power(NodeId x, NodeId y);  ///< Python's power, with its exceptions
   Value python_power(const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare_complex_scalars(ir::Op op, const Value& a, const Value& b);
   std::optional<Value> compare_with_int(ir::Op op, const std::vector<Value>& operands,
@@ -515,7 +515,7 @@ class Evaluator {
   NodeId whole(const Value& value);           ///< an array's value: reads a view
   Array named(const Value& value);            ///< an array as memory: materialises a value
   Value from_node(NodeId node);               ///< a NumPy scalar, or an array not yet named
-  Array owner(NodeId view);                   ///< the object that is made with new memory
+  Array owner(NodeId view);                   ///< the array object of newly allocated memory
   Array viewing(NodeId view, Access access);  ///< a new object on the memory of another
   NodeId materialized(NodeId array);          ///< new memory, in memory_order
   NodeId transposed(NodeId array, std::span<const int64_t> axes);
@@ -551,7 +551,7 @@ class Evaluator {
 
   // batching.cpp
   nb::object dtypes_in(const Value& value, bool& has_arrays);
-  std::optional<Value> tried_iteration(Call& call);  ///< the result of an iteration, then rolled back
+  std::optional<Value> tried_iteration(Call& call);  ///< the result of one iteration, to be rolled back
   Value structure_of(const nb::object& object);
 
   // growing.cpp
@@ -643,7 +643,7 @@ class Evaluator {
 
   // builtins.cpp: arguments of a call by position or name, each requested once; `finish` refuses the rest
   const Value* argument(Call& call, size_t position, const char* name);
-  /// Refuses keywords of NumPy's that the library's stand-in for a function does not take.
+  /// Refuses NumPy keywords that the library's version of a function does not take.
   void refuse_keywords(const nb::object& function, Call& call);
   const Value& need(Call& call, size_t position, const char* name);
   void finish(Call& call, size_t positional);
@@ -849,7 +849,7 @@ class Evaluator {
   // leaving.cpp
   [[noreturn]] void raise_uncaught(const Error& error);
   Error in_context(Error error) const;
-  /// Adds the context to an error that comes out of a function evaluated without the caller's handlers.
+  /// Adds the exceptions being handled here as context to an error of a function evaluated without them.
   Error in_outer_context(Error error);
   Error caught(Error error, const Catcher& handler) const;
   /// The operands of a `raise` or `check` op; none: it needs more than they hold.
@@ -876,7 +876,7 @@ class Evaluator {
     size_t count = 0;
     bool is_result = false;         ///< records and lists of arrays may leave
     std::vector<uint32_t> pools;    ///< of the records among them
-    std::vector<size_t> buffers{};  ///< the leaves that are columns of numbers of buffers
+    std::vector<size_t> buffers{};  ///< the leaves that are columns of buffers' numbers
     /// The description of an object that is described already; none: the next one to be.
     nb::object again(uint32_t object);
   };
@@ -959,7 +959,7 @@ class Evaluator {
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
   std::unique_ptr<Launch> launch_;  ///< of a kernel
-  nb::object* probe_ = nullptr;     ///< set by the next lane to the collective at which it stops
+  nb::object* probe_ = nullptr;     ///< set by the next batch element to the collective where it stops
   std::deque<Routine> routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
   std::vector<Routine*> solved_;  ///< in the order in which their bodies were completed
@@ -986,8 +986,7 @@ class Evaluator {
 
  public:
   void need_stream(const Builtin& method, Call& call);
-  /// Refuses this function of `numpy.random`, if the NumPy that runs is not the build's and draws other
-  /// numbers.
+  /// Refuses a function of `numpy.random`, if the NumPy that runs draws other numbers than the build's.
   void need_same_draws(const std::string& path, nb::handle node);
   NodeId words_of_stream(const Value& stream, bool legacy);  ///< primitives.cpp
 

@@ -78,7 +78,7 @@ struct Evaluator::Checkpoint {
   size_t hosts;
 };
 
-/// The axis of a loop's lanes: the lane that runs, and the collectives that it comes to (collectives.cpp).
+/// The axis of a batch: the batch element that runs, and the collectives that it comes to (collectives.cpp).
 struct Evaluator::Axis {
   nb::object name;  ///< None: it has none
   std::shared_ptr<const Value> size;
@@ -135,7 +135,7 @@ struct Evaluator::Frame {
   size_t first_handler = 0;  ///< of its own ones
   bool is_held = false;      ///< something else may hold it when iterating ends
   bool is_closing = false;   ///< its consumer has left it
-  std::optional<Axis> axis;  ///< while it runs a lane
+  std::optional<Axis> axis;  ///< while it runs a batch element
 
   /// The name under which a variable is stored in `home`.
   std::string own_name(const std::string& variable) const {

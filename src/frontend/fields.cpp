@@ -252,8 +252,7 @@ std::vector<NodeId> Evaluator::Fields::strides(const Structured& records) {
   return all;
 }
 
-/// The view at a byte offset in each record along the axes of `first`; with further axes if the dtype is of
-/// arrays.
+/// The view at a byte offset in each record along the axes of `first`, and along those of the dtype's arrays.
 Array Evaluator::Fields::view_of(const Structured& records, DType dtype, int64_t offset,
                                  const nb::object& inner) {
   ir::Builder& builder = *e_.builder_;

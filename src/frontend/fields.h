@@ -30,11 +30,9 @@ class Evaluator::Fields {
 
   /// Whether two are known to be the same object.
   static bool is_same(const Structured& a, const Structured& b);
-  /// Whether two may be the same object, though they are not known to be: two arguments, or a record that is
-  /// taken twice.
+  /// Whether two may be the same object, but are not known to be: two arguments, or a record taken twice.
   static bool may_be_same(const Structured& a, const Structured& b);
-  /// Whether two objects are structured dtypes with the same fields: whether these are one object is not
-  /// known.
+  /// Whether two objects are dtypes with the same fields: they may be the same object, or not.
   static bool may_be_same(const nb::object& a, const nb::object& b);
 
   /// Its description in messages.

@@ -23,8 +23,7 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
     if (const nb::object error = importing.attr("absent")(name); !error.is_none()) {
       guards_.push_back({modules, name, {}});
       guards_.push_back({importing.attr("Findable"), name, nb::bool_(false)});
-      // A clause gets an error made of the message; the object itself, which also has the name, may leave the
-      // call.
+      // A clause gets an error made of the message; the object itself, with the name, may leave the call.
       const Error caught = make_error(nb::borrow(error.type()), {Static{nb::str(error)}});
       if (may_be_caught(caught)) raise_error(caught);
       raise_object(error);

@@ -22,8 +22,7 @@ std::string too_large_by_method(nb::handle self, const std::string& name, const 
 std::string too_large_by_format(nb::handle format);
 /// Of a tuple or namedtuple from outside the function, likewise.
 std::string too_large_outside(nb::handle tuple);
-/// Of a tuple: a part counts as often as the tuple holds it, because code that reads the tuple visits it so
-/// often.
+/// Of a tuple: a part counts as often as the tuple holds it, because reading the tuple visits it so often.
 std::string too_large(const Value& tuple);
 
 }  // namespace ingot::frontend

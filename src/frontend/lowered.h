@@ -23,8 +23,7 @@ namespace nb = nanobind;
 using Description = nb::tuple;
 
 /// A value from outside that has to be the same at each call: `owner` (a module's dict, a cell) gives
-/// `expected` under `name`. `in_class`: the owner is a class, and `expected` is the raw attribute in it or
-/// its bases.
+/// `expected` under `name`. `in_class`: the owner is a class, `expected` a raw attribute in it or its bases.
 struct Guard {
   nb::object owner;
   std::string name;
@@ -63,8 +62,7 @@ struct Demand {
 };
 
 /// A request to make an array or container (or a number that keeps changing) from outside a hidden argument:
-/// its owner - a dict, cell (no name), tuple (name: its index) or object with attributes - and its name
-/// there.
+/// its owner - a dict, cell (no name), tuple (name: its index) or object with attributes - and name.
 struct Capture {
   nb::object owner;
   std::string name;

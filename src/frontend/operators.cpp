@@ -569,8 +569,7 @@ Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) 
 
 namespace {
 
-/// Python's quotient of complex numbers, which divides by the larger part of y; NumPy multiplies by a
-/// reciprocal.
+/// Python's quotient of complex numbers: divides by the larger part of y; NumPy multiplies by a reciprocal.
 NodeId quotient_of_complex(ir::Builder& b, NodeId x, NodeId y) {
   const auto part = [&](Op op, NodeId z) { return b.make(op, {z}); };
   const auto times = [&](NodeId p, NodeId q) { return b.make(Op::multiply, {p, q}); };

@@ -51,8 +51,7 @@ class Evaluator::Rows {
   NodeId header(const Record& list, size_t part);
   NodeId place_of(const Record& list, const Value& index, const char* missing);
   Value stacked(const Value& arrays, std::optional<DType> wanted, nb::handle node);
-  /// An array made of a list by a function of `ingot.library.rows`, converted to another dtype if one is
-  /// wanted.
+  /// An array made of a list by a function of `ingot.library.rows`, converted to a wanted dtype.
   Value array_by(const char* name, const Value& list, DType own, std::optional<DType> wanted,
                  nb::handle node);
   Value by_library(const char* name, const Record& list, std::vector<Value> more, nb::handle node);

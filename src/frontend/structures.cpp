@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/records.h"
 
-// Primitives of `ingot.tree`: how classes describe their instances as structures, and instances made without
+// Primitives of `ingot.tree`: instances as structures that their classes describe, or made without
 // `__init__`.
 
 namespace ingot::frontend {

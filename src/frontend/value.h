@@ -340,8 +340,7 @@ struct Pools {
   std::vector<nb::object> classes{};
   std::vector<size_t> first_of_kin{};             ///< by class: the first class of its family
   std::map<std::string, std::string> families{};  ///< where lists are made → another such location, or itself
-  /// Of the objects of pools, by purpose: the same in all evaluations of a function and in all of its
-  /// routines.
+  /// Of the objects of pools, by purpose: the same in all of a function's evaluations and routines.
   std::map<std::string, uint32_t> numbers{};
   std::map<PyObject*, uint32_t> by_class{};
   std::map<uint32_t, std::vector<nb::object>> kin{};  ///< the classes of a family, by the pool of the first
