@@ -567,7 +567,7 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i != flag && !parts[i].is<Slice>() && !is_none(parts[i]) &&
         !(parts[i].is<Static>() && parts[i].as<Static>()->object.is(nb::ellipsis())))
-      unsupported(node, "a bool beside other indices", "use `if`");
+      unsupported(node, "a bool among other indices", "use `if`");
   }
   // One bool is a mask without axes: a new axis, of which it takes the only element or none.
   const NodeId bit = stage(parts[flag], Kind::py_bool());

@@ -168,7 +168,8 @@ void Evaluator::Collectives::need_place_of_all(const Axis& axis, nb::handle node
   if (std::any_of(evaluator_.targets_.begin() + static_cast<ptrdiff_t>(axis.targets),
                   evaluator_.targets_.end(), has_edges)) {
     evaluator_.unsupported(
-        node, "a collective of a named axis behind a `return`, `break` or `continue` that some lanes take",
+        node,
+        "a collective of a named axis after a `return`, `break` or `continue` that some batch elements take",
         "call it before, or choose results by `np.where`");
   }
   const auto catches_some = [](const Catcher* handler) { return handler->catches_some(); };
@@ -192,7 +193,7 @@ void Evaluator::Collectives::need_own_effects(const Axis& axis, bool is_last, nb
     if (!is_last && !is_throw && effects.any(ir::effect::Host | ir::effect::Random)) {
       evaluator_.unsupported(
           node, "a function that prints, draws or calls Python before a collective of a named axis",
-          "do it behind the last one, or outside of the batch; draw by `ingot.random`, of keys");
+          "do it after the last one, or outside of the batch; draw by `ingot.random`, of keys");
     }
     if (effects.any(ir::effect::Write) && op != Op::host) need_own_memory(axis, made, node);
   }
@@ -238,7 +239,7 @@ Value Evaluator::primitive_is_same_for_all(Call& call) {
 
 Value Evaluator::primitive_in_lane(Call& call) {
   const Tuple* const results = call.positional.at(4).as<Tuple>();
-  INGOT_ASSERT(results != nullptr, "frontend: the results of collectives stand in a tuple");
+  INGOT_ASSERT(results != nullptr, "frontend: the results of collectives are in a tuple");
   // Nothing may be known of the first batch element that does not hold for all.
   const Value lane = Scalar{Kind::py_int(), stage(call.positional.at(3), Kind::py_int())};
   const Axis axis{.name = require_static(call.positional.at(0), "the name of an axis", call.node),
@@ -282,10 +283,10 @@ Value Evaluator::primitive_meeting(Call& call) {
     return Tuple{};
   }
   const Tuple* const what = call.positional.at(1).as<Tuple>();
-  INGOT_ASSERT(what != nullptr, "frontend: what a collective is stands in a tuple");
+  INGOT_ASSERT(what != nullptr, "frontend: what a collective is comes in a tuple");
   nb::list parts;
   for (const Value& part : what->members)
-    parts.append(require_static(part, "what is said of a collective", call.node));
+    parts.append(require_static(part, "what describes a collective", call.node));
   *axis.probe = nb::tuple(parts);
   builder_->terminate(Op::unreachable, {});
   throw Diverged{};

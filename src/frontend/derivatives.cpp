@@ -42,7 +42,7 @@ Value Evaluator::primitive_derivatives(Call&) {
 
 Value Evaluator::primitive_with_derivatives(Call& call) {
   const Tuple* const asked = call.positional.at(0).as<Tuple>();
-  INGOT_ASSERT(asked != nullptr, "frontend: derivatives stand in a tuple");
+  INGOT_ASSERT(asked != nullptr, "frontend: derivatives are in a tuple");
   std::vector<std::pair<int64_t, bool>> inside;
   for (const Value& one : asked->members) {
     const auto number = [&](size_t i) {
@@ -115,7 +115,7 @@ Value Evaluator::primitive_of_derivative(Call& call) {
 Value Evaluator::primitive_pull(Call& call) {
   const auto members = [&](size_t position) {
     const Tuple* const tuple = call.positional.at(position).as<Tuple>();
-    INGOT_ASSERT(tuple != nullptr, "frontend: what is pulled stands in tuples");
+    INGOT_ASSERT(tuple != nullptr, "frontend: what is pulled is in tuples");
     return tuple->members;
   };
   std::vector<NodeId> operands;

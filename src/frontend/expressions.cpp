@@ -200,7 +200,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
   if (is_of_numpy(object) || is_of_scipy(object) || is_type(object)) return value;
   if (PyTuple_CheckExact(o) || nb::cast<bool>(imported("ingot._ingot").attr("is_namedtuple")(object))) {
     if (const std::string large = too_large_outside(object); !large.empty())
-      unsupported(e, "what stands outside as `" + what + "`, " + large + ",", "pass its parts");
+      unsupported(e, "the captured `" + what + "`, " + large + ",", "pass its parts");
     Tuple tuple;
     if (!PyTuple_CheckExact(o)) tuple.type = nb::borrow<nb::object>(object.type());
     for (const nb::handle member : object)

@@ -535,7 +535,8 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   if (iterable.is<Tuple>() || iterable.is<Reference>()) {
-    unsupported(node, "iterating over a " + type_name(iterable) + " beside something of unknown length",
+    unsupported(node,
+                "iterating over a " + type_name(iterable) + " together with something of unknown length",
                 "use an array");
   }
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
@@ -620,9 +621,10 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
       auto elements = static_elements((*z->members)[i], node, true);
       if (!elements) return std::nullopt;
       if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); })) {
-        unsupported(node,
-                    "a list that gets shorter while it is iterated over from the back beside something else",
-                    "iterate over its indices");
+        unsupported(
+            node,
+            "a list that gets shorter while it is iterated over from the back together with something else",
+            "iterate over its indices");
       }
       count = std::min(count.value_or(elements->size()), elements->size());
       parts[i] = std::move(*elements);

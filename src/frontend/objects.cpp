@@ -411,8 +411,7 @@ void Evaluator::set_plain_attribute(const Value& target, const std::string& name
   const size_t place = place_of_attribute(state_.heap.at(object.object), name, node);
   value = stored(std::move(value));
   if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
-    unsupported(node, "an attribute that is None on some paths",
-                "use NaN, or another attribute that says so");
+    unsupported(node, "an attribute that is None on some paths", "use NaN, or another attribute as a flag");
   }
   if (value.is<Maybe>() || value.is<Conflict>()) value = present(value, name, node);
   const Value before = state_.heap.at(object.object).values[place];
@@ -741,7 +740,7 @@ Value Evaluator::enum_member(const nb::object& type, Call& call) {
   const bool is_plain = PyLong_CheckExact(value.ptr()) || PyFloat_CheckExact(value.ptr()) ||
                         PyUnicode_CheckExact(value.ptr()) || PyBool_Check(value.ptr());
   if (is_plain && nb::cast<bool>(members.attr("__contains__")(value))) return Static{members[value]};
-  unsupported(call.node, "a member of `" + name_of(type) + "` by a value that is no number or text",
+  unsupported(call.node, "a member of `" + name_of(type) + "` by a value that is no number or string",
               "name the member");
 }
 

@@ -844,7 +844,7 @@ std::optional<Value> Evaluator::of_large_ints(const std::vector<Value>& operands
   if (!std::ranges::all_of(kinds, [](Kind k) { return k.is_python(); })) return {};
   nb::list given;
   for (const Value& value : operands)
-    given.append(require_static(value, "a number beside an int of more than 64 bits", here_));
+    given.append(require_static(value, "a number together with an int of more than 64 bits", here_));
   try {
     return Static{numpy_function(numpy_name)(*given)};
   } catch (nb::python_error& error) {

@@ -307,7 +307,7 @@ Value Evaluator::primitive_call_host(Call& call) {
     };
     if (!is_plain(value))
       unsupported(call.node, "a " + type_name(value) + " as an argument of a host function",
-                  "pass numbers, arrays, texts, or tuples of them");
+                  "pass numbers, arrays, strings, or tuples of them");
     given.append(describe_result(value, outward));
   }
   for (const Catcher* handler : handlers_)

@@ -296,9 +296,9 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
 nb::object Evaluator::Records::describe(const Record& record, Outward& outward) {
   if (record.pool == Record::kNoPool) return nb::make_tuple("record", 0, nb::none());
   if (!outward.is_result) {
-    e_.unsupported(
-        {}, "what stands in a list of a length that is not known when compiling, outside of the result",
-        "return it");
+    e_.unsupported({},
+                   "an element of a list of a length that is not known when compiling, outside of the result",
+                   "return it");
   }
   const auto number_of = [&](uint32_t id) {
     auto pool = std::ranges::find(outward.pools, id);

@@ -174,7 +174,7 @@ void Evaluator::Rows::set_item(const Record& given, const Value& index, const Va
   const Record list = Records(e_).present(given, ExceptionKind::TypeError,
                                           "'NoneType' object does not support item assignment");
   if (index.is<Slice>()) {
-    e_.unsupported(node, "an assignment to a slice of a list that stands in another container",
+    e_.unsupported(node, "an assignment to a slice of a list in another container",
                    "assign element by element");
   }
   const NodeId place = place_of(list, index, "list assignment index out of range");
@@ -197,7 +197,7 @@ Value Evaluator::Rows::method(const Record& given, const std::string& name, Call
   static const std::set<std::string> kInPython = {"pop",   "insert",  "extend", "remove", "index",
                                                   "count", "reverse", "sort",   "copy"};
   if (!kInPython.contains(name))
-    e_.unsupported(call.node, "the method `" + name + "` of a list that stands in another container",
+    e_.unsupported(call.node, "the method `" + name + "` of a list in another container",
                    "use indexing and loops");
   std::vector<Value> arguments{list};
   arguments.insert(arguments.end(), call.positional.begin(), call.positional.end());
@@ -206,8 +206,7 @@ Value Evaluator::Rows::method(const Record& given, const std::string& name, Call
 
 void Evaluator::Rows::delete_item(const Record& list, const Value& index, nb::handle node) {
   if (index.is<Slice>()) {
-    e_.unsupported(node, "`del` of a slice of a list that stands in another container",
-                   "take its elements one by one");
+    e_.unsupported(node, "`del` of a slice of a list in another container", "take its elements one by one");
   }
   e_.by_library("drop", {list, e_.checked_index(index)}, node);
 }
@@ -232,7 +231,7 @@ std::optional<Value> Evaluator::Rows::binary(const std::string& ast, const Value
     return e_.by_library("repeated", {a, b}, node);
   if (ast == "Mult" && is_list(b) && e_.kind_of(a) && !a.is<Array>())
     return e_.by_library("repeated", {b, a}, node);
-  e_.unsupported(node, "'" + symbol_of(ast) + "' of a list that stands in another container", "use loops");
+  e_.unsupported(node, "'" + symbol_of(ast) + "' of a list in another container", "use loops");
 }
 
 std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Value& a, const Value& b,

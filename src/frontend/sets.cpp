@@ -109,7 +109,7 @@ void Evaluator::need_hashable(const Value& value, nb::handle node) {
   const bool is_own = s != nullptr && is_member_of_enum(s->object) &&
                       has_own_equality(nb::borrow<nb::object>(s->object.type()));
   if (is_instance(value) || is_own)
-    unsupported(node, "an element of a set that is a " + type_name(value), "use numbers and texts");
+    unsupported(node, "an element of a set that is a " + type_name(value), "use numbers and strings");
 }
 
 nb::object Evaluator::element_of_set(const Value& value, nb::handle node) {

@@ -21,7 +21,7 @@ Value Evaluator::primitive_instance(Call& call) {
   const Object made = begin_instance(type, call.node);
   const Tuple* const names = call.positional.at(1).as<Tuple>();
   const Tuple* const values = call.positional.at(2).as<Tuple>();
-  INGOT_ASSERT(names != nullptr && values != nullptr, "frontend: names and values stand in tuples");
+  INGOT_ASSERT(names != nullptr && values != nullptr, "frontend: names and values are in tuples");
   for (size_t i = 0; i < names->members.size(); ++i) {
     const nb::object name = require_static(names->members[i], "the name of an attribute", call.node);
     set_plain_attribute(made, text_of(name), stored(values->members.at(i)), call.node);

@@ -157,7 +157,7 @@ void Forward::visit_kept(NodeId id) {
     return;
   }
   b_.check(make(Op::equal, {own.delta, b_.index(0)}), base::ExceptionKind::NotImplementedError,
-           "the derivative of an array that is kept in a list and lies backwards in memory");
+           "the derivative of an array that is kept in a list and has negative strides");
   set_tangent(id, make(Op::keep, {own.node}));
 }
 

@@ -57,7 +57,7 @@ class LaneJudge {
     const std::optional<Conflict> race =
         open_ == nullptr ? find_race(f_, loop_, cursors_) : find_race(f_, loop_, *open_);
     if (race) return no(race->reason.c_str(), race->first, race->second);
-    return writes_once() || no("what it writes may stand in two places of an array", loop_);
+    return writes_once() || no("what it writes may be at two indices of an array", loop_);
   }
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
 
@@ -116,7 +116,7 @@ class LaneJudge {
     }
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, node, cursor) && any_varies(operands.subspan(1, operands.size() - 3)))
-        return no("it stores behind each other what is no number", node);
+        return no("it stores one after another what is no number", node);
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     return (by_element && !varies(operands[0])) || no(kind_of(card.effects), node);
   }
@@ -212,7 +212,7 @@ class LaneJudge {
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);
     if (op != Op::if_ && op != Op::for_ && op != Op::while_ && op != Op::block)
-      return no("it stands around a loop that runs otherwise", node);
+      return no("it contains a loop that runs otherwise", node);
     const std::vector<NodeId> results = f_.results_of(node);
     if (!all_scalars(results)) return no("an iteration works on an array of its own", node);
     if (op == Op::while_ && f_.op(f_.terminator(f_.region(node, 0))) != Op::yield)

@@ -46,8 +46,8 @@ void Lowering::lower_scatter(NodeId id) {
   // All that is read is read before the first element is written.
   std::vector<std::optional<NodeId>> held;
   for (NodeId operand : source_.operands(id).subspan(1)) {
-    const bool apart = reads_only_at(operand, NodeId(), root);
-    held.emplace_back(apart ? std::nullopt : std::optional(settled(operand).view));
+    const bool is_disjoint = reads_only_at(operand, NodeId(), root);
+    held.emplace_back(is_disjoint ? std::nullopt : std::optional(settled(operand).view));
   }
   const auto value_at = [&](size_t i, Indices at) {
     return held[i] ? loops_.load(*held[i], at) : element(source_.operand(id, 1 + i), at);

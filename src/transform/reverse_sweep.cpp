@@ -14,7 +14,7 @@ NodeId Reverse::value(NodeId old) {
   if (recording_.is_restored(old)) return back_[old.index];
   if (const NodeId known = back_[old.index]) return known;  // the number of an iteration
   // Of what no rule makes use of, rules know the dtype.
-  INGOT_ASSERT(source_.type(old).has_dtype(), "transform: the sweep asks for what it was not told to keep");
+  INGOT_ASSERT(source_.type(old).has_dtype(), "transform: the sweep asks for what has not been kept");
   return b_.constant(source_.type(old).element(), {});
 }
 

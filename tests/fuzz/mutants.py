@@ -76,7 +76,7 @@ MUTANTS = (
            "unknown.number < fresh.number", "true", "memory that a branch gives is taken to be disjoint from what was made before"),
     Mutant("transform/elements.cpp", "if (!in_place) held = settled(x);", "!in_place", "false",
            "`a[1:] += a[:-1]` reads what it has written"),
-    Mutant("transform/lower_selections.cpp", "const bool apart = reads_only_at(operand, NodeId(), root);",
+    Mutant("transform/lower_selections.cpp", "const bool is_disjoint = reads_only_at(operand, NodeId(), root);",
            "reads_only_at(operand, NodeId(), root)", "true", "`a[i] = a[k]` reads what it has written"),
     Mutant("transform/to_loops.cpp", "if (std::ranges::any_of(nests_, changes_any)) write_outputs();",
            "std::ranges::any_of(nests_, changes_any)", "false", "arrays that wait are computed after their memory has changed"),

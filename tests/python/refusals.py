@@ -505,7 +505,7 @@ the array method `…`
 an array of this dtype of a list whose length is not known when compiling
 a variable that may be unbound or None changes its type
 a loop whose variables do not settle on their types
-iterating over a … beside something of unknown length
+iterating over a … together with something of unknown length
 recursion whose arguments do not settle on their types
 what grows to more than 2 000 000 steps when compiling: calls in calls, or loops that are unrolled,
 a derivative of, or a prange loop around, calls that grow to more than 200 000 operations when each of them is written out
@@ -529,11 +529,11 @@ the type of a …
 `round` of a … with these arguments
 an array of a …
 an instance that paths disagree about
-what stands in a list of a length that is not known when compiling, outside of the result
+an element of a list of a length that is not known when compiling, outside of the result
 a recursive function whose arguments hold other containers from call to call
 an exception of a recursive function whose arguments differ
 a recursive function whose results do not settle on their types
-the method `…` of a list that stands in another container
+the method `…` of a list in another container
 a list after it was put into another container
 a set that differs between paths
 an element of a set that is a …

@@ -68,7 +68,7 @@ def _squares(n):
 
 
 def _refused(n):
-    return {i for i in range(n)}
+    return {f"{i}" for i in range(n)}
 
 
 def _outcome(**changes):

@@ -794,7 +794,7 @@ def test_functions_are_chosen(tmp_path, capsys):
         assert main(["build", f"{file}{names}", "-o", str(out)]) == 1
         assert message in capsys.readouterr().err
     assert main(["build", str(tmp_path / "none.py"), "-o", str(out)]) == 1 and "there is no file" in capsys.readouterr().err
-    for name, message in (("a-b", "no identifier of C"), ("math", "'math' is the name of a header"), ("x" * 41, "is longer than 40 letters")):
+    for name, message in (("a-b", "no identifier of C"), ("math", "'math' is the name of a header"), ("x" * 41, "is longer than 40 characters")):
         assert main(["build", str(file), "-o", str(out), "--name", name]) == 1 and message in capsys.readouterr().err
     file.write_text("import ingot\n@ingot.export('(int64,)', name='OK')\ndef f(i):\n    return i\n")
     assert main(["build", str(file), "-o", str(out), "--name", "X"]) == 1

@@ -222,7 +222,7 @@ def test_where_not_all_batch_elements_come():
     refuses("in a branch or loop", lambda v: ingot.psum(v, "i") if v > 2 else v, LINE)
     refuses("in a branch or loop", counted, LINE)
     refuses("in a branch or loop", lambda v: sum(ingot.psum(v, "i") for _ in range(int(v))), LINE)
-    refuses("behind a `return`, `break` or `continue`", early, LINE)
+    refuses("after a `return`, `break` or `continue`", early, LINE)
     refuses("in a `try`", in_try, LINE)
     gives(lambda v: ingot.psum(v, "i") if FLAG else v, np.full(5, 15.0), LINE)
 

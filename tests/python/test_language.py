@@ -293,13 +293,13 @@ def test_iterators():
     for function in (twice, beside_itself, in_a_loop):
         refused(function, 1, words="iterated over already")
     check(lambda x: list(zip((x,), (1, 2), strict=True)), 1)
-    refused(lambda l, a: [x * y for x, y in zip(l, a)], [1.0, 2.0], np.arange(2.0), words="beside something of unknown length")
+    refused(lambda l, a: [x * y for x, y in zip(l, a)], [1.0, 2.0], np.arange(2.0), words="together with something of unknown length")
 
     def shrinks_beside(l):
         for _, _ in zip(reversed(l), (1, 2, 3)):
             l.pop()
 
-    refused(shrinks_beside, [1.0, 2.0, 3.0], words="gets shorter while it is iterated over from the back beside")
+    refused(shrinks_beside, [1.0, 2.0, 3.0], words="gets shorter while it is iterated over from the back together")
     refused(lambda x: [c for c in f"{x}"], 1.5, words="iterating over a text that is not known when compiling")
 
 

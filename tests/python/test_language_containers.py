@@ -538,7 +538,7 @@ def test_containers_that_are_refused():
 
     refused(shrinks, [1, 2, 3], 2, words="grows or shrinks")
 
-    refused(lambda x, b: x[b, 0], X, True, words="a bool beside other indices")
+    refused(lambda x, b: x[b, 0], X, True, words="a bool among other indices")
 
 
 def test_the_callers_objects_stay_the_same():

@@ -10,6 +10,13 @@ from .._errors import TypeChangeError
 from . import primitives
 
 
+def listed(iterable: Any) -> list[Any]:
+    result = []
+    for element in iterable:
+        result.append(element)
+    return result
+
+
 def by_index(x: list[Any]) -> Any:
     """The elements of a list whose length changes meanwhile."""
     primitives.open_list(x)
@@ -17,13 +24,6 @@ def by_index(x: list[Any]) -> Any:
     while place < len(x):
         yield x[place]
         place += 1
-
-
-def listed(iterable: Any) -> list[Any]:
-    result = []
-    for element in iterable:
-        result.append(element)
-    return result
 
 
 def copy(self: list[Any]) -> list[Any]:
