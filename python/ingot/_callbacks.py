@@ -7,7 +7,6 @@ is called for a container or instance of the caller's; numbers that are put into
 from __future__ import annotations
 
 import operator
-import string
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -196,6 +195,8 @@ def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> A
         return part[1]
     if part[0] != "text" or not texts:
         return None
+    import string
+
     literals = [""]
     fields = []
     for literal, name, form, conversion in string.Formatter().parse(part[1]):

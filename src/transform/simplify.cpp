@@ -55,8 +55,7 @@ class Simplifier : public Rewriter {
   void visit(NodeId id) override {
     const bool writes = ir::effects_of(source_, id).any(kMayWrite);
     // An iteration finds what the one before has written.
-    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !iterations_once(id))
-      loads_.clear();
+    if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !runs_once(id)) loads_.clear();
     visit_one(id);
     if (writes) loads_.clear();
   }
@@ -222,7 +221,7 @@ class Simplifier : public Rewriter {
     const NodeId chosen = b_.make(Op::select, {condition, other, b_.constant(f.type(combined), *neutral)});
     return b_.make(f.op(combined), {plain, chosen});
   }
-  bool iterations_once(NodeId id) {
+  bool runs_once(NodeId id) {
     if (source_.op(id) != Op::for_) return false;
     const NodeId count = use(source_.operand(id, 0));
     return is_constant(count) && b_.function().constant(count).as<int64_t>() == 1;
@@ -236,11 +235,11 @@ class Simplifier : public Rewriter {
       return visit_iterations(id);
     }
     const auto parameters = source_.region_parameters(source_.region(id));
-    const bool iterations = iterations_once(id);
-    if (iterations) bind(parameters[0], b_.index(0));
+    const bool is_one = runs_once(id);
+    if (is_one) bind(parameters[0], b_.index(0));
     for (size_t i = 0; i < inits.size(); ++i)
-      bind(iterations ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
-    if (iterations) open(id, source_.region(id));
+      bind(is_one ? parameters[i + 1] : source_.result(id, i), use(inits[i]));
+    if (is_one) open(id, source_.region(id));
   }
   /// A value that every iteration yields unchanged is the initial value.
   void visit_iterations(NodeId id) {

@@ -50,7 +50,7 @@ MUTANTS = (
     # Simplification.
     Mutant("transform/simplify.cpp", "ir::effects_of(source_, id).any(kMayWrite);", "kMayWrite",
            "ir::effect::Host | ir::effect::Sync", "what was loaded before a write is used after it"),
-    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !iterations_once(id)) loads_.clear();",
+    Mutant("transform/simplify.cpp", "if (writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block && !runs_once(id)) loads_.clear();",
            "writes && source_.op(id) != Op::if_ && source_.op(id) != Op::block", "false",
            "what was loaded before a loop is used in its iterations"),
     Mutant("transform/simplify.cpp", "for (; loaded_.size() > loaded_before_.back(); loaded_.pop_back())",
@@ -98,7 +98,7 @@ MUTANTS = (
     Mutant("transform/lower_reductions.cpp", "if (source_.operands(r.id).size() > 1) {", "source_.operands(r.id).size() > 1", "false",
            "the mask of a reduction is dropped"),
     # Loops in lanes.
-    Mutant("transform/affine.cpp", "const Polynomial one(1);", "one(1)", "one(0)",
+    Mutant("transform/affine.cpp", "const Polynomial one(1);\n  if (search(sum - one, steps_)", "one(1)", "one(0)",
            "iterations that use what the one before has written run together"),
     Mutant("transform/reductions.cpp", "return leads_to(yielded) && op_ && uses_of(parameter_) == ends_ &&",
            "uses_of(parameter_) == ends_", "true", "a running sum that is used in the loop is taken for a reduction"),

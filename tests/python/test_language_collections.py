@@ -198,7 +198,7 @@ def test_dicts_with_defaults():
     check(lambda x: defaultdict(None, {1: x})[2], 1)
 
 
-def test_counters():
+def test_counters_count():
     def counted(x):
         c = Counter(x)
         return c, c[3], c[77], c.most_common(2), c.most_common(), c.total(), sorted(c.elements()), max(c, key=c.get)

@@ -219,6 +219,11 @@ def test_operators_of_sets_that_are_not_known():
             assert f(I, y) == f.__wrapped__(I, y)
 
 
+def test_results_of_operators_are_equal_sets():
+    taken = ingot.jit(lambda x: set(x) - {3, 12})
+    assert taken(I) == {1, 4, 5} and type(taken(I)) is set and taken(I) is not taken(I)
+
+
 def test_sets_that_are_not_known_change():
     assert ingot.jit(changed)(I, np.array([1, 5, 9, 2])) == changed(I, np.array([1, 5, 9, 2]))
 

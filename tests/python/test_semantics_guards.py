@@ -366,10 +366,10 @@ def test_source_that_is_gone(tmp_path, monkeypatch):
 
 def test_refusals_show_the_place():
     def f(x):
-        return {x for _ in range(3)}
+        return len(f"{x}")
 
     message = refused(f, 1)
-    assert re.search(r"test_semantics_guards.py:\d+(, in f)?\n +return \{x for _ in range\(3\)\}\n +\^+\n(.*\n)? +instead: ", message)
+    assert re.search(r"test_semantics_guards.py:\d+(, in f)?\n +return len\(f"\{x\}"\)\n +\^+\n(.*\n)? +instead: ", message)
 
 
 @pytest.mark.parametrize(
@@ -378,7 +378,7 @@ def test_refusals_show_the_place():
         "async def g(): pass",
         "with open(x) as f:\n  return f",
         "yield x",
-        "return {v for v in (x, x + 1)}",
+        "return {str(v) for v in (x, x + 1)}",
         "import antigravity",
         "global x_\n x_ = x",
         "class A: pass",

@@ -29,7 +29,8 @@ def item(r: range, i: Any) -> int:
         place += len(r)
     if place < 0 or place >= len(r):
         raise IndexError("range object index out of range")
-    return r.start + place * r.step
+    half = place // 2  # a product of the whole index need not fit 64 bits
+    return r.start + half * r.step + half * r.step + (place - 2 * half) * r.step
 
 
 def bound(given: Any, otherwise: int, size: int, low: Any, high: Any) -> int:
