@@ -164,7 +164,7 @@ def quick_calls(hosts: tuple, watched: bool, direct: bool = False) -> dict[int, 
     """What `_ingot.HostCalls` takes: of `print`, of what changes the caller's containers if `direct`, and of host functions that
     give numbers, of those that are looked after if `watched`. They are given numbers and what is known; `print` texts, too.
     """
-    quick = {}
+    quick: dict[int, tuple] = {}
     for site, (function, (positional, keywords), sites) in enumerate(hosts):
         if function is print or direct and function in (put, assign, append, change):
             parts = [_quick_part(part, function is print, direct) for part in positional] + [(value,) for value in keywords.values()]
@@ -198,7 +198,7 @@ def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> A
     import string
 
     literals = [""]
-    fields = []
+    fields: list[tuple[str, str]] = []
     for literal, name, form, conversion in string.Formatter().parse(part[1]):
         literals[-1] += literal
         if name is None:

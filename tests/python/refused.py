@@ -720,6 +720,12 @@ def method_of_a_dict(x):
     return counts.fromkeys([1])
 
 
+def adds_entries(n):
+    entries = collections.OrderedDict()
+    entries |= {n: 1}
+    return entries
+
+
 def sets_apart(x):
     s = {"a"}
     if x[0] > 0:

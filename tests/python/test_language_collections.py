@@ -235,6 +235,74 @@ def test_ordered_dicts():
     check(lambda n: OrderedDict([(n, 1)]).popitem(), 3)
 
 
+def test_what_changes_while_it_is_iterated():
+    def same_length(n):
+        q = deque([n])
+        t = 0
+        for x in q:
+            q.popleft()
+            q.append(x + 1)
+            t += x
+        return t
+
+    def at_the_end(n):
+        q = deque(range(n))
+        for x in q:
+            if x == n - 1:
+                q.append(5)
+        return len(q)
+
+    def sets(n):
+        s = set(range(n))
+        for x in s:
+            s.discard(x)
+            s.add(x + 1000)
+        return sorted(s)[:3], len(s)
+
+    check(same_length, 3)
+    check(at_the_end, 5)
+    check(sets, 40)
+
+
+def test_equality_and_operators():
+    def counters(n):
+        a, b = Counter([n, n]), Counter([n])
+        b[n + 2] = 0
+        c = Counter([n])
+        return a == b, b == c, b != c, c == {n: 1}, a - b, a + c, Counter([n]) - Counter([n])
+
+    def ordered(n):
+        a, b = OrderedDict(), OrderedDict()
+        for k in range(n):
+            a[k] = 1
+            b[n - 1 - k] = 1
+        return a == b, a != b, a.popitem(), len(a)
+
+    check(counters, 5)
+    check(ordered, 3)
+    check(lambda x: Counter({1: -x}), 0.0)
+    check(lambda n: n.bit_length(), -(2**63))
+    refused(lambda n: deque([n]) + deque([n]), 1, words="of a deque")
+    with pytest.raises(ingot.TypeChangeError, match="NaN in a set"):
+        ingot.jit(lambda x: {x, x})(np.nan)
+
+
+def test_an_iterable_that_raises_midway():
+    def extended(n):
+        def some():
+            yield n
+            raise ValueError
+
+        q = deque()
+        try:
+            q.extend(some())
+        except ValueError:
+            q.append(-1)
+        return q
+
+    check(extended, 1)
+
+
 def test_containers_of_the_caller_say_what_to_write():
     refused(lambda q: q[0], deque([1]), words="deque")
     assert ingot.jit(lambda x: collections.deque(x, 2))(I) == collections.deque(I, 2)

@@ -369,7 +369,8 @@ def test_refusals_show_the_place():
         return len(f"{x}")
 
     message = refused(f, 1)
-    assert re.search(r"test_semantics_guards.py:\d+(, in f)?\n +return len\(f"\{x\}"\)\n +\^+\n(.*\n)? +instead: ", message)
+    shown = r'test_semantics_guards.py:\d+(, in f)?\n +return len\(f"\{x\}"\)\n +\^+\n(.*\n)? +instead: '
+    assert re.search(shown, message)
 
 
 @pytest.mark.parametrize(

@@ -25,12 +25,17 @@ class Deque:
         self.ring: list[Any] = []
         self.first = 0
         self.size = 0
-        self.maxlen = maxlen
+        self.changes = 0
+        self._maxlen = maxlen
         for element in iterable:
             self.append(element)
 
     def __ingot_result__(self) -> Any:
-        return collections.deque([self.ring[(self.first + i) % len(self.ring)] for i in range(self.size)], self.maxlen)
+        return collections.deque([self.ring[(self.first + i) % len(self.ring)] for i in range(self.size)], self._maxlen)
+
+    @property
+    def maxlen(self) -> Any:
+        return self._maxlen
 
     def _index(self, i: Any) -> Any:
         """Where the i-th element is, which is there."""
@@ -62,18 +67,26 @@ class Deque:
         return self.size > 0
 
     def __iter__(self) -> Iterator[Any]:
-        size = self.size
-        for i in range(size):
-            if self.size != size:
+        changes = self.changes
+        i = 0
+        while True:
+            if self.changes != changes:
                 raise RuntimeError("deque mutated during iteration")
+            if i == self.size:
+                break
             yield self.ring[self._index(i)]
+            i += 1
 
     def __reversed__(self) -> Iterator[Any]:
-        size = self.size
-        for i in range(size):
-            if self.size != size:
+        changes = self.changes
+        i = self.size
+        while True:
+            if self.changes != changes:
                 raise RuntimeError("deque mutated during iteration")
-            yield self.ring[self._index(size - 1 - i)]
+            if i == 0:
+                break
+            i -= 1
+            yield self.ring[self._index(i)]
 
     def __contains__(self, wanted: Any) -> bool:
         for element in self:
@@ -88,18 +101,19 @@ class Deque:
         self.ring[self._checked(i)] = element
 
     def append(self, element: Any, /) -> None:
-        if self.maxlen is not None and self.size == self.maxlen:
-            if self.maxlen == 0:
+        if self._maxlen is not None and self.size == self._maxlen:
+            if self._maxlen == 0:
                 return
             self.popleft()
         if self.size == len(self.ring):
             self._grow(element)
         self.ring[self._index(self.size)] = element
         self.size += 1
+        self.changes += 1
 
     def appendleft(self, element: Any, /) -> None:
-        if self.maxlen is not None and self.size == self.maxlen:
-            if self.maxlen == 0:
+        if self._maxlen is not None and self.size == self._maxlen:
+            if self._maxlen == 0:
                 return
             self.pop()
         if self.size == len(self.ring):
@@ -107,11 +121,13 @@ class Deque:
         self.first = len(self.ring) - 1 if self.first == 0 else self.first - 1
         self.ring[self.first] = element
         self.size += 1
+        self.changes += 1
 
     def pop(self) -> Any:
         if self.size == 0:
             raise IndexError("pop from an empty deque")
         self.size -= 1
+        self.changes += 1
         return self.ring[self._index(self.size)]
 
     def popleft(self) -> Any:
@@ -120,14 +136,15 @@ class Deque:
         element = self.ring[self.first]
         self.first = self._index(1)
         self.size -= 1
+        self.changes += 1
         return element
 
     def extend(self, iterable: Any, /) -> None:
-        for element in list(iterable):
+        for element in list(iterable) if iterable is self else iterable:
             self.append(element)
 
     def extendleft(self, iterable: Any, /) -> None:
-        for element in list(iterable):
+        for element in list(iterable) if iterable is self else iterable:
             self.appendleft(element)
 
     def __iadd__(self, iterable: Any) -> Any:
@@ -137,9 +154,10 @@ class Deque:
     def clear(self) -> None:
         self.first = 0
         self.size = 0
+        self.changes += 1
 
     def copy(self) -> Any:
-        return Deque(self, self.maxlen)
+        return Deque(self, self._maxlen)
 
     def count(self, wanted: Any, /) -> int:
         n = 0
@@ -161,8 +179,13 @@ class Deque:
 
     def rotate(self, n: Any = 1, /) -> None:
         if self.size > 1:
-            for _ in range(n % self.size):
-                self.appendleft(self.pop())
+            right = n % self.size
+            if 2 * right <= self.size:
+                for _ in range(right):
+                    self.appendleft(self.pop())
+            else:
+                for _ in range(self.size - right):
+                    self.append(self.popleft())
 
     def reverse(self) -> None:
         for i in range(self.size // 2):
@@ -186,6 +209,31 @@ class Deque:
         for k in range(at, self.size - 1):
             self.ring[self._index(k)] = self.ring[self._index(k + 1)]
         self.size -= 1
+        self.changes += 1
+
+    def __add__(self, other: Any) -> Any:
+        primitives.refuse("`+` of a deque", "use copy and extend")
+
+    def __mul__(self, n: Any) -> Any:
+        primitives.refuse("`*` of a deque", "use extend")
+
+    def __rmul__(self, n: Any) -> Any:
+        primitives.refuse("`*` of a deque", "use extend")
+
+    def __imul__(self, n: Any) -> Any:
+        primitives.refuse("`*` of a deque", "use extend")
+
+    def __lt__(self, other: Any) -> Any:
+        primitives.refuse("an order of deques", "compare lists of their elements")
+
+    def __le__(self, other: Any) -> Any:
+        primitives.refuse("an order of deques", "compare lists of their elements")
+
+    def __gt__(self, other: Any) -> Any:
+        primitives.refuse("an order of deques", "compare lists of their elements")
+
+    def __ge__(self, other: Any) -> Any:
+        primitives.refuse("an order of deques", "compare lists of their elements")
 
     def remove(self, wanted: Any, /) -> None:
         for i in range(self.size):
@@ -195,7 +243,7 @@ class Deque:
         raise ValueError("deque.remove(x): x not in deque")
 
     def insert(self, i: Any, element: Any, /) -> None:
-        if self.maxlen is not None and self.size >= self.maxlen:
+        if self._maxlen is not None and self.size >= self._maxlen:
             raise IndexError("deque already at its maximum size")
         at = min(max(i + self.size if i < 0 else i, 0), self.size)
         self.append(element)
@@ -254,6 +302,21 @@ class Mapping:
     def clear(self) -> None:
         self.entries.clear()
 
+    def popitem(self) -> Any:
+        if len(self.entries) == 0:
+            raise KeyError("popitem(): dictionary is empty")
+        key = list(self.entries)[-1]
+        return key, self.entries.pop(key)
+
+    def __or__(self, other: Any) -> Any:
+        primitives.refuse("`|` of such dicts", "use copy and update")
+
+    def __ror__(self, other: Any) -> Any:
+        primitives.refuse("`|` of such dicts", "use copy and update")
+
+    def __ior__(self, other: Any) -> Any:
+        primitives.refuse("`|=` of such dicts", "use update")
+
     def __eq__(self, other: Any) -> Any:
         return self.entries == (other.entries if isinstance(other, Mapping) else other)
 
@@ -309,8 +372,12 @@ class Counter(Mapping):
 
     def update(self, iterable: Any = None, /) -> None:
         if isinstance(iterable, (dict, Mapping)):
-            for key, count in iterable.items():
-                self.entries[key] = count + self.entries.get(key, 0)
+            if len(self.entries) == 0:
+                for key, count in iterable.items():
+                    self.entries[key] = count
+            else:
+                for key, count in iterable.items():
+                    self.entries[key] = count + self.entries.get(key, 0)
         elif iterable is not None:
             for key in iterable:
                 self.entries[key] = self.entries.get(key, 0) + 1
@@ -326,6 +393,68 @@ class Counter(Mapping):
     def __delitem__(self, key: Any) -> None:
         if key in self.entries:
             del self.entries[key]
+
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, Counter):
+            return NotImplemented
+        result = Counter({})
+        for key, count in self.entries.items():
+            if count + other[key] > 0:
+                result.entries[key] = count + other[key]
+        for key, count in other.entries.items():
+            if key not in self.entries and count > 0:
+                result.entries[key] = count
+        return result
+
+    def __sub__(self, other: Any) -> Any:
+        if not isinstance(other, Counter):
+            return NotImplemented
+        result = Counter({})
+        for key, count in self.entries.items():
+            if count - other[key] > 0:
+                result.entries[key] = count - other[key]
+        for key, count in other.entries.items():
+            if key not in self.entries and count < 0:
+                result.entries[key] = 0 - count
+        return result
+
+    def __and__(self, other: Any) -> Any:
+        primitives.refuse("`&` of Counters", "take the smaller counts in a loop")
+
+    def __or__(self, other: Any) -> Any:
+        primitives.refuse("`|` of Counters", "take the larger counts in a loop")
+
+    def __neg__(self) -> Any:
+        primitives.refuse("a sign of a Counter", "use a loop")
+
+    def __pos__(self) -> Any:
+        primitives.refuse("a sign of a Counter", "use a loop")
+
+    def __lt__(self, other: Any) -> Any:
+        primitives.refuse("an order of Counters", "compare their counts in a loop")
+
+    def __le__(self, other: Any) -> Any:
+        primitives.refuse("an order of Counters", "compare their counts in a loop")
+
+    def __gt__(self, other: Any) -> Any:
+        primitives.refuse("an order of Counters", "compare their counts in a loop")
+
+    def __ge__(self, other: Any) -> Any:
+        primitives.refuse("an order of Counters", "compare their counts in a loop")
+
+    def __eq__(self, other: Any) -> Any:
+        if not isinstance(other, Counter):
+            return self.entries == (other.entries if isinstance(other, Mapping) else other)
+        for key, count in self.entries.items():
+            if count != other[key]:
+                return False
+        for key, count in other.entries.items():
+            if count != self[key]:
+                return False
+        return True
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
 
     def total(self) -> Any:
         return sum(self.entries.values())
@@ -366,6 +495,14 @@ class OrderedDict(Mapping):
 
     def update(self, *given: Any, **named: Any) -> None:
         self.entries.update(*given, **named)
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, OrderedDict):
+            return list(self.entries.items()) == list(other.entries.items())
+        return self.entries == (other.entries if isinstance(other, Mapping) else other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
 
     def move_to_end(self, key: Any, last: bool = True) -> None:
         value = self.entries.pop(key)

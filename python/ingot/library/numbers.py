@@ -8,12 +8,12 @@ from typing import Any
 def int_bit_length(self: Any) -> int:
     rest = self if self >= 0 else -(self + 1)
     length = 0
+    are_ones = True
     while rest > 0:
+        are_ones = are_ones and rest & 1 == 1
         rest >>= 1
         length += 1
-    if self < 0 and self == -(1 << length):  # -2**k has a bit more than -2**k + 1
-        length += 1
-    return length
+    return length + 1 if self < 0 and are_ones else length  # -2**k has a bit more than -2**k + 1
 
 
 def int_bit_count(self: Any) -> int:

@@ -148,21 +148,21 @@ class Stream:
             _put(pythons._sin(x2pi) * g2rad)  # type: ignore[attr-defined]
         return mu + z * sigma
 
-    randrange = pythons.Random.randrange
-    randint = pythons.Random.randint
-    choice = pythons.Random.choice
-    shuffle = pythons.Random.shuffle
-    uniform = pythons.Random.uniform
-    triangular = pythons.Random.triangular
-    normalvariate = pythons.Random.normalvariate
-    lognormvariate = pythons.Random.lognormvariate
-    expovariate = pythons.Random.expovariate
-    vonmisesvariate = pythons.Random.vonmisesvariate
-    gammavariate = pythons.Random.gammavariate
-    betavariate = pythons.Random.betavariate
-    paretovariate = pythons.Random.paretovariate
-    weibullvariate = pythons.Random.weibullvariate
-    choices = pythons.Random.choices
+    randrange: Any = pythons.Random.randrange
+    randint: Any = pythons.Random.randint
+    choice: Any = pythons.Random.choice
+    shuffle: Any = pythons.Random.shuffle
+    uniform: Any = pythons.Random.uniform
+    triangular: Any = pythons.Random.triangular
+    normalvariate: Any = pythons.Random.normalvariate
+    lognormvariate: Any = pythons.Random.lognormvariate
+    expovariate: Any = pythons.Random.expovariate
+    vonmisesvariate: Any = pythons.Random.vonmisesvariate
+    gammavariate: Any = pythons.Random.gammavariate
+    betavariate: Any = pythons.Random.betavariate
+    paretovariate: Any = pythons.Random.paretovariate
+    weibullvariate: Any = pythons.Random.weibullvariate
+    choices: Any = pythons.Random.choices
 
     def sample(self, population: Any, k: Any, *, counts: Any = None) -> list:
         """Python's, whose pool and choices are lists that grow here."""

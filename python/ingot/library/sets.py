@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import TypeChangeError
 from . import primitives
 
 _EMPTY, _HELD, _GONE = 0, 1, 2
@@ -36,8 +37,10 @@ def hash_of(x: Any) -> int:
 
 
 def _hash_of_float(x: float) -> int:
+    if x != x:
+        raise TypeChangeError("a NaN in a set is found by its identity, which numbers of compiled code do not have (take NaN out)")
     if x - x != 0:
-        return 0 if x != x else 314159 if x > 0 else -314159
+        return 314159 if x > 0 else -314159
     m, e = math.frexp(x)
     is_negative = m < 0
     m = abs(m)
@@ -59,7 +62,7 @@ def _hash_of_float(x: float) -> int:
 
 
 def _hash_of_tuple(x: tuple) -> int:
-    h = np.uint64(2870177450012600261)
+    h: Any = np.uint64(2870177450012600261)
     for element in x:
         lane = np.asarray(np.int64(hash_of(element))).astype(np.uint64)
         h = np.add(h, np.multiply(lane, np.uint64(14029467366897019727)))
@@ -159,11 +162,16 @@ class HashSet:
 
     def __iter__(self) -> Iterator[Any]:
         used = self.used
-        for i in range(self.mask + 1):
+        i = 0
+        while True:
             if self.used != used:
                 raise RuntimeError("Set changed size during iteration")
-            if self.state[i] == _HELD:
-                yield self.keys[i]
+            while i <= self.mask and self.state[i] != _HELD:  # the table may be another one by now
+                i += 1
+            if i > self.mask:
+                break
+            yield self.keys[i]
+            i += 1
 
     def _take(self, key: Any) -> bool:
         """Takes an element out; whether it was there."""
