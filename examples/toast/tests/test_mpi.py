@@ -119,7 +119,7 @@ def test_pairs_and_steps_are_never_split():
             assert ob.meta["first"] % 1_050 % 100 == 0 and ob.meta["whole"] == range(ob.uid * 1_050, ob.uid * 1_050 + 1_050)
             seen += [(d, n) for d in ob.detectors for n in range(ob.meta["first"], ob.meta["first"] + ob.n_samples)]
     assert len(seen) == len(set(seen)) == 14 * 3 * 1_050
-    with pytest.raises(ValueError, match="places"):
+    with pytest.raises(ValueError, match="positions"):
         satellite.distribute(size, Group(8, 0, 8))
     with pytest.raises(ValueError, match="steps"):
         satellite.distribute(size, Group(12, 0, 12), detector_ranks=1)

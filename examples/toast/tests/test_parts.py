@@ -105,13 +105,13 @@ def test_operators_that_need_all_detectors_get_them(memory):
 class Tight(HostBackend):
     """A device that has less than it reports: it gives so many bytes; others have the rest."""
 
-    def __init__(self, capacity):
+    def __init__(self, gives):
         super().__init__(1 << 30)
-        self.capacity, self.blocks = capacity, []
+        self.gives, self.blocks = gives, []
 
     def block(self, nbytes):
         self.blocks = [there for there in self.blocks if there() is not None]
-        if sum(there().nbytes for there in self.blocks) + nbytes > self.capacity:
+        if sum(there().nbytes for there in self.blocks) + nbytes > self.gives:
             raise MemoryError("no more")
         made = super().block(nbytes)
         self.blocks.append(weakref.ref(made))
