@@ -769,3 +769,18 @@ def test_lists_are_repeated_in_place():
         return rows
 
     check(rows_of, 3)
+
+
+def test_arrays_of_nested_comprehensions():
+    def nested(n, m):
+        return np.array([[1.5 * i + j for j in range(m)] for i in range(n)]), np.array([[i * j for j in range(m)] for i in range(n)], np.float32)
+
+    def rows(a):
+        return np.array([row * 2 for row in a]), np.array([(i, i * 2.0) for i in range(len(a))])
+
+    def ragged(n):
+        return np.array([[j for j in range(i)] for i in range(n)])
+
+    check(nested, 3, 4)
+    check(rows, np.arange(6.0).reshape(2, 3))
+    check(ragged, 3)

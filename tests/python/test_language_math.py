@@ -219,3 +219,16 @@ def test_samples_of_random():
     streams_of(lambda n: random.sample(range(100), 40))
     streams_of(lambda n: random.sample(np.arange(3), 1))
     refused(lambda n: random.sample([1, 2], counts=[n, 2], k=1), 3)
+
+
+def test_methods_of_ints_and_powers_with_a_modulus():
+    def bits(n):
+        return n.bit_length(), n.bit_count(), n.as_integer_ratio()
+
+    numbers = (0, 1, -1, 5, -8, 2**62, 2**63 - 1, -(2**63) + 1)
+    for n in numbers:
+        check(bits, n)
+    for base, exponent, modulus in ((3, 1000, 7), (2, 10**6, 10**18 + 9), (-5, 3, -7), (7, -1, 40), (2, -1, 4), (2, 3, 0), (5, 0, 1)):
+        check(lambda a, b, m: pow(a, b, m), base, exponent, modulus)
+    check(lambda x: (x.is_integer(), (x * 0.3).is_integer()), 4.0)
+    check(lambda x: x.is_integer(), np.inf.__float__())

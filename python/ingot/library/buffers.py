@@ -342,11 +342,11 @@ def frombuffer(buffer: Any, dtype: Any = float, count: Any = -1, offset: Any = 0
     size = own.size
     if offset < 0 or offset > size:
         raise ValueError(f"offset must be non-negative and no greater than buffer length ({size})")
-    room = size - offset
+    left = size - offset
     if count < 0:
-        if room % dtype.itemsize != 0:
+        if left % dtype.itemsize != 0:
             raise ValueError("buffer size must be a multiple of element size")
-        count = room // dtype.itemsize
-    elif room < count * dtype.itemsize:
+        count = left // dtype.itemsize
+    elif left < count * dtype.itemsize:
         raise ValueError("buffer is smaller than requested size")
     return own[offset : offset + count * dtype.itemsize].view(dtype)

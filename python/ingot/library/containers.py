@@ -204,9 +204,9 @@ class Deque:
         return not self == other
 
     def __delitem__(self, i: Any) -> None:
-        at = i + self.size if i < 0 else i
-        self._checked(i)
-        for k in range(at, self.size - 1):
+        if i < -self.size or i >= self.size:
+            raise IndexError("deque index out of range")
+        for k in range(i + self.size if i < 0 else i, self.size - 1):
             self.ring[self._index(k)] = self.ring[self._index(k + 1)]
         self.size -= 1
         self.changes += 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import TypeChangeError
-from . import primitives
+from . import primitives, rows
 
 
 def listed(iterable: Any) -> list[Any]:
@@ -20,10 +20,7 @@ def listed(iterable: Any) -> list[Any]:
 def by_index(x: list[Any]) -> Any:
     """The elements of a list whose length changes meanwhile."""
     primitives.open_list(x)
-    place = 0
-    while place < len(x):
-        yield x[place]
-        place += 1
+    return rows.iterated(x)
 
 
 def copy(self: list[Any]) -> list[Any]:
