@@ -293,7 +293,9 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
   } else if (tag == "object") {
     kind_ = Kind::Object;
     type_ = description[1];
-    is_stand_in_ = nb::hasattr(type_, "__ingot_result__");
+    // Of the class alone: a metaclass may have code that makes attributes.
+    is_stand_in_ = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_.ptr()),
+                                  nb::str("__ingot_result__").ptr()) != nullptr;
     object_ = description[2];
     parts(description[3]);
   } else if (tag == "mapping") {

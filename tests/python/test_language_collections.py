@@ -313,3 +313,20 @@ def test_results_are_new_each_time(mode):
     made = ingot.jit(lambda n: deque(range(n)))
     a, b = made(3), made(3)
     assert a == b == deque([0, 1, 2]) and a is not b and type(a) is deque
+
+
+class AnyAttribute(type):
+    """A metaclass by which a class has whatever is asked for."""
+
+    def __getattr__(cls, name):
+        return lambda self: 1
+
+
+class Made(metaclass=AnyAttribute):
+    def __init__(self, n):
+        self.n = n
+
+
+def test_instances_of_other_classes_are_returned_as_they_are():
+    made = ingot.jit(lambda n: Made(n))(3)
+    assert type(made) is Made and made.n == 3
