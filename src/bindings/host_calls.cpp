@@ -83,6 +83,21 @@ std::vector<Lying> lying(const Watched& watched) {
   return all;
 }
 
+/// Whether what `print` writes goes to a file or string of Python's, whose `write` changes nothing else.
+bool writes_as_python() {
+  static PyObject* const name = PyUnicode_InternFromString("write");
+  static PyObject* const of_text =
+      nb::object(nb::module_::import_("io").attr("TextIOWrapper")).release().ptr();
+  static PyObject* const of_string = nb::object(nb::module_::import_("io").attr("StringIO")).release().ptr();
+  const auto write = [](PyObject* type) {
+    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), name);
+  };
+  PyObject* const out = PySys_GetObject("stdout");
+  if (out == nullptr || out == Py_None) return true;
+  PyObject* const own = write(reinterpret_cast<PyObject*>(Py_TYPE(out)));
+  return own != nullptr && (own == write(of_text) || own == write(of_string));
+}
+
 /// Refuses what a call has changed.
 void look_after(const Watched& watched, const std::vector<Lying>& arrays, const nb::object& function,
                 const nb::object& sites) {
@@ -168,6 +183,7 @@ HostCalls::HostCalls(const nb::dict& calls) {
     if (!nb::object(told[3]).is_none()) call.result = base::dtype_from_numpy(nb::cast<std::string>(told[3]));
     call.is_python = nb::cast<bool>(told[4]);
     call.is_watched = nb::cast<bool>(told[6]);
+    call.is_print = call.function.is(nb::object(nb::module_::import_("builtins").attr("print")));
     if (nb::len(nb::handle(told[7])) > 0) call.names = told[7];
     call.first_leaf = nb::cast<size_t>(told[8]);
     if (call.parts.size() <= kMostOnStack) calls_.emplace(nb::cast<int64_t>(site), std::move(call));
@@ -180,7 +196,9 @@ void HostCalls::call(int64_t site, void** slots, const Watched& watched,
   nb::object given[kMostOnStack];
   PyObject* arguments[kMostOnStack];
   Values values{slots, call.first_leaf, containers};
-  const std::vector<Lying> arrays = call.is_watched ? lying(watched) : std::vector<Lying>();
+  const bool runs_users_code = call.is_print && watched.guards != nullptr && !writes_as_python();
+  const bool is_watched = call.is_watched || runs_users_code;
+  const std::vector<Lying> arrays = is_watched ? lying(watched) : std::vector<Lying>();
   try {
     for (size_t i = 0; i < call.parts.size(); ++i) {
       given[i] = call.parts[i].make(values);
@@ -197,7 +215,7 @@ void HostCalls::call(int64_t site, void** slots, const Watched& watched,
     const nb::object raised = nb::borrow<nb::object>(error.value());
     raise(nb::module_::import_("ingot._callbacks").attr("come_through")(raised, call.sites));
   }
-  if (!call.is_watched) return;
+  if (!is_watched) return;
   if (watched.guards != nullptr) look_after(watched, arrays, call.function, call.sites);
   else (void)watched.check(site);
 }

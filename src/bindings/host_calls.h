@@ -78,6 +78,7 @@ class HostCalls {
     bool is_python = false;
     nb::object sites;
     bool is_watched = false;
+    bool is_print = false;
     nb::object names{};     ///< of keywords; invalid: there are none
     size_t first_leaf = 0;  ///< of the arguments
   };

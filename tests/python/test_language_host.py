@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import ctypes.util
+import io
 import pickle
 import re
 import subprocess
@@ -750,3 +751,33 @@ def test_containers_changed_by_host_functions_are_refused_in_later_calls():
     assert [compiled(1.0, items), compiled(2.0, items)] == [2.0, 3.0]
     with pytest.raises(ingot.UnsupportedError, match="a change of a list of the caller by the host function `changes`"):
         compiled(6.0, items)
+
+
+class Writer(io.StringIO):
+    """A standard output that does something when it is written to."""
+
+    def __init__(self, act):
+        super().__init__()
+        self.act = act
+
+    def write(self, text):
+        self.act()
+        return super().write(text)
+
+
+def test_what_standard_output_changes_is_refused():
+    array = np.arange(3.0)
+
+    def total(x):
+        print("x")
+        return x.sum()
+
+    f = ingot.jit(total)
+    assert f(array) == 3.0
+    with contextlib.redirect_stdout(Writer(lambda: None)):
+        assert f(array) == 3.0
+    with contextlib.redirect_stdout(Writer(lambda: array.resize(5, refcheck=False))), pytest.raises(ValueError, match="cannot resize"):
+        f(array)
+    with contextlib.redirect_stdout(Writer(lambda: setattr(array, "shape", (3, 1)))):
+        with pytest.raises(ingot.UnsupportedError, match="the shape or dtype of an array by the host function `print`"):
+            f(array)
