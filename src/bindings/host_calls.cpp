@@ -86,16 +86,17 @@ std::vector<Lying> lying(const Watched& watched) {
 /// Whether what `print` writes goes to a file or string of Python's, whose `write` changes nothing else.
 bool writes_as_python() {
   static PyObject* const name = PyUnicode_InternFromString("write");
-  static PyObject* const of_text =
-      nb::object(nb::module_::import_("io").attr("TextIOWrapper")).release().ptr();
-  static PyObject* const of_string = nb::object(nb::module_::import_("io").attr("StringIO")).release().ptr();
-  const auto write = [](PyObject* type) {
-    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type), name);
+  static PyObject* const output = PyUnicode_InternFromString("stdout");
+  static PyObject* const names = nb::object(nb::module_::import_("sys").attr("__dict__")).release().ptr();
+  const auto write = [](nb::handle type) {
+    return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.ptr()), name);
   };
-  PyObject* const out = PySys_GetObject("stdout");
+  static PyObject* const of_text = write(nb::object(nb::module_::import_("io").attr("TextIOWrapper")));
+  static PyObject* const of_string = write(nb::object(nb::module_::import_("io").attr("StringIO")));
+  PyObject* const out = PyDict_GetItemWithError(names, output);
   if (out == nullptr || out == Py_None) return true;
-  PyObject* const own = write(reinterpret_cast<PyObject*>(Py_TYPE(out)));
-  return own != nullptr && (own == write(of_text) || own == write(of_string));
+  PyObject* const own = write(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(out))));
+  return own != nullptr && (own == of_text || own == of_string);
 }
 
 /// Refuses what a call has changed.
