@@ -273,11 +273,10 @@ bool Evaluator::has_truth(const nb::object& type) {
 
 std::optional<Value> Evaluator::builtin_of_object(const Builtin& builtin, Call& call) {
   static const std::map<std::string, const char*> kMethods = {
-      {"abs", "__abs__"},     {"len", "__len__"},     {"float", "__float__"}, {"int", "__int__"},
-      {"round", "__round__"}, {"floor", "__floor__"}, {"ceil", "__ceil__"},   {"trunc", "__trunc__"},
+      {"abs", "__abs__"},   {"len", "__len__"},     {"float", "__float__"},
+      {"int", "__int__"},   {"round", "__round__"}, {"floor", "__floor__"},
+      {"ceil", "__ceil__"}, {"trunc", "__trunc__"}, {"reversed", "__reversed__"},
   };
-  if (builtin.name == "reversed" && call.positional.size() == 1 && is_instance(call.positional[0]))
-    return call_special(call.positional[0], "__reversed__", {}, call.node);
   if (builtin.module != "builtins" && builtin.module != "math") return std::nullopt;
   const auto method = kMethods.find(builtin.name);
   if (method == kMethods.end() || call.positional.empty() || !call.keywords.empty()) return std::nullopt;

@@ -330,3 +330,16 @@ class Made(metaclass=AnyAttribute):
 def test_instances_of_other_classes_are_returned_as_they_are():
     made = ingot.jit(lambda n: Made(n))(3)
     assert type(made) is Made and made.n == 3
+
+
+class Countdown:
+    def __init__(self, n):
+        self.n = n
+
+    def __reversed__(self):
+        for k in range(self.n):
+            yield self.n - k
+
+
+def test_instances_are_reversed_by_their_method():
+    check(lambda n: [k for k in reversed(Countdown(n))], 4)
