@@ -1,5 +1,6 @@
 """The rules of docs/semantics.md on numbers, indexing, assignment and arrays; the others: test_semantics.py."""
 
+import dataclasses
 import itertools
 import math
 
@@ -351,6 +352,41 @@ def test_short_axes_make_specialisations():
                 assert got.dtype == np.float64 and np.allclose(got, function(a), rtol=1e-15)
             assert compiled[0](a).tobytes() == compiled[1](a).tobytes()
         assert tuple(len(one.specialisations) for one in compiled) == counts
+
+
+@dataclasses.dataclass(frozen=True)
+class Rows:
+    data: np.ndarray
+    table: np.ndarray
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    first: Rows
+    second: Rows | None = None
+
+
+def test_short_axes_in_instances_make_specialisations():
+    """As those of arguments do, also in instances in instances: of 2 to 8 each, of all others together."""
+
+    def norms(pair, out):
+        for d in range(len(pair.first.table)):
+            for s in range(pair.first.data.shape[1]):
+                total = 0.0
+                for k in range(pair.first.data.shape[2]):
+                    total += pair.first.data[pair.first.table[d], s, k] ** 2
+                out[d, s] = total
+
+    compiled = [jitted(norms, mode) for mode in MODES]
+    for width in (3, 4, 20, 21, 3):
+        for rows in (2, 5):
+            pair, wanted = Pair(Rows(np.arange(rows * 6.0 * width).reshape(rows, 6, width), np.array([1, 0]))), np.zeros((2, 6))
+            norms(pair, wanted)
+            for one in compiled:
+                out = np.zeros((2, 6))
+                one(pair, out)
+                assert out.tobytes() == wanted.tobytes()
+    assert [len(one.specialisations) for one in compiled] == [3, 3]
 
 
 @pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
