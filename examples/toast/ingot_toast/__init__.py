@@ -1,8 +1,7 @@
 """Time-ordered data of telescopes, on Ingot: see README.md."""
 
 from .comm import Comm
-from .data import Data, DetData, Intervals, Observation, PixelDistribution, PixelMap
-from .memory import Buffer, HostBackend, Memory
+from .data import Buffer, Data, DetData, Intervals, Observation, PixelDistribution, PixelMap
 from .operator import KernelOperator, Operator
 from .pipeline import Pipeline
 
@@ -12,10 +11,8 @@ __all__ = [
     "Comm",
     "Data",
     "DetData",
-    "HostBackend",
     "Intervals",
     "KernelOperator",
-    "Memory",
     "Observation",
     "Operator",
     "Pipeline",

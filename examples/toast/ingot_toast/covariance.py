@@ -6,54 +6,48 @@ A symmetric matrix of three rows is stored as its six numbers II, IQ, IU, QQ, QU
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import field
 from typing import Any
 
 import ingot
 import numpy as np
 
-from . import dispatch
 from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, has_flags_of, local_row, spans
+from .kernels import Flags, Pointing, Sky, View, check_equal, check_rows, is_bad, is_flagged, local_row, spans
 from .mpi import exchange
-from .operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
-from .operators.maps import of_detectors
+from .operator import Keys
+from .operators.maps import Accumulate
 
 
 @ingot.jit
-def accumulate_covariance(
-    global2local, hits, invcov, pixel_index, pixels, weight_index, weights, flag_index, det_flags, det_weights,
-    det_flag_mask, intervals, shared_flags, shared_flag_mask,
-):  # fmt: skip
-    """Adds what the samples give for each pixel: to hits, int64 (n_local, n_pix_submap, 1), and invcov, float64 (..., 6), 1/K².
+def accumulate_covariance(hits, inverse: Sky, pointing: Pointing, flags: Flags | None, view: View, noise):
+    """Adds what the good samples give for each pixel: to hits, int64 (n_local, n_pix_submap, 1), and to inverse covariances, 1/K².
 
-    The other arguments are those of `build_noise_weighted`, with det_weights, float64 (detectors,), 1/K².
-    Raises IndexError for a pixel of a submap that is not local.
+    noise: float64 (D,), the inverse variance of a sample, 1/K². Raises IndexError for a pixel of a submap that is not local.
     """
-    n_samples, n_pix_submap = pixels.shape[1], hits.shape[1]
-    first, last = spans(intervals, n_samples)
-    check_rows(pixel_index, pixels, len(det_weights))
-    check_rows(weight_index, weights, len(det_weights))
-    check_equal(weights.shape[1:], (n_samples, 3))
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
-    if has_flags:
-        check_rows(flag_index, det_flags, len(det_weights))
-    for d in range(len(det_weights)):
+    n_det, n_samples, n_pix_submap = len(noise), pointing.pixels.data.shape[1], hits.shape[1]
+    first, last = spans(view, n_samples)
+    pixels, weights = pointing.pixels, pointing.weights
+    check_rows(pixels, n_det, n_samples)
+    check_rows(weights, n_det, n_samples)
+    check_equal(weights.data.shape[2], 3)
+    if flags is not None:
+        check_rows(flags.samples, n_det, n_samples)
+    for d in range(n_det):
         for v in range(len(first)):
             for s in range(first[v], last[v]):
-                pixel = pixels[pixel_index[d], s]
-                bad = has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0
-                bad_for_all = has_shared_flags and shared_flags[s] & shared_flag_mask != 0
-                if pixel >= 0 and not bad and not bad_for_all:
+                pixel = pixels.data[pixels.rows[d], s]
+                if pixel >= 0 and not is_flagged(flags, d, s) and not is_bad(view, s):
                     submap = pixel // n_pix_submap
-                    local, column = local_row(global2local, submap), pixel - submap * n_pix_submap
-                    i, q, u = weights[weight_index[d], s]
+                    local, column = local_row(inverse, submap), pixel - submap * n_pix_submap
+                    i, q, u = weights.data[weights.rows[d], s]
                     hits[local, column, 0] += 1
-                    invcov[local, column, 0] += det_weights[d] * i * i
-                    invcov[local, column, 1] += det_weights[d] * i * q
-                    invcov[local, column, 2] += det_weights[d] * i * u
-                    invcov[local, column, 3] += det_weights[d] * q * q
-                    invcov[local, column, 4] += det_weights[d] * q * u
-                    invcov[local, column, 5] += det_weights[d] * u * u
+                    inverse.values[local, column, 0] += noise[d] * i * i
+                    inverse.values[local, column, 1] += noise[d] * i * q
+                    inverse.values[local, column, 2] += noise[d] * i * u
+                    inverse.values[local, column, 3] += noise[d] * q * q
+                    inverse.values[local, column, 4] += noise[d] * q * u
+                    inverse.values[local, column, 5] += noise[d] * u * u
 
 
 def turned(p, q, pq, pr, qr):
@@ -121,36 +115,21 @@ def apply_covariance(cov, zmap, product):
             product[i, j, 2] = iu * z0 + qu * z1 + uu * z2
 
 
-dispatch.register("accumulate_covariance", "ingot", accumulate_covariance)
-dispatch.register("apply_covariance", "ingot", apply_covariance)
-
-
-class Covariance(KernelOperator):
+class Covariance(Accumulate):
     """Hits, inverse covariance (1/K²), covariance (K²) and rcond of all pixels that this process keeps, of all processes' samples.
 
     Pixels of which rcond is below `threshold` are cut: covariance and rcond are 0.
     """
 
-    kernel, samplewise = "accumulate_covariance", True
-    pixel_dist: str = "pixel_dist"
-    pixels: str = "pixels"
-    weights: str = "weights"
-    noise: str = "noise"
+    kernel = accumulate_covariance
     det_flags: str | None = None
-    det_flag_mask: int = 7
-    shared_flags: str | None = "flags"
-    shared_flag_mask: int = 15
     threshold: float = 1e-3
     hits: str = "hits"
     inverse: str = "inverse_covariance"
     covariance: str = "covariance"
     rcond: str = "rcond"
-    _before: dict[str, PixelMap | None] | None = None
+    _before: dict[str, PixelMap | None] | None = field(default=None, init=False, repr=False)
     """What the sums have replaced, once they are begun."""
-
-    def requires(self) -> Keys:
-        detdata = [self.pixels, self.weights, self.det_flags]
-        return self.keys({"meta": [self.noise], "shared": [self.shared_flags], "detdata": detdata, "global": [self.pixel_dist]})
 
     def provides(self) -> Keys:
         return {"global": [self.hits, self.inverse, self.covariance, self.rcond]}
@@ -158,19 +137,12 @@ class Covariance(KernelOperator):
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         if self._before is None or self.hits not in data:
             self._before = {name: data.objects.get(name) for name in (self.hits, self.inverse)}
-            for replaced in self._before.values():
-                if replaced is not None:
-                    replaced.to_host()
             data[self.hits] = PixelMap(data[self.pixel_dist], 1, np.int64, "1")
             data[self.inverse] = PixelMap(data[self.pixel_dist], 6, units="1/K2")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        maps = [whole(data[self.pixel_dist].global2local), whole(data[self.hits]), whole(data[self.inverse])]
-        samples = [table(self.pixels), rows(self.pixels), table(self.weights), rows(self.weights)]
-        flags = [table(self.det_flags), rows(self.det_flags)]
-        noise = each(of_detectors(ob, self.noise, detectors))
-        masks = [self.det_flag_mask, intervals(self.view), shared(self.shared_flags), self.shared_flag_mask]
-        return [*maps, *samples, *flags, noise, *masks]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        pointing, flags, view, noise = self.samples(ob, detectors)
+        return data[self.hits].data, data[self.inverse].local(), pointing, flags, view, noise
 
     def _abandon(self, data: Data) -> None:
         for name, replaced in (self._before or {}).items():

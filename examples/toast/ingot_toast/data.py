@@ -1,215 +1,190 @@
-"""What operators work on: observations with the data of their detectors, and what all observations share.
+"""What operators work on: observations with the data of their detectors, and what belongs to all of them.
 
-Sizes: `D` detectors, `S` samples, `V` intervals. Keys are names in one of five kinds (`KINDS`): an operator names which it
-requires and which it provides.
+D detectors, S samples, V intervals. Objects have names, of five kinds (`KINDS`): `data["map"]` is global, an observation has
+`meta`, `detdata`, `shared` and `intervals`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import ingot
 import numpy as np
 
 from .comm import Comm
-from .memory import NO_KEY, Buffer, buffers_of, here
+from .kernels import Flags, Samples, Sky, View
 
 KINDS = ("global", "meta", "detdata", "shared", "intervals")
-INTERVAL = np.dtype([("start", "f8"), ("stop", "f8"), ("first", "i8"), ("last", "i8")])
+
+
+@ingot.jit
+def clear(array):
+    """All elements 0, where the array is."""
+    array[...] = 0
+
+
+class Buffer:
+    """An array on the host or on a device. A new one is zero, and takes memory where it is first used."""
+
+    def __init__(self, shape: Sequence[int] | int = (), dtype: Any = np.float64, *, values: Any = None) -> None:
+        self._array: Any = None if values is None else np.ascontiguousarray(values)
+        self._host: np.ndarray | None = None  # the memory of the host, while the array is on a device
+        given = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.shape: tuple[int, ...] = given if values is None else self._array.shape
+        self.dtype = np.dtype(dtype) if values is None else self._array.dtype
+
+    @property
+    def data(self) -> Any:
+        """The array where it is: NumPy's, or an `ingot.Array` while a pipeline works with it on a device."""
+        if self._array is None:
+            self._array = np.zeros(self.shape, self.dtype)
+        return self._array
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is on a device."""
+        return isinstance(self._array, ingot.Array)
+
+    def to_host(self) -> np.ndarray:
+        """The values, to be read on the host."""
+        return self.data.to_host() if self.is_there else self.data
+
+    def place(self, device: ingot.Device | None, writable: bool = True) -> bool:
+        """Moves it to a device, or back (None); whether it was not there. What is read-only there has not to be copied back."""
+        if self.is_there and (device is None or self._array.device != device):
+            array, self._array, self._host = self._array, self._host, None
+            if self._array is None or array.flags.writeable:
+                if self._array is None or not self._array.flags.writeable:
+                    self._array = np.empty(self.shape, self.dtype)
+                array.copy_to_host(self._array)
+            if device is None:
+                return True
+        if device is None:
+            return False
+        moves = not self.is_there
+        if moves and self._array is None:
+            with device:
+                self._array = ingot.cuda.device_array(self.shape, self.dtype)
+            clear(self._array)
+        elif moves:
+            self._host, self._array = self._array, ingot.device_put(self._array, device)
+        if moves or writable:
+            self._array.setflags(write=writable)
+        return moves
+
+
+def buffers_of(item: Any) -> list[Buffer]:
+    """The arrays of an object: itself, those that its `buffers()` names, or none."""
+    return [item] if isinstance(item, Buffer) else list(item.buffers()) if hasattr(item, "buffers") else []
 
 
 class DetData(Buffer):
-    """Samples of detectors: an array (D, S) or (D, S, k), one row a detector, with units.
+    """Samples of detectors: an array (D, S) or (D, S, k), a row for each, with units."""
 
-    A copy on a device may have fewer rows: those of the detectors that are worked on.
-    """
-
-    def __init__(self, detectors: Sequence[str], shape: Sequence[int], dtype: Any = np.float64, units: str = "K") -> None:
-        super().__init__((len(detectors), *shape), dtype)
-        self.units = units
-        self.detectors = list(detectors)
+    def __init__(self, detectors: Sequence[str], shape: Sequence[int], dtype: Any = np.float64, units: str = "K", values: Any = None) -> None:
+        super().__init__((len(detectors), *shape), dtype, values=values)
+        self.units, self.detectors = units, list(detectors)
         self._row = {name: row for row, name in enumerate(self.detectors)}
 
     def __contains__(self, detector: str) -> bool:
         return detector in self._row
 
-    def __getitem__(self, detector: str) -> np.ndarray:
-        """The samples of a detector (S[, k]), where the running operator is; KeyError if it has none there."""
+    def __getitem__(self, detector: str) -> Any:
         return self.data[int(self.indices([detector])[0])]
 
     def __setitem__(self, detector: str, values: Any) -> None:
         self.data[int(self.indices([detector])[0])] = values
 
     def indices(self, detectors: Iterable[str]) -> np.ndarray:
-        """The rows of detectors in `data`, where the running operator is: int32 (D,)."""
+        """The rows of detectors: int32 (D,)."""
         try:
-            rows = np.array([self._row[name] for name in detectors], np.int32)
+            return np.array([self._row[name] for name in detectors], np.int32)
         except KeyError as error:
-            raise KeyError(f"{self.label} has no detector {error.args[0]!r}") from None
-        if here().memory is None or self._runs is None:
-            return rows
-        there = np.concatenate([np.arange(start, stop) for start, stop in self._runs] or [np.zeros(0, int)])
-        places = np.searchsorted(there, rows)
-        if len(rows) and (places == len(there)).any() or (there[places] != rows).any():
-            raise KeyError(f"{self.label} on {self.memory} lacks rows of {list(detectors)}")
-        return places.astype(np.int32)
-
-    def rows_on_device(self, detectors: Sequence[str] | None) -> list[tuple[int, int]] | None:
-        if detectors is None or len(rows := sorted({self._row[name] for name in detectors if name in self._row})) == len(self.detectors):
-            return None
-        ends = [i for i, row in enumerate(rows) if i + 1 == len(rows) or rows[i + 1] != row + 1]
-        return [(rows[first], rows[last] + 1) for first, last in zip([0, *(end + 1 for end in ends)], ends)]
+            raise KeyError(f"there are no samples of the detector {error.args[0]!r}, only of {', '.join(self.detectors) or 'none'}") from None
 
 
-class Store(MutableMapping):
-    """Objects of one kind by name; arrays become a `Buffer`, which knows its key."""
+class Store(dict[Any, Any]):
+    """Objects of one kind by name; arrays become a `Buffer`."""
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self.kind = kind
-        self._items: dict[str, Any] = {}
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._items:
-            raise KeyError(f"there is no {self.kind} {name!r}, only {', '.join(map(repr, self._items)) or 'nothing'}")
-        return self._items[name]
+    def __missing__(self, name: str) -> Any:
+        raise KeyError(f"there is no {self.kind} {name!r}, only {', '.join(map(repr, self)) or 'nothing'}")
 
     def __setitem__(self, name: str, value: Any) -> None:
-        item = Buffer(values=value) if isinstance(value, np.ndarray) else value
-        buffers = buffers_of(item)
-        for buffer in buffers:
-            if buffer.key not in (NO_KEY, (self.kind, name)):
-                raise ValueError(f"{self.kind} {name!r} would be the array that {buffer.label} is: give it a copy")
-        if name in self._items:
-            self._release(name, buffers)
-        for buffer in buffers:
-            buffer.key = (self.kind, name)
-        self._items[name] = item
-
-    def __delitem__(self, name: str) -> None:
-        self._release(name)
-        del self._items[name]
-
-    def _release(self, name: str, but: Sequence[Buffer] = ()) -> None:
-        """Frees copies on devices of what is no longer here."""
-        for buffer in buffers_of(self._items[name]):
-            if all(buffer is not other for other in but):
-                if buffer.memory is not None:
-                    buffer.memory.free(buffer, f"{buffer.label} was removed, and its copy freed on the device")
-                buffer.key = NO_KEY
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._items
+        super().__setitem__(name, Buffer(values=value) if isinstance(value, np.ndarray) else value)
 
 
 class DetDataStore(Store):
-    """The detector data of an observation, by name: `signal`, `flags`, `quats`, `pixels`, `weights`, ..."""
+    """The detector data of an observation: `signal`, `flags`, `quats`, `pixels`, `weights`, ..."""
 
     def __init__(self, detectors: list[str], n_samples: int) -> None:
         super().__init__("detdata")
         self.detectors, self.n_samples = detectors, n_samples
-        self.planned: dict[str, list[str]] = {}
-        """Rows that new data gets besides those asked for: the pipeline's, of what survives several detector sets."""
-
-    def ensure(
-        self, name: str, shape: Sequence[int] = (), dtype: Any = np.float64, units: str = "K", detectors: Iterable[str] | None = None
-    ) -> DetData:
-        """Detector data with rows for these detectors (all, if None): what is there, or new and zero.
-
-        `shape` is that of one sample: () or (k,). Data of another shape or dtype of that name is a ValueError.
-        """
-        asked = None if detectors is None else set(detectors)
-        wanted = [d for d in self.detectors if asked is None or d in asked]
-        found = self._items.get(name)
-        if found is not None:
-            if found.shape[1:] != (self.n_samples, *shape) or found.dtype != np.dtype(dtype):
-                raise ValueError(f"detdata {name!r} is {found.dtype}{found.shape[2:]} a sample, not {np.dtype(dtype)}{tuple(shape)}")
-            if all(detector in found for detector in wanted):
-                return found
-        rows = {*wanted, *self.planned.get(name, ()), *(found.detectors if found is not None else ())}
-        made = DetData([d for d in self.detectors if d in rows], (self.n_samples, *shape), dtype, units)
-        if found is not None:
-            held = found.to_host()
-            made._host = np.zeros(made.shape, made.dtype)
-            made._host[[made._row[d] for d in found.detectors]] = held
-            made.host_valid = True
-            del self[name]
-        self[name] = made
-        return made
 
     def __setitem__(self, name: str, value: Any) -> None:
         """Takes a `DetData`, or an array (D, S[, k]) with a row for each detector."""
         if not isinstance(value, DetData):
-            values = np.ascontiguousarray(value)
-            if values.shape[:2] != (len(self.detectors), self.n_samples):
-                own = f"({len(self.detectors)}, {self.n_samples})"
-                raise ValueError(f"detdata {name!r} has rows and samples {own}, not {values.shape[:2]}")
-            value = DetData(self.detectors, values.shape[1:], values.dtype)
-            value._host, value.host_valid = values, True
+            own, given = (len(self.detectors), self.n_samples), np.shape(value)[:2]
+            if given != own:
+                raise ValueError(f"detdata {name!r} has rows and samples {own}, not {given}")
+            value = DetData(self.detectors, (), values=value)
         super().__setitem__(name, value)
 
+    def ensure(self, name: str, shape: Sequence[int] = (), dtype: Any = np.float64, units: str = "K", detectors: Iterable[str] | None = None) -> DetData:
+        """Detector data with rows for these detectors (all, if None): what is there, or new and zero.
 
-class SharedStore(Store):
-    """What all detectors of an observation share, by name: `times` (S,), `boresight` (S, 4), `flags` uint8 (S,), ..."""
+        `shape` is that of one sample: () or (k,). Data of another shape or dtype of that name is a ValueError.
+        """
+        asked = set(self.detectors if detectors is None else detectors)
+        found: DetData | None = self.get(name)
+        if found is not None:
+            if found.shape[1:] != (self.n_samples, *shape) or found.dtype != np.dtype(dtype):
+                raise ValueError(f"detdata {name!r} is {found.dtype}{found.shape[2:]} a sample, not {np.dtype(dtype)}{tuple(shape)}")
+            if all(detector in found for detector in asked.intersection(self.detectors)):
+                return found
+            asked.update(found.detectors)
+        made = DetData([d for d in self.detectors if d in asked], (self.n_samples, *shape), dtype, units)
+        if found is not None:
+            made.data[made.indices(found.detectors)] = found.to_host()
+        self[name] = made
+        return made
 
-    def __init__(self) -> None:
-        super().__init__("shared")
 
-
+@dataclass(frozen=True, eq=False)
 class Intervals:
-    """Sorted, disjoint runs of samples `0 <= first <= s < last`: `data`, which kernels are given, is a record array (V,) of `INTERVAL`.
+    """Sorted, disjoint runs of samples `0 <= first <= s < last`: int64 (V,) each."""
 
-    With the `times` of the samples, float64 (S,), it has those of the first and last sample of each.
-    """
+    first: Any
+    last: Any
 
-    def __init__(self, first: Any, last: Any, times: np.ndarray | None = None) -> None:
-        self.data = np.zeros(len(first), INTERVAL).view(np.recarray)
-        if len(first) and not all(np.issubdtype(np.asarray(ends).dtype, np.integer) for ends in (first, last)):
-            raise TypeError("the ends of intervals are numbers of samples, integers")
-        self.data["first"], self.data["last"] = first, last
-        runs = self.data
-        if (runs["last"] < runs["first"]).any() or (runs["first"][1:] < runs["last"][:-1]).any() or (runs["first"] < 0).any():
+    def __post_init__(self) -> None:
+        for name in ("first", "last"):
+            given = np.asarray(getattr(self, name))
+            if given.size and not np.issubdtype(given.dtype, np.integer):
+                raise TypeError("the ends of intervals are numbers of samples, integers")
+            object.__setattr__(self, name, given.astype(np.int64))
+        if (self.last < self.first).any() or (self.first[1:] < self.last[:-1]).any() or (self.first < 0).any():
             raise ValueError("intervals are sorted and disjoint, 0 <= first <= last")
-        if times is not None and len(runs):
-            if runs["last"].max() > len(times):
-                raise ValueError(f"an interval ends at sample {runs['last'].max()}, but there are {len(times)} times")
-            at = np.minimum(runs["first"], max(len(times) - 1, 0))  # an empty one at the end has the last time
-            if len(times):
-                runs["start"], runs["stop"] = times[at], times[np.maximum(runs["last"] - 1, at)]
 
     def __len__(self) -> int:
-        return len(self.data)
+        return len(self.first)
 
     def __iter__(self) -> Iterator[slice]:
         """The samples of each interval, as slices."""
-        return (slice(int(first), int(last)) for first, last in zip(self.data["first"], self.data["last"]))
-
-
-class IntervalStore(Store):
-    """The lists of intervals of an observation, by name; None is one interval of all samples."""
-
-    def __init__(self, n_samples: int) -> None:
-        super().__init__("intervals")
-        self._all = Intervals([0], [n_samples])
-
-    def __getitem__(self, name: str | None) -> Intervals:
-        return self._all if name is None else super().__getitem__(name)
-
-    def __contains__(self, name: object) -> bool:
-        return name is None or super().__contains__(name)
+        return (slice(int(first), int(last)) for first, last in zip(self.first, self.last))
 
 
 class Observation:
     """Samples of detectors in a span of time.
 
-    `detdata`, `shared`, `intervals` and `meta` hold its data by name; `detector_flags` the bits for which whole detectors
-    are out; `uid` its number in the random streams.
+    `detdata`, `shared`, `intervals` and `meta` hold its data by name, `intervals[None]` is all samples; `detector_flags` has the bits
+    for which whole detectors are out; `uid` is its number in the random streams.
     """
 
     def __init__(self, name: str, detectors: Sequence[str], n_samples: int, uid: int = 0) -> None:
@@ -217,8 +192,8 @@ class Observation:
             raise ValueError("each detector has a name of its own")
         self.name, self.detectors, self.n_samples, self.uid = name, list(detectors), n_samples, uid
         self.detdata = DetDataStore(self.detectors, n_samples)
-        self.shared = SharedStore()
-        self.intervals = IntervalStore(n_samples)
+        self.shared, self.intervals = Store("shared"), Store("intervals")
+        self.intervals[None] = Intervals([0], [n_samples])
         self.meta: dict[str, Any] = {}
         self.detector_flags: dict[str, int] = {}
 
@@ -230,18 +205,27 @@ class Observation:
         wanted = None if detectors is None else set(detectors)
         return [d for d in self.detectors if (wanted is None or d in wanted) and not self.detector_flags.get(d, 0) & mask]
 
-    def view(self, intervals: str | None, name: str) -> list[np.ndarray]:
-        """The samples of each interval: of detector data (D, n[, k]), of shared data (n[, k]); on the host, without copies."""
-        if name in self.detdata:
-            return [self.detdata[name].data[:, part] for part in self.intervals[intervals]]
-        return [self.shared[name].data[part] for part in self.intervals[intervals]]
+    # What kernels are given.
+
+    def samples(self, name: str, detectors: Sequence[str]) -> Samples:
+        """Detector data, with the rows of some detectors."""
+        return Samples(self.detdata[name].data, self.detdata[name].indices(detectors))
+
+    def flags(self, name: str | None, mask: int, detectors: Sequence[str]) -> Flags | None:
+        """Flags of some detectors; without a name none."""
+        return None if name is None else Flags(self.samples(name, detectors), mask)
+
+    def view(self, intervals: str | None, flags: str | None = None, mask: int = 0) -> View:
+        """Intervals, with the shared flags of that name."""
+        own = self.intervals[intervals]
+        return View(own.first, own.last, None if flags is None else self.shared[flags].data, mask)
 
     def store(self, kind: str) -> MutableMapping:
         return getattr(self, kind)
 
 
 class Data:
-    """Observations, each of a name of its own, and objects that belong to all of them: `data["map"]`, arrays as `Buffer`."""
+    """Observations, each of a name of its own, and objects that belong to all of them: `data["map"]`."""
 
     def __init__(self, observations: Iterable[Observation] = (), comm: Comm | None = None) -> None:
         self.obs = list(observations)
@@ -289,8 +273,7 @@ class Data:
     def remove(self, kind: str, name: str) -> None:
         """Removes an object wherever it is."""
         for store in self.stores(kind):
-            if name in store:
-                del store[name]
+            store.pop(name, None)
 
 
 class PixelDistribution:
@@ -317,7 +300,7 @@ class PixelDistribution:
 
 
 class PixelMap(Buffer):
-    """A map on the submaps of a distribution: (n_local, n_pix_submap, nnz), with units; a new one is zero."""
+    """A map on the submaps of a distribution: (n_local, n_pix_submap, nnz), with units."""
 
     def __init__(self, distribution: PixelDistribution, nnz: int = 1, dtype: Any = np.float64, units: str = "K", values: Any = None) -> None:
         shape = (distribution.n_local, distribution.n_pix_submap, nnz)
@@ -334,9 +317,13 @@ class PixelMap(Buffer):
         values = whole.reshape(distribution.n_submap, -1, sky.shape[1])[distribution.submaps]
         return cls(distribution, sky.shape[1], sky.dtype, units, values)
 
+    def local(self) -> Sky:
+        """The map as kernels are given it."""
+        return Sky(self.data, self.distribution.global2local.data)
+
     def sky(self) -> np.ndarray:
         """The whole sky (n_pix, nnz), zero where this process keeps no submap."""
         own = self.distribution
         whole = np.zeros((own.n_submap, own.n_pix_submap, self.shape[2]), self.dtype)
-        whole[own.submaps] = self.data
+        whole[own.submaps] = self.to_host()
         return whole.reshape(-1, self.shape[2])[: own.n_pix]

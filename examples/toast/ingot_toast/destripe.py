@@ -9,143 +9,136 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 import ingot
 
-from . import dispatch
-from .covariance import apply_covariance  # noqa: F401 (registers kernels)
-from .data import Data, Observation, PixelMap
-from .kernels import check_equal, check_rows, has_flags_of, local_row, spans
-from .memory import size_class
+from .covariance import apply_covariance
+from .data import Buffer, Data, Observation, PixelMap, clear
+from .kernels import (
+    Flags, Offsets, Pointing, Samples, Sky, View, check_equal, check_rows, is_bad, is_flagged, local_row, spans, steps,
+)  # fmt: skip
 from .mpi import exchange, total
-from .operator import KernelOperator, Keys, Operator, each, intervals, rows, shared, table, whole
+from .operator import KernelOperator, Keys, Operator
 from .operators import BuildNoiseWeighted, NoiseWeight, OffsetAdd, OffsetLayout, OffsetPrecond, OffsetProject, ScanMap
 from .pipeline import Pipeline
 
 
 @ingot.jit
-def copy_samples(source, source_index, target, target_index, intervals):
-    """target = source in the intervals: float64 (rows, samples)."""
-    first, last = spans(intervals, target.shape[1])
-    check_rows(source_index, source, len(target_index))
-    check_rows(target_index, target, len(source_index))
-    check_equal(source.shape[1], target.shape[1])
+def copy_samples(source: Samples, target: Samples, view: View):
+    """target = source in the intervals."""
+    n_det, n_samples = len(target.rows), target.data.shape[1]
+    first, last = spans(view, n_samples)
+    check_rows(source, n_det, n_samples)
+    check_rows(target, n_det, n_samples)
     for v in range(len(first)):
-        for d in range(len(target_index)):
+        for d in range(n_det):
             for s in range(first[v], last[v]):
-                target[target_index[d], s] = source[source_index[d], s]
+                target.data[target.rows[d], s] = source.data[source.rows[d], s]
 
 
 @ingot.jit
-def fill_samples(target, target_index, value, intervals):
-    """target = value in the intervals: float64 (rows, samples)."""
-    first, last = spans(intervals, target.shape[1])
-    check_rows(target_index, target, len(target_index))
+def fill_samples(target: Samples, value, view: View):
+    """target = value in the intervals."""
+    n_det, n_samples = len(target.rows), target.data.shape[1]
+    first, last = spans(view, n_samples)
+    check_rows(target, n_det, n_samples)
     for v in range(len(first)):
-        for d in range(len(target_index)):
+        for d in range(n_det):
             for s in range(first[v], last[v]):
-                target[target_index[d], s] = value
+                target.data[target.rows[d], s] = value
 
 
 @ingot.jit
-def flag_for_solver(
-    global2local, rcond, pixels, pixel_index, det_flags, flag_index, det_flag_mask, shared_flags, shared_flag_mask,
-    solver_flags, solver_index, intervals,
-):  # fmt: skip
-    """solver_flags = 1 where flags are bad, the pixel is -1 or cut (rcond 0), else 0: uint8 (rows, samples).
-
-    rcond: float64 (n_local, n_pix_submap, 1); the other arguments are those of `build_noise_weighted`.
-    """
-    n_samples, n_pix_submap = pixels.shape[1], rcond.shape[1]
-    first, last = spans(intervals, n_samples)
-    check_rows(pixel_index, pixels, len(solver_index))
-    check_rows(solver_index, solver_flags, len(pixel_index))
-    check_equal(solver_flags.shape[1], n_samples)
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
-    if has_flags:
-        check_rows(flag_index, det_flags, len(pixel_index))
+def flag_for_solver(rcond: Sky, pixels: Samples, flags: Flags | None, view: View, solver_flags: Samples):
+    """solver_flags = 1 where flags are bad, the pixel is -1 or cut (rcond 0), else 0."""
+    n_det, n_samples, n_pix_submap = len(pixels.rows), pixels.data.shape[1], rcond.values.shape[1]
+    first, last = spans(view, n_samples)
+    check_rows(pixels, n_det, n_samples)
+    check_rows(solver_flags, n_det, n_samples)
+    if flags is not None:
+        check_rows(flags.samples, n_det, n_samples)
     for v in range(len(first)):
-        for d in range(len(pixel_index)):
+        for d in range(n_det):
             for s in range(first[v], last[v]):
-                pixel = pixels[pixel_index[d], s]
-                bad = has_flags and det_flags[flag_index[d], s] & det_flag_mask != 0
-                bad_for_all = has_shared_flags and shared_flags[s] & shared_flag_mask != 0
-                solver_flags[solver_index[d], s] = 1
-                if pixel >= 0 and not bad and not bad_for_all:
+                pixel = pixels.data[pixels.rows[d], s]
+                solver_flags.data[solver_flags.rows[d], s] = 1
+                if pixel >= 0 and not is_flagged(flags, d, s) and not is_bad(view, s):
                     submap = pixel // n_pix_submap
-                    local, column = local_row(global2local, submap), pixel - submap * n_pix_submap
-                    solver_flags[solver_index[d], s] = rcond[local, column, 0] == 0.0
+                    local, column = local_row(rcond, submap), pixel - submap * n_pix_submap
+                    solver_flags.data[solver_flags.rows[d], s] = rcond.values[local, column, 0] == 0.0
+
+
+@dataclass
+class Runs:
+    """Neighbouring good samples of a step in one pixel are a run: run r of amplitude a has the number start[a] + r."""
+
+    counts: np.ndarray  # int64 (n_amp,): runs of each step
+    start: np.ndarray  # int64 (n_amp + 1,)
+    pixel: np.ndarray  # int64 (runs,), in a map (n_local * n_pix_submap, 3)
+    weights: np.ndarray  # float64 (runs, 3): the sum of the weights of its samples
+    scale: np.ndarray  # float64 (n_amp,): the inverse variance of a sample
+    good: np.ndarray  # float64 (n_amp,): how many samples are good
 
 
 @ingot.jit
-def count_runs(
-    global2local, n_pix_submap, pixel_index, pixels, weight_index, weights, flag_index, flags, step_length, start, amplitude_flags,
-    intervals, counts, run_start, run_pixel, run_weights, filled,
-):  # fmt: skip
-    """Neighbouring good samples of a step in one pixel are a run: counts them, int64 (n_amp,), or writes them down.
-
-    start: int64 (detectors,), the first amplitude of each; steps with amplitude_flags, uint8 (n_amp,), have none. With `filled`,
-    run r of amplitude a goes to run_start[a] + r: run_pixel, int64 (runs,), its pixel in a map (n_local * n_pix_submap, 3), and
-    run_weights, float64 (runs, 3), the sum of its weights. Samples are good where flags, uint8 (rows, samples), are 0.
-    """
-    n_samples = pixels.shape[1]
-    first, last = spans(intervals, n_samples)
-    check_rows(pixel_index, pixels, len(start))
-    check_rows(weight_index, weights, len(start))
-    check_rows(flag_index, flags, len(start))
-    check_equal(weights.shape[1:], (n_samples, 3))
-    check_equal(flags.shape[1], n_samples)
-    for d in range(len(start)):
-        a = start[d]
+def count_runs(sky: Sky, pointing: Pointing, flags: Samples, offsets: Offsets, view: View, runs: Runs, filled):
+    """Counts the runs of each step, or, with `filled`, writes down pixels and weights. Samples are good where flags are 0."""
+    n_det, n_samples, n_pix_submap = len(offsets.start), flags.data.shape[1], sky.values.shape[1]
+    first, last, begin = steps(offsets, view, n_samples)
+    pixels, weights = pointing.pixels, pointing.weights
+    check_rows(pixels, n_det, n_samples)
+    check_rows(weights, n_det, n_samples)
+    check_rows(flags, n_det, n_samples)
+    check_equal(weights.data.shape[2], 3)
+    for d in range(n_det):
         for v in range(len(first)):
-            for begin in range(first[v], last[v], step_length):
+            a = offsets.start[d] + begin[v]
+            for step in range(first[v], last[v], offsets.step_length):
                 before = np.int64(-1)
                 run = np.int64(-1)
-                for s in range(begin, min(begin + step_length, last[v])):
-                    pixel = pixels[pixel_index[d], s]
-                    if flags[flag_index[d], s] == 0 and amplitude_flags[a] == 0:
+                for s in range(step, min(step + offsets.step_length, last[v])):
+                    pixel = pixels.data[pixels.rows[d], s]
+                    if flags.data[flags.rows[d], s] == 0 and offsets.flags[a] == 0:
                         if pixel != before:
                             before = pixel
                             run += 1
                             if filled:
                                 submap = pixel // n_pix_submap
-                                local = local_row(global2local, submap)
-                                run_pixel[run_start[a] + run] = local * n_pix_submap + pixel - submap * n_pix_submap
+                                local = local_row(sky, submap)
+                                runs.pixel[runs.start[a] + run] = local * n_pix_submap + pixel - submap * n_pix_submap
                         if filled:
-                            i, q, u = weights[weight_index[d], s]
-                            run_weights[run_start[a] + run, 0] += i
-                            run_weights[run_start[a] + run, 1] += q
-                            run_weights[run_start[a] + run, 2] += u
-                counts[a] = run + 1
+                            i, q, u = weights.data[weights.rows[d], s]
+                            runs.weights[runs.start[a] + run, 0] += i
+                            runs.weights[runs.start[a] + run, 1] += q
+                            runs.weights[runs.start[a] + run, 2] += u
+                runs.counts[a] = run + 1
                 a += 1
 
 
 @ingot.jit
-def bin_runs(run_start, run_pixel, run_weights, scale, amplitudes, zmap):
-    """Adds to zmap, float64 (pixels, 3), what offsets make of it: float64 (n_amp,) amplitudes and their inverse variances `scale`."""
+def bin_runs(runs: Runs, amplitudes, zmap):
+    """Adds to zmap, float64 (pixels, 3), what offsets make of it: float64 (n_amp,) amplitudes."""
     for a in range(len(amplitudes)):
-        value = scale[a] * amplitudes[a]
-        for r in range(run_start[a], run_start[a + 1]):
-            zmap[run_pixel[r], 0] += value * run_weights[r, 0]
-            zmap[run_pixel[r], 1] += value * run_weights[r, 1]
-            zmap[run_pixel[r], 2] += value * run_weights[r, 2]
+        value = runs.scale[a] * amplitudes[a]
+        for r in range(runs.start[a], runs.start[a + 1]):
+            zmap[runs.pixel[r], 0] += value * runs.weights[r, 0]
+            zmap[runs.pixel[r], 1] += value * runs.weights[r, 1]
+            zmap[runs.pixel[r], 2] += value * runs.weights[r, 2]
 
 
 @ingot.jit
-def project_runs(run_start, run_pixel, run_weights, scale, good, amplitudes, seen, projected):
-    """projected[a] = scale (good * amplitude - the sum of what the step's samples see of a map): float64 (n_amp,).
-
-    good: how many samples of each step are; seen: the map, float64 (pixels, 3).
-    """
+def project_runs(runs: Runs, amplitudes, seen, projected):
+    """projected[a] = scale (good * amplitude - the sum of what the step's samples see of a map): float64 (n_amp,)."""
     for a in range(len(amplitudes)):
         total = 0.0
-        for r in range(run_start[a], run_start[a + 1]):
-            i, q, u = seen[run_pixel[r]]
-            total += run_weights[r, 0] * i + run_weights[r, 1] * q + run_weights[r, 2] * u
-        projected[a] = scale[a] * (good[a] * amplitudes[a] - total)
+        for r in range(runs.start[a], runs.start[a + 1]):
+            i, q, u = seen[runs.pixel[r]]
+            total += runs.weights[r, 0] * i + runs.weights[r, 1] * q + runs.weights[r, 2] * u
+        projected[a] = runs.scale[a] * (runs.good[a] * amplitudes[a] - total)
 
 
 @ingot.jit
@@ -170,15 +163,11 @@ def add_scaled(a, factor, b):
     return a + factor * b
 
 
-for function in (copy_samples, fill_samples, flag_for_solver, count_runs, bin_runs, project_runs):
-    dispatch.register(function.__name__, "ingot", function)
-
-
 TEMPLATE = "destripe_template"
 """Samples that the solver works on, in detdata."""
 
 
-class Samples(KernelOperator):
+class OfTemplate(KernelOperator):
     """What works on samples of the detectors from `source` to `signal`: both in detdata, float64."""
 
     signal: str = TEMPLATE
@@ -190,37 +179,36 @@ class Samples(KernelOperator):
         self.ensure(data, detectors, self.signal)
 
 
-class CopySignal(Samples):
+class CopySignal(OfTemplate):
     """`signal` becomes a copy of `source`."""
 
-    kernel, samplewise = "copy_samples", True
+    kernel = copy_samples
     source: str = "signal"
 
     def requires(self) -> Keys:
         return self.keys({"detdata": [self.source]})
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        return [rows(self.source), table(self.source), rows(self.signal), table(self.signal), intervals(self.view)]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        return ob.samples(self.source, detectors), ob.samples(self.signal, detectors), ob.view(self.view)
 
 
-class FillSignal(Samples):
+class FillSignal(OfTemplate):
     """`signal` becomes `value`."""
 
-    kernel, samplewise = "fill_samples", True
+    kernel = fill_samples
     value: float = 0.0
 
     def requires(self) -> Keys:
         return self.keys({})
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        return [rows(self.signal), table(self.signal), float(self.value), intervals(self.view)]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        return ob.samples(self.signal, detectors), float(self.value), ob.view(self.view)
 
 
 class FlagForSolver(KernelOperator):
     """`solver_flags` uint8 (D, S): 1 for samples that the destriping leaves out, those of cut pixels among them."""
 
-    kernel, samplewise = "flag_for_solver", True
-    pixel_dist: str = "pixel_dist"
+    kernel = flag_for_solver
     rcond: str = "rcond"
     pixels: str = "pixels"
     det_flags: str | None = None
@@ -230,8 +218,7 @@ class FlagForSolver(KernelOperator):
     solver_flags: str = "solver_flags"
 
     def requires(self) -> Keys:
-        maps, detdata = [self.pixel_dist, self.rcond], [self.pixels, self.det_flags]
-        return self.keys({"global": maps, "detdata": detdata, "shared": [self.shared_flags]})
+        return self.keys({"global": [self.rcond], "detdata": [self.pixels, self.det_flags], "shared": [self.shared_flags]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.solver_flags]}
@@ -239,15 +226,16 @@ class FlagForSolver(KernelOperator):
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         self.ensure(data, detectors, self.solver_flags, (), np.uint8, "1")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        seen = [whole(data[self.pixel_dist].global2local), whole(data[self.rcond]), rows(self.pixels), table(self.pixels)]
-        flags = [rows(self.det_flags), table(self.det_flags), self.det_flag_mask, shared(self.shared_flags), self.shared_flag_mask]
-        return [*seen, *flags, rows(self.solver_flags), table(self.solver_flags), intervals(self.view)]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        flags = ob.flags(self.det_flags, self.det_flag_mask, detectors)
+        view = ob.view(self.view, self.shared_flags, self.shared_flag_mask)
+        return data[self.rcond].local(), ob.samples(self.pixels, detectors), flags, view, ob.samples(self.solver_flags, detectors)
 
 
 class ApplyCovariance(Operator):
     """`map` (K) = `covariance` (K²) times `zmap` (1/K), pixel by pixel."""
 
+    on_device = True
     pixel_dist: str = "pixel_dist"
     covariance: str = "covariance"
     zmap: str = "zmap"
@@ -259,33 +247,25 @@ class ApplyCovariance(Operator):
     def provides(self) -> Keys:
         return {"global": [self.map]}
 
-    def supports_accel(self) -> bool:
-        return True
-
-    def kernels(self) -> list[str]:
-        return ["apply_covariance"]
-
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         if self.map not in data:
             data[self.map] = PixelMap(data[self.pixel_dist], 3)
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        dispatch.call("apply_covariance", *(data[name].data for name in (self.covariance, self.zmap, self.map)))
+        apply_covariance(*(data[name].data for name in (self.covariance, self.zmap, self.map)))
 
 
 class ClearMap(Operator):
     """`map` becomes 0."""
 
+    on_device = True
     map: str = "zmap"
 
     def provides(self) -> Keys:
         return {"global": [self.map]}
 
-    def supports_accel(self) -> bool:
-        return True
-
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        data[self.map].data[...] = 0
+        clear(data[self.map].data)
 
 
 class BinMap(Operator):
@@ -295,13 +275,14 @@ class BinMap(Operator):
     `zmap` that is there is used, and stays.
     """
 
-    build: Operator = BuildNoiseWeighted()
+    build: Operator = field(default_factory=BuildNoiseWeighted)
     zmap: str = "zmap"
     covariance: str = "covariance"
     pixel_dist: str = "pixel_dist"
     map: str = "map"
-    options: dict[str, Any] = {}
-    _begun = _existed = False
+    options: dict[str, Any] = field(default_factory=dict)
+    _begun: bool = field(default=False, init=False)
+    _existed: bool = field(default=False, init=False)
 
     @property
     def whole_detectors(self) -> bool:  # type: ignore[override]
@@ -344,29 +325,22 @@ class BinMap(Operator):
 
 
 @contextlib.contextmanager
-def staged(data: Data, options: dict[str, Any], keys: Keys, beside: int = 0) -> Iterator[None]:
-    """Keeps objects on the device of pipelines with these options, from one to the next, if there is memory for all that they need.
+def resident(data: Data, device: ingot.Device | str | None, keys: Keys) -> Iterator[None]:
+    """Keeps objects on the device of several pipelines, from one to the next; those that are removed meanwhile end there."""
 
-    That is taken as two and a half times the objects, and `beside` bytes. Without so much memory pipelines copy what they need, and
-    may go through parts of the detectors; so they do where they are asked to, and then nothing is kept either.
-    """
-    memory: Any = options.get("memory")
-    held: list[Any] = []
-    if memory is not None and options.get("device") is not False and options.get("detector_sets", "ALL") == "ALL":
-        found = [buffer for kind, names in keys.items() for name in names for buffer in data.buffers(kind, name)]
-        held = [buffer for buffer in found if buffer.memory is None]
-        if memory.pool.in_use + 2.5 * sum(size_class(buffer.nbytes) for buffer in held) + beside > memory.pool.limit:
-            held = []
+    def buffers() -> list[Buffer]:
+        return [buffer for kind, names in keys.items() for name in names for buffer in data.buffers(kind, name)]
+
+    held: list[Buffer] = []
     try:
-        with contextlib.suppress(MemoryError):
-            for buffer in held:
-                memory.stage(buffer)
+        if device is not None:
+            held = [buffer for buffer in buffers() if buffer.place(ingot.device(device))]
         yield
     finally:
+        left = {id(buffer) for buffer in buffers()}
         for buffer in held:
-            if buffer.memory is not None:
-                buffer.to_host()
-                buffer.memory.free(buffer)
+            if id(buffer) in left:
+                buffer.place(None)
 
 
 def conjugate_gradients(
@@ -413,31 +387,26 @@ def conjugate_gradients(
 class CountRuns(KernelOperator):
     """Counts the runs of `runs`, or writes them down."""
 
-    kernel = "count_runs"
-    pixel_dist: str = "pixel_dist"
+    kernel = count_runs
+    on_device = False
+    covariance: str = "covariance"
     pixels: str = "pixels"
     weights: str = "weights"
     solver_flags: str = "solver_flags"
-    runs: Any = None
+    runs: Runs
     filled: bool = False
 
     def requires(self) -> Keys:
-        return {"global": [self.pixel_dist, "offsets", "amplitude_flags"], "detdata": [self.pixels, self.weights, self.solver_flags]}
+        return {"global": [self.covariance, "offsets", "amplitude_flags"], "detdata": [self.pixels, self.weights, self.solver_flags]}
 
-    def supports_accel(self) -> bool:
-        return False
-
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        layout, runs = data["offsets"], self.runs
-        sky = [whole(data[self.pixel_dist].global2local), data[self.pixel_dist].n_pix_submap]
-        samples = [table(self.pixels), rows(self.pixels), table(self.weights), rows(self.weights)]
-        flags = [table(self.solver_flags), rows(self.solver_flags)]
-        start = each(np.array([layout.start[ob.name, detector] for detector in detectors], np.int64))
-        steps = [layout.step_length, start, whole(data["amplitude_flags"]), intervals(layout.view)]
-        return [*sky, *samples, *flags, *steps, runs.counts, runs.start, runs.pixel, runs.weights, self.filled]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        layout, flags = data["offsets"], data["amplitude_flags"].data
+        pointing = Pointing(ob.samples(self.pixels, detectors), ob.samples(self.weights, detectors))
+        offsets, view = layout.of(ob, detectors, np.zeros(len(flags)), flags), ob.view(layout.view)
+        return data[self.covariance].local(), pointing, ob.samples(self.solver_flags, detectors), offsets, view, self.runs, self.filled
 
 
-class Runs:
+class ByRuns:
     """The left side of the solver's equations by runs, of which a step has far fewer than samples where pixels are large.
 
     M and P depend on the pointing alone: for each amplitude the pixels that its good samples see, and the sums of their weights.
@@ -445,33 +414,32 @@ class Runs:
     """
 
     def __init__(
-        self, data: Data, pipeline: Callable[..., Pipeline], pointing: Sequence[Operator], names: dict[str, str], noise: str,
-        covariance: str, detectors: Sequence[str] | None,
+        self, data: Data, pipeline: Callable[..., Pipeline], pointing: Sequence[Operator], noise: str, names: dict[str, str],
+        pixel_dist: str, detectors: Sequence[str] | None,
     ) -> None:  # fmt: skip
         layout = data["offsets"]
-        self.data, self.pixel_dist, self.covariance = data, names["pixel_dist"], covariance
-        self.scale, self.good = np.zeros(layout.n_amp), data["destripe_good_samples"].to_host()
+        self.data, self.pixel_dist, self.covariance = data, pixel_dist, names["covariance"]
+        scale = np.zeros(layout.n_amp)
         for ob in data.obs:
             for detector in ob.select(detectors):
                 own = layout.start[ob.name, detector]
-                self.scale[own : own + layout.steps[ob.name].sum()] = ob.meta[noise][detector]
-        self.counts, self.start = np.zeros(layout.n_amp, np.int64), np.zeros(0, np.int64)
-        self.pixel, self.weights = np.zeros(0, np.int64), np.zeros((0, 3))
-        pipeline(*pointing, CountRuns(runs=self, **names)).apply(data, detectors)
-        self.start = np.concatenate(([0], np.cumsum(self.counts)))
-        self.pixel, self.weights = np.zeros(self.start[-1], np.int64), np.zeros((self.start[-1], 3))
-        pipeline(*pointing, CountRuns(runs=self, filled=True, **names)).apply(data, detectors)
+                scale[own : own + layout.steps[ob.name].sum()] = ob.meta[noise][detector]
+        none, counts, good = np.zeros(0, np.int64), np.zeros(layout.n_amp, np.int64), data["destripe_good_samples"].to_host()
+        self.runs = Runs(counts, none, none, np.zeros((0, 3)), scale, good)
+        pipeline(*pointing, CountRuns(runs=self.runs, **names)).apply(data, detectors)
+        start = np.concatenate(([0], np.cumsum(counts)))
+        self.runs = Runs(counts, start, np.zeros(start[-1], np.int64), np.zeros((start[-1], 3)), scale, good)
+        pipeline(*pointing, CountRuns(runs=self.runs, filled=True, **names)).apply(data, detectors)
 
     def apply(self, amplitudes: np.ndarray) -> np.ndarray:
         """Mᵀ N⁻¹ Z M of amplitudes, which are 0 where they are flagged."""
         between = exchange(self.data, self.pixel_dist)
         local = np.zeros((between.distribution.n_local, between.distribution.n_pix_submap, 3))
-        dispatch.call("bin_runs", self.start, self.pixel, self.weights, self.scale, amplitudes, local.reshape(-1, 3))
+        bin_runs(self.runs, amplitudes, local.reshape(-1, 3))
         zmap = between.spread(between.collect(local))
         seen, projected = np.empty_like(zmap), np.zeros_like(amplitudes)
-        dispatch.call("apply_covariance", self.data[self.covariance].to_host(), zmap, seen)
-        runs = self.start, self.pixel, self.weights, self.scale, self.good
-        dispatch.call("project_runs", *runs, amplitudes, seen.reshape(-1, 3), projected)
+        apply_covariance(self.data[self.covariance].to_host(), zmap, seen)
+        project_runs(self.runs, amplitudes, seen.reshape(-1, 3), projected)
         return projected
 
 
@@ -493,18 +461,16 @@ class Destripe(Operator):
     solver_flags: str = "solver_flags"
     tolerance: float = 1e-12
     max_steps: int = 100
-    pointing: list[Operator] = []
-    options: dict[str, Any] = {}
-    fused: bool = False
-    """Whether what can be one function is one."""
+    pointing: Sequence[Operator] = ()
+    options: dict[str, Any] = field(default_factory=dict)
     by_runs: bool = False
-    """Whether the left side goes by `Runs`, once for each run of samples in a pixel, instead of by kernels, once for each sample."""
+    """Whether the left side goes `ByRuns`, once for each run of samples in a pixel, instead of by kernels, once for each sample."""
     watch: Any = None
     """Is shown the state of the solver after each step."""
     state: dict[str, Any] | None = None
     """From which state the solver goes on."""
     whole_detectors = True
-    _own = tuple(f"destripe_{name}" for name in ("residual", "preconditioned", "projected", "direction", "variance", "good_samples"))
+    _own: ClassVar[tuple[str, ...]] = tuple(f"destripe_{name}" for name in ("residual", "preconditioned", "projected", "direction", "variance", "good_samples"))
 
     def requires(self) -> Keys:
         return {"global": [self.pixel_dist, self.covariance], "detdata": [self.signal, self.solver_flags], "meta": [self.noise]}
@@ -529,7 +495,7 @@ class Destripe(Operator):
             if not self.pointing:
                 for ob in data.obs:
                     ob.detdata.ensure(TEMPLATE, detectors=ob.select(detectors))
-            with staged(data, self.options, {"detdata": kept, "global": [*maps, self.covariance, self.pixel_dist]}):
+            with resident(data, self.options.get("device"), {"detdata": kept, "global": [*maps, self.covariance, self.pixel_dist]}):
                 try:
                     self._solve(data, detectors)
                 finally:
@@ -557,8 +523,8 @@ class Destripe(Operator):
         apply: Callable[[np.ndarray], np.ndarray] = by_kernels
         watch = self.watch or (lambda state: None)
         if self.by_runs:
-            names = {"pixel_dist": self.pixel_dist, "solver_flags": self.solver_flags}
-            apply = Runs(data, self._pipeline, self.pointing, names, self.noise, self.covariance, detectors).apply
+            names = {"covariance": self.covariance, "solver_flags": self.solver_flags}
+            apply = ByRuns(data, self._pipeline, self.pointing, self.noise, names, self.pixel_dist, detectors).apply
         found = conjugate_gradients(apply, precondition, rhs, inner, self.tolerance, self.max_steps, self.state, watch)
         data["solver"] = found
         data["destripe_direction"] = -found["x"]
@@ -587,8 +553,7 @@ class Destripe(Operator):
         data["amplitude_flags"] = (variance == 0.0).astype(np.uint8)
 
     def _pipeline(self, *operators: Operator, keep: Sequence[str] = ()) -> Pipeline:
-        made = Pipeline(operators, keep=list(keep), **self.options)
-        return made.compile() if self.fused else made
+        return Pipeline(operators, keep=keep, **self.options)
 
     def _project(self) -> OffsetProject:
         return OffsetProject(signal=TEMPLATE, amplitudes="destripe_projected", det_flags=self.solver_flags, det_flag_mask=1)

@@ -2,61 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ingot
 import numpy as np
 
-from . import dispatch
 from .data import Data, Observation
-from .kernels import check_rows, has_flags_of, spans
-from .operator import KernelOperator, Keys, intervals, rows, shared, table
+from .kernels import Flags, Samples, View, check_rows, spans
+from .operator import KernelOperator, Keys
 
 
 @ingot.jit
-def filter_polynomials(
-    det_data, data_index, det_flags, flag_index, det_flag_mask, shared_flags, shared_flag_mask, intervals, order
-):  # fmt: skip
+def filter_polynomials(signal: Samples, flags: Flags | None, view: View, order):
     """Takes the polynomial of degree `order` that fits best out of each detector's samples in each interval, in place.
 
-    det_data: float64 (rows, samples), changed; det_flags: uint8 (rows, samples); shared_flags: uint8 (samples,); flags of another
-    length mean that there are none. Flagged samples do not count in the fit; the polynomial is taken out of them, too. Where fewer
-    than order + 1 samples are good, the degree is as low as they need.
+    Flagged samples do not count in the fit; the polynomial is taken out of them, too. Where fewer than order + 1 samples are
+    good, the degree is as low as they need.
 
     The polynomials are those orthogonal over the good samples, each made from the two before it, so no equations are solved.
     """
-    n_samples = det_data.shape[1]
-    first, last = spans(intervals, n_samples)
-    check_rows(data_index, det_data, len(flag_index))
-    has_shared_flags, has_flags = len(shared_flags) == n_samples, has_flags_of(flag_index, det_flags, n_samples)
-    if has_flags:
-        check_rows(flag_index, det_flags, len(data_index))
-    for d in range(len(data_index)):
+    n_det, n_samples = len(signal.rows), signal.data.shape[1]
+    first, last = spans(view, n_samples)
+    check_rows(signal, n_det, n_samples)
+    if flags is not None:
+        check_rows(flags.samples, n_det, n_samples)
+    for d in range(n_det):
         for v in range(len(first)):
-            here = slice(first[v], max(first[v], last[v]))
-            signal = det_data[data_index[d], here]
-            good = np.ones(len(signal), np.bool_)
-            if has_shared_flags:
-                good &= shared_flags[here] & shared_flag_mask == 0
-            if has_flags:
-                good &= det_flags[flag_index[d], here] & det_flag_mask == 0
-            x = (2 * np.arange(len(signal)) + 1) / len(signal) - 1
-            before, current, norm_before = np.zeros(len(signal)), np.ones(len(signal)), 1.0
+            here = slice(first[v], last[v])
+            values = signal.data[signal.rows[d], here]
+            good = np.ones(len(values), np.bool_)
+            if view.flags is not None:
+                good &= view.flags[here] & view.mask == 0
+            if flags is not None:
+                good &= flags.samples.data[flags.samples.rows[d], here] & flags.mask == 0
+            x = (2 * np.arange(len(values)) + 1) / len(values) - 1
+            before, current, norm_before = np.zeros(len(values)), np.ones(len(values)), 1.0
             for _ in range(min(order + 1, np.count_nonzero(good))):
                 square = np.where(good, current * current, 0.0)
                 norm = np.sum(square)
-                signal -= np.sum(np.where(good, signal * current, 0.0)) / norm * current
+                values -= np.sum(np.where(good, values * current, 0.0)) / norm * current
                 following = (x - np.sum(square * x) / norm) * current - norm / norm_before * before
                 before, current, norm_before = current, following, norm
-
-
-dispatch.register("filter_polynomials", "ingot", filter_polynomials)
 
 
 class FilterPolynomials(KernelOperator):
     """Takes the polynomial of degree `order` that fits best out of each detector's signal in each interval of `view`."""
 
-    kernel = "filter_polynomials"
+    kernel = filter_polynomials
     order: int = 1
     signal: str = "signal"
     det_flags: str | None = None
@@ -70,6 +63,6 @@ class FilterPolynomials(KernelOperator):
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        signal = [rows(self.signal), table(self.signal), rows(self.det_flags), table(self.det_flags), self.det_flag_mask]
-        return [*signal, shared(self.shared_flags), self.shared_flag_mask, intervals(self.view), self.order]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        flags = ob.flags(self.det_flags, self.det_flag_mask, detectors)
+        return ob.samples(self.signal, detectors), flags, ob.view(self.view, self.shared_flags, self.shared_flag_mask), self.order

@@ -9,12 +9,25 @@ FIELD = math.radians(10.0)  # width of the hexagon, corner to corner
 
 
 @dataclass(frozen=True)
+class Noise:
+    """The noise of a detector: its white part, K sqrt(s), the frequencies of its knee and of its lower end, Hz, and the slope."""
+
+    net: float = 50e-6
+    f_knee: float = 0.05
+    f_min: float = 1e-5
+    alpha: float = 1.0
+
+    def inverse_variance(self, rate: float) -> float:
+        """1/K²: what white noise of this NET has at `rate` Hz."""
+        return 1.0 / (self.net**2 * rate)
+
+
+@dataclass(frozen=True)
 class FocalPlane:
     """Detectors in the order of their positions; the two of a position follow each other.
 
     quats: float64 (detectors, 4), rotations of a detector's frame into that of the boresight, (x, y, z, w).
     angles: float64 (detectors,), direction of polarisation in the focal plane, radians.
-    net, f_knee, f_min, alpha: noise of each detector: K sqrt(s), Hz, Hz, and the slope.
     epsilon, cal: float64 (detectors,), leakage of polarisation and calibration.
     """
 
@@ -23,17 +36,10 @@ class FocalPlane:
     angles: np.ndarray
     epsilon: np.ndarray
     cal: np.ndarray
-    net: float = 50e-6
-    f_knee: float = 0.05
-    f_min: float = 1e-5
-    alpha: float = 1.0
+    noise: Noise = Noise()
 
     def __len__(self) -> int:
         return len(self.names)
-
-    def inverse_variance(self, rate: float) -> float:
-        """1/K²: what white noise of this NET has at `rate` Hz."""
-        return 1.0 / (self.net**2 * rate)
 
 
 def product(p, q):
@@ -58,8 +64,8 @@ def places(rings: int) -> list[tuple[int, int]]:
     return sorted(((i, j) for j in reach for i in reach if ring(i, j) <= rings), key=lambda p: (ring(*p), p[1], p[0]))
 
 
-def hexagon(rings: int, **noise: float) -> FocalPlane:
-    """`3 rings (rings + 1) + 1` positions, twice as many detectors; `noise` overrides net, f_knee, f_min or alpha."""
+def hexagon(rings: int, noise: Noise = Noise()) -> FocalPlane:
+    """`3 rings (rings + 1) + 1` positions, twice as many detectors."""
     names, quats, angles = [], [], []
     spacing = FIELD / (2 * rings)
     for number, (i, j) in enumerate(places(rings)):
@@ -74,4 +80,4 @@ def hexagon(rings: int, **noise: float) -> FocalPlane:
             angles.append(angle)
             names.append(f"D{number:03d}{'AB'[b]}")
     count = len(names)
-    return FocalPlane(tuple(names), np.array(quats), np.array(angles), np.zeros(count), np.ones(count), **noise)
+    return FocalPlane(tuple(names), np.array(quats), np.array(angles), np.zeros(count), np.ones(count), noise)

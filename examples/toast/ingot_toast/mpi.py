@@ -7,15 +7,9 @@ ranks and send the totals back. With one process all of this is nothing.
 from __future__ import annotations
 
 import contextlib
-import csv
-import json
 import math
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import ingot
@@ -151,6 +145,7 @@ class DistributePixels(Operator):
     between owners of submaps, or with `allreduce` by Allreduce.
     """
 
+    on_device = True
     n_pix: int = 49152
     pixels: str = "pixels"
     hit_submaps: str = "hit_submaps"
@@ -159,9 +154,6 @@ class DistributePixels(Operator):
 
     def requires(self) -> Keys:
         return {"detdata": [self.pixels]}
-
-    def supports_accel(self) -> bool:
-        return True
 
     def _finalize(self, data: Data) -> None:
         hit = data[self.hit_submaps].to_host()
@@ -248,71 +240,3 @@ def abort_on_errors() -> None:
         MPI.COMM_WORLD.Abort(1)
 
     sys.excepthook = end
-
-
-def launch(size: str, device: str, processes: int, threads: int, folder: Path) -> dict[str, Any]:
-    """Runs the workflow so; what it found, with the times in `rows`. RuntimeError if it fails."""
-    words = [sys.executable, "-m", "ingot_toast", "satellite", "--size", size, "--device", device, "--threads", str(threads)]
-    words += ["--out", str(folder)]
-    if processes > 1:
-        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-        words = ["mpiexec", "-n", str(processes), "--oversubscribe", "--bind-to", "none", *root, *words, "--mpi"]
-    done = subprocess.run(words, capture_output=True, text=True, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(words)} failed:\n{done.stdout}{done.stderr}")
-    found = json.loads((folder / "summary.json").read_text())
-    with open(folder / "timing.csv", newline="") as file:
-        found["rows"] = list(csv.DictReader(file))
-    return found
-
-
-def kernel_seconds(found: dict[str, Any]) -> dict[str, float]:
-    """Seconds of kernels and copies, each in all of a run, the slowest process's, without those of compiling and of rows inside."""
-    spent: dict[str, float] = {}
-    for row in found["rows"]:
-        if row["kind"] in ("compiled", "upload", "download") or row["kind"] == "region" and row["implementation"] not in ("", "mpi"):
-            spent[row["operation"]] = spent.get(row["operation"], 0.0) + float(row["own"])
-    return spent
-
-
-def bound(whole: float, serial: float) -> str:
-    """How much faster the whole can become, if the serial part stays as it is."""
-    return f"{whole / serial:.3g}" if serial > 0.0 else "none"
-
-
-def table(runs: dict[tuple[str, int, int], dict[str, Any]], cores: int) -> str:
-    """The sweep's table: time, speed-up over one core of the CPU, memory, and the kernels that take most; then Amdahl's bounds."""
-    one = runs["cpu", 1, 1]["seconds"]["all"]
-    lines = ["device     processes x threads   seconds   speed-up   host MiB   device MiB   kernels: share of the time"]
-    for (device, processes, threads), found in runs.items():
-        whole, (host, there) = found["seconds"]["all"], (sum(found["memory"][place]) / 2**20 for place in ("host", "device"))
-        most = sorted(kernel_seconds(found).items(), key=lambda item: -item[1])[:5]
-        shares = ", ".join(f"{name} {100 * seconds / whole:.0f} %" for name, seconds in most)
-        lines.append(f"{device:10} {processes:9} x {threads:7} {whole:9.2f} {one / whole:10.2f} {host:10.0f} {there:12.0f}   {shares}")
-    both = runs["cpu", 1, cores]["seconds"]["all"]
-    if cores > 1:
-        serial = min(max((cores * both / one - 1) / (cores - 1), 0.0), 1.0)
-        lines.append(f"cpu, one process: serial share f = {serial:.3f}, bound 1/f = {bound(1, serial)}")
-        best = min(found["seconds"]["all"] for (device, *_), found in runs.items() if device == "cpu")
-        lines.append(f"cpu: one process with {cores} threads takes {both / best:.2f} times as long as the best split")
-    for (device, processes, _), found in runs.items():
-        if device != "cpu" and processes == 1:
-            left = found["seconds"]["all"] - sum(kernel_seconds(found).values())
-            lines.append(f"{device}: {left:.2f} s are left on the host, f = {left / both:.3f}, bound 1/f = {bound(both, left)}")
-    return "\n".join(lines)
-
-
-def sweep(size: str, devices: Sequence[str], cores: int | None = None, folder: Path | None = None) -> str:
-    """Runs the workflow with processes x threads = cores, for each device; the table, also as sweep.txt in the folder."""
-    cores = cores or len(os.sched_getaffinity(0))
-    splits = [(n, cores // n) for n in range(1, cores + 1) if cores % n == 0]
-    runs = {}
-    with tempfile.TemporaryDirectory() as temporary:
-        kept = Path(temporary) if folder is None else folder
-        launch("tiny", "cpu", 1, 1, kept / "first")  # so that compiled code is kept on disk
-        for device in dict.fromkeys(["cpu", *devices]):
-            for processes, threads in dict.fromkeys([*([(1, 1)] if device == "cpu" else []), *splits]):
-                runs[device, processes, threads] = launch(size, device, processes, threads, kept / f"{device}-{processes}x{threads}")
-        text = table(runs, cores)
-        (kept / "sweep.txt").write_text(text + "\n")
-    return text

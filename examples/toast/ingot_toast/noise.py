@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import ingot
 import numpy as np
 
-from . import dispatch
 from .data import Data
-from .kernels import check_rows
+from .focalplane import Noise
+from .kernels import Samples, check_rows
 from .operator import Keys, Operator
 from .random import random_normals
 
 
-def noise_density(frequencies, net, f_knee, f_min, alpha):
+def noise_density(frequencies, noise: Noise):
     """The spectral density P, K² s, that noise has at `frequencies` (Hz), and 0 at 0; white for f_knee = f_min = 0."""
-    f = np.where(frequencies > 0.0, frequencies, 1.0) ** alpha
-    density = net**2 * (f + f_knee**alpha) / (f + f_min**alpha)
+    f = np.where(frequencies > 0.0, frequencies, 1.0) ** noise.alpha
+    density = noise.net**2 * (f + noise.f_knee**noise.alpha) / (f + noise.f_min**noise.alpha)
     return np.where(frequencies > 0.0, density, 0.0)
 
 
 @ingot.jit
-def wave_amplitudes(count, rate, net, f_knee, f_min, alpha):
+def wave_amplitudes(count, rate, noise: Noise):
     """The amplitudes of the waves 0 .. n/2 that `count` samples of noise are made of: float64, n the power of two above 2 count."""
     n = 2
     while n <= 2 * count:
         n *= 2
     frequencies = np.arange(n // 2 + 1) * (rate / n)
-    return np.sqrt(noise_density(frequencies, net, f_knee, f_min, alpha) * rate * n / 2)
+    return np.sqrt(noise_density(frequencies, noise) * rate * n / 2)
 
 
 @ingot.jit
@@ -45,13 +46,13 @@ def shaped_stream(key, first, count, amplitudes):
 
 
 @ingot.jit
-def noise_stream(key, first, count, rate, net, f_knee, f_min, alpha):
+def noise_stream(key, first, count, rate, noise: Noise):
     """`count` samples of noise, float64 (count,), kelvin, of mean 0.
 
     key: uint64 (2,), as `noise_key` gives it; first: number of the first sample in the mission, which is where the random
-    numbers begin. Frequencies in Hz, `net` in K sqrt(s).
+    numbers begin. `rate` in Hz.
     """
-    return shaped_stream(key, first, count, wave_amplitudes(count, rate, net, f_knee, f_min, alpha))
+    return shaped_stream(key, first, count, wave_amplitudes(count, rate, noise))
 
 
 REALIZATIONS = 1 << 32
@@ -72,16 +73,14 @@ def noise_key(detector, session, realization=0, telescope=0, component=0):
 
 
 @ingot.jit
-def add_noise(signal, index, keys, whole_first, whole_count, first, rate, net, f_knee, f_min, alpha):
-    """Adds to rows of a signal, float64 (rows, samples), which begins with the sample `first`, their parts of whole streams.
-
-    index: int32 (detectors,), the rows; keys: uint64 (detectors, 2).
-    """
-    check_rows(index, signal, len(keys))
-    amplitudes = wave_amplitudes(whole_count, rate, net, f_knee, f_min, alpha)
+def add_noise(signal: Samples, keys, whole_first, whole_count, first, rate, noise: Noise):
+    """Adds to a signal, which begins with the sample `first`, its parts of whole streams, whose keys are uint64 (D, 2)."""
+    n_samples = signal.data.shape[1]
+    check_rows(signal, len(keys), n_samples)
+    amplitudes = wave_amplitudes(whole_count, rate, noise)
     for d in range(len(keys)):
         stream = shaped_stream(keys[d], whole_first, whole_count, amplitudes)
-        signal[index[d]] += stream[first - whole_first : first - whole_first + signal.shape[1]]
+        signal.data[signal.rows[d]] += stream[first - whole_first : first - whole_first + n_samples]
 
 
 @ingot.jit
@@ -134,9 +133,6 @@ def noise_figures(frequencies, density):
     return np.sqrt(white), slope / white
 
 
-dispatch.register("add_noise", "ingot", add_noise)
-
-
 class SimulateNoise(Operator):
     """Adds noise to the signal of each detector: a stream of its own in each observation, in any process that makes it.
 
@@ -144,6 +140,7 @@ class SimulateNoise(Operator):
     have a part, the first sample and how many there are ("whole", a range).
     """
 
+    on_device = True
     signal: str = "signal"
     focalplane: str = "focalplane"
     realization: int = 0
@@ -157,22 +154,14 @@ class SimulateNoise(Operator):
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
-    def supports_accel(self) -> bool:
-        return True
-
-    def kernels(self) -> list[str]:
-        return ["add_noise"]
-
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         for ob in data.obs:
             plane, whole = ob.meta[self.focalplane], ob.meta["whole"]
-            shape = (plane.net, 0.0, 0.0, plane.alpha) if self.white else (plane.net, plane.f_knee, plane.f_min, plane.alpha)
-            signal, chosen = ob.detdata[self.signal], ob.select(detectors)
+            noise = replace(plane.noise, f_knee=0.0, f_min=0.0) if self.white else plane.noise
             kind = self.realization, self.telescope, self.component
-            keys = [noise_key(plane.names.index(detector), ob.uid, *kind) for detector in chosen]
-            samples = whole.start, len(whole), ob.meta["first"], ob.meta["rate"]
-            if chosen:
-                dispatch.call("add_noise", signal.data, signal.indices(chosen), np.array(keys), *samples, *shape)
+            if chosen := ob.select(detectors):
+                keys = np.array([noise_key(plane.names.index(detector), ob.uid, *kind) for detector in chosen])
+                add_noise(ob.samples(self.signal, chosen), keys, whole.start, len(whole), ob.meta["first"], ob.meta["rate"], noise)
 
 
 class EstimateNoise(Operator):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .data import Data
-from .kernels import pixels_healpix
+from .kernels import Grid, Samples, View, pixels_healpix
 from .noise import noise_density, noise_stream, octaves, periodogram
 
 WIDTH = 800  # pixels of a picture of the whole sky
@@ -31,9 +31,9 @@ def mollweide(nside: int, width: int = WIDTH) -> np.ndarray:
     cos_polar, sin_polar = np.cos(polar / 2), np.sin(polar / 2)
     quats = np.stack((-sin_azimuth * sin_polar, cos_azimuth * sin_polar, sin_azimuth * cos_polar, cos_azimuth * cos_polar), axis=-1)
     pixels = np.full((1, x.size), -1, np.int64)
-    whole = np.array([(0, x.size)], [("first", "i8"), ("last", "i8")])
-    row, outside = np.zeros(1, np.int32), (~inside).astype(np.uint8).ravel()
-    pixels_healpix(row, quats.reshape(1, -1, 4), outside, 1, row, pixels, whole, np.zeros(1, np.uint8), 12 * nside**2, nside, True)
+    row, view = np.zeros(1, np.int32), View(np.array([0]), np.array([x.size]), (~inside).astype(np.uint8).ravel(), 1)
+    grid = Grid(nside, nest=True, n_pix_submap=12 * nside**2)
+    pixels_healpix(Samples(quats.reshape(1, -1, 4), row), view, grid, Samples(pixels, row), np.zeros(1, np.uint8))
     return pixels.reshape(x.shape)
 
 
@@ -114,15 +114,14 @@ def _spectra(pyplot: Any, data: Data, folder: Path) -> Path:
     """The destriped signal of the first detector, and noise as it is simulated, with its density."""
     ob = data.obs[0]
     plane, rate = ob.meta["focalplane"], ob.meta["rate"]
-    shape = plane.net, plane.f_knee, plane.f_min, plane.alpha
     figure, axes = pyplot.subplots(figsize=(8, 5))
     first = ob.detdata["signal"].data[0]
     key = np.array([0, ob.uid << 32], np.uint64)
-    stream = noise_stream(key, ob.meta["whole"].start, len(ob.meta["whole"]), rate, *shape)
+    stream = noise_stream(key, ob.meta["whole"].start, len(ob.meta["whole"]), rate, plane.noise)
     for values, label in ((stream, "noise"), (first - np.mean(first), "signal, destriped")):
         frequencies, density = octaves(*periodogram(values, rate))
         axes.loglog(frequencies, density, "o-", label=f"{ob.detectors[0]}, {label}")
-    axes.loglog(frequencies, noise_density(frequencies, *shape), "k--", label="P(f)")
+    axes.loglog(frequencies, noise_density(frequencies, plane.noise), "k--", label="P(f)")
     axes.set_xlabel("f / Hz")
     axes.set_ylabel("P / K² s")
     axes.legend()

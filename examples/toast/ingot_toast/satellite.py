@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
-import os
 import resource
-import sys
-import zipfile
-import zlib
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -17,10 +14,11 @@ from typing import Any
 import ingot
 import numpy as np
 
+from .checkpoint import Checkpoint
 from .comm import Comm, blocks, detectors_of_ranks, evenly, grid
 from .covariance import Covariance
 from .data import Data, Observation
-from .destripe import BinMap, Destripe, FlagForSolver, staged
+from .destripe import BinMap, Destripe, FlagForSolver, resident
 from .focalplane import hexagon
 from .mpi import DistributePixels, NodeSharing, exchange, total
 from .noise import SimulateNoise
@@ -28,6 +26,9 @@ from .operators import BuildNoiseWeighted, PixelsHealpix, PointingDetector, Scan
 from .pipeline import Pipeline
 from .scan import SimulateScan
 from .sky import SimulateSky
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def distribute(size: Size, comm: Comm, detector_ranks: int | None = None) -> Dat
         ob = Observation(f"science-{number:02d}", names, len(samples), uid=number)
         whole = range(number * size.samples, (number + 1) * size.samples)
         ob.meta.update(focalplane=plane, rate=size.rate, whole=whole, first=whole[samples.start], sharing=sharing)
-        ob.meta["noise"] = dict.fromkeys(names, plane.inverse_variance(size.rate))
+        ob.meta["noise"] = dict.fromkeys(names, plane.noise.inverse_variance(size.rate))
         data.obs.append(ob)
     return data
 
@@ -88,24 +89,22 @@ def distribute(size: Size, comm: Comm, detector_ranks: int | None = None) -> Dat
 class Workflow:
     """The workflow on the data of one process; each step is a method.
 
-    `noise` is "1/f", "white" or "none"; `options` are those of all pipelines: `memory`, `device`, ...; with `allreduce` maps are
+    `noise` is "1/f", "white" or "none"; `options` are those of all pipelines: `device`, ...; with `allreduce` maps are
     summed by Allreduce, else between owners of submaps; `detector_ranks` of the processes of a group are along the detectors;
-    with `fused` operators of a pipeline are one function where they can be; with `by_runs` the solver goes through runs of samples in
-    a pixel instead of samples; each `realization` of the noise is another.
+    with `by_runs` the solver goes through runs of samples in a pixel instead of samples; each `realization` of the noise is another.
     """
 
     def __init__(
         self, size: str, comm: Comm | None = None, noise: str = "1/f", options: dict[str, Any] | None = None, allreduce: bool = False,
-        detector_ranks: int | None = None, fused: bool = False, by_runs: bool = False, realization: int = 0,
+        detector_ranks: int | None = None, by_runs: bool = False, realization: int = 0,
     ) -> None:  # fmt: skip
-        self.name, self.size, self.noise, self.allreduce, self.fused = size, SIZES[size], noise, allreduce, fused
+        self.name, self.size, self.noise, self.allreduce = size, SIZES[size], noise, allreduce
         self.by_runs, self.realization = by_runs, realization
         self.options = {**({} if self.size.stored else {"detector_sets": "SINGLE"}), **(options or {})}
         self.data = distribute(self.size, comm or Comm(), detector_ranks)
 
     def pipeline(self, *operators: Any, **options: Any) -> Pipeline:
-        made = Pipeline(operators, **self.options, **options)
-        return made.compile() if self.fused else made
+        return Pipeline(operators, **self.options, **options)
 
     def pixels(self) -> list[Any]:
         return [PointingDetector(), PixelsHealpix(nside=self.size.nside, nside_submap=self.size.nside_submap)]
@@ -147,7 +146,7 @@ class Workflow:
     def destripe(self, **options: Any) -> dict[str, Any]:
         """Takes the offsets out of the signal; the state of the solver."""
         step = round(self.size.step * self.size.rate)
-        own = {"pointing": self.pointing(), "options": self.options, "fused": self.fused, "by_runs": self.by_runs}
+        own = {"pointing": self.pointing(), "options": self.options, "by_runs": self.by_runs}
         return Destripe(step_length=step, **own, **options).apply(self.data)
 
 
@@ -193,131 +192,26 @@ def validate(size: str, noise: str, found: dict[str, Any]) -> list[str]:
         wrong.append(f"steps: {found['steps']}, not {steps} ± 2")
     for name, wanted in (("binned", binned), ("destriped", destriped)):
         for label, got, want, digits in zip("IQUχ", (*found[name]["rms"], found[name]["chi2"]), wanted, (3, 3, 3, 5)):
-            unit = 10.0 ** -digits if name == "binned" else 10.0 ** (math.floor(math.log10(want)) - 3)
+            unit = 10.0**-digits if name == "binned" else 10.0 ** (math.floor(math.log10(want)) - 3)
             if not abs(got - want) <= (0.5000001 if name == "binned" else 1.0) * unit:
                 wrong.append(f"{name} {label}: {got:.{digits}f}, not {want:.{digits}f}")
     return wrong
 
 
-class Progress:
-    """One line on a terminal: what is being done and how much of it is; nothing where there is no terminal."""
-
-    def __init__(self, shown: bool) -> None:
-        self.shown, self.width = shown and sys.stderr.isatty(), 0
-
-    def show(self, what: str, share: float) -> None:
-        filled = round(30 * min(max(share, 0.0), 1.0))
-        self.write(f"{what:28} [{'#' * filled}{'.' * (30 - filled)}] {100 * share:3.0f} %")
-
-    def write(self, line: str, end: str = "") -> None:
-        if self.shown:
-            sys.stderr.write(f"\r{line:{self.width}}{end}")
-            sys.stderr.flush()
-            self.width = len(line)
-
-
-class Checkpoint:
-    """A folder from which an interrupted run goes on: the simulated signal, and the solver's state after each `every` steps.
-
-    Each process has files of its own. What is written is valid at once, or not at all: a small file names the step that all
-    processes have written. A file that cannot be read is a ValueError with its name.
-    """
-
-    def __init__(self, folder: Path, comm: Comm, settings: dict[str, Any], every: int = 10) -> None:
-        if every < 1:
-            raise ValueError(f"a checkpoint is written each so many steps, 1 or more, not each {every}")
-        self.folder, self.comm, self.every = folder, comm, every
-        if comm.rank == 0:
-            folder.mkdir(parents=True, exist_ok=True)
-            written = folder / "settings.json"
-            if not written.exists():
-                self._replace(written, json.dumps(settings).encode())
-        self._together()
-        found = self._read(folder / "settings.json")
-        if found != settings:
-            raise ValueError(f"the checkpoint in {folder} is of another run: {found}, not {settings}")
-
-    def save(self, stage: str, step: int, arrays: dict[str, Any]) -> None:
-        """Writes what this process has; valid when all have written theirs."""
-        self._replace(self._file(stage, step), arrays)
-        self._together()
-        last = self.last(stage)
-        self._together()
-        if self.comm.rank == 0:
-            self._replace(self.folder / f"{stage}.json", json.dumps({"step": step}).encode())
-        self._together()
-        if last is not None and last != step:
-            self._file(stage, last).unlink(missing_ok=True)
-
-    def last(self, stage: str) -> int | None:
-        """The last step that all processes have written."""
-        written = self.folder / f"{stage}.json"
-        if not written.exists():
-            return None
-        step = self._read(written)
-        if not isinstance(step, dict) or not isinstance(step.get("step"), int):
-            raise damaged(written, "it names no step")
-        return step["step"]
-
-    def load(self, stage: str) -> dict[str, np.ndarray] | None:
-        """What this process wrote at the last step, or None."""
-        step = self.last(stage)
-        if step is None:
-            return None
-        return self._read(self._file(stage, step))
-
-    def _read(self, path: Path) -> Any:
-        try:
-            if path.suffix == ".json":
-                return json.loads(path.read_text())
-            with open(path, "rb") as file:
-                if not zipfile.is_zipfile(file):
-                    raise ValueError("it is no file of arrays")
-                file.seek(0)
-                with np.load(file) as arrays:
-                    return dict(arrays)
-        except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-            raise damaged(path, str(error)) from error
-
-    def _file(self, stage: str, step: int) -> Path:
-        return self.folder / f"{stage}-{step}-{self.comm.rank}.npz"
-
-    def _replace(self, path: Path, content: bytes | dict[str, Any]) -> None:
-        part = path.with_name(path.name + ".part")
-        with open(part, "wb") as file:
-            if isinstance(content, bytes):
-                file.write(content)
-            else:
-                np.savez(file, **content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-
-    def _together(self) -> None:
-        if self.comm.size > 1:
-            self.comm.world.Barrier()
-
-
-def damaged(path: Path, why: str) -> ValueError:
-    """What is raised where a file of a checkpoint cannot be read."""
-    return ValueError(f"the checkpoint's {path} cannot be read ({why}): remove its folder to begin anew")
-
-
-def run(
-    work: Workflow, checkpoint: Checkpoint | None = None, progress: Progress | None = None, folder: Path | None = None
-) -> dict[str, Any]:  # fmt: skip
-    """Runs the whole workflow; the figures, on rank 0. What `write` writes is in the folder then, the maps before any figure is made."""
-    progress, seconds, start = progress or Progress(False), {}, perf_counter()
-    data, comm = work.data, work.data.comm
+def run(work: Workflow, checkpoint: Checkpoint | None = None, folder: Path | None = None) -> dict[str, Any]:
+    """Runs the whole workflow; the figures, on rank 0. A folder gets maps, amplitudes, figures and profile, the
+    maps before any figure is made."""
+    seconds: dict[str, float] = {}
+    data, comm, start = work.data, work.data.comm, perf_counter()
 
     def watch(state: dict[str, Any]) -> None:
-        left = np.log(max(state["squares"][-1] / state["squares"][0], 1e-300)) / np.log(Destripe.tolerance)
-        progress.show(f"destriping, step {state['step']}", left)
+        if state["step"] % 10 == 0:
+            log.info("step %d: residual %.1e", state["step"], math.sqrt(state["squares"][-1] / state["squares"][0]))
         if checkpoint is not None and state["step"] % checkpoint.every == 0:
             checkpoint.save("solver", state["step"], state)
 
-    def stage(label: str, share: float, step: Any, *args: Any, **options: Any) -> Any:
-        progress.show(label, share)
+    def stage(label: str, step: Any, *args: Any, **options: Any) -> Any:
+        log.info("%s", label)
         begin = perf_counter()
         result = step(*args, **options)
         seconds[label] = perf_counter() - begin
@@ -327,25 +221,24 @@ def run(
     for name, shape, dtype in (("signal", (), np.float64), ("pixels", (), np.int64), ("weights", (3,), np.float64))[: len(names)]:
         for ob in data.obs:
             ob.detdata.ensure(name, shape, dtype, "K" if name == "signal" else "1")
-    maps = 8 * 20 * 12 * work.size.nside**2  # bytes of those with six, three and one numbers a pixel
-    with staged(data, work.options, {"detdata": names}, maps):
-        stage("simulating", 0.0, work.simulate, checkpoint)
-        stage("weighing pixels", 0.3, work.weigh)
-        stage("binning", 0.6, work.bin, "binned")
+    with resident(data, work.options.get("device"), {"detdata": names}):
+        stage("simulating", work.simulate, checkpoint)
+        stage("weighing pixels", work.weigh)
+        stage("binning", work.bin, "binned")
         state = None if checkpoint is None else checkpoint.load("solver")
-        found = stage("destriping", 0.0, work.destripe, watch=watch, state=state and solver_state(state))
-        stage("binning again", 1.0, work.bin, "destriped")
+        found = stage("destriping", work.destripe, watch=watch, state=state and solver_state(state))
+        stage("binning again", work.bin, "destriped")
         for name in names[1:]:
             data.remove("detdata", name)
     begin = perf_counter()
-    skies = None if folder is None else write_maps(data, folder)
+    if folder is not None:
+        write_maps(data, folder)
     start += perf_counter() - begin  # "all" is without what is written
     result = summary(work, found)
-    progress.write("", "\r")
     if comm.rank == 0:
         result["seconds"] = {**seconds, "all": perf_counter() - start}
     if folder is not None:
-        write_summary(work, result, folder, skies)
+        write_summary(work, result, folder)
     return result
 
 
@@ -367,8 +260,8 @@ def summary(work: Workflow, state: dict[str, Any]) -> dict[str, Any]:
 
 def peak_memory(work: Workflow) -> dict[str, list[int]] | None:
     """The most bytes that each process has taken so far, of the host and of its device; on rank 0."""
-    memory = work.options.get("memory")
-    own = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0 if memory is None else memory.pool.peak
+    device = work.options.get("device")
+    own = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, 0 if device is None else ingot.memory(ingot.device(device))["peak"]
     parts = [own] if work.data.comm.size == 1 else work.data.comm.world.gather(own)
     return None if parts is None else {"host": [host for host, _ in parts], "device": [device for _, device in parts]}
 
@@ -391,23 +284,11 @@ def amplitudes(data: Data) -> list[tuple[int, int, int, np.ndarray]] | None:
     return None if parts is None else sorted((item for part in parts for item in part), key=lambda item: item[:3])
 
 
-MAPS = {
-    "hits": "1", "inverse_covariance": "1/K2", "covariance": "K2", "rcond": "1", "sky": "K", "binned": "K", "destriped": "K",
-}  # fmt: skip
-
-
-def write(work: Workflow, found: dict[str, Any], folder: Path) -> dict[str, np.ndarray] | None:
-    """Maps as maps.npz (and maps.h5 where h5py is there), amplitudes, figures, the profile and counters; the maps, on rank 0.
-
-    All maps are whole skies in nested order, (pixels, numbers).
-    """
-    maps = write_maps(work.data, folder)
-    write_summary(work, found, folder, maps)
-    return maps
+MAPS = ["hits", "inverse_covariance", "covariance", "rcond", "sky", "binned", "destriped"]
 
 
 def write_maps(data: Data, folder: Path) -> dict[str, np.ndarray] | None:
-    """maps.npz and amplitudes.npz; the maps, on rank 0."""
+    """maps.npz, whole skies in nested order, (pixels, numbers), and amplitudes.npz; the maps, on rank 0."""
     maps = {name: exchange(data).sky(data[name].data) for name in MAPS}
     offsets = amplitudes(data)
     if offsets is None:
@@ -420,29 +301,13 @@ def write_maps(data: Data, folder: Path) -> dict[str, np.ndarray] | None:
     return maps
 
 
-def write_summary(work: Workflow, found: dict[str, Any], folder: Path, maps: dict[str, np.ndarray] | None) -> None:
-    """What `write` writes besides `write_maps`, whose maps it is given."""
-    comm, memory = work.data.comm, work.options.get("memory")
+def write_summary(work: Workflow, found: dict[str, Any], folder: Path) -> None:
+    """Figures and profile of a run."""
+    comm = work.data.comm
     rows = ingot.profile.rows() if comm.size == 1 else ingot.profile.gather(comm.world)
-    if maps is None:
-        return
-    write_hdf5(maps, found, folder / "maps.h5")
-    (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
-    ingot.profile.save(folder / "timing.csv", rows)
-    counters = {} if memory is None else {**memory.statistics(), "keys": {k: asdict(t) for k, t in memory.traffic.items()}}
-    (folder / "counters.json").write_text(json.dumps(counters, indent=1) + "\n")
-
-
-def write_hdf5(maps: dict[str, np.ndarray], found: dict[str, Any], path: Path) -> None:
-    """The maps with units, and the figures as an attribute, where h5py is there."""
-    try:
-        import h5py
-    except ImportError:
-        return
-    with h5py.File(path, "w") as file:
-        file.attrs["summary"] = json.dumps(found)
-        for name, values in maps.items():
-            file.create_dataset(name, data=values).attrs["units"] = MAPS[name]
+    if comm.rank == 0:
+        (folder / "summary.json").write_text(json.dumps(found, indent=1) + "\n")
+        ingot.profile.save(folder / "timing.csv", rows)
 
 
 def report(found: dict[str, Any]) -> str:

@@ -53,13 +53,13 @@ def sample_times(first, count, rate):
 
 
 @ingot.jit
-def attitude(times, precession_period, precession_angle, spin_period, spin_angle, year):
+def boresight(scan: Scan, times):
     """The boresight's quaternions at `times` (seconds): float64 (samples, 4)."""
-    q = product(about_z(2 * np.pi * times / year), about_y(np.pi / 2))
-    q = product(q, about_z(turns(times / precession_period)))
-    q = product(q, about_x(precession_angle))
-    q = product(q, about_z(turns(times / spin_period)))
-    q = product(q, about_x(spin_angle))
+    q = product(about_z(2 * np.pi * times / scan.year), about_y(np.pi / 2))
+    q = product(q, about_z(turns(times / scan.precession_period)))
+    q = product(q, about_x(scan.precession_angle))
+    q = product(q, about_z(turns(times / scan.spin_period)))
+    q = product(q, about_x(scan.spin_angle))
     x, y, z, w = product(q, about_z(np.pi / 2))
     return np.stack((x, y, z, w), axis=1)
 
@@ -69,11 +69,6 @@ def lost_samples(first, count):
     """Shared flags, uint8 (count,): each 37th stretch of 1000 samples of the mission is lost."""
     numbers = (first + np.arange(count)) // 1000
     return np.where(numbers % 37 == 5, INVALID, 0).astype(np.uint8)
-
-
-def boresight(scan: Scan, times: np.ndarray) -> np.ndarray:
-    """The attitude of `scan` at `times`."""
-    return attitude(times, scan.precession_period, scan.precession_angle, scan.spin_period, scan.spin_angle, scan.year)
 
 
 class SimulateScan(Operator):

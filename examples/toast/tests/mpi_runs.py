@@ -1,5 +1,6 @@
 """Run by mpiexec: maps of one problem, by all divisions of it that this number of processes has, into a folder for each."""
 
+import functools
 import pickle
 import sys
 from pathlib import Path
@@ -59,17 +60,16 @@ def check_gathering(work):
 def main(folder):
     mpi.abort_on_errors()
     ingot.profile.start()
-    destripe.Destripe.tolerance = 1e-4  # a third of the steps
+    destripe.Destripe.__init__ = functools.partialmethod(destripe.Destripe.__init__, tolerance=1e-4)  # a third of the steps
     world = MPI.COMM_WORLD
     satellite.SIZES["pair"] = SIZE
     for name, (group_size, options) in RUNS[world.Get_size()].items():
         ingot.profile.reset()
         work = satellite.Workflow("pair", Comm(world, group_size), **options)
-        found = satellite.run(work)
+        satellite.run(work, folder=folder / f"{world.Get_size()}-{name}")
         if world.Get_size() > 1:
             check_sharing(work)
             check_gathering(work)
-        satellite.write(work, found, folder / f"{world.Get_size()}-{name}")
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ import types
 
 import ingot
 import numpy as np
-from ingot_toast import Data, HostBackend, Intervals, Observation, PixelDistribution
-from ingot_toast.memory import DeviceBackend
+from ingot_toast import Data, Intervals, Observation, PixelDistribution, PixelMap
 from ingot_toast.operators import BuildNoiseWeighted, PixelsHealpix, PointingDetector, StokesWeights
 
-BACKENDS = {"emulated": lambda: DeviceBackend("emulated"), "host": lambda: HostBackend(1 << 30)}
-"""What tests of devices run on: a GPU as well, where there is one."""
-if ingot.devices("gpu"):
-    BACKENDS["gpu"] = lambda: DeviceBackend("gpu")
+DEVICES = ["emulated", *(["gpu"] if ingot.devices("gpu") else [])]
+"""What tests of devices run on."""
+PLACES = [None, *DEVICES]
+"""... and the host."""
 DETECTORS = ["a", "b", "c", "d"]
 NSIDE, N_PIX_SUBMAP = 8, 48
 
@@ -49,3 +48,32 @@ def binning(view=None):
         StokesWeights(view=view),
         BuildNoiseWeighted(view=view),
     ]
+
+
+def with_sky(**options):
+    data = make(**options)
+    sky = np.random.default_rng(5).standard_normal((data["pixel_dist"].n_local, N_PIX_SUBMAP, 3))
+    data["sky"] = PixelMap(data["pixel_dist"], 3, values=sky)
+    return data
+
+
+def everything(data):
+    """All arrays that there are, by name."""
+    found = {name: item.to_host().copy() for name, item in data.objects.items() if hasattr(item, "data")}
+    for ob in data.obs:
+        found.update({f"{ob.name} detdata {name}": item.to_host().copy() for name, item in ob.detdata.items()})
+        found.update({f"{ob.name} shared {name}": item.to_host().copy() for name, item in ob.shared.items()})
+    return found
+
+
+def assert_same(got, wanted, tolerance=1e-12):
+    assert got.keys() == wanted.keys()
+    for name, value in wanted.items():
+        np.testing.assert_allclose(got[name], value, rtol=tolerance, atol=tolerance, err_msg=name)
+
+
+def assert_home(data):
+    """Nothing is on a device any more."""
+    assert not any(
+        buffer.is_there for kind in ("global", "detdata", "shared") for store in data.stores(kind) for n in store for buffer in data.buffers(kind, n)
+    )

@@ -99,7 +99,7 @@ def test_a_pixel_of_a_submap_that_is_not_local_is_an_error():
 def test_sums_that_an_exception_has_ended_do_not_count(piped):
     data, ob = problem()
     weigh = covariance.Covariance(det_flags="flags")
-    run = Pipeline([weigh], device=False, detector_sets="SINGLE").apply if piped else weigh.apply
+    run = Pipeline([weigh], detector_sets="SINGLE").apply if piped else weigh.apply
     run(data)
     names = "hits", "inverse_covariance", "covariance", "rcond"
     want = [data[name].data.tobytes() for name in names]

@@ -123,7 +123,7 @@ def test_a_map_that_an_exception_has_ended_does_not_count(data, existed):
     pixels, flags = data.obs[0].detdata["pixels"].data, data.obs[0].detdata["flags"].data
     sample = np.flatnonzero((flags[5] & 7 == 0) & (data.obs[0].shared["flags"].data & 15 == 0))[0]
     build = BuildNoiseWeighted(**FLAGS)
-    make = destripe.BinMap(build=Pipeline([build], device=False) if existed else build)
+    make = destripe.BinMap(build=Pipeline([build]) if existed else build)
     if existed:
         data["zmap"] = PixelMap(data["pixel_dist"], 3)
     make.exec(data, NAMES[:5])
@@ -210,12 +210,12 @@ def test_what_the_solver_provides_is_there(data):
 def test_parts_of_the_detectors_are_refused(data):
     before = data.obs[0].detdata["signal"].data.copy()
     with pytest.raises(ValueError, match="Destripe"):
-        Pipeline([destripe.Destripe(step_length=100)], detector_sets="SINGLE", device=False).apply(data)
+        Pipeline([destripe.Destripe(step_length=100)], detector_sets="SINGLE").apply(data)
     np.testing.assert_array_equal(data.obs[0].detdata["signal"].data, before)
-    clean = Pipeline([destripe.Destripe(step_length=100), BuildNoiseWeighted(**FLAGS)], device=False)
+    clean = Pipeline([destripe.Destripe(step_length=100), BuildNoiseWeighted(**FLAGS)])
     with pytest.raises(ValueError, match="BinMap"):
-        Pipeline([destripe.BinMap(build=clean)], detector_sets="SINGLE", device=False).apply(data)
-    Pipeline([destripe.BinMap(build=BuildNoiseWeighted(**FLAGS))], detector_sets="SINGLE", device=False).apply(data)
+        Pipeline([destripe.BinMap(build=clean)], detector_sets="SINGLE").apply(data)
+    Pipeline([destripe.BinMap(build=BuildNoiseWeighted(**FLAGS))], detector_sets="SINGLE").apply(data)
     assert off(data["map"].sky(), ORACLE["out_map_binned"]) < 1e-12
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from ingot_toast import Data, Intervals, Observation, filters
+from ingot_toast.kernels import Flags, Samples, View
 
 FIRST, LAST = [0, 120, 130, 400], [120, 121, 390, 420]
 
@@ -32,7 +33,8 @@ def test_what_is_taken_out_is_the_least_squares_fit(order):
     signal, det_flags, shared = problem()
     got = signal.copy()
     rows, flag_rows = np.array([2, 0], np.int32), np.array([1, 0], np.int32)
-    filters.filter_polynomials(got, rows, det_flags, flag_rows, 4, shared, 2, Intervals(FIRST, LAST).data, order)
+    view = View(np.array(FIRST), np.array(LAST), shared, 2)
+    filters.filter_polynomials(Samples(got, rows), Flags(Samples(det_flags, flag_rows), 4), view, order)
     for row, flag_row in zip(rows, flag_rows):
         want = expected(signal[row], (det_flags[flag_row] != 0) | (shared != 0), order)
         np.testing.assert_allclose(got[row], want, atol=1e-10 * np.abs(signal).max())
@@ -45,9 +47,7 @@ def test_flagged_samples_do_not_count_even_if_they_are_no_numbers():
     bad = shared != 0
     signal[0, bad] = np.nan
     want = expected(np.where(bad, 0.0, signal[0]), bad, 2)
-    filters.filter_polynomials(
-        signal, np.zeros(1, np.int32), np.zeros((1, 0), np.uint8), np.full(1, -1, np.int32), 0, shared, 255, Intervals(FIRST, LAST).data, 2
-    )
+    filters.filter_polynomials(Samples(signal, np.zeros(1, np.int32)), None, View(np.array(FIRST), np.array(LAST), shared, 255), 2)
     np.testing.assert_allclose(signal[0, ~bad], want[~bad], atol=1e-10)
 
 
@@ -56,11 +56,11 @@ def test_a_polynomial_leaves_nothing_and_few_samples_take_few_degrees():
     signal = np.polynomial.legendre.legval(x, [3.0, 1, -2, 0.5, 4, 1])[None].copy()
     flags = np.zeros(4000, np.uint8)
     flags[10:3990:2] = 1
-    none, row = np.zeros((1, 0), np.uint8), np.zeros(1, np.int32)
-    filters.filter_polynomials(signal, row, none, row, 0, flags, 1, Intervals([0], [4000]).data, 5)
+    own = Samples(signal, np.zeros(1, np.int32))
+    filters.filter_polynomials(own, None, View(np.array([0]), np.array([4000]), flags, 1), 5)
     assert np.abs(signal).max() < 1e-12
     signal[0, :3] = [1.0, 5.0, 2.0]
-    filters.filter_polynomials(signal, row, none, row, 0, flags[:0], 1, Intervals([0], [3]).data, 5)
+    filters.filter_polynomials(own, None, View(np.array([0]), np.array([3])), 5)
     assert np.abs(signal[0, :3]).max() < 1e-13
 
 
@@ -80,5 +80,5 @@ def test_intervals_and_rows_outside_are_errors():
     row = np.zeros(1, np.int32)
     for first, last, rows in ((0, 501, row), (-1, 5, row), (0, 5, row + 3)):
         with pytest.raises(IndexError):
-            span = np.array([(first, last)], [("first", "i8"), ("last", "i8")])
-            filters.filter_polynomials(signal, rows, det_flags, row, 1, shared, 1, span, 1)
+            view = View(np.array([first]), np.array([last]), shared, 1)
+            filters.filter_polynomials(Samples(signal, rows), Flags(Samples(det_flags, row), 1), view, 1)

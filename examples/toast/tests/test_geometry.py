@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ingot_toast import PixelDistribution, focalplane, healpix, kernels, pictures, scan, sky
 from ingot_toast.data import Data
+from ingot_toast.kernels import Grid, Samples, View
 
 ORACLE = np.load(Path(__file__).parent / "oracle" / "workflow.npz")
 
@@ -37,7 +38,7 @@ def test_places_are_sorted_by_ring_then_row():
 def test_the_first_detector_looks_along_the_boresight_and_the_second_across():
     plane = focalplane.hexagon(1)
     np.testing.assert_allclose(plane.quats[:2], [[0, 0, 0, 1], [0, 0, np.sqrt(0.5), np.sqrt(0.5)]], atol=1e-16)
-    assert plane.inverse_variance(100.0) == pytest.approx(1 / (50e-6**2 * 100), rel=1e-15)
+    assert plane.noise.inverse_variance(100.0) == pytest.approx(1 / (50e-6**2 * 100), rel=1e-15)
 
 
 def test_the_boresight_is_the_oracles():
@@ -67,9 +68,8 @@ def test_the_pixel_of_a_centre_is_the_one_it_is_of(nside):
     azimuth = np.arctan2(centres[:, 1], centres[:, 0]) / 2
     s, c = np.sin(azimuth), np.cos(azimuth)
     quats = np.stack((-s * np.sin(half), c * np.sin(half), s * np.cos(half), c * np.cos(half)), axis=1)
-    row, none, hit = np.zeros(1, np.int32), np.zeros(0, np.uint8), np.zeros(1, np.uint8)
-    pixels, whole = np.full((1, len(centres)), -1), np.array([(0, len(centres))], [("first", "i8"), ("last", "i8")])
-    kernels.pixels_healpix(row, quats[None], none, 0, row, pixels, whole, hit, 12 * nside**2, nside, True)
+    row, pixels, view = np.zeros(1, np.int32), np.full((1, len(centres)), -1), View(np.array([0]), np.array([len(centres)]))
+    kernels.pixels_healpix(Samples(quats[None], row), view, Grid(nside, True, 12 * nside**2), Samples(pixels, row), np.zeros(1, np.uint8))
     np.testing.assert_array_equal(pixels[0], np.arange(12 * nside**2))
 
 

@@ -135,30 +135,3 @@ def test_processes_of_a_node_share_its_devices(monkeypatch):
     assert mpi.share_of_device(Comm(), "gpu:2") == ("only gpu:2", 1.0)
     assert [mpi.shared_device(devices, place, 6) for place in range(6)] == [(name, 0.5) for name in devices for _ in range(2)]
     assert [mpi.shared_device(devices, place, 4)[1] for place in range(4)] == [0.5, 0.5, 1.0, 1.0]
-
-
-def test_the_sweep_runs_all_splits_and_prints_the_bounds(monkeypatch, tmp_path):
-    launched = []
-    rows = [
-        {"operation": "scan_map", "kind": "compiled", "implementation": "ingot", "own": "0.9"},
-        {"operation": "scan_map", "kind": "region", "implementation": "python", "own": "0.6"},
-        {"operation": "compile", "kind": "compile", "implementation": "full", "own": "0.7"},
-        {"operation": "MPI.Alltoallv", "kind": "region", "implementation": "mpi", "own": "0.3"},
-        {"operation": "A", "kind": "region", "implementation": "", "own": "1.6"},
-        {"operation": "upload", "kind": "upload", "implementation": "", "own": "0.1"},
-    ]
-
-    def launch(size, device, processes, threads, folder):
-        launched.append((size, device, processes, threads))
-        seconds = 2.0 if device != "cpu" else 16.0 / (processes * threads) ** 0.5
-        return {"seconds": {"all": seconds}, "memory": {"host": [2**20] * processes, "device": [2**21]}, "rows": rows}
-
-    monkeypatch.setattr(mpi, "launch", launch)
-    text = mpi.sweep("small", ["cpu", "emulated"], 4, tmp_path)
-    splits = [(1, 4), (2, 2), (4, 1)]
-    want = [("tiny", "cpu", 1, 1), ("small", "cpu", 1, 1), *(("small", d, *split) for d in ("cpu", "emulated") for split in splits)]
-    assert launched == want and (tmp_path / "sweep.txt").read_text() == text + "\n"
-    assert "serial share f = 0.333, bound 1/f = 3" in text  # 16 s and 8 s on four cores
-    assert "one process with 4 threads takes 1.00 times as long as the best split" in text
-    assert "emulated: 0.40 s are left on the host, f = 0.050, bound 1/f = 20" in text
-    assert "scan_map 75 %, upload 5 %" in text

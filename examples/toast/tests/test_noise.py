@@ -8,7 +8,7 @@ import pytest
 from ingot_toast import Data, Observation, focalplane, noise, random
 
 ORACLE = np.load(Path(__file__).parent / "oracle" / "rng.npz")
-SHAPE = 50e-6, 0.05, 1e-5, 1.0
+SHAPE = focalplane.Noise(50e-6, 0.05, 1e-5, 1.0)
 
 
 @pytest.mark.parametrize("case", range(4))
@@ -40,9 +40,9 @@ def test_normals_have_the_moments_of_normal_numbers():
 
 
 def test_the_density_is_white_above_the_knee_and_0_at_0():
-    density = noise.noise_density(np.array([0.0, 0.05, 1e6]), *SHAPE)
+    density = noise.noise_density(np.array([0.0, 0.05, 1e6]), SHAPE)
     np.testing.assert_allclose(density / 50e-6**2, [0, 0.1 / 0.05001, 1.0], rtol=1e-6)
-    np.testing.assert_array_equal(noise.noise_density(np.array([0.0, 3.0]), 2.0, 0.0, 0.0, 1.0), [0.0, 4.0])
+    np.testing.assert_array_equal(noise.noise_density(np.array([0.0, 3.0]), focalplane.Noise(2.0, 0.0, 0.0, 1.0)), [0.0, 4.0])
 
 
 def test_a_stream_is_made_as_written_by_hand():
@@ -50,10 +50,10 @@ def test_a_stream_is_made_as_written_by_hand():
     n = 256
     g = random.random_normals(noise.noise_key(3, 2), np.array([0, 2 * first], np.uint64), n)
     m = np.arange(n // 2 + 1)
-    a = np.sqrt(noise.noise_density(m * rate / n, *SHAPE) * rate * n / 2)
+    a = np.sqrt(noise.noise_density(m * rate / n, SHAPE) * rate * n / 2)
     waves = np.array([a[0] * g[0], *(a[k] * (g[k] + 1j * g[n - k]) for k in range(1, n // 2)), a[n // 2] * g[n // 2]])
     want = np.fft.irfft(waves, n)[78:178]
-    np.testing.assert_allclose(noise.noise_stream(noise.noise_key(3, 2), first, count, rate, *SHAPE), want - want.mean(), atol=1e-17)
+    np.testing.assert_allclose(noise.noise_stream(noise.noise_key(3, 2), first, count, rate, SHAPE), want - want.mean(), atol=1e-17)
 
 
 def test_keys_hold_realization_telescope_component_session_and_detector():
@@ -68,18 +68,18 @@ def test_keys_hold_realization_telescope_component_session_and_detector():
                 noise.noise_key(**{"detector": 0, "session": 0, name: value})
 
 
-@pytest.mark.parametrize("shape", [SHAPE, (50e-6, 0.0, 0.0, 1.0)])
+@pytest.mark.parametrize("shape", [SHAPE, focalplane.Noise(50e-6, 0.0, 0.0, 1.0)], ids=str)
 def test_periodograms_have_the_density_in_each_octave(shape):
     rate, streams = 10.0, 64
-    spectra = [noise.periodogram(noise.noise_stream(noise.noise_key(d, 0), 0, 16_384, rate, *shape), rate) for d in range(streams)]
+    spectra = [noise.periodogram(noise.noise_stream(noise.noise_key(d, 0), 0, 16_384, rate, shape), rate) for d in range(streams)]
     frequencies = spectra[0][0]
-    mean = np.mean([density for _, density in spectra], axis=0) / noise.noise_density(frequencies, *shape)
+    mean = np.mean([density for _, density in spectra], axis=0) / noise.noise_density(frequencies, shape)
     found = noise.octaves(frequencies, mean)[1][5:-1]  # octaves of 32 frequencies and more
     assert np.abs(found - 1).max() < 0.05
 
 
 def test_the_variance_of_white_noise_is_net_squared_times_the_rate():
-    stream = noise.noise_stream(noise.noise_key(1, 0), 0, 1 << 16, 100.0, 50e-6, 0.0, 0.0, 1.0)
+    stream = noise.noise_stream(noise.noise_key(1, 0), 0, 1 << 16, 100.0, focalplane.Noise(50e-6, 0.0, 0.0, 1.0))
     assert np.var(stream) == pytest.approx(50e-6**2 * 100.0, rel=0.02) and abs(np.mean(stream)) < 1e-18
 
 
@@ -103,14 +103,14 @@ def test_each_process_makes_its_part_of_the_same_noise():
 
 
 def test_net_and_knee_are_found_in_streams_with_gaps():
-    plane = focalplane.hexagon(1, f_knee=0.5)
+    plane = focalplane.hexagon(1, focalplane.Noise(f_knee=0.5))
     ob = observation(40_000, plane)
     noise.SimulateNoise().apply(Data([ob]))
     ob.shared["flags"].data[10_000:15_000] = 1
     ob.detdata["signal"].data[:, 10_000:15_000] = np.nan
     noise.EstimateNoise(lags=512).apply(Data([ob]))
     found = ob.meta["noise_estimate"]
-    assert np.mean([found[d]["net"] for d in plane.names]) == pytest.approx(plane.net, rel=0.05)
+    assert np.mean([found[d]["net"] for d in plane.names]) == pytest.approx(plane.noise.net, rel=0.05)
     assert np.mean([found[d]["f_knee"] for d in plane.names]) == pytest.approx(0.5, rel=0.2)
     assert len(found["D000A"]["frequencies"]) == len(found["D000A"]["density"]) == 513
 

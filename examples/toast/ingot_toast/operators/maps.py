@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import kernels
 from ..data import Data, Observation, PixelMap
-from ..operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
+from ..kernels import Pointing
+from ..operator import KernelOperator, Keys
 
 
 def of_detectors(ob: Observation, name: str | None, detectors: Sequence[str]) -> np.ndarray:
@@ -19,9 +21,7 @@ def of_detectors(ob: Observation, name: str | None, detectors: Sequence[str]) ->
 class ScanMap(KernelOperator):
     """Adds to the signal what detectors see of a map (`map`), times `scale`; or subtracts it, or multiplies by it."""
 
-    kernel = "scan_map"
-    samplewise = True
-    pixel_dist: str = "pixel_dist"
+    kernel = kernels.scan_map
     map: str = "map"
     signal: str = "signal"
     pixels: str = "pixels"
@@ -32,8 +32,7 @@ class ScanMap(KernelOperator):
     multiply: bool = False
 
     def requires(self) -> Keys:
-        detdata = [None if self.zero else self.signal, self.pixels, self.weights]
-        return self.keys({"global": [self.pixel_dist, self.map], "detdata": detdata})
+        return self.keys({"global": [self.map], "detdata": [None if self.zero else self.signal, self.pixels, self.weights]})
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
@@ -41,21 +40,16 @@ class ScanMap(KernelOperator):
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         self.ensure(data, detectors, self.signal)
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        sky, distribution = data[self.map], data[self.pixel_dist]
-        if sky.distribution is not distribution:
-            raise ValueError(f"the map {self.map!r} has another distribution of pixels than {self.pixel_dist!r}")
-        pointing = [rows(self.pixels), table(self.pixels), rows(self.weights), table(self.weights), intervals(self.view)]
-        how = [float(self.scale), self.zero, self.subtract, self.multiply]
-        own = [rows(self.signal), table(self.signal)]
-        return [whole(distribution.global2local), distribution.n_pix_submap, whole(sky), *own, *pointing, *how]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        pointing = Pointing(ob.samples(self.pixels, detectors), ob.samples(self.weights, detectors))
+        how = float(self.scale), self.zero, self.subtract, self.multiply
+        return data[self.map].local(), pointing, ob.samples(self.signal, detectors), ob.view(self.view), *how
 
 
 class NoiseWeight(KernelOperator):
     """Multiplies the signal by the inverse variance of each detector (1/K²): the dict `noise` in `meta`."""
 
-    kernel = "noise_weight"
-    samplewise = True
+    kernel = kernels.noise_weight
     signal: str = "signal"
     noise: str | None = "noise"
 
@@ -65,18 +59,14 @@ class NoiseWeight(KernelOperator):
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        return [rows(self.signal), table(self.signal), intervals(self.view), each(of_detectors(ob, self.noise, detectors))]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        return ob.samples(self.signal, detectors), ob.view(self.view), of_detectors(ob, self.noise, detectors)
 
 
-class BuildNoiseWeighted(KernelOperator):
-    """Accumulates the signal, weighted by the noise (the dict `noise` in `meta`), into the map `zmap`, where no flags are bad."""
+class Accumulate(KernelOperator):
+    """What accumulates samples that are good into maps of a distribution of pixels."""
 
-    kernel = "build_noise_weighted"
-    samplewise = True
     pixel_dist: str = "pixel_dist"
-    zmap: str = "zmap"
-    signal: str = "signal"
     pixels: str = "pixels"
     weights: str = "weights"
     noise: str | None = "noise"
@@ -86,10 +76,27 @@ class BuildNoiseWeighted(KernelOperator):
     shared_flag_mask: int = 15
 
     def requires(self) -> Keys:
-        detdata = [self.signal, self.det_flags, self.pixels, self.weights]
-        return self.keys(
-            {"global": [self.pixel_dist], "meta": [self.noise], "shared": [self.shared_flags], "detdata": detdata}
-        )
+        detdata = [self.pixels, self.weights, self.det_flags]
+        return self.keys({"global": [self.pixel_dist], "meta": [self.noise], "shared": [self.shared_flags], "detdata": detdata})
+
+    def samples(self, ob: Observation, detectors: list[str]) -> tuple[Any, ...]:
+        """Pointing, flags, view and inverse variances."""
+        pointing = Pointing(ob.samples(self.pixels, detectors), ob.samples(self.weights, detectors))
+        flags = ob.flags(self.det_flags, self.det_flag_mask, detectors)
+        view = ob.view(self.view, self.shared_flags, self.shared_flag_mask)
+        return pointing, flags, view, of_detectors(ob, self.noise, detectors)
+
+
+class BuildNoiseWeighted(Accumulate):
+    """Accumulates the signal, weighted by the noise (the dict `noise` in `meta`), into the map `zmap`, where no flags are bad."""
+
+    kernel = kernels.build_noise_weighted
+    zmap: str = "zmap"
+    signal: str = "signal"
+
+    def requires(self) -> Keys:
+        keys = super().requires()
+        return {**keys, "detdata": [self.signal, *keys["detdata"]]}
 
     def provides(self) -> Keys:
         return {"global": [self.zmap]}
@@ -99,10 +106,6 @@ class BuildNoiseWeighted(KernelOperator):
             shapes = [ob.detdata[self.weights].shape for ob in data.obs]
             data[self.zmap] = PixelMap(data[self.pixel_dist], (*shapes[0], 1)[2] if shapes else 3, units="1/K")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        pointing = [table(self.pixels), rows(self.pixels), table(self.weights), rows(self.weights)]
-        samples = [table(self.signal), rows(self.signal), table(self.det_flags), rows(self.det_flags)]
-        noise = each(of_detectors(ob, self.noise, detectors))
-        flags = [self.det_flag_mask, intervals(self.view), shared(self.shared_flags), self.shared_flag_mask]
-        sky = [whole(data[self.pixel_dist].global2local), whole(data[self.zmap])]
-        return [*sky, *pointing, *samples, noise, *flags]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        pointing, flags, view, noise = self.samples(ob, detectors)
+        return data[self.zmap].local(), pointing, ob.samples(self.signal, detectors), flags, view, noise

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ..data import Data, Observation, PixelDistribution
-from ..memory import Buffer
-from ..operator import KernelOperator, Keys, each, intervals, rows, shared, table, whole
+from .. import kernels
+from ..data import Buffer, Data, Observation, PixelDistribution
+from ..kernels import Detectors, Grid
+from ..operator import KernelOperator, Keys
 
 
-def column(ob: Observation, focalplane: str, name: str, detectors: Sequence[str]) -> np.ndarray:
-    """A column of the focal plane (`names`, and arrays with a value for each), of these detectors: (D[, k])."""
+def detectors_of(ob: Observation, focalplane: str, detectors: Sequence[str]) -> Detectors:
+    """Some detectors of a focal plane, which has their `names`, and arrays with a value for each."""
     plane = ob.meta[focalplane]
     place = {detector: row for row, detector in enumerate(plane.names)}
-    return np.asarray(getattr(plane, name))[[place[detector] for detector in detectors]]
+    rows = [place[detector] for detector in detectors]
+    return Detectors(plane.quats[rows], plane.epsilon[rows], plane.angles[rows], plane.cal[rows])
 
 
 class PointingDetector(KernelOperator):
     """Attitudes of detectors: `quats` float64 (D, S, 4), (x, y, z, w), from the boresight's (S, 4)."""
 
-    kernel = "pointing_detector"
-    samplewise = True
+    kernel = kernels.pointing_detector
     focalplane: str = "focalplane"
     boresight: str = "boresight"
     quats: str = "quats"
@@ -39,10 +40,9 @@ class PointingDetector(KernelOperator):
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         self.ensure(data, detectors, self.quats, (4,), units="1")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        plane = column(ob, self.focalplane, "quats", detectors)
-        flags = shared(self.shared_flags)
-        return [each(plane), shared(self.boresight), table(self.quats), rows(self.quats), intervals(self.view), flags, self.shared_flag_mask]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        view = ob.view(self.view, self.shared_flags, self.shared_flag_mask)
+        return detectors_of(ob, self.focalplane, detectors), ob.shared[self.boresight].data, view, ob.samples(self.quats, detectors)
 
 
 class PixelsHealpix(KernelOperator):
@@ -52,8 +52,7 @@ class PixelsHealpix(KernelOperator):
     With `create_dist`, `finalize` makes the `PixelDistribution` of these submaps, of that name.
     """
 
-    kernel = "pixels_healpix"
-    samplewise = True
+    kernel = kernels.pixels_healpix
     nside: int = 64
     nside_submap: int = 16
     nest: bool = True
@@ -71,37 +70,49 @@ class PixelsHealpix(KernelOperator):
         return {"detdata": [self.pixels], "global": [self.hit_submaps]}
 
     @property
-    def n_pix_submap(self) -> int:
-        return 12 * min(self.nside, self.nside_submap) ** 2
+    def grid(self) -> Grid:
+        return Grid(self.nside, self.nest, 12 * min(self.nside, self.nside_submap) ** 2)
 
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         if self.hit_submaps not in data:
-            data[self.hit_submaps] = Buffer(12 * self.nside**2 // self.n_pix_submap, np.uint8)
+            data[self.hit_submaps] = Buffer(12 * self.nside**2 // self.grid.n_pix_submap, np.uint8)
         self.ensure(data, detectors, self.pixels, (), np.int64, "1")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        flags = [shared(self.shared_flags), self.shared_flag_mask]
-        out = [table(self.pixels), rows(self.pixels), intervals(self.view), whole(data[self.hit_submaps])]
-        return [table(self.quats), rows(self.quats), *flags, *out, self.n_pix_submap, self.nside, self.nest]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        view = ob.view(self.view, self.shared_flags, self.shared_flag_mask)
+        return ob.samples(self.quats, detectors), view, self.grid, ob.samples(self.pixels, detectors), data[self.hit_submaps].data
 
     def _finalize(self, data: Data) -> PixelDistribution | None:
         if self.create_dist is None:
             return None
-        made = PixelDistribution(12 * self.nside**2, self.n_pix_submap, np.flatnonzero(data[self.hit_submaps].to_host()))
+        made = PixelDistribution(12 * self.nside**2, self.grid.n_pix_submap, np.flatnonzero(data[self.hit_submaps].data))
         data[self.create_dist] = made
         return made
+
+
+def stokes_weights(detectors, quats, hwp, view, weights, IAU):
+    """The kernel for one component or for three."""
+    if quats is None:
+        kernels.stokes_weights_I(detectors, view, weights)
+    else:
+        kernels.stokes_weights_IQU(detectors, quats, hwp, view, weights, IAU)
 
 
 class StokesWeights(KernelOperator):
     """What detectors see of I, Q and U: `weights` float64 (D, S, 3), or (D, S) in mode "I"."""
 
-    samplewise = True
-    mode: Literal["I", "IQU"] = "IQU"
+    kernel = stokes_weights
+    mode: str = "IQU"
     focalplane: str = "focalplane"
     quats: str = "quats"
     weights: str = "weights"
     hwp: str | None = None
     IAU: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mode not in ("I", "IQU"):
+            raise ValueError(f"{self.name}: the modes are 'I' and 'IQU', not {self.mode!r}")
 
     def requires(self) -> Keys:
         if self.mode == "I":
@@ -111,16 +122,11 @@ class StokesWeights(KernelOperator):
     def provides(self) -> Keys:
         return {"detdata": [self.weights]}
 
-    def kernels(self) -> list[str]:
-        return [f"stokes_weights_{self.mode}"]
-
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         self.ensure(data, detectors, self.weights, () if self.mode == "I" else (3,), units="1")
 
-    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> list[Any]:
-        epsilon, gamma, cal = (each(column(ob, self.focalplane, name, detectors)) for name in ("epsilon", "angles", "cal"))
-        out = [table(self.weights), rows(self.weights)]
-        if self.mode == "I":
-            return [*out, intervals(self.view), cal]
-        angles = shared(self.hwp, np.float64)
-        return [table(self.quats), rows(self.quats), *out, angles, intervals(self.view), epsilon, gamma, cal, self.IAU]
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        quats = None if self.mode == "I" else ob.samples(self.quats, detectors)
+        hwp = None if self.hwp is None else ob.shared[self.hwp].data
+        plane = detectors_of(ob, self.focalplane, detectors)
+        return plane, quats, hwp, ob.view(self.view), ob.samples(self.weights, detectors), self.IAU

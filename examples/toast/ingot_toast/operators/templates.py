@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from .. import dispatch
-from ..data import Data
-from ..operator import NO_ROWS, Keys, Operator
+from .. import kernels
+from ..data import Data, Observation
+from ..kernels import Offsets
+from ..operator import KernelOperator, Keys, Operator
 
 
 class OffsetLayout:
@@ -23,83 +25,69 @@ class OffsetLayout:
         self.start: dict[tuple[str, str], int] = {}
         self.steps = {}
         for ob in data.obs:
-            spans = ob.intervals[view].data
-            self.steps[ob.name] = -(-np.maximum(spans["last"] - spans["first"], 0) // step_length)
+            self.steps[ob.name] = -(-(ob.intervals[view].last - ob.intervals[view].first) // step_length)
         for detector in data.detectors(detectors):
             for ob in data.obs:
                 if detector in ob.detectors:
                     self.start[ob.name, detector] = self.n_amp
                     self.n_amp += int(self.steps[ob.name].sum())
 
+    def of(self, ob: Observation, detectors: Sequence[str], amplitudes: Any, flags: Any) -> Offsets:
+        """The amplitudes of some detectors, of all amplitudes."""
+        start = np.array([self.start[ob.name, detector] for detector in detectors], np.int64)
+        return Offsets(self.step_length, start, self.steps[ob.name], amplitudes, flags)
 
-class OffsetOperator(Operator):
+
+class OffsetOperator(KernelOperator):
     """What the operators of offsets share: the layout, the amplitudes float64 (n_amp,), their flags uint8 (n_amp,)."""
 
     layout: str = "offsets"
     amplitudes: str = "amplitudes"
     amplitude_flags: str = "amplitude_flags"
     signal: str = "signal"
-    det_mask: int = 0
 
-    def supports_accel(self) -> bool:
-        return True
+    def requires(self) -> Keys:
+        return self.keys({"global": [self.layout, self.amplitudes, self.amplitude_flags], "detdata": [self.signal]})
+
+    def offsets(self, data: Data, ob: Observation, detectors: list[str]) -> Offsets:
+        return data[self.layout].of(ob, detectors, data[self.amplitudes].data, data[self.amplitude_flags].data)
 
 
 class OffsetAdd(OffsetOperator):
     """Adds to the signal of each detector the amplitudes of its steps."""
 
-    def requires(self) -> Keys:
-        return {"global": [self.layout, self.amplitudes, self.amplitude_flags], "detdata": [self.signal]}
+    kernel = kernels.template_offset_add_to_signal
 
     def provides(self) -> Keys:
         return {"detdata": [self.signal]}
 
-    def kernels(self) -> list[str]:
-        return ["template_offset_add_to_signal"]
-
-    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        layout, amplitudes, flags = data[self.layout], data[self.amplitudes].data, data[self.amplitude_flags].data
-        for ob in data.obs:
-            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].data, layout.steps[ob.name]
-            chosen = ob.select(detectors, self.det_mask)
-            for detector, row in zip(chosen, signal.indices(chosen)):
-                at = layout.step_length, layout.start[ob.name, detector], steps
-                dispatch.call("template_offset_add_to_signal", *at, amplitudes, flags, int(row), signal.data, spans)
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        return self.offsets(data, ob, detectors), ob.samples(self.signal, detectors), ob.view(data[self.layout].view)
 
 
 class OffsetProject(OffsetOperator):
     """Adds to the amplitudes of each detector the sums of the signal over its steps, where no flags are bad."""
 
+    kernel = kernels.template_offset_project_signal
     det_flags: str | None = "flags"
     det_flag_mask: int = 7
 
     def requires(self) -> Keys:
-        flags = [] if self.det_flags is None else [self.det_flags]
-        return {"global": [self.layout, self.amplitudes, self.amplitude_flags], "detdata": [self.signal, *flags]}
+        keys = super().requires()
+        return {**keys, "detdata": [self.signal, *([] if self.det_flags is None else [self.det_flags])]}
 
     def provides(self) -> Keys:
         return {"global": [self.amplitudes]}
 
-    def kernels(self) -> list[str]:
-        return ["template_offset_project_signal"]
-
-    def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
-        layout, amplitudes, bad = data[self.layout], data[self.amplitudes].data, data[self.amplitude_flags].data
-        for ob in data.obs:
-            chosen = ob.select(detectors, self.det_mask)
-            signal, spans, steps = ob.detdata[self.signal], ob.intervals[layout.view].data, layout.steps[ob.name]
-            flags = None if self.det_flags is None else ob.detdata[self.det_flags]
-            flag_rows = [-1] * len(chosen) if flags is None else flags.indices(chosen)
-            flag_data = NO_ROWS if flags is None else flags.data
-            for detector, row, flag_row in zip(chosen, signal.indices(chosen), flag_rows):
-                samples = int(row), signal.data, int(flag_row), flag_data, self.det_flag_mask
-                at = layout.step_length, layout.start[ob.name, detector], steps
-                dispatch.call("template_offset_project_signal", *samples, *at, amplitudes, bad, spans)
+    def arguments(self, data: Data, ob: Observation, detectors: list[str]) -> Sequence[Any]:
+        flags = ob.flags(self.det_flags, self.det_flag_mask, detectors)
+        return self.offsets(data, ob, detectors), ob.samples(self.signal, detectors), flags, ob.view(data[self.layout].view)
 
 
 class OffsetPrecond(Operator):
     """`result` = `amplitudes` times their variance (K²), 0 where they are flagged; all float64 (n_amp,)."""
 
+    on_device = True
     variance: str = "offset_variance"
     amplitudes: str = "amplitudes"
     amplitude_flags: str = "amplitude_flags"
@@ -111,16 +99,10 @@ class OffsetPrecond(Operator):
     def provides(self) -> Keys:
         return {"global": [self.result]}
 
-    def supports_accel(self) -> bool:
-        return True
-
-    def kernels(self) -> list[str]:
-        return ["template_offset_apply_diag_precond"]
-
     def _create(self, data: Data, detectors: Sequence[str] | None) -> None:
         if self.result not in data:
             data[self.result] = np.zeros(data[self.amplitudes].shape)
 
     def _exec(self, data: Data, detectors: Sequence[str] | None) -> None:
         names = self.variance, self.amplitudes, self.amplitude_flags, self.result
-        dispatch.call("template_offset_apply_diag_precond", *(data[name].data for name in names))
+        kernels.template_offset_apply_diag_precond(*(data[name].data for name in names))
