@@ -48,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--detector-ranks", type=count, help="processes of a group along the detectors; the others are along the samples")
     made.add_argument("--allreduce", action="store_true", help="sum maps by Allreduce instead of between owners of submaps")
     made.add_argument("--by-runs", action="store_true", help="let the solver go through runs of samples in a pixel, not samples")
-    made.add_argument("--out", type=Path, help="folder for maps, pictures, the profile and counters")
+    made.add_argument("--out", type=Path, help="folder for maps, pictures, figures and the profile")
     made.add_argument("--trace", type=Path, help="file for each event of the profile, as JSON for Perfetto")
     made.add_argument("--checkpoint", type=Path, help="folder to go on from where the run was interrupted")
     made.add_argument("--every", type=count, default=10, help="steps of the solver between checkpoints")
