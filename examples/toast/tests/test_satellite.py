@@ -21,15 +21,20 @@ from ingot_toast.destripe import Destripe
 FOLDER = Path(__file__).resolve().parents[1]
 
 
-def environment():
+@pytest.fixture
+def environment(cache):
     package = Path(ingot.__file__).resolve().parents[1]
     found = os.environ.get("PYTHONPATH", str(package))
-    return {**os.environ, "PYTHONPATH": os.pathsep.join([found, str(FOLDER)])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([found, str(FOLDER)]), "INGOT_CACHE": "on", "INGOT_CACHE_DIR": str(cache)}
 
 
-def command(*words):
-    words = [sys.executable, "-m", "ingot_toast", *map(str, words)]
-    return subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=300)
+@pytest.fixture
+def command(environment):
+    def run(*words):
+        words = [sys.executable, "-m", "ingot_toast", *map(str, words)]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=300)
+
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -200,9 +205,9 @@ def test_a_damaged_or_missing_array_of_a_checkpoint_is_named(tmp_path):
         kept.load("solver")
 
 
-def test_a_run_that_is_killed_goes_on(tiny, tmp_path):
+def test_a_run_that_is_killed_goes_on(tiny, tmp_path, command, environment):
     words = ["--size", "tiny", "--checkpoint", tmp_path / "kept", "--every", "1"]
-    killed = subprocess.Popen([sys.executable, "-m", "ingot_toast", *map(str, words)], env=environment(), stdout=subprocess.DEVNULL)
+    killed = subprocess.Popen([sys.executable, "-m", "ingot_toast", *map(str, words)], env=environment, stdout=subprocess.DEVNULL)
     while not (tmp_path / "kept" / "solver.json").exists() and killed.poll() is None:
         time.sleep(0.005)
     killed.send_signal(signal.SIGKILL)
@@ -265,7 +270,7 @@ def test_progress_is_logged(caplog, monkeypatch):
     assert step.startswith("step 10: residual ")
 
 
-def test_the_command_prints_figures_and_refuses_what_it_does_not_know(tmp_path):
+def test_the_command_prints_figures_and_refuses_what_it_does_not_know(tmp_path, command):
     done = command("--size", "tiny", "--noise", "white", "--threads", "1", "--trace", tmp_path / "run.json")
     assert done.returncode == 0 and "hits 70000, pixels 1352 hit, 1253 good" in done.stdout, done.stderr
     events = json.loads((tmp_path / "run.json").read_text())["traceEvents"]
@@ -298,8 +303,8 @@ def test_a_checkpoint_is_not_written_each_0_steps(tmp_path):
     assert not (tmp_path / "kept").exists()
 
 
-def test_the_functions_are_right_undecorated():
+def test_the_functions_are_right_undecorated(environment):
     names = ["test_geometry.py", "test_noise.py", "test_filters.py", "test_covariance.py"]
     words = [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *(Path(__file__).parent / name for name in names)]
-    done = subprocess.run(words, env={**environment(), "INGOT_DISABLE": "1"}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(words, env={**environment, "INGOT_DISABLE": "1"}, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout
