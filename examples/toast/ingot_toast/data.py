@@ -55,11 +55,12 @@ class Buffer:
     def place(self, device: ingot.Device | None, writable: bool = True) -> bool:
         """Moves it to a device, or back (None); whether it was not there. What is read-only there has not to be copied back."""
         if self.is_there and (device is None or self._array.device != device):
-            array, self._array, self._host = self._array, self._host, None
-            if self._array is None or array.flags.writeable:
-                if self._array is None or not self._array.flags.writeable:
-                    self._array = np.empty(self.shape, self.dtype)
-                array.copy_to_host(self._array)
+            array, host = self._array, self._host
+            if host is None or array.flags.writeable:
+                if host is None or not host.flags.writeable:
+                    host = np.empty(self.shape, self.dtype)
+                array.copy_to_host(host)  # where this raises, the array is still there
+            self._array, self._host = host, None
             if device is None:
                 return True
         if device is None:

@@ -146,8 +146,14 @@ class Pipeline(Operator):
             return result
 
     def _bring_back(self) -> None:
-        while self._moved:
-            self._moved.popitem()[1].place(None)
+        moved, self._moved, failed = self._moved, {}, None
+        for buffer in moved.values():
+            try:
+                buffer.place(None)
+            except Exception as error:  # the others come back all the same
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     def _drop(self, keys: Iterable[Key]) -> None:
         """Removes what was not there before."""

@@ -265,6 +265,19 @@ def test_arrays_of_the_user_that_are_read_only_stay_as_they_are(device):
     assert (item.data == 5.0).all() and (values == 1.0).all()
 
 
+def test_what_cannot_be_copied_back_is_still_there(device):
+    item = Buffer(values=np.zeros(6))
+    item.place(device)
+    item.data[...] = item.data + 7.0
+    host, item._host = item._host, np.zeros((2, 2))  # no memory of the host for it
+    with pytest.raises(ValueError):
+        item.place(None)
+    assert item.is_there and (item.to_host() == 7.0).all()
+    item._host = host
+    item.place(None)
+    assert item.data is host and (host == 7.0).all()
+
+
 @pytest.mark.skipif(not ingot.devices("opencl"), reason="there is one kind of device")
 def test_arrays_go_from_device_to_device(device):
     second, item = ingot.device("opencl"), Buffer(values=np.arange(5.0))

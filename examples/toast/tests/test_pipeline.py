@@ -472,6 +472,29 @@ def test_exceptions_free_everything(error, detector_sets, device):
         assert_same(everything(data), everything(weighted))  # what is new is gone, what was changed is as it was then
 
 
+@pytest.mark.parametrize("device", DEVICES)
+def test_what_can_be_copied_back_is_where_something_else_cannot(device, monkeypatch):
+    data = problem.make()
+    broken, other = (ob.detdata["signal"] for ob in data.obs)
+    place = type(broken).place
+
+    def fails(self, device, writable=True):
+        if self is broken and device is None and self.is_there:
+            raise RuntimeError("the cable is out")
+        return place(self, device, writable)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(broken), "place", fails)
+        with pytest.raises(RuntimeError, match="the cable is out") as raised:
+            Pipeline([NoiseWeight(), Fails()], device=device).apply(data)
+        assert "on purpose" in str(raised.value.__context__)
+    assert broken.is_there and not other.is_there
+    wanted = problem.make()
+    NoiseWeight().apply(wanted)
+    for ob, good in zip(data.obs, wanted.obs):
+        np.testing.assert_array_equal(ob.detdata["signal"].to_host(), good.detdata["signal"].data)
+
+
 class Counts(Operator):
     """Remembers what it has begun."""
 
