@@ -285,7 +285,7 @@ class Call:
     def __init__(self, specialisation: Specialisation, arguments: Any, writes: bool = True) -> None:
         self.specialisation = specialisation
         self.leaves, self.containers, self.locks = arguments.leaves, arguments.containers, arguments.locks
-        self.place = arguments.place
+        self.target = arguments.target
         self.cells = Cells(self.containers, specialisation.layouts) if writes and specialisation.writes else Cells([], ())
         self.objects = _ingot.Objects(self.leaves, self.containers)
         self.held = Held(specialisation, self.leaves, self.containers) if specialisation.watched else None
@@ -328,7 +328,7 @@ class Call:
                     return it.program.interpret(given, host, routines or library, it.keeps)
                 code = it.code_for(self.leaves)
                 start = time.perf_counter()
-                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.place, it.errors, quick, self.check)
+                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.target, it.errors, quick, self.check)
                 it._add_run(time.perf_counter() - start)
                 return outcome
             finally:

@@ -13,17 +13,17 @@ namespace ingot::base {
 
 /// A location in a source file: 1-based line, 0-based columns in bytes of UTF-8, as Python's `ast` counts
 /// them. Line 0: no location.
-struct Place {
+struct SourceLocation {
   std::string file;
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t end_column = 0;
-  bool operator==(const Place&) const = default;
+  bool operator==(const SourceLocation&) const = default;
 };
 
 /// A location in a function of this name.
 struct Site {
-  Place place;
+  SourceLocation location;
   std::string function;
 };
 
@@ -31,17 +31,17 @@ struct Site {
 /// with the location.
 class UserError : public std::runtime_error {
  public:
-  UserError(const Place& place, const std::string& message)
-      : std::runtime_error(place.file + ":" + std::to_string(place.line) + ":" +
-                           std::to_string(place.column + 1) + ": " + message) {}
+  UserError(const SourceLocation& location, const std::string& message)
+      : std::runtime_error(location.file + ":" + std::to_string(location.line) + ":" +
+                           std::to_string(location.column + 1) + ": " + message) {}
 };
 
 /// Python code that Ingot does not compile: what it is, where it is, what to write instead.
 class Unsupported : public std::runtime_error {
  public:
-  Unsupported(Place where, const std::string& reason, std::string remedy)
-      : std::runtime_error(reason), place(std::move(where)), advice(std::move(remedy)) {}
-  Place place;
+  Unsupported(SourceLocation where, const std::string& reason, std::string remedy)
+      : std::runtime_error(reason), location(std::move(where)), advice(std::move(remedy)) {}
+  SourceLocation location;
   std::string advice;
   std::vector<Site> sites{};  ///< the location and the calls that led there, the innermost first
   /// Locations, each with the calls that led there; what the source has there replaces `{}` in the reason.

@@ -640,12 +640,12 @@ void describe_more(nb::handle self, size_t number) {
       [&](Parameters& parameters) { parameters.details.at(number).*kWhich = true; });
 }
 
-void fix(nb::handle self, const nb::tuple& numbers, const nb::tuple& places, const nb::tuple& names) {
+void fix(nb::handle self, const nb::tuple& numbers, const nb::tuple& indices, const nb::tuple& names) {
   State& state = state_of(self);
   state.describe_otherwise([&](Parameters& parameters) {
     for (const nb::handle number : numbers) parameters.details.at(nb::cast<size_t>(number)).is_static = true;
     parameters.rest = state.binding->positional();
-    for (const nb::handle place : places) parameters.static_places.push_back(nb::cast<size_t>(place));
+    for (const nb::handle index : indices) parameters.static_positions.push_back(nb::cast<size_t>(index));
     for (const nb::handle name : names) {
       parameters.static_names.push_back(name.ptr());
       state.kept.push_back(nb::borrow(name));
@@ -817,7 +817,7 @@ void bind_callable(nb::module_& m) {
       .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
       .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
       .def("recognises", &Arguments::recognises, "values"_a)
-      .def_prop_ro("place", [](const Arguments& it) { return it.signature->place(); })
+      .def_prop_ro("target", [](const Arguments& it) { return it.signature->target(); })
       .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
       .def_prop_ro("containers",
                    [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });

@@ -69,13 +69,13 @@ std::unique_ptr<Code> Code::load(const nb::bytes& bytes, std::shared_ptr<const d
   const auto* data = reinterpret_cast<const std::byte*>(bytes.c_str());
   runtime::Object object = runtime::Object::open({data, bytes.size()});
   if (const std::vector<Move> all = moves_of(moves); !all.empty()) {
-    object.move_places([&](base::Place& place) {
+    object.move_locations([&](base::SourceLocation& location) {
       const auto move = std::find_if(all.begin(), all.end(), [&](const Move& each) {
-        return each.file == place.file && each.first <= place.line && place.line <= each.last;
+        return each.file == location.file && each.first <= location.line && location.line <= each.last;
       });
       if (move == all.end()) return;
-      place.file = move->now;
-      place.line = static_cast<uint32_t>(place.line + move->lines);
+      location.file = move->now;
+      location.line = static_cast<uint32_t>(location.line + move->lines);
     });
   }
   std::unique_ptr<Code> code(new Code(std::move(object)));

@@ -259,15 +259,17 @@ struct Program {
 
 /// Why loops are not vectorised and not shared among threads: by the location of each, a message with the two
 /// locations that it is about, or None.
-nb::list told(const std::vector<driver::LoopReport>& loops) {
-  const auto place = [](const base::Place& of) { return nb::make_tuple(of.file, of.line, of.column); };
+nb::list described(const std::vector<driver::LoopReport>& loops) {
+  const auto place = [](const base::SourceLocation& of) {
+    return nb::make_tuple(of.file, of.line, of.column);
+  };
   const auto reason = [&](const std::optional<driver::Reason>& of) -> nb::object {
     if (!of) return nb::none();
     return nb::make_tuple(of->what, place(of->first), place(of->second));
   };
   nb::list all;
   for (const driver::LoopReport& loop : loops)
-    all.append(nb::make_tuple(place(loop.place), reason(loop.lanes), reason(loop.threads)));
+    all.append(nb::make_tuple(place(loop.location), reason(loop.lanes), reason(loop.threads)));
   return all;
 }
 
@@ -305,7 +307,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {
     stages["passes"] = after;
-    stages["obstacles"] = told(report.loops);
+    stages["obstacles"] = described(report.loops);
     stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
     stages["assembly"] = result.code.assembly;
@@ -551,15 +553,15 @@ NB_MODULE(_core, m) {
       std::rethrow_exception(pointer);
     } catch (const base::Unsupported& u) {
       const nb::tuple sites =
-          u.sites.empty() ? tuple_of(std::vector<base::Site>{{u.place, ""}}) : tuple_of(u.sites);
+          u.sites.empty() ? tuple_of(std::vector<base::Site>{{u.location, ""}}) : tuple_of(u.sites);
       nb::list quoted;
-      for (const std::vector<base::Site>& places : u.quoted) quoted.append(tuple_of(places));
+      for (const std::vector<base::Site>& chain : u.quoted) quoted.append(tuple_of(chain));
       const nb::object error =
           errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands, nb::tuple(quoted));
       set_error(error);
     } catch (const frontend::Demand& demand) {
       const char* const what = demand.of_characters ? "characters" : demand.of_lengths ? "lengths" : "value";
-      const std::vector<base::Site> sites{{demand.place, ""}};
+      const std::vector<base::Site> sites{{demand.location, ""}};
       const nb::object error = errors.attr("Demanded")(demand.argument, what, tuple_of(sites));
       set_error(error);
     } catch (const frontend::Uses& uses) {

@@ -85,9 +85,9 @@ nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
       continue;
     }
     const DeviceArray& array = device_array(given[i]);
-    const std::shared_ptr<DeviceMemory>& memory = memories[groups.places[i].group];
+    const std::shared_ptr<DeviceMemory>& memory = memories[groups.positions[i].group];
     Window window = array.window;
-    window.data = memory->data() + groups.places[i].offset - reach_of(window).first;
+    window.data = memory->data() + groups.positions[i].offset - reach_of(window).first;
     made.append(new_device_array(window, array.is_writable, memory));
   }
   return made;
@@ -104,7 +104,7 @@ std::unique_ptr<CapturedGraph> GraphRecorder::finish(const nb::list& leaves, con
                                          std::move(callers_), std::move(stand_ins_), given, results);
 }
 
-GraphGroups::GraphGroups(const std::vector<PyObject*>& leaves) : places(leaves.size()) {
+GraphGroups::GraphGroups(const std::vector<PyObject*>& leaves) : positions(leaves.size()) {
   struct Spot {
     Group range;
     size_t leaf;
@@ -128,7 +128,7 @@ GraphGroups::GraphGroups(const std::vector<PyObject*>& leaves) : places(leaves.s
   for (const std::vector<Spot>& group : joined) {
     Group range = group.front().range;
     for (const Spot& reach : group) {
-      places[reach.leaf] = {groups.size(), static_cast<int64_t>(reach.range.low - range.low)};
+      positions[reach.leaf] = {groups.size(), static_cast<int64_t>(reach.range.low - range.low)};
       range.high = std::max(range.high, reach.range.high);
     }
     groups.push_back(range);
@@ -220,7 +220,7 @@ bool CapturedGraph::fits(const std::vector<PyObject*>& leaves, const GraphGroups
         !same_layout(array.window, own.window))
       return false;
   }
-  return groups.places == groups_.places;
+  return groups.positions == groups_.positions;
 }
 
 /// The compiled code relies on its arguments being disjoint from the arrays that it has from elsewhere.

@@ -52,10 +52,10 @@ class GraphRecorder {
 
 /// How arrays among leaves overlap.
 struct GraphGroups {
-  struct Place {
+  struct Position {
     size_t group = 0;    ///< of arrays whose reaches overlap, counted by their first leaves
     int64_t offset = 0;  ///< of the array's lowest byte in it
-    bool operator==(const Place&) const = default;
+    bool operator==(const Position&) const = default;
   };
   struct Group {
     devices::Address low = 0;
@@ -63,7 +63,7 @@ struct GraphGroups {
   };
   explicit GraphGroups(const std::vector<PyObject*>& leaves);
 
-  std::vector<Place> places;  ///< by leaf
+  std::vector<Position> positions;  ///< by leaf
   std::vector<Group> groups;
 };
 

@@ -195,8 +195,8 @@ void bind_device_libraries(nb::module_& m) {
     released([&] { libraries_of(output).fft().transform(from, to, axes, is_inverse); });
   });
   m.def("sparse_product", [](int operation, Number alpha, int64_t rows, int64_t columns, nb::handle starts,
-                             nb::handle places, nb::handle values, nb::handle x, Number beta, nb::handle y) {
-    const devices::SparseRows a{rows, columns, view_of(starts), view_of(places), view_of(values)};
+                             nb::handle indices, nb::handle values, nb::handle x, Number beta, nb::handle y) {
+    const devices::SparseRows a{rows, columns, view_of(starts), view_of(indices), view_of(values)};
     const DeviceView from = view_of(x), to = view_of(y);
     released([&] {
       libraries_of(y).sparse().product(static_cast<devices::LibraryOperation>(operation), alpha, a, from,

@@ -17,10 +17,10 @@ namespace ingot::bindings {
 
 using base::DType;
 
-int64_t Column::integer(int64_t place) const {
-  if (dtype == DType::Int8) return *reinterpret_cast<const int8_t*>(at(place));
+int64_t Column::integer(int64_t index) const {
+  if (dtype == DType::Int8) return *reinterpret_cast<const int8_t*>(at(index));
   int64_t number;
-  std::memcpy(&number, at(place), sizeof number);
+  std::memcpy(&number, at(index), sizeof number);
   return number;
 }
 
@@ -101,8 +101,8 @@ void Form::read(nb::handle description, size_t& columns) {
   }
 }
 
-PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place) {
-  const auto number = [&] { return columns[form.column].at(place); };
+PyObject* Elements::make(const Form& form, const Columns& columns, int64_t index) {
+  const auto number = [&] { return columns[form.column].at(index); };
   switch (form.kind) {
     case Form::Kind::Static: return nb::borrow(form.object).release().ptr();
     case Form::Kind::Absent: return nullptr;
@@ -110,23 +110,23 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
       const Column& column = columns[form.column];
       if (form.numpys) return numpy_number(column.dtype, number()).release().ptr();
       if (column.dtype != DType::Int64) return python_number(column.dtype, number()).release().ptr();
-      PyObject* const made = PyLong_FromLongLong(column.integer(place));
+      PyObject* const made = PyLong_FromLongLong(column.integer(index));
       if (made == nullptr) throw nb::python_error();
       return made;
     }
-    case Form::Kind::Character: return text_of_code(columns[form.column].integer(place)).release().ptr();
+    case Form::Kind::Character: return text_of_code(columns[form.column].integer(index)).release().ptr();
     case Form::Kind::Member: {
-      const auto member = static_cast<Py_ssize_t>(columns[form.column].integer(place));
+      const auto member = static_cast<Py_ssize_t>(columns[form.column].integer(index));
       return Py_NewRef(PyTuple_GET_ITEM(form.object.ptr(), member));
     }
     case Form::Kind::Maybe: {
-      const int64_t missing = columns[form.column].integer(place);
-      if (missing == 0) return make(form.parts[0], columns, place);
+      const int64_t missing = columns[form.column].integer(index);
+      if (missing == 0) return make(form.parts[0], columns, index);
       return missing == 1 ? nb::none().release().ptr() : nullptr;
     }
     case Form::Kind::Record:
-      return record(form.pools, form.object, columns[form.column].integer(place)).release().ptr();
-    case Form::Kind::Array: return held(form, columns, place).release().ptr();
+      return record(form.pools, form.object, columns[form.column].integer(index)).release().ptr();
+    case Form::Kind::Array: return held(form, columns, index).release().ptr();
     case Form::Kind::Tuple:
     case Form::Kind::Named: break;
   }
@@ -135,19 +135,19 @@ PyObject* Elements::make(const Form& form, const Columns& columns, int64_t place
   nb::object all = nb::steal(form.kind == Form::Kind::Tuple ? PyTuple_New(size) : type->tp_alloc(type, size));
   if (!all.is_valid()) throw nb::python_error();
   for (Py_ssize_t i = 0; i < size; ++i)
-    PyTuple_SET_ITEM(all.ptr(), i, part(form.parts[static_cast<size_t>(i)], columns, place));
+    PyTuple_SET_ITEM(all.ptr(), i, part(form.parts[static_cast<size_t>(i)], columns, index));
   return all.release().ptr();
 }
 
-PyObject* Elements::part(const Form& form, const Columns& columns, int64_t place) {
-  PyObject* const made = make(form, columns, place);
+PyObject* Elements::part(const Form& form, const Columns& columns, int64_t index) {
+  PyObject* const made = make(form, columns, index);
   if (made == nullptr) throw base::InternalError("a part of a result that is not there");
   return made;
 }
 
-nb::object Elements::held(const Form& form, const Columns& columns, int64_t place) {
+nb::object Elements::held(const Form& form, const Columns& columns, int64_t index) {
   size_t column = form.column;
-  const auto next = [&] { return columns[column++].integer(place); };
+  const auto next = [&] { return columns[column++].integer(index); };
   HeldArray array;
   array.buffer = next();
   array.offset = next();
@@ -181,22 +181,22 @@ void Elements::add_rows(int64_t length, Columns headers, const Form& form, Colum
                     std::vector<nb::object>(static_cast<size_t>(length))});
 }
 
-nb::object Elements::record(std::span<const size_t> pools, nb::handle type, int64_t place) {
-  if (place < 0) return place == -1 ? nb::none() : nb::object();
+nb::object Elements::record(std::span<const size_t> pools, nb::handle type, int64_t index) {
+  if (index < 0) return index == -1 ? nb::none() : nb::object();
   size_t number = pools[0];
   if (pools.size() > 1) {
     const auto bits = std::bit_width(pools.size() - 1);
-    const auto kin = static_cast<size_t>(place) & ((size_t{1} << bits) - 1);
+    const auto kin = static_cast<size_t>(index) & ((size_t{1} << bits) - 1);
     number = pools[kin];
     type = PyTuple_GET_ITEM(type.ptr(), static_cast<Py_ssize_t>(kin));
-    place >>= bits;
+    index >>= bits;
   }
   Pool& pool = pools_[number];
-  nb::object& made = pool.made[static_cast<size_t>(place)];
+  nb::object& made = pool.made[static_cast<size_t>(index)];
   if (made.is_valid()) return made;
   const bool is_row = !pool.names.is_valid();
   if (is_row) {
-    made = nb::steal(PyList_New(pool.headers[1].integer(place)));
+    made = nb::steal(PyList_New(pool.headers[1].integer(index)));
   } else {
     const nb::tuple nothing;
     made = nb::steal(
@@ -204,23 +204,23 @@ nb::object Elements::record(std::span<const size_t> pools, nb::handle type, int6
   }
   if (!made.is_valid()) throw nb::python_error();
   // What refers to others waits to be run: chains of references may be long.
-  if (is_row && !pool.form->has_records) fill_row(pool, place);
-  else waiting_.push_back({number, place});
+  if (is_row && !pool.form->has_records) fill_row(pool, index);
+  else waiting_.push_back({number, index});
   return made;
 }
 
-void Elements::fill_row(const Pool& pool, int64_t place) {
-  PyObject* const list = pool.made[static_cast<size_t>(place)].ptr();
-  const int64_t start = pool.headers[0].integer(place);
-  const int64_t size = pool.headers[1].integer(place);
+void Elements::fill_row(const Pool& pool, int64_t index) {
+  PyObject* const list = pool.made[static_cast<size_t>(index)].ptr();
+  const int64_t start = pool.headers[0].integer(index);
+  const int64_t size = pool.headers[1].integer(index);
   for (int64_t i = 0; i < size; ++i) PyList_SET_ITEM(list, i, part(*pool.form, pool.columns, start + i));
 }
 
 /// As `object` does it: no code of the class runs.
-void Elements::fill_instance(const Pool& pool, int64_t place) {
-  PyObject* const instance = pool.made[static_cast<size_t>(place)].ptr();
+void Elements::fill_instance(const Pool& pool, int64_t index) {
+  PyObject* const instance = pool.made[static_cast<size_t>(index)].ptr();
   for (size_t i = 0; i < pool.form->parts.size(); ++i) {
-    const nb::object value = nb::steal(make(pool.form->parts[i], pool.columns, place));
+    const nb::object value = nb::steal(make(pool.form->parts[i], pool.columns, index));
     if (!value.is_valid()) continue;
     PyObject* const name = PyTuple_GET_ITEM(pool.names.ptr(), static_cast<Py_ssize_t>(i));
     if (PyObject_GenericSetAttr(instance, name, value.ptr()) != 0) throw nb::python_error();
@@ -232,8 +232,8 @@ void Elements::fill() {
     const Waiting next = waiting_.back();
     waiting_.pop_back();
     const Pool& pool = pools_[next.pool];
-    if (pool.names.is_valid()) fill_instance(pool, next.place);
-    else fill_row(pool, next.place);
+    if (pool.names.is_valid()) fill_instance(pool, next.index);
+    else fill_row(pool, next.index);
   }
 }
 

@@ -34,8 +34,8 @@ struct Column {
   int64_t stride;  ///< in bytes
   base::DType dtype;
 
-  const std::byte* at(int64_t place) const { return data + place * stride; }
-  int64_t integer(int64_t place) const;  ///< of int64 or int8
+  const std::byte* at(int64_t index) const { return data + index * stride; }
+  int64_t integer(int64_t index) const;  ///< of int64 or int8
 };
 
 /// The dtype of a kind of number, `numpy.float64`; none: it is one of Python's.
@@ -92,7 +92,7 @@ class Elements {
   nb::object list(const Form& form, int64_t length, const Columns& columns);
   /// An instance, or list, of a pool; None at -1, an invalid object at -2. Of several pools, the lowest bits
   /// of the index are the number of the pool, and of the type among `type`.
-  nb::object record(std::span<const size_t> pools, nb::handle type, int64_t place);
+  nb::object record(std::span<const size_t> pools, nb::handle type, int64_t index);
 
  private:
   struct Pool {
@@ -104,15 +104,15 @@ class Elements {
   };
   struct Waiting {
     size_t pool;
-    int64_t place;
+    int64_t index;
   };
 
   /// A new reference; null: it is not there.
-  PyObject* make(const Form& form, const Columns& columns, int64_t place);
-  PyObject* part(const Form& form, const Columns& columns, int64_t place);
-  nb::object held(const Form& form, const Columns& columns, int64_t place);
-  void fill_row(const Pool& pool, int64_t place);
-  void fill_instance(const Pool& pool, int64_t place);
+  PyObject* make(const Form& form, const Columns& columns, int64_t index);
+  PyObject* part(const Form& form, const Columns& columns, int64_t index);
+  nb::object held(const Form& form, const Columns& columns, int64_t index);
+  void fill_row(const Pool& pool, int64_t index);
+  void fill_instance(const Pool& pool, int64_t index);
 
   MakeArray make_array_;
   std::vector<Pool> pools_;

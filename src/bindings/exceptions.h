@@ -72,8 +72,9 @@ inline base::ExceptionKind kind_of(nanobind::handle exception) {
 /// the innermost first.
 inline nanobind::tuple tuple_of(std::span<const base::Site> sites) {
   nanobind::list all;
-  for (const auto& [place, function] : sites)
-    all.append(nanobind::make_tuple(place.file, place.line, place.column, place.end_column, function));
+  for (const auto& [location, function] : sites)
+    all.append(
+        nanobind::make_tuple(location.file, location.line, location.column, location.end_column, function));
   return nanobind::tuple(all);
 }
 

@@ -69,9 +69,9 @@ void use_numpys_sorts() {
     const PyArray_ArrFuncs& functions =
         *PyDataType_GetArrFuncs(reinterpret_cast<PyArray_Descr*>(descr.ptr()));
     runtime::Sorts sorts;
-    for (const auto& [place, kind] : {std::pair(0, NPY_QUICKSORT), std::pair(1, NPY_STABLESORT)}) {
-      sorts.sort[place] = functions.sort[kind];
-      sorts.argsort[place] = functions.argsort[kind];
+    for (const auto& [index, kind] : {std::pair(0, NPY_QUICKSORT), std::pair(1, NPY_STABLESORT)}) {
+      sorts.sort[index] = functions.sort[kind];
+      sorts.argsort[index] = functions.argsort[kind];
     }
     runtime::use_sorts(dtype, sorts);
   }

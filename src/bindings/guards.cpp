@@ -63,8 +63,8 @@ unsigned version_of_class(PyObject* type) {
   return (it->tp_flags & Py_TPFLAGS_VALID_VERSION_TAG) == 0 ? 0 : it->tp_version_tag;
 }
 
-PyObject* held_at(PyObject* tuple, PyObject* place) {
-  const nb::object number = nb::steal(PyLong_FromUnicodeObject(place, 10));
+PyObject* held_at(PyObject* tuple, PyObject* index) {
+  const nb::object number = nb::steal(PyLong_FromUnicodeObject(index, 10));
   const Py_ssize_t at = number.is_valid() ? PyLong_AsSsize_t(number.ptr()) : -1;
   if (at < 0 || at >= PyTuple_GET_SIZE(tuple)) return nullptr;
   return Py_NewRef(PyTuple_GET_ITEM(tuple, at));
@@ -139,7 +139,7 @@ Guards::Guards(const nb::tuple& guards) {
     const auto is_named = [&](const char* text) { return PyUnicode_CompareWithASCIIString(name, text) == 0; };
     if (PyDict_CheckExact(owner)) {
       guard.kind = Owner::Dict;
-      guard.dict = place_of(owner);
+      guard.dict = index_of(owner);
     }
     if (PyCell_Check(owner)) guard.kind = Owner::Cell;
     if (nb::cast<bool>(given[4])) guard.kind = Owner::Class;
@@ -200,11 +200,11 @@ bool Guards::holds(const Guard& guard) {
   return is_same == 1;
 }
 
-size_t Guards::place_of(PyObject* dict) {
-  size_t place = 0;
-  while (place < dicts_.size() && dicts_[place].object != dict) ++place;
-  if (place == dicts_.size()) dicts_.push_back({dict, 0});
-  return place;
+size_t Guards::index_of(PyObject* dict) {
+  size_t index = 0;
+  while (index < dicts_.size() && dicts_[index].object != dict) ++index;
+  if (index == dicts_.size()) dicts_.push_back({dict, 0});
+  return index;
 }
 
 /// Whether the dicts hold what they held when all guards held last.

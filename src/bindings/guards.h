@@ -79,7 +79,7 @@ class Guards {
   static bool holds_at_once(const Guard& guard);
   static bool holds(const Guard& guard);
 
-  size_t place_of(PyObject* dict);
+  size_t index_of(PyObject* dict);
 
   bool are_dicts_as_they_were() const;
   PyObject* changed_anew() const;

@@ -64,8 +64,8 @@ nb::object ufunc_of(std::string_view routine) {
 const Gufunc* find_gufunc(std::string_view routine, std::string_view layout) {
   const bool is_product = routine == "matmul";
   if (!is_product && routine.find('.') == std::string_view::npos) return nullptr;
-  const auto [place, is_new] = found.try_emplace({std::string(routine), std::string(layout)}, Gufunc());
-  Gufunc& gufunc = place->second;
+  const auto [index, is_new] = found.try_emplace({std::string(routine), std::string(layout)}, Gufunc());
+  Gufunc& gufunc = index->second;
   if (gufunc.function != nullptr) return &gufunc;
   const nb::object object = ufunc_of(routine);
   const auto* ufunc = reinterpret_cast<const PyUFuncObject*>(object.ptr());
@@ -107,7 +107,7 @@ class GufuncCall {
 
   void run();
   /// Stores whether it has failed, where a caller asks for it.
-  void tell() const;
+  void report() const;
   /// The bytes of operands that are gone through.
   int64_t bytes() const { return bytes_; }
   /// How long it takes, about, in nanoseconds.
@@ -152,8 +152,8 @@ GufuncCall::GufuncCall(const Gufunc& gufunc, void** slots) : gufunc_(gufunc), le
   lengths_[0] = batch;
   steps_.insert(steps_.end(), core_steps.begin(), core_steps.end());
   if (gufunc.reports_failure) {
-    auto* const told = static_cast<runtime::ViewSlot*>(slots[gufunc.operands.size()]);
-    failed_ = reinterpret_cast<int64_t*>(told->data);
+    auto* const failure = static_cast<runtime::ViewSlot*>(slots[gufunc.operands.size()]);
+    failed_ = reinterpret_cast<int64_t*>(failure->data);
   }
 }
 
@@ -163,7 +163,7 @@ void GufuncCall::run() {
   has_failed_ = std::fetestexcept(FE_INVALID) != 0;
 }
 
-void GufuncCall::tell() const {
+void GufuncCall::report() const {
   if (failed_ != nullptr) *failed_ = has_failed_ ? 1 : 0;
 }
 
@@ -212,7 +212,7 @@ class GufuncErrand final : public runtime::Errand {
   void put_back() {
     for (size_t i = outer_.gufunc_.inputs; i < copies_.size(); ++i) copies_[i].move(outer_.data_[i], false);
     outer_.has_failed_ = inner_.has_failed_;
-    outer_.tell();
+    outer_.report();
   }
 
  private:
@@ -297,7 +297,7 @@ runtime::Status call_gufunc(runtime::Context& context, const Gufunc& gufunc, voi
     }
   }
   call.run();
-  call.tell();
+  call.report();
   return 0;
 }
 

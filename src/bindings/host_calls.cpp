@@ -44,9 +44,9 @@ bool is_expected(PyObject* value, DType dtype, bool is_python) {
 }
 
 /// An array, its layout, and something that keeps it so: NumPy resizes no array that is referred to weakly.
-class Lying {
+class ArrayState {
  public:
-  explicit Lying(PyObject* array) : array_(nb::borrow(array)), dtype_(dtype()), place_(place()) {
+  explicit ArrayState(PyObject* array) : array_(nb::borrow(array)), dtype_(dtype()), place_(place()) {
     for (PyObject* owner = array; owner != nullptr && PyArray_Check(owner);
          owner = PyArray_BASE(as_array(owner)))
       references_.push_back(checked(PyWeakref_NewRef(owner, nullptr)));
@@ -75,8 +75,8 @@ class Lying {
   std::vector<nb::object> references_;
 };
 
-std::vector<Lying> lying(const Watched& watched) {
-  std::vector<Lying> all;
+std::vector<ArrayState> array_states(const Watched& watched) {
+  std::vector<ArrayState> all;
   if (watched.guards == nullptr) return all;
   for (PyObject* leaf : watched.leaves)
     if (PyArray_Check(leaf)) all.emplace_back(leaf);
@@ -100,14 +100,14 @@ bool writes_as_python() {
 }
 
 /// Refuses what a call has changed.
-void look_after(const Watched& watched, const std::vector<Lying>& arrays, const nb::object& function,
+void look_after(const Watched& watched, const std::vector<ArrayState>& arrays, const nb::object& function,
                 const nb::object& sites) {
   const auto refuse = [&](const nb::object& what) {
     raise(nb::module_::import_("ingot._callbacks").attr("of_change")(what, function, sites));
   };
   if (PyObject* const guard = watched.guards->changed())
     refuse(nb::module_::import_("ingot._callbacks").attr("named")(nb::handle(guard)));
-  for (const Lying& array : arrays)
+  for (const ArrayState& array : arrays)
     if (array.has_changed()) refuse(nb::str("the shape or dtype of an array"));
 }
 
@@ -115,14 +115,14 @@ void look_after(const Watched& watched, const std::vector<Lying>& arrays, const 
 
 HostCalls::Part::Part(nb::handle described) {
   if (PyTuple_CheckExact(described.ptr())) {
-    const auto told = nb::borrow<nb::tuple>(described);
-    object = nb::borrow<nb::object>(told[0]);
-    if (nb::len(told) == 1) return;
-    for (const nb::handle field : told[1]) {
+    const auto description = nb::borrow<nb::tuple>(described);
+    object = nb::borrow<nb::object>(description[0]);
+    if (nb::len(description) == 1) return;
+    for (const nb::handle field : description[1]) {
       const auto conversion = nb::cast<std::string>(field[0]);
       fields.push_back({conversion.empty() ? '\0' : conversion[0], nb::object(field[1])});
     }
-    for (const nb::handle part : told[2]) parts.emplace_back(part);
+    for (const nb::handle part : description[2]) parts.emplace_back(part);
     return;
   }
   if (PyLong_Check(described.ptr())) {
@@ -178,15 +178,20 @@ int HostCalls::Part::traverse(visitproc visit, void* arg) const {
 
 HostCalls::HostCalls(const nb::dict& calls) {
   for (const auto [site, given] : calls) {
-    const auto told = nb::cast<nb::tuple>(given);
-    Call call{.function = told[0], .convert = told[1], .parts = {}, .result = {}, .sites = told[5]};
-    for (const nb::handle part : told[2]) call.parts.emplace_back(part);
-    if (!nb::object(told[3]).is_none()) call.result = base::dtype_from_numpy(nb::cast<std::string>(told[3]));
-    call.is_python = nb::cast<bool>(told[4]);
-    call.is_watched = nb::cast<bool>(told[6]);
+    const auto description = nb::cast<nb::tuple>(given);
+    Call call{.function = description[0],
+              .convert = description[1],
+              .parts = {},
+              .result = {},
+              .sites = description[5]};
+    for (const nb::handle part : description[2]) call.parts.emplace_back(part);
+    if (!nb::object(description[3]).is_none())
+      call.result = base::dtype_from_numpy(nb::cast<std::string>(description[3]));
+    call.is_python = nb::cast<bool>(description[4]);
+    call.is_watched = nb::cast<bool>(description[6]);
     call.is_print = call.function.is(nb::object(nb::module_::import_("builtins").attr("print")));
-    if (nb::len(nb::handle(told[7])) > 0) call.names = told[7];
-    call.first_leaf = nb::cast<size_t>(told[8]);
+    if (nb::len(nb::handle(description[7])) > 0) call.names = description[7];
+    call.first_leaf = nb::cast<size_t>(description[8]);
     if (call.parts.size() <= kMostOnStack) calls_.emplace(nb::cast<int64_t>(site), std::move(call));
   }
 }
@@ -199,7 +204,7 @@ void HostCalls::call(int64_t site, void** slots, const Watched& watched,
   Values values{slots, call.first_leaf, containers};
   const bool runs_users_code = call.is_print && watched.guards != nullptr && !writes_as_python();
   const bool is_watched = call.is_watched || runs_users_code;
-  const std::vector<Lying> arrays = is_watched ? lying(watched) : std::vector<Lying>();
+  const std::vector<ArrayState> arrays = is_watched ? array_states(watched) : std::vector<ArrayState>();
   try {
     for (size_t i = 0; i < call.parts.size(); ++i) {
       given[i] = call.parts[i].make(values);

@@ -51,24 +51,24 @@ const runtime::Hooks Invocation::kHooks = {&Execution::attend, &Invocation::call
 
 namespace {
 
-std::optional<Moved> moved(const Code& code, const Place& place, std::span<PyObject* const> leaves) {
-  if (place.device == nullptr || !Moved::has_any(leaves)) return std::nullopt;
-  return std::make_optional<Moved>(*place.device, leaves, code.params());
+std::optional<Moved> moved(const Code& code, const CallTarget& target, std::span<PyObject* const> leaves) {
+  if (target.device == nullptr || !Moved::has_any(leaves)) return std::nullopt;
+  return std::make_optional<Moved>(*target.device, leaves, code.params());
 }
 
 }  // namespace
 
 Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside,
-                       const Place& place)
+                       const CallTarget& target)
     : Execution(code, kHooks),
       outside_(outside),
-      place_(place),
+      target_(target),
       leaves_(leaves),
-      stream_(place.device == nullptr ? nullptr : &place.device->stream()),
-      moved_(moved(code, place, leaves)),
+      stream_(target.device == nullptr ? nullptr : &target.device->stream()),
+      moved_(moved(code, target, leaves)),
       frame_(Execution::code(), moved_ ? moved_->leaves() : leaves,
              outside.cells == nullptr ? std::span<const Cells::Strip>() : outside.cells->strips()) {
-  if (place.device != nullptr) set_device(*place.device);
+  if (target.device != nullptr) set_device(*target.device);
 }
 
 /// What other streams do with the arguments' memory comes before, or after.
@@ -84,7 +84,7 @@ bool Invocation::run_on_device() {
 
 /// Whatever stream has been set and used outside.
 void Invocation::take_stream() {
-  if (&place_.device->stream() != stream_) place_.device->use_stream(stream_);
+  if (&target_.device->stream() != stream_) target_.device->use_stream(stream_);
   for (PyObject* const leaf : leaves_)
     if (is_device_array(leaf)) device_array(leaf).memory->use();
   for (const auto& [buffer, array] : rare().memories)
@@ -100,7 +100,7 @@ void Invocation::finish(bool has_returned) {
       if (has_returned) throw;  // else the call's own error has more details
     }
   }
-  if (!place_.brings_home) return;
+  if (!target_.brings_home) return;
   try {
     renew_homes();  // the caller's containers have these
   } catch (const devices::DeviceError&) {
@@ -120,7 +120,7 @@ runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
   runtime::link_buffer(context(), *home);
   if (buffer->size > 0) {
     const nb::gil_scoped_release released;
-    place_.device->read(home->data, address_of(buffer->data), buffer->size);
+    target_.device->read(home->data, address_of(buffer->data), buffer->size);
   }
   rare().homes[home] = home;
   return home;
@@ -132,12 +132,12 @@ void Invocation::renew_homes() {
   const nb::gil_scoped_release released;
   for (const auto& [buffer, home] : rare().homes)
     if (buffer != home && buffer->size > 0)
-      place_.device->read(home->data, address_of(buffer->data), buffer->size);
+      target_.device->read(home->data, address_of(buffer->data), buffer->size);
 }
 
 void Invocation::bring_home(size_t result) {
   ViewSlot& view = frame_.result_view(result);
-  if (place_.device == nullptr || frame_.parameter_of(view.buffer) >= 0) return;
+  if (target_.device == nullptr || frame_.parameter_of(view.buffer) >= 0) return;
   runtime::Buffer* const home = home_of(view.buffer);
   view.data = home->data + (view.data - view.buffer->data);
   view.buffer = home;
@@ -145,7 +145,7 @@ void Invocation::bring_home(size_t result) {
 
 std::vector<runtime::Buffer*> Invocation::held_buffers(size_t result) {
   bring_home(result);
-  if (place_.brings_home) {
+  if (target_.brings_home) {
     const ViewSlot& column = frame_.result_view(result);
     const std::vector<runtime::Buffer*> buffers = frame_.held_buffers(result);
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -203,14 +203,14 @@ nb::object Invocation::results(const nb::tuple& buffers) {
 nb::object Invocation::owning(const Window& window, runtime::Buffer* buffer) {
   runtime::OwnedBuffer owned = call().take(buffer);
   if (owned->release == nullptr) return owning_array(std::move(owned), window);
-  return new_device_array(window, true, std::make_shared<DeviceMemory>(*place_.device, std::move(owned)));
+  return new_device_array(window, true, std::make_shared<DeviceMemory>(*target_.device, std::move(owned)));
 }
 
 nb::object Invocation::memory_of(runtime::Buffer* buffer) {
   nb::object& memory = rare().memories[buffer];
   if (memory.is_valid()) return memory;
   if (buffer->release != nullptr) {
-    memory = bytes_on(std::make_shared<DeviceMemory>(*place_.device, call().take(buffer)));
+    memory = bytes_on(std::make_shared<DeviceMemory>(*target_.device, call().take(buffer)));
     return memory;
   }
   nb::object owner = nb::steal(PyCapsule_New(call().take(buffer).release(), nullptr, free_memory));
@@ -221,7 +221,7 @@ nb::object Invocation::memory_of(runtime::Buffer* buffer) {
 
 nb::object Invocation::outward(ViewSlot& view, const SlotType& type) {
   const int64_t argument = frame_.parameter_of(view.buffer);
-  if (argument < 0 && place_.brings_home) {
+  if (argument < 0 && target_.brings_home) {
     runtime::Buffer* const home = home_of(view.buffer);
     if (home != view.buffer) {
       if (runtime::OwnedBuffer away = call().take(view.buffer)) rare().away.push_back(std::move(away));
@@ -234,9 +234,9 @@ nb::object Invocation::outward(ViewSlot& view, const SlotType& type) {
 }
 
 nb::object Invocation::copied(const SlotType& type, void* slot) {
-  if (place_.device == nullptr) return operand(type, slot).attr("copy")();
+  if (target_.device == nullptr) return operand(type, slot).attr("copy")();
   const Window window = Window::of(*static_cast<ViewSlot*>(slot), type.dtype, type.rank);
-  return Lent(*place_.device, window).array().attr("copy")();
+  return Lent(*target_.device, window).array().attr("copy")();
 }
 
 /// What a host call gets is its own: a copy, described as results are; or what the callee keeps itself. The
@@ -246,9 +246,9 @@ nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, v
   nb::list values;
   const std::vector<SlotType> types = slots_of(layout);
   for (size_t i = 0; i < types.size(); ++i) {
-    if (types[i].rank >= 0 && i < direct && place_.device != nullptr) {
+    if (types[i].rank >= 0 && i < direct && target_.device != nullptr) {
       const Window window = Window::of(*static_cast<ViewSlot*>(slots[i]), types[i].dtype, types[i].rank);
-      lent.push_back(std::make_unique<Lent>(*place_.device, window));
+      lent.push_back(std::make_unique<Lent>(*target_.device, window));
       values.append(lent.back()->array());
     } else if (types[i].rank < 0 || i < direct) {
       values.append(operand(types[i], slots[i]));
@@ -274,7 +274,7 @@ void Invocation::with_homes(Fn&& fn) {
   for (const auto& [buffer, bytes] : before) {
     const runtime::Buffer* const home = rare().homes[buffer];
     if (!bytes.empty() && std::memcmp(home->data, bytes.data(), bytes.size()) != 0)
-      place_.device->write(address_of(buffer->data), home->data, buffer->size);
+      target_.device->write(address_of(buffer->data), home->data, buffer->size);
   }
 }
 
@@ -298,7 +298,7 @@ void Invocation::call_host_in_python(int64_t number, const nb::list& values) {
 
 void Invocation::call_host(const char* layout, int64_t number, void** slots) {
   if (outside_.cells != nullptr) outside_.cells->flush();
-  const HostCalls* const quick = place_.device == nullptr ? outside_.quick : nullptr;
+  const HostCalls* const quick = target_.device == nullptr ? outside_.quick : nullptr;
   if (quick != nullptr && quick->has(number))
     return quick->call(number, slots, outside_.watched, outside_.containers);
   const nb::object direct = outside_.keeps.attr("get")(number);
@@ -308,8 +308,8 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
     renew_homes();
     const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
     with_homes([&] { call_host_in_python(number, values); });
-    if (place_.device != nullptr) compute_all();  // what the code may write into next
-    if (place_.device != nullptr) take_stream();
+    if (target_.device != nullptr) compute_all();  // what the code may write into next
+    if (target_.device != nullptr) take_stream();
   };
   if (moved_) moved_->with_arrays(call);
   else call();

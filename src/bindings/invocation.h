@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "bindings/arrays.h"
+#include "bindings/call_target.h"
 #include "bindings/cells.h"
 #include "bindings/code.h"
 #include "bindings/execution.h"
 #include "bindings/host_calls.h"
 #include "bindings/layout.h"
 #include "bindings/moved.h"
-#include "bindings/place.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
@@ -45,10 +45,11 @@ struct Outside {
 class Invocation : public Execution {
  public:
   /// Leaves and `outside` outlive it.
-  Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside, const Place& place);
+  Invocation(const Code& code, std::span<PyObject* const> leaves, const Outside& outside,
+             const CallTarget& target);
 
   bool run() {
-    if (place_.device == nullptr) return Execution::run(frame_.slots());
+    if (target_.device == nullptr) return Execution::run(frame_.slots());
     return run_on_device();
   }
 
@@ -106,7 +107,7 @@ class Invocation : public Execution {
   void with_homes(Fn&& fn);
 
   const Outside& outside_;
-  const Place place_;
+  const CallTarget target_;
   const std::span<PyObject* const> leaves_;
   devices::Stream* const stream_;  ///< of a device's call, from its begin to its end
   std::optional<Moved> moved_;

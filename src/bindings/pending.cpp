@@ -490,19 +490,19 @@ Expression::~Expression() {
 void Expression::visit(Pending& node) {
   node.traversal_ = traversal_;
   node.inside_ = 0;
-  char places[Operation::kMostOperands];
+  char indices[Operation::kMostOperands];
   for (size_t i = 0; i < node.operand_count_; ++i) {
     const Pending::Operand& operand = node.operands_[i];
     if (operand.node != nullptr && !operand.node->result_.is_valid()) {
       if (operand.node->traversal_ != traversal_) visit(*operand.node);
       ++operand.node->inside_;
-      places[i] = static_cast<char>(operand.node->place_);
+      indices[i] = static_cast<char>(operand.node->place_);
       continue;
     }
     PyObject* const leaf = operand.node != nullptr ? operand.node->result_.ptr() : operand.leaf;
     auto found = leaves_.end();
     if (is_device_array(leaf)) found = std::find(leaves_.begin(), leaves_.end(), leaf);
-    places[i] = static_cast<char>(~(found - leaves_.begin()));
+    indices[i] = static_cast<char>(~(found - leaves_.begin()));
     if (found == leaves_.end()) leaves_.push_back(leaf);
   }
   node.place_ = nodes_.size();
@@ -510,17 +510,17 @@ void Expression::visit(Pending& node) {
   const uint16_t number = node.operation_->number();
   key_.push_back(static_cast<char>(number >> 8));
   key_.push_back(static_cast<char>(number & 0xff));
-  key_.append(places, node.operand_count_);
+  key_.append(indices, node.operand_count_);
 }
 
 nb::list Expression::steps() const {
   nb::list all;
   size_t at = 0;
   for (const Pending* const node : nodes_) {
-    nb::list places;
+    nb::list indices;
     for (size_t i = 0; i < node->operand_count_; ++i)
-      places.append(static_cast<int>(static_cast<signed char>(key_[at + 2 + i])));
-    all.append(nb::make_tuple(node->operation_->number(), places));
+      indices.append(static_cast<int>(static_cast<signed char>(key_[at + 2 + i])));
+    all.append(nb::make_tuple(node->operation_->number(), indices));
     at += 2 + node->operand_count_;
   }
   return all;

@@ -31,17 +31,17 @@ class Gathering {
   std::vector<Row> rows() const;
 
  private:
-  struct Place {
+  struct GatheredNode {
     Row row{};
     std::vector<NodeId> inside{};
     uint32_t last = 0;  ///< the number of the thread that was counted last
   };
 
-  NodeId place_of(NodeId parent, LabelId label);
-  void count(NodeId place, const Node& node, const Thread& thread);
-  void put(NodeId place, std::vector<Row>& rows) const;
+  NodeId node_of(NodeId parent, LabelId label);
+  void count(NodeId index, const Node& node, const Thread& thread);
+  void put(NodeId index, std::vector<Row>& rows) const;
 
-  std::vector<Place> places_{Place{}};
+  std::vector<GatheredNode> places_{GatheredNode{}};
   std::map<std::pair<NodeId, LabelId>, NodeId> known_;
 };
 
@@ -268,7 +268,7 @@ void Gathering::add(const Thread& thread, const Tree& tree, const std::vector<Wo
   std::vector<NodeId> places(tree.nodes().size(), kRoot);
   for (NodeId id = 1; id < tree.nodes().size(); ++id) {
     const Node& node = tree.nodes()[id];
-    places[id] = place_of(places[node.parent], node.label);
+    places[id] = node_of(places[node.parent], node.label);
     count(places[id], node, thread);
   }
   for (const Work& each : work) {
@@ -278,17 +278,17 @@ void Gathering::add(const Thread& thread, const Tree& tree, const std::vector<Wo
     node.shortest = each.shortest;
     node.longest = each.longest;
     node.counts = each.counts;
-    count(place_of(places[each.node], each.label), node, thread);
+    count(node_of(places[each.node], each.label), node, thread);
     // The thread was busy with it, except with kernels; so it does not count as the region's own time.
     const bool is_inside = each.node != kRoot && label_of(each.label).kind != Kind::Kernel;
     if (is_inside) places_[places[each.node]].row.counted.own -= each.length;
   }
 }
 
-NodeId Gathering::place_of(NodeId parent, LabelId label) {
+NodeId Gathering::node_of(NodeId parent, LabelId label) {
   const auto [found, is_new] = known_.try_emplace({parent, label}, static_cast<NodeId>(places_.size()));
   if (is_new) {
-    Place made;
+    GatheredNode made;
     made.row.path = places_[parent].row.path;
     made.row.path.push_back(label);
     places_[parent].inside.push_back(found->second);
@@ -297,9 +297,9 @@ NodeId Gathering::place_of(NodeId parent, LabelId label) {
   return found->second;
 }
 
-void Gathering::count(NodeId place, const Node& node, const Thread& thread) {
+void Gathering::count(NodeId index, const Node& node, const Thread& thread) {
   if (node.calls == 0 && node.total == 0 && node.own == 0) return;
-  Place& it = places_[place];
+  GatheredNode& it = places_[index];
   Node& all = it.row.counted;
   all.calls += node.calls;
   all.total += node.total;
@@ -313,9 +313,9 @@ void Gathering::count(NodeId place, const Node& node, const Thread& thread) {
   if (it.row.names.size() < kMostNames) it.row.names.push_back(thread.name);
 }
 
-void Gathering::put(NodeId place, std::vector<Row>& rows) const {
-  if (places_[place].row.threads > 0) rows.push_back(places_[place].row);
-  for (const NodeId each : places_[place].inside) put(each, rows);
+void Gathering::put(NodeId index, std::vector<Row>& rows) const {
+  if (places_[index].row.threads > 0) rows.push_back(places_[index].row);
+  for (const NodeId each : places_[index].inside) put(each, rows);
 }
 
 std::vector<Row> Gathering::rows() const {

@@ -29,10 +29,10 @@ LabelId number_of(const Label& label) {
   Labels& labels = Labels::instance();
   const std::lock_guard lock(labels.mutex);
   const auto number = static_cast<LabelId>(labels.all.size());
-  const auto [place, is_new] =
+  const auto [index, is_new] =
       labels.numbers.try_emplace({label.name, label.implementation, label.device, label.kind}, number);
   if (is_new) labels.all.push_back(label);
-  return place->second;
+  return index->second;
 }
 
 size_t label_count() {
@@ -52,15 +52,15 @@ void release_labels() { Labels::instance().mutex.unlock(); }
 
 NodeId Tree::child(NodeId parent, LabelId label) {
   const uint64_t key = (static_cast<uint64_t>(parent) << 32) | label;
-  const auto [place, is_new] = children_.try_emplace(key, static_cast<NodeId>(nodes_.size()));
+  const auto [index, is_new] = children_.try_emplace(key, static_cast<NodeId>(nodes_.size()));
   if (is_new) {
     Node& made = nodes_.emplace_back();
     made.parent = parent;
     made.label = label;
   }
   nodes_[parent].last_label = label;
-  nodes_[parent].last_child = place->second;
-  return place->second;
+  nodes_[parent].last_child = index->second;
+  return index->second;
 }
 
 void Tree::open(NodeId id, int64_t now, uint64_t number, const void* owner) {
@@ -110,7 +110,7 @@ size_t Tree::find(const void* owner) const {
 }
 
 void Tree::add(LabelId label, int64_t calls, int64_t length, const Counts& counts, bool is_inside) {
-  Node& node = nodes_[place_of(label)];
+  Node& node = nodes_[node_of(label)];
   node.calls += calls;
   node.own += length;
   if (node.open == 0) node.total += length;

@@ -105,12 +105,12 @@ class Tree {
   NodeId child(NodeId parent, LabelId label);
   /// Opens a region, at the innermost one.
   void enter(LabelId label, int64_t now, uint64_t number, const void* owner = nullptr) {
-    open(place_of(label), now, number, owner);
+    open(node_of(label), now, number, owner);
     ++nodes_[frames_.back().node].calls;
   }
   /// Opens a part of a call. Whether the call is a new one is the caller's to count.
   void enter_step(LabelId label, int64_t now, uint64_t number) {
-    open(place_of(label), now, number, nullptr);
+    open(node_of(label), now, number, nullptr);
     frames_.back().is_step = true;
   }
   /// The same below a node that is not open.
@@ -134,7 +134,7 @@ class Tree {
   void add(LabelId label, int64_t calls, int64_t length, const Counts& counts, bool is_inside);
 
  private:
-  NodeId place_of(LabelId label) {
+  NodeId node_of(LabelId label) {
     if (label < open_.size() && open_[label] != kRoot) return open_[label];
     const NodeId parent = current();
     const Node& around = nodes_[parent];

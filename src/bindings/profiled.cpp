@@ -412,7 +412,7 @@ class Compiling {
 
 // ---- What is asked for
 
-nb::tuple told(const Label& label) {
+nb::tuple described(const Label& label) {
   return nb::make_tuple(label.name, kKinds[static_cast<size_t>(label.kind)], label.implementation,
                         label.device);
 }
@@ -451,7 +451,8 @@ nb::list events() {
     nb::list own;
     const auto put = [&](LabelId label, int64_t start, int64_t stop) {
       const int64_t from = scale.nanoseconds_at(start);
-      own.append(told(profile::label_of(label)) + nb::make_tuple(from, scale.nanoseconds_at(stop) - from));
+      own.append(described(profile::label_of(label)) +
+                 nb::make_tuple(from, scale.nanoseconds_at(stop) - from));
     };
     for (const profile::Event& event : thread->events)
       put(thread->tree.node(event.node).label, event.start, event.stop);
@@ -500,7 +501,7 @@ void bind_profile(nb::module_& m) {
       },
       "name"_a, "kind"_a = "region", "implementation"_a = "", "device"_a = "", "The number of a label.");
   it.def(
-      "label_of", [](LabelId label) { return told(profile::label_of(label)); }, "label"_a,
+      "label_of", [](LabelId label) { return described(profile::label_of(label)); }, "label"_a,
       "(name, kind, implementation, device)");
   it.def("start", &profile::start, "traces"_a);
   it.def("stop", &profile::stop);

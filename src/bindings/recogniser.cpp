@@ -134,7 +134,7 @@ bool Recogniser::dict(PyObject* dict) {
   PyObject* key = nullptr;
   PyObject* item = nullptr;
   size_t i = 0;
-  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item) != 0; ++i) {
+  for (Py_ssize_t index = 0; PyDict_Next(dict, &index, &key, &item) != 0; ++i) {
     if (i == size) return false;  // code that ran meanwhile has added one
     if (key != objects_[keys + i] && !(is_key(key) && is_same_constant(key, objects_[keys + i])))
       return false;

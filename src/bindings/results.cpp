@@ -134,14 +134,14 @@ struct ResultPlan::Maker {
   nb::object instance(const ResultPlan& plan) {
     const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
     nb::object it = object.attr("__new__")(plan.type_);
-    const size_t place = made.size();
+    const size_t index = made.size();
     made.push_back(it);
     for (size_t i = 0; i < plan.parts_.size(); ++i) {
       const nb::object part = make(plan.parts_[i]);
       PyObject* const name = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
       if (PyObject_GenericSetAttr(it.ptr(), name, part.ptr()) != 0) throw nb::python_error();
     }
-    if (plan.is_stand_in_) made[place] = it = it.attr("__ingot_result__")();
+    if (plan.is_stand_in_) made[index] = it = it.attr("__ingot_result__")();
     return it;
   }
 
@@ -225,12 +225,12 @@ struct ResultPlan::Maker {
         }
         return all;
       }
-      case Kind::Growing: {
-        const size_t place = made.size();
+      case Kind::ListBuffer: {
+        const size_t index = made.size();
         made.emplace_back();
         const int64_t length = values.integer();
         const List& list = plan.lists_[0];
-        return made[place] = elements().list(list.form, length, columns(list));
+        return made[index] = elements().list(list.form, length, columns(list));
       }
       case Kind::Dict: {
         nb::dict all;
@@ -302,7 +302,7 @@ ResultPlan::ResultPlan(const nb::tuple& description) {
     kind_ = Kind::Mapping;
     parts(description[1]);
   } else if (tag == "growing") {
-    kind_ = Kind::Growing;
+    kind_ = Kind::ListBuffer;
     object_ = description[1];
     lists_.push_back({Form(object_), nb::len(nb::handle(description[2]))});
   } else if (tag == "record") {

@@ -45,7 +45,7 @@ class ResultPlan {
     Tuple,
     Named,
     List,
-    Growing,
+    ListBuffer,
     Mapping,
     Dict,
     Object,

@@ -128,7 +128,7 @@ bool is_host_function(const PyTypeObject* type) {
 
 bool has_constant_keys(PyObject* dict) {
   PyObject* key = nullptr;
-  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, nullptr) != 0;)
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, nullptr) != 0;)
     if (!is_key(key)) return false;
   return true;
 }
@@ -628,14 +628,14 @@ bool Signature::items(PyObject* given, const Path& path) {
   }
   words_.push_back(word_of(Tag::Dict, static_cast<uint64_t>(PyDict_GET_SIZE(from))));
   PyObject* key = nullptr;
-  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, nullptr) != 0;) {
+  for (Py_ssize_t position = 0; PyDict_Next(from, &position, &key, nullptr) != 0;) {
     if (is_quick_ && !is_key(key)) return false;
     constant(key, path);
   }
   if (given != others_) return values(from, path);
   PyObject* item = nullptr;
   const Detail usual = detail_;
-  for (Py_ssize_t place = 0; PyDict_Next(from, &place, &key, &item) != 0;) {
+  for (Py_ssize_t position = 0; PyDict_Next(from, &position, &key, &item) != 0;) {
     detail_ = is_static_name(key) ? Detail{.is_static = true} : usual;
     if (!describe_value(item, {&path, key, 0, path.depth + 1})) return false;
   }
@@ -645,7 +645,7 @@ bool Signature::items(PyObject* given, const Path& path) {
 bool Signature::values(PyObject* dict, const Path& path) {
   PyObject* key = nullptr;
   PyObject* item = nullptr;
-  for (Py_ssize_t place = 0; PyDict_Next(dict, &place, &key, &item) != 0;)
+  for (Py_ssize_t position = 0; PyDict_Next(dict, &position, &key, &item) != 0;)
     if (!describe_value(item, {&path, key, 0, path.depth + 1})) return false;
   return true;
 }
@@ -659,7 +659,7 @@ bool Signature::is_static_name(PyObject* name) const {
 
 /// `*args`, some of which is static.
 bool Signature::rest(PyObject* tuple, const Path& path) {
-  const std::vector<size_t>& all = parameters_->static_places;
+  const std::vector<size_t>& all = parameters_->static_positions;
   const Detail usual = detail_;
   words_.push_back(word_of(Tag::Tuple, static_cast<uint64_t>(PyTuple_GET_SIZE(tuple))));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
@@ -752,7 +752,7 @@ bool Signature::describe_all(const Parameters& parameters, PyObject* const* valu
   for (size_t i = 0; i < count; ++i) {
     const Path path{nullptr, PyTuple_GET_ITEM(parameters.names.ptr(), static_cast<Py_ssize_t>(i)), 0, 0};
     detail_ = parameters.details[i];
-    const bool is_rest = i == parameters.rest && !parameters.static_places.empty();
+    const bool is_rest = i == parameters.rest && !parameters.static_positions.empty();
     if (!(is_rest ? rest(values[i], path) : describe_value(values[i], path))) return false;
   }
   for (size_t i = 0; i < parameters.captures.size(); ++i)

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "bindings/call_target.h"
 #include "bindings/description.h"
 #include "bindings/inline_vector.h"
-#include "bindings/place.h"
 
 /// What arguments are, as far as it decides what is compiled for them: kinds of scalars; dtype, number of
 /// axes, writability and shared memory of arrays; values of what is static; structure of containers.
@@ -54,8 +54,8 @@ struct Parameters {
   std::vector<Detail> details;  ///< by argument and capture
   std::vector<Capture> captures;
   std::vector<Attributes> attributes;
-  std::vector<size_t> static_places;    ///< what is static of the arguments in `*args`, which is `rest`
-  std::vector<PyObject*> static_names;  ///< ... and in `**kwargs`, which comes last: strings
+  std::vector<size_t> static_positions;  ///< what is static of the arguments in `*args`, which is `rest`
+  std::vector<PyObject*> static_names;   ///< ... and in `**kwargs`, which comes last: strings
   size_t rest = 0;
   /// Whether arrays that NumPy counts as in C or Fortran order are of kinds of their own.
   bool sees_layout = false;
@@ -88,7 +88,7 @@ struct Given {
   std::span<PyObject* const> leaves;      ///< numbers and arrays, in order
   std::span<PyObject* const> containers;  ///< lists, dicts and instances, each once, in order
   std::span<PyObject* const> locks;       ///< of the streams of random numbers
-  Place place;                            ///< where it runs
+  CallTarget target;                      ///< where it runs
 };
 
 /// The descriptions of one list of arguments, and the leaves that compiled code gets of it. They are words
@@ -121,8 +121,8 @@ class Signature {
   /// The locks of the streams of random numbers among the arguments.
   std::span<PyObject* const> locks() const { return locks_.span(); }
   /// Where the call runs: on the device of its arrays.
-  Place place() const { return {device_, parameters_->device != nullptr && !has_device_arrays_}; }
-  Given given() const { return {leaves(), containers(), locks(), place()}; }
+  CallTarget target() const { return {device_, parameters_->device != nullptr && !has_device_arrays_}; }
+  Given given() const { return {leaves(), containers(), locks(), target()}; }
   /// Whether equal words and objects are equal descriptions: there is nothing foreign.
   bool is_closed() const { return is_closed_; }
   /// Takes care of an object until the end.

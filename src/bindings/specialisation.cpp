@@ -29,14 +29,14 @@ int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
 /// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
-               nb::handle keeps, const nb::tuple& buffers, const Place& place, nb::handle errors,
+               nb::handle keeps, const nb::tuple& buffers, const CallTarget& target, nb::handle errors,
                const HostCalls* quick, nb::handle check) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
   const Outside outside{host,  library.is_none() ? nb::handle() : library, keeps, quick, {.check = check},
                         errors};
-  Invocation invocation(code, given, outside, place);
+  Invocation invocation(code, given, outside, target);
   return invocation.run() ? invocation.results(buffers) : invocation.failure();
 }
 
@@ -67,12 +67,12 @@ void Specialisation::watch(double seconds) {
   ticks_left_ = std::max<int64_t>(1, static_cast<int64_t>(seconds * kTicksPerSecond));
 }
 
-void Specialisation::add_run(double seconds) { tell_of(static_cast<int64_t>(seconds * kTicksPerSecond)); }
+void Specialisation::add_run(double seconds) { report_run(static_cast<int64_t>(seconds * kTicksPerSecond)); }
 
-void Specialisation::tell_of(int64_t run) const {
+void Specialisation::report_run(int64_t run) const {
   if (ticks_left_ == 0 || (ticks_left_ -= run) > 0) return;
   ticks_left_ = 0;
-  const nb::object told = nb::find(*this).attr("_has_run")();
+  const nb::object reported = nb::find(*this).attr("_has_run")();
 }
 
 nb::object Specialisation::call(const Given& arguments) const {
@@ -93,11 +93,11 @@ nb::object Specialisation::call(const Given& arguments) const {
                         .cells = cells ? &*cells : nullptr,
                         .containers = arguments.containers};
   const Locked locked(arguments.locks);
-  Invocation invocation(*code_, arguments.leaves, outside, arguments.place);
+  Invocation invocation(*code_, arguments.leaves, outside, arguments.target);
   const int64_t start = ticks_left_ == 0 ? 0 : ticks();
   const bool has_returned = invocation.run();
   if (cells) cells->flush();
-  if (start != 0) tell_of(ticks() - start);
+  if (start != 0) report_run(ticks() - start);
   if (has_returned) {
     FrameValues values(invocation, arguments);
     return result_.make(values);
@@ -131,11 +131,11 @@ void Specialisation::clear() {
 }
 
 void Specialisation::bind(nb::module_& m) {
-  nb::class_<Place>(m, "Place");  // NOLINT(bugprone-unused-raii)
-  nb::class_<Code>(m, "Code")     // NOLINT(performance-unnecessary-value-param)
+  nb::class_<CallTarget>(m, "CallTarget");  // NOLINT(bugprone-unused-raii)
+  nb::class_<Code>(m, "Code")               // NOLINT(performance-unnecessary-value-param)
       .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none(), "moves"_a = nb::tuple())
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
-           "place"_a = Place(), "errors"_a = nb::list(), "quick"_a.none() = nb::none(),
+           "target"_a = CallTarget(), "errors"_a = nb::list(), "quick"_a.none() = nb::none(),
            "check"_a.none() = nb::none())
       .def(
           "_set_functions",

@@ -62,7 +62,7 @@ class Specialisation {
   Guards guards_;
   ResultPlan result_;
   nb::list errors_;
-  void tell_of(int64_t run) const;
+  void report_run(int64_t run) const;
 
   nb::object loaded_;
   const Code* code_ = nullptr;

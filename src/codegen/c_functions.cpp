@@ -55,7 +55,8 @@ void HostFunction::emit_c_value(NodeId id) {
 
 void HostFunction::refuse_on_device(NodeId id) {
   const ir::Module& module = unit_.source;
-  base::Unsupported refusal(module.place(source_[id].span), "a C function that is given an array on a device",
+  base::Unsupported refusal(module.location(source_[id].span),
+                            "a C function that is given an array on a device",
                             "call it with arrays in the host's memory");
   refusal.sites = module.sites(source_[id].span);
   throw base::Unsupported(std::move(refusal));

@@ -23,7 +23,7 @@ struct ErrorSite {
   base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message;                 ///< with a hole `{}` for each argument
   std::vector<base::DType> arguments;  ///< none complex
-  base::Place place;
+  base::SourceLocation location;
   std::string function;
   std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
   int64_t made = -1;                  ///< the attribute of `raise` and `check`; -1: there is none

@@ -133,7 +133,7 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
           b.CreateLoad(unit_.memory_type(own), b.CreateConstGEP1_64(b.getInt8Ty(), packed, kPackedBytes * k));
     arguments[i + 1] = own == given->getType() ? given : b.CreateTrunc(given, own);
   }
-  const base::Place location = host_.source.place(source[launch].span);
+  const base::SourceLocation location = host_.source.location(source[launch].span);
   lines_.add(*kernel, location);
   b.SetCurrentDebugLocation(lines_.at(*kernel, location));
   b.CreateCall(iteration, arguments);

@@ -20,7 +20,7 @@ DeviceFunction::DeviceFunction(Unit& unit, LineTable& lines, const ir::Function&
 
 std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
   for (const NodeId node : source_.region_body(region)) {
-    const base::Place location = unit_.source.place(source_[node].span);
+    const base::SourceLocation location = unit_.source.location(source_[node].span);
     if (!location.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, location));
     emit_node(node);
   }
@@ -31,7 +31,7 @@ std::optional<Parts> DeviceFunction::emit_nodes(RegionId region) {
 }
 
 void DeviceFunction::emit(NodeId launch, std::span<const std::pair<NodeId, Parts>> used) {
-  const base::Place location = unit_.source.place(source_[launch].span);
+  const base::SourceLocation location = unit_.source.location(source_[launch].span);
   lines_.add(*target_, location);
   b_.SetCurrentDebugLocation(lines_.at(*target_, location));
   for (const auto& [node, parts] : used) set(node, parts);

@@ -162,7 +162,7 @@ void DeviceFunction::emit_at_once(const Neighbours& iterations, NodeId loop, uin
   for (const NodeId node : source_.region_body(source_.region(loop))) {
     const ir::Op op = source_.op(node);
     if (op == ir::Op::yield) continue;
-    const base::Place location = unit_.source.place(source_[node].span);
+    const base::SourceLocation location = unit_.source.location(source_[node].span);
     if (!location.file.empty()) b_.SetCurrentDebugLocation(lines_.at(*target_, location));
     const auto known = std::ranges::find(together, node, &Together::access);
     if (!iterations.varies(node) && op != ir::Op::store) {

@@ -136,7 +136,7 @@ void DeviceFunction::emit_nanosleep(NodeId id) { kernels_.nanosleep(b_, value(so
 void DeviceFunction::emit_c_value(NodeId id) {
   const ir::Module& module = unit_.source;
   const std::string& name = module.text(ir::TextId(static_cast<uint32_t>(source_.attribute(id, 1))));
-  base::Unsupported refusal(module.place(source_[id].span), "the C function `" + name + "` on a device",
+  base::Unsupported refusal(module.location(source_[id].span), "the C function `" + name + "` on a device",
                             "compute its value before, from numbers of the host's");
   refusal.sites = module.sites(source_[id].span);
   throw base::Unsupported(std::move(refusal));

@@ -20,7 +20,7 @@ llvm::DIFile* LineTable::file(const std::string& given) {
   return known;
 }
 
-void LineTable::add(llvm::Function& function, const base::Place& location) {
+void LineTable::add(llvm::Function& function, const base::SourceLocation& location) {
   if (location.file.empty()) return;
   if (unit_ == nullptr) {
     module_.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
@@ -34,7 +34,7 @@ void LineTable::add(llvm::Function& function, const base::Place& location) {
                                                  llvm::DISubprogram::SPFlagDefinition));
 }
 
-llvm::DebugLoc LineTable::at(llvm::Function& function, const base::Place& location) {
+llvm::DebugLoc LineTable::at(llvm::Function& function, const base::SourceLocation& location) {
   llvm::DISubprogram* const own = function.getSubprogram();
   if (own == nullptr) return {};
   llvm::DIScope* scope = own;

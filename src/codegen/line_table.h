@@ -16,9 +16,9 @@ class LineTable {
   explicit LineTable(llvm::Module& module);
 
   /// Adds a function with a location: its instructions can have lines.
-  void add(llvm::Function& function, const base::Place& location);
+  void add(llvm::Function& function, const base::SourceLocation& location);
   /// The debug location in a function that has been added; null: none is known.
-  llvm::DebugLoc at(llvm::Function& function, const base::Place& location);
+  llvm::DebugLoc at(llvm::Function& function, const base::SourceLocation& location);
   /// Nothing is added afterwards.
   void finish();
 

@@ -26,7 +26,7 @@ ErrorSite Body::site_of(NodeId id) const {
   ErrorSite site;
   site.callers = unit_.source.sites(source_[id].span);
   if (!site.callers.empty()) {
-    site.place = site.callers.front().place;
+    site.location = site.callers.front().location;
     site.function = site.callers.front().function;
     site.callers.erase(site.callers.begin());
   }

@@ -188,9 +188,9 @@ llvm::Function* Unit::outside(std::string_view name, llvm::FunctionType* type, b
 
 namespace {
 
-std::string location_key(const base::Place& place) {
-  return place.file + '\0' + std::to_string(place.line) + ':' + std::to_string(place.column) + ':' +
-         std::to_string(place.end_column) + '\0';
+std::string location_key(const base::SourceLocation& location) {
+  return location.file + '\0' + std::to_string(location.line) + ':' + std::to_string(location.column) + ':' +
+         std::to_string(location.end_column) + '\0';
 }
 
 }  // namespace
@@ -198,8 +198,8 @@ std::string location_key(const base::Place& place) {
 uint32_t Unit::site(const ErrorSite& site) {
   if (outer_ != nullptr) return outer_->site(site);
   std::string key = std::to_string(static_cast<int>(site.kind)) + '\0' + std::to_string(site.made) + '\0' +
-                    site.message + '\0' + location_key(site.place) + site.function + '\0';
-  for (const base::Site& caller : site.callers) key += location_key(caller.place);
+                    site.message + '\0' + location_key(site.location) + site.function + '\0';
+  for (const base::Site& caller : site.callers) key += location_key(caller.location);
   for (DType argument : site.arguments) key += static_cast<char>('a' + static_cast<int>(argument));
   const auto [it, is_new] = site_numbers_.try_emplace(std::move(key), static_cast<uint32_t>(sites.size()));
   if (is_new) sites.push_back(site);

@@ -76,7 +76,7 @@ runtime::ObjectInfo describe(const ir::Module& module, std::span<const ir::Funct
   }
   for (const codegen::ErrorSite& site : code.sites)
     info.sites.push_back(
-        {site.kind, site.message, site.arguments, site.place, site.function, site.callers, site.made});
+        {site.kind, site.message, site.arguments, site.location, site.function, site.callers, site.made});
   return info;
 }
 

@@ -6,11 +6,11 @@ namespace ingot::driver {
 
 namespace {
 
-std::optional<base::Place> location_of(const ir::Function& function, const ir::Module& module,
-                                       ir::NodeId node) {
+std::optional<base::SourceLocation> location_of(const ir::Function& function, const ir::Module& module,
+                                                ir::NodeId node) {
   const std::vector<base::Site> sites = module.sites(function[node].span);
   if (sites.empty()) return std::nullopt;
-  return sites.front().place;
+  return sites.front().location;
 }
 
 }  // namespace
@@ -22,8 +22,9 @@ std::vector<LoopReport> report_loops(const ir::Module& module) {
     if (function == nullptr) continue;
     const auto reason = [&](const std::optional<transform::Obstacle>& obstacle) -> std::optional<Reason> {
       if (!obstacle) return std::nullopt;
-      return Reason{obstacle->what, location_of(*function, module, obstacle->node).value_or(base::Place()),
-                    location_of(*function, module, obstacle->other).value_or(base::Place())};
+      return Reason{obstacle->what,
+                    location_of(*function, module, obstacle->node).value_or(base::SourceLocation()),
+                    location_of(*function, module, obstacle->other).value_or(base::SourceLocation())};
     };
     for (const transform::LoopObstacles& loop : transform::obstacles_of(*function)) {
       if (const auto location = location_of(*function, module, loop.loop))

@@ -12,13 +12,13 @@ namespace ingot::driver {
 /// Why the iterations of a loop do not run together, in words for users, with the locations that it is about.
 struct Reason {
   std::string what;
-  base::Place first;
-  base::Place second;  ///< may be `first`
+  base::SourceLocation first;
+  base::SourceLocation second;  ///< may be `first`
 };
 
 /// A loop of the user's; no reason: nothing prevents lanes, or sharing among threads.
 struct LoopReport {
-  base::Place place;
+  base::SourceLocation location;
   std::optional<Reason> lanes;
   std::optional<Reason> threads;
 };

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "ir/verifier.h"
-#include "transform/apart.h"
 #include "transform/dependence.h"
 #include "transform/derive.h"
+#include "transform/disjoint.h"
 #include "transform/inline.h"
 #include "transform/parallel.h"
 #include "transform/simplify.h"
@@ -27,18 +27,19 @@ bool is_over_prange(const ir::Function& f, ir::NodeId node) {
   if (leaves || conflict.kind == Kind::Drawing) {
     const ir::SpanId span = function[leaves ? loop : conflict.first].span;
     base::Unsupported refusal =
-        leaves ? base::Unsupported(module.place(span), "a prange loop that an iteration leaves",
-                                   "use range; or let all iterations run, and keep the first one that finds "
-                                   "something, as by `first = min(first, i)`")
-               : base::Unsupported(module.place(span), "a prange loop whose iterations draw random numbers",
-                                   "use range; or draw them before the loop, as an array: "
-                                   "`noise = rng.random(n)`, and `noise[i]` in the loop");
+        leaves
+            ? base::Unsupported(module.location(span), "a prange loop that an iteration leaves",
+                                "use range; or let all iterations run, and keep the first one that finds "
+                                "something, as by `first = min(first, i)`")
+            : base::Unsupported(module.location(span), "a prange loop whose iterations draw random numbers",
+                                "use range; or draw them before the loop, as an array: "
+                                "`noise = rng.random(n)`, and `noise[i]` in the loop");
     refusal.sites = module.sites(span);
     throw refusal;
   }
   const auto sites_of = [&](ir::NodeId node) { return module.sites(function[node].span); };
-  const base::Place first = module.place(function[conflict.first].span);
-  const base::Place second = module.place(function[conflict.second].span);
+  const base::SourceLocation first = module.location(function[conflict.first].span);
+  const base::SourceLocation second = module.location(function[conflict.second].span);
   const bool is_one = first == second;
   const bool are_elements = conflict.kind == Kind::Elements;
   const bool is_carried = conflict.kind == Kind::Carried;
@@ -85,13 +86,13 @@ void make_derivatives(ir::Module& module, ir::FunctionId id) {
 }
 
 /// Whether different indices of an argument are different elements in memory.
-bool is_apart(const ir::Value& argument) {
+bool is_disjoint(const ir::Value& argument) {
   const auto* const view = std::get_if<ir::ViewValue>(&argument);
   if (view == nullptr || std::ranges::any_of(view->lengths, [](int64_t n) { return n < 1; })) return true;
   transform::PlainArithmetic plain;
   const auto element = static_cast<int64_t>(base::size_of(view->dtype));
-  return transform::is_apart<transform::PlainArithmetic, int64_t>(plain, view->lengths, view->strides,
-                                                                  element) != 0;
+  return transform::is_disjoint<transform::PlainArithmetic, int64_t>(plain, view->lengths, view->strides,
+                                                                     element) != 0;
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ CompileResult Program::compile(const CompileOptions& options, Report& report) co
 
 ir::Outcome Program::interpret(std::span<const ir::Value> arguments, ir::Externals& externals,
                                uint64_t seed) const {
-  const bool in_order = !std::ranges::all_of(arguments, is_apart);
+  const bool in_order = !std::ranges::all_of(arguments, is_disjoint);
   return ir::interpret(*module_, entry_, arguments,
                        {.seed = seed, .externals = &externals, .in_order = in_order});
 }

@@ -1,6 +1,6 @@
 #include "frontend/fields.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -55,7 +55,7 @@ Value Evaluator::builtin_len(Call& call) {
     return Scalar{Kind::py_int(), Fields(*this).length(records)};
   }
   if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
-  if (const Record* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};
+  if (const Pooled* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};
   if (const HeapObject* list = growing(value)) return list->values[0];
   if (const Value iterated = iterated_of(value); !same(iterated, value)) {
     Call keys{.positional = {iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated},
@@ -66,11 +66,11 @@ Value Evaluator::builtin_len(Call& call) {
   }
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
   if (const Characters* text = value.as<Characters>())
-    return Scalar{Kind::py_int(), Texts(*this).length(*text)};
+    return Scalar{Kind::py_int(), Strings(*this).length(*text)};
   const Static* s = value.as<Static>();
   if (s != nullptr && nb::isinstance(s->object, imported("numpy").attr("dtype")))
     return Static{nb::int_(nb::len(s->object))};
-  if (value.is<Text>()) {
+  if (value.is<String>()) {
     unsupported(call.node, "the length of a text that is not known when compiling",
                 "print or return the text");
   }

@@ -101,7 +101,7 @@ Value Evaluator::pointer_as(const Foreign& pointer, const Call& call) {
   return pointer_to(*pointer.points_to->as<Array>(), type->object);
 }
 
-NodeId Evaluator::c_argument(const nb::object& declared, size_t place, const Value& given, nb::handle node) {
+NodeId Evaluator::c_argument(const nb::object& declared, size_t index, const Value& given, nb::handle node) {
   Value value = present(given, "an argument of a C function", node);
   const Foreign* const pointer = value.as<Foreign>();
   const bool is_pointer = pointer != nullptr && pointer->points_to;
@@ -115,7 +115,7 @@ NodeId Evaluator::c_argument(const nb::object& declared, size_t place, const Val
                 "pass a number, an array, or a pointer to an array");
   };
   if (!model.is_valid()) refuse();
-  const nb::object becomes = declared.attr("argument")(place, model);
+  const nb::object becomes = declared.attr("argument")(index, model);
   if (becomes.is_none()) refuse();
   if (PyExceptionInstance_Check(becomes.ptr())) raise_object(becomes);
   const std::string form = text_of(becomes.attr("form"));
@@ -126,7 +126,7 @@ NodeId Evaluator::c_argument(const nb::object& declared, size_t place, const Val
     const auto wants = [&](const char* flag) { return nb::cast<bool>(flags.attr("__contains__")(flag)); };
     if (wants("WRITEABLE") && array.access != Access::Writable) refuse();
     Call inner{.positional = {value, Static{nb::bool_(wants("C_CONTIGUOUS"))},
-                              Static{nb::bool_(wants("F_CONTIGUOUS"))}, Static{nb::int_(place + 1)},
+                              Static{nb::bool_(wants("F_CONTIGUOUS"))}, Static{nb::int_(index + 1)},
                               Static{becomes.attr("words")}},
                .keywords = {},
                .name = "need_layout",

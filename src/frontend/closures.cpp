@@ -39,7 +39,7 @@ Value* Evaluator::local(const std::string& name) {
     const Value* const cell = captured(frame_->cells.at(name).ptr(), kCellItself);
     if (cell == nullptr) return nullptr;
     HeapObject& variable = state_.heap.at(cell->as<Object>()->object);
-    return &variable.values[place_of_attribute(variable, kCellContents, {})];
+    return &variable.values[index_of_attribute(variable, kCellContents, {})];
   }
   // Among the variables may be those of the activation that iterates over a generator.
   if (!own.starts_with('@') && !frame_->local_names.contains(own)) return nullptr;
@@ -70,7 +70,7 @@ void Evaluator::set_outer(const std::string& name, Value value) {
   const Value* const known = captured(cell.ptr(), kCellItself);
   if (known == nullptr) throw Capture{cell, kCellItself};
   const Reference variable{known->as<Object>()->object};
-  const size_t place = place_of_attribute(state_.heap.at(variable.object), kCellContents, {});
+  const size_t index = index_of_attribute(state_.heap.at(variable.object), kCellContents, {});
   const nb::str contents(kCellContents);
   if (value.is<Unbound>()) {
     replay(variable, "__delattr__", {Static{contents}}, here_);
@@ -84,9 +84,9 @@ void Evaluator::set_outer(const std::string& name, Value value) {
       unsupported(here_, "an assignment of a " + type_name(value) + " to the `nonlocal` name `" + name + "`",
                   "assign numbers, strings, arrays, lists, dicts or instances");
     }
-    write_back(variable, place, contents, value, here_);
+    write_back(variable, index, contents, value, here_);
   }
-  state_.heap.at(variable.object).values[place] = std::move(value);
+  state_.heap.at(variable.object).values[index] = std::move(value);
 }
 
 uint32_t Evaluator::new_cell(Value value) {
@@ -256,7 +256,7 @@ Value Evaluator::list_comp(nb::handle e) {
   if (has_open_length(first) && !unrolled_.contains(known)) {
     if (is_range_to_demand(first)) grown_.insert(known);
     try {
-      Value list = growing_comprehension(e, first);
+      Value list = list_buffer_comprehension(e, first);
       // More is known of arrays in a list of known structure.
       const HeapObject* made = growing(list);
       if (made == nullptr || !made->element->is<Array>() || !first.is<Range>()) return list;
@@ -267,7 +267,7 @@ Value Evaluator::list_comp(nb::handle e) {
       } catch (const Demand&) {
       }
       go_back(before);
-      return growing_comprehension(e, first_iterable(e));
+      return list_buffer_comprehension(e, first_iterable(e));
     } catch (const base::Unsupported& refusal) {
       if (!first.is<Range>()) throw;
       go_back(before);
@@ -284,14 +284,14 @@ Value Evaluator::list_comp(nb::handle e) {
     // The number of elements may depend on conditions, or on the iterables of inner loops.
     go_back(before);
     try {
-      return growing_comprehension(e, first_iterable(e));
+      return list_buffer_comprehension(e, first_iterable(e));
     } catch (const base::Unsupported&) {
       throw refusal;
     }
   }
 }
 
-Value Evaluator::growing_comprehension(nb::handle e, const Value& first) {
+Value Evaluator::list_buffer_comprehension(nb::handle e, const Value& first) {
   const std::string suffix = suffix_of(e);
   const Value list = new_list({});
   state_.locals["@result" + suffix] = list;
@@ -421,9 +421,9 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
   iterate_comprehension(comprehension, iterable, "array");
   Value result = state_.locals["@result" + suffix];
   const bool filters = nb::len(nb::list(generators[0].attr("ifs"))) > 0;
-  const Value place = state_.locals["@place" + suffix];
-  const NodeId length = filters ? stage(place, Kind::py_int()) : trips.count;
-  const std::optional<bool> any = filters ? static_truth(place) : std::nullopt;
+  const Value index = state_.locals["@place" + suffix];
+  const NodeId length = filters ? stage(index, Kind::py_int()) : trips.count;
+  const std::optional<bool> any = filters ? static_truth(index) : std::nullopt;
   if (any == false) {  // no condition is true
     const NodeId none[] = {builder_->index(0)};
     result = filled(none, builder_->constant(ir::Type::scalar(DType::Float64), {}));
@@ -432,7 +432,7 @@ Value Evaluator::array_of_comprehension(nb::handle comprehension, nb::handle nod
                     "an empty list makes an array of float64 here");
   }
   if (filters && any != false) {
-    const Slice taken{share(std::array<Value, 3>{Static{nb::none()}, place, Static{nb::none()}})};
+    const Slice taken{share(std::array<Value, 3>{Static{nb::none()}, index, Static{nb::none()}})};
     const Value part = index_array(*result.as<Array>(), taken, node);
     result = owner(builder_->make(Op::materialize, {whole(part)}));
   }

@@ -89,13 +89,13 @@ class Own {
 };
 
 /// Whether a node may write into the operand at a position.
-bool may_write(Op op, size_t place) {
+bool may_write(Op op, size_t index) {
   switch (op) {
     case Op::write:
     case Op::store:
     case Op::scatter:
-    case Op::copy: return place == 0;
-    case Op::draw: return place > 0;  // the stream is no array
+    case Op::copy: return index == 0;
+    case Op::draw: return index > 0;  // the stream is no array
     case Op::keep:
     case Op::give:
     case Op::pull: return false;
@@ -273,7 +273,7 @@ Value Evaluator::primitive_stop_of(Call& call) {
   return structure_of(stop);
 }
 
-Value Evaluator::primitive_meeting(Call& call) {
+Value Evaluator::primitive_collective(Call& call) {
   Collectives(*this).named(call);
   Axis& axis = *Collectives(*this).around();
   Collectives(*this).need_place_of_all(axis, call.node);

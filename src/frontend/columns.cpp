@@ -8,8 +8,8 @@
 #include "frontend/columns.h"
 
 #include "frontend/members.h"
-#include "frontend/records.h"
-#include "frontend/texts.h"
+#include "frontend/pooled_values.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -26,7 +26,7 @@ Kind kind_of_present(const Maybe& maybe) { return maybe.present->as<Scalar>()->k
 
 void collect_kinds(const Value& form, std::vector<Kind>& kinds) {
   if (const Scalar* s = form.as<Scalar>()) kinds.push_back(s->kind);
-  if (form.is<Record>()) kinds.push_back(Kind::py_int());
+  if (form.is<Pooled>()) kinds.push_back(Kind::py_int());
   if (const Array* a = form.as<Array>())
     kinds.insert(kinds.end(), 3 + 2 * static_cast<size_t>(a->type.rank()), Kind::py_int());
   if (const Maybe* m = form.as<Maybe>()) {
@@ -51,7 +51,7 @@ NodeId Evaluator::Columns::zero(Kind kind) {
 std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Value& element) {
   ir::Builder& builder = *e_.builder_;
   if (const Scalar* s = form.as<Scalar>()) return {e_.convert(element, s->kind)};
-  if (form.is<Record>()) return {Records(e_).place_of(element)};
+  if (form.is<Pooled>()) return {PooledValues(e_).index_of(element)};
   if (const Maybe* m = form.as<Maybe>()) {
     const Kind kind = kind_of_present(*m);
     if (element.is<Unbound>()) return {builder.constant(kMissing), zero(kind)};
@@ -81,7 +81,7 @@ std::vector<NodeId> Evaluator::Columns::numbers_of(const Value& form, const Valu
     return numbers;
   }
   if (form.is<Characters>() && element.is<Static>())
-    return numbers_of(form, Texts(e_).characters_of(element));
+    return numbers_of(form, Strings(e_).characters_of(element));
   if (form.is<Member>() && element.is<Static>()) return numbers_of(form, Members(e_).opened(element));
   std::vector<NodeId> numbers;
   const std::vector<Value> forms = parts_of(form);
@@ -104,7 +104,7 @@ Value Evaluator::Columns::take(const Value& form, std::span<const NodeId>& numbe
     return number;
   };
   if (const Scalar* s = form.as<Scalar>()) return Scalar{s->kind, next()};
-  if (const Record* r = form.as<Record>()) return r->at(next());
+  if (const Pooled* r = form.as<Pooled>()) return r->at(next());
   if (const Array* a = form.as<Array>()) {
     Array array = *a;
     std::vector<NodeId> operands{e_.builder_->make(Op::kept, {next()}), next()};
@@ -154,16 +154,16 @@ class Evaluator::Columns::Conversion {
   void convert(const Value& from, const Value& to) {
     if (const Scalar* s = to.as<Scalar>()) {
       add(as_kind(next(), from.as<Scalar>()->kind, s->kind));
-    } else if (to.is<Record>()) {
-      if (from.is<Record>()) add(next());
-      else fill(e_.builder_->index(from.is<Unbound>() ? Record::kUnbound : Record::kNone));
+    } else if (to.is<Pooled>()) {
+      if (from.is<Pooled>()) add(next());
+      else fill(e_.builder_->index(from.is<Unbound>() ? Pooled::kUnbound : Pooled::kNone));
     } else if (const Array* a = to.as<Array>()) {
       for (int i = 0; i < 3 + 2 * a->type.rank(); ++i) add(next());
     } else if (to.is<Characters>() && from.is<Static>()) {
-      const Value character = Texts(e_).characters_of(from);
+      const Value character = Strings(e_).characters_of(from);
       fill(character.as<Characters>()->codes->as<Scalar>()->node);
     } else if (to.is<Member>() && from.is<Static>()) {
-      fill(Members(e_).opened(from).as<Member>()->place->as<Scalar>()->node);
+      fill(Members(e_).opened(from).as<Member>()->index->as<Scalar>()->node);
     } else if (const Maybe* m = to.as<Maybe>()) {
       convert_optional(from, kind_of_present(*m));
     } else {

@@ -31,7 +31,7 @@ HeapObject& Evaluator::contents(const Reference& container, nb::handle node) {
   return object;
 }
 
-std::optional<size_t> Evaluator::place_in(const Reference& container, const Value& index, nb::object& key,
+std::optional<size_t> Evaluator::index_in(const Reference& container, const Value& index, nb::object& key,
                                           const char* missing, nb::handle node) {
   HeapObject& object = contents(container, node);
   const bool is_list = object.type == HeapObject::Type::List;
@@ -68,7 +68,7 @@ bool Evaluator::is_staged_index(const Value& index, nb::handle node) {
   return true;
 }
 
-NodeId Evaluator::place_of_staged(const Value& index, NodeId length, const std::string& missing) {
+NodeId Evaluator::staged_index_of(const Value& index, NodeId length, const std::string& missing) {
   const NodeId zero = builder_->index(0);
   const NodeId given = stage_index(index);
   const NodeId wrapped = builder_->make(
@@ -78,7 +78,7 @@ NodeId Evaluator::place_of_staged(const Value& index, NodeId length, const std::
   return wrapped;
 }
 
-Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node) {
+Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId position, nb::handle node) {
   if (members.size() > 64) {
     unsupported(
         node,
@@ -96,14 +96,14 @@ Value Evaluator::pick_staged(const std::vector<Value>& members, NodeId place, nb
   if (alike) {
     NodeId chosen = stage(members.back(), *kind);
     for (size_t i = members.size() - 1; i-- > 0;) {
-      const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+      const NodeId here = builder_->make(Op::equal, {position, builder_->index(static_cast<int64_t>(i))});
       chosen = builder_->make(Op::select, {here, stage(members[i], *kind), chosen});
     }
     return Scalar{*kind, chosen};
   }
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i + 1 == members.size()) return members[i];
-    const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+    const NodeId here = builder_->make(Op::equal, {position, builder_->index(static_cast<int64_t>(i))});
     return fork(here, [&] { return members[i]; }, [&] { return from(i + 1); });
   };
   return from(0);
@@ -122,15 +122,15 @@ std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const
     values.push_back(dict.values[i]);
   }
   if (!numbers.empty()) demand(s->node, node);
-  NodeId place = builder_->index(-1);
+  NodeId position = builder_->index(-1);
   for (size_t i = 0; i < numbers.size(); ++i) {
-    place = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
-                                        builder_->index(static_cast<int64_t>(i)), place});
+    position = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
+                                           builder_->index(static_cast<int64_t>(i)), position});
   }
   if (numbers.empty()) raise_showing(ExceptionKind::KeyError, *s, "");
-  check_showing(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::KeyError, *s,
-                "");
-  return open(pick_staged(values, place, node), "the item", node);
+  check_showing(builder_->make(Op::greater_equal, {position, builder_->index(0)}), ExceptionKind::KeyError,
+                *s, "");
+  return open(pick_staged(values, position, node), "the item", node);
 }
 
 bool Evaluator::holds(const Value& value, uint32_t object) const {
@@ -143,7 +143,7 @@ bool Evaluator::holds(const Value& value, uint32_t object) const {
 }
 
 void Evaluator::put(const Reference& container, const Value& index, Value value, nb::handle node) {
-  if (growing(container) != nullptr) return set_growing_item(container, index, value, node);
+  if (growing(container) != nullptr) return set_list_buffer_item(container, index, value, node);
   if (mapping(container) != nullptr) return put_in_mapping(container, index, value, node);
   if (contents(container, node).type == HeapObject::Type::List && index.is<Slice>()) {
     change_list(container, "__setitem__", {index}, elements_of(value, node), node);
@@ -152,15 +152,15 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
   if (contents(container, node).type == HeapObject::Type::List && is_staged_index(index, node))
     return put_staged(container, index, value, node);
   nb::object key;
-  const std::optional<size_t> place =
-      place_in(container, index, key, "list assignment index out of range", node);
+  const std::optional<size_t> position =
+      index_in(container, index, key, "list assignment index out of range", node);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   if (holds(value, container.object)) unsupported(node, "a container that holds itself", "use another one");
-  write_back(container, place, key, value, node);
+  write_back(container, position, key, value, node);
   HeapObject& object = state_.heap.at(container.object);
   need_own(object, node);
-  if (place) {
-    object.values[*place] = std::move(value);
+  if (position) {
+    object.values[*position] = std::move(value);
   } else {
     object.keys.push_back(key);
     object.values.push_back(std::move(value));
@@ -169,14 +169,14 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
 
 void Evaluator::put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node) {
   const size_t size = contents(list, node).values.size();
-  const NodeId place = place_of_staged(index, builder_->index(static_cast<int64_t>(size)),
-                                       "list assignment index out of range");
+  const NodeId position = staged_index_of(index, builder_->index(static_cast<int64_t>(size)),
+                                          "list assignment index out of range");
   if (size > 64) {
     unsupported(node, "an index that is not known when compiling, into " + std::to_string(size) + " elements",
                 "use an array");
   }
   for (size_t i = 0; i < size; ++i) {
-    const NodeId here = builder_->make(Op::equal, {place, builder_->index(static_cast<int64_t>(i))});
+    const NodeId here = builder_->make(Op::equal, {position, builder_->index(static_cast<int64_t>(i))});
     const auto store = [&] {
       put(list, Static{nb::int_(i)}, value, node);
       return Value(Static{nb::none()});
@@ -232,20 +232,20 @@ NodeId Evaluator::cell_of(int container, const char* what) {
   return captured(nullptr, cell_name(static_cast<size_t>(container), what))->as<Array>()->node;
 }
 
-void Evaluator::write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
+void Evaluator::write_back(const Reference& container, std::optional<size_t> position, const nb::object& key,
                            const Value& value, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) return;
   if (!writes_) throw NeedsCells{};
   const std::optional<Kind> kind = kind_of(value);
-  const bool has_cell =
-      place && *place < object.leaves && (*place >= object.absent.size() || !object.absent[*place]);
+  const bool has_cell = position && *position < object.leaves &&
+                        (*position >= object.absent.size() || !object.absent[*position]);
   if (kind && !value.is<Array>() && has_cell) {
     const DType dtype = kind->dtype();
     const auto cell = [&](const char* what) { return cell_of(object.argument, what); };
     const bool is_complex = base::is_complex(dtype);
     const bool is_float = base::is_float(dtype);
-    const NodeId at = builder_->index(static_cast<int64_t>(*place));
+    const NodeId at = builder_->index(static_cast<int64_t>(*position));
     const DType wide = is_complex ? DType::Complex128 : is_float ? DType::Float64 : DType::Int64;
     const NodeId number = builder_->cast(stage(value, *kind), wide);
     builder_->make(Op::store, {cell(is_complex ? "complexes" : is_float ? "floats" : "ints"), at, number});
@@ -261,7 +261,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pla
   Outward outward;
   const nb::object described = describe_result(value, outward);
   const bool is_instance = object.type == HeapObject::Type::Object;
-  const bool appends = object.type == HeapObject::Type::List && !place;
+  const bool appends = object.type == HeapObject::Type::List && !position;
   const nb::object target = nb::make_tuple("argument", object.argument);
   const nb::object function = imported("ingot._callbacks")
                                   .attr(appends       ? "append"

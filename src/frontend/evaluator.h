@@ -71,10 +71,10 @@ class Evaluator {
   struct Launch;
   class Columns;
   class Pins;
-  class Records;
+  class PooledValues;
   class Renamed;
   class Rows;
-  class Texts;
+  class Strings;
   class Unrolled;
   class AtHandler;
   using Iteration = std::function<void(const Value&)>;  ///< called with each element
@@ -232,7 +232,7 @@ class Evaluator {
   std::vector<size_t> slots_of_arguments(const State& entry);
   void trace_parameter(Routine& routine, uint32_t parameter, NodeId operand);
   ir::SpanId inlined_here(ir::SpanId inner);
-  bool is_same_place(ir::SpanId a, ir::SpanId b) const;
+  bool is_same_location(ir::SpanId a, ir::SpanId b) const;
   void add_callers(base::Unsupported& refusal) const;
 
   // generators.cpp
@@ -257,13 +257,13 @@ class Evaluator {
   std::vector<Catcher*> handlers_outside(const Frame& generator, std::deque<Catcher>& made) const;
   Reference list_of(const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
   /// The k-th element of an iterable that is iterated over together with a generator, and whether it exists.
-  struct Beside {
+  struct IndexedIterable {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
   };
   /// A number of a range without end.
-  Value counted(const Range& range, const Value& place, nb::handle node);
-  Beside beside(const Value& iterable, nb::handle node);
+  Value counted(const Range& range, const Value& at_index, nb::handle node);
+  IndexedIterable indexed_iterable(const Value& iterable, nb::handle node);
   /// Raises if Python raises at once because a value is no iterable.
   void need_iterable(const Value& value);
   /// The result of the `__iter__` of an instance's class; none: it has none.
@@ -377,7 +377,7 @@ class Evaluator {
   Value eval_lambda(nb::handle e);
   Value eval_list_comp(nb::handle e);
   Value list_comp(nb::handle e);
-  Value growing_comprehension(nb::handle e, const Value& first);
+  Value list_buffer_comprehension(nb::handle e, const Value& first);
   bool is_range_to_demand(const Value& iterable) const;  ///< its bounds can be known when compiling
   Value eval_dict_comp(nb::handle e);
   Value eval_joined_str(nb::handle e);
@@ -427,8 +427,8 @@ class Evaluator {
   Value remove_from_dict(const Reference& dict, const char* method, const std::vector<Value>& arguments,
                          nb::handle node);
   std::vector<Value> elements_of(const Value& iterable, nb::handle node);  ///< demanded, or refused
-  std::vector<size_t> places_of(const Slice& slice, size_t size, nb::handle node);
-  NodeId place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
+  std::vector<size_t> indices_of(const Slice& slice, size_t size, nb::handle node);
+  NodeId index_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value list_method(const Reference& list, const std::string& name, Call& call);
   Value tuple_method(const Tuple& tuple, const std::string& name, Call& call);
   Value count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
@@ -560,32 +560,33 @@ class Evaluator {
   std::optional<Value> form_of_list(const HeapObject& list);  ///< unbound: of an empty one
   /// The list buffer that two lists can become, with slots as values.
   std::optional<HeapObject> join_lists(const HeapObject& a, const HeapObject& b);
-  HeapObject growing_shape(const Value& form, const HeapObject& list) const;
-  HeapObject as_growing(const HeapObject& list, const Value& form);
-  void become_growing(uint32_t list, const Value& form);
+  HeapObject list_buffer_shape(const Value& form, const HeapObject& list) const;
+  HeapObject as_list_buffer(const HeapObject& list, const Value& form);
+  void become_list_buffer(uint32_t list, const Value& form);
   NodeId leading(NodeId view, NodeId count);
-  void store_element(const HeapObject& list, NodeId place, const Value& element);
-  Value load_element(const HeapObject& list, NodeId place);
+  void store_element(const HeapObject& list, NodeId at_index, const Value& element);
+  Value load_element(const HeapObject& list, NodeId at_index);
   const HeapObject* growing(const Value& value) const;  ///< null: not a list of unknown length
   NodeId length_of(const HeapObject& list) const;
   bool is_list(const Value& value) const;
   bool may_grow(const Value& list);  ///< it has elements, and a list buffer can hold them
-  std::vector<NodeId> growing_lengths(const Value& iterable) const;  ///< of the lists that are iterated over
+  std::vector<NodeId> list_buffer_lengths(
+      const Value& iterable) const;  ///< of the lists that are iterated over
   /// Refuses iterations that change the length of a list; if it is a dict's, raises as Python does.
   void check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node);
   Value widen(const Reference& list, const Value& given, nb::handle node);  ///< the element as stored
   void grow(const Reference& list, const Value& given, nb::handle node);
-  Value growing_item(const Reference& list, const Value& index, nb::handle node);
-  void set_growing_item(const Reference& list, const Value& index, const Value& value, nb::handle node);
+  Value list_buffer_item(const Reference& list, const Value& index, nb::handle node);
+  void set_list_buffer_item(const Reference& list, const Value& index, const Value& value, nb::handle node);
   Value checked_index(const Value& index);
-  Value growing_method(const Reference& list, const std::string& name, Call& call);
+  Value list_buffer_method(const Reference& list, const std::string& name, Call& call);
   /// A function of `ingot.library.lists`.
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node,
                    std::vector<std::pair<std::string, Value>> keywords = {});
   std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
   bool has_open_length(const Value& iterable) const;  ///< whether its length is not known
-  NodeId array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
-  nb::object describe_growing(const HeapObject& list, Outward& outward);
+  NodeId array_of_list_buffer(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
+  nb::object describe_list_buffer(const HeapObject& list, Outward& outward);
 
   // mappings.cpp
   const HeapObject* mapping(const Value& value) const;  ///< null: not a dict of unknown keys
@@ -674,21 +675,21 @@ class Evaluator {
   /// The shadow heap's object of a container; refuses it if its structure differs between paths.
   HeapObject& contents(const Reference& container, nb::handle node);
   /// The position of an index or key in a container. None: the dict lacks the key, which is put into `key`.
-  std::optional<size_t> place_in(const Reference& container, const Value& index, nb::object& key,
+  std::optional<size_t> index_in(const Reference& container, const Value& index, nb::object& key,
                                  const char* missing, nb::handle node);
   void put(const Reference& container, const Value& index, Value value, nb::handle node);
   /// Whether an index is a number that cannot be known when compiling; demands it if it can.
   bool is_staged_index(const Value& index, nb::handle node);
   /// A staged index as a position from 0 on, checked.
-  NodeId place_of_staged(const Value& index, NodeId length, const std::string& missing);
+  NodeId staged_index_of(const Value& index, NodeId length, const std::string& missing);
   /// The member at a staged position: as a chain of `if` over all members.
-  Value pick_staged(const std::vector<Value>& members, NodeId place, nb::handle node);
+  Value pick_staged(const std::vector<Value>& members, NodeId at_index, nb::handle node);
   /// The value of a dict under a staged number; none: its keys do not allow that.
   std::optional<Value> item_by_staged_key(const HeapObject& dict, const Value& key, nb::handle node);
   void put_staged(const Reference& list, const Value& index, const Value& value, nb::handle node);
   void append(const Reference& container, Value element, nb::handle node);
   /// Stores a value in the caller's own container, now or when the call ends, even by an exception.
-  void write_back(const Reference& container, std::optional<size_t> place, const nb::object& key,
+  void write_back(const Reference& container, std::optional<size_t> at_index, const nb::object& key,
                   const Value& value, nb::handle node);
   /// The function's own lists and dicts in a value now belong to the caller.
   void give_away(const Value& value, nb::handle node);
@@ -709,7 +710,7 @@ class Evaluator {
   nb::object class_attribute(const nb::object& type, const std::string& name);  ///< guarded; see `lookup`
   /// Whether a class has the same attribute of this name as `from`.
   bool inherits(const nb::object& type, const std::string& name, nb::handle from);
-  size_t place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node);
+  size_t index_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node);
   [[noreturn]] void raise_no_attribute(const nb::object& type, const std::string& name);
   /// A class's attribute, bound to an instance (class methods: to the class).
   Value bind_attribute(const Value& self, const nb::object& type, const nb::object& raw,
@@ -741,7 +742,7 @@ class Evaluator {
   /// Calls a function of C or SciPy; none: it is another one.
   std::optional<Value> call_of_c(const nb::object& function, Call& call);
   Value call_c_function(const nb::object& declared, const Call& call);
-  NodeId c_argument(const nb::object& declared, size_t place, const Value& given, nb::handle node);
+  NodeId c_argument(const nb::object& declared, size_t at_index, const Value& given, nb::handle node);
   int64_t number_of_c_function(const nb::object& form);
   nb::object form_of_loop(const nb::object& ufunc, const Value& dtypes, nb::handle node);
   /// A pointer of a type to an array's elements.
@@ -801,7 +802,7 @@ class Evaluator {
   // errors
   /// Why two values of a variable, from two paths, cannot be joined, for a message.
   Conflict apart(const Value& a, const Value& b, const std::string& what) const;
-  std::string why_apart(const HeapObject& a, const HeapObject& b) const;
+  std::string why_disjoint(const HeapObject& a, const HeapObject& b) const;
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
   /// Descriptions of an expression's variables, for a message; in Ingot's library: of the user's call.
   std::vector<std::string> operands_of(nb::handle node) const;
@@ -842,7 +843,7 @@ class Evaluator {
   bool catches(const Catcher& handler, const Error& error) const;
   bool may_be_caught(const Error& error) const;
   void run_finals(size_t outside);  ///< evaluates the `finally` clauses between here and a label
-  base::Place place_of(nb::handle node) const;
+  base::SourceLocation location_of(nb::handle node) const;
   /// Counts a statement or expression that is about to be evaluated; refuses endless growth.
   void step(nb::handle node);
 
@@ -981,8 +982,8 @@ class Evaluator {
     bool is_list = false;
     Reading read{};  ///< of a value that is not known where the name is bound
   };
-  std::vector<Capturing> captures_;  ///< of the pattern being matched
-  base::Place result_place_;         ///< of the statement that returns the result
+  std::vector<Capturing> captures_;       ///< of the pattern being matched
+  base::SourceLocation result_location_;  ///< of the statement that returns the result
 
  public:
   void need_stream(const Builtin& method, Call& call);

@@ -187,7 +187,7 @@ struct Evaluator::Routine {
 
   /// Whether errors that it reports are distinguished by where they were raised: a recursion would have
   /// endlessly many locations.
-  bool keeps_places() const { return is_exact && !is_recursive; }
+  bool keeps_indices() const { return is_exact && !is_recursive; }
 };
 
 inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation)

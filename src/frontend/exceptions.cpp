@@ -245,7 +245,7 @@ Value Evaluator::text_of_error(const Error& error) {
   if (error.kind) {
     if (error.parts->empty()) return Static{nb::str(base::fill_message(error.message, {}).c_str())};
     // NumPy's `format` prints other digits than its `str`.
-    return Text{base::replace_holes(error.message, "{!s}"), error.parts};
+    return String{base::replace_holes(error.message, "{!s}"), error.parts};
   }
   const std::vector<Value>& arguments = arguments_of(error, "the text of");
   const nb::module_ builtins = imported("builtins");

@@ -6,7 +6,7 @@
 #include "frontend/known_sizes.h"
 #include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -106,7 +106,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
   if (value == nullptr) return load_global(name, e);
   Value found = *value;
   Maybe* const m = found.as<Maybe>();
-  if (!found.is<Unbound>() && !found.is<Record>() && (m == nullptr || !m->may_be_unbound)) return found;
+  if (!found.is<Unbound>() && !found.is<Pooled>() && (m == nullptr || !m->may_be_unbound)) return found;
   const auto [kind, message] = absence_of(name);
   if (found.is<Unbound>()) raise(kind, message);
   if (m != nullptr) {
@@ -114,7 +114,7 @@ Value Evaluator::eval_name_open(nb::handle e) {
     check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), kind, message);
     m->may_be_unbound = false;
   }
-  if (const Record* r = found.as<Record>()) return Records(*this).bound(*r, kind, message);
+  if (const Pooled* r = found.as<Pooled>()) return PooledValues(*this).bound(*r, kind, message);
   return found;
 }
 
@@ -430,8 +430,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
   if (const Structured* s = value.as<Structured>()) return Fields(*this).attribute(*s, name, e);
   if (has_class(value)) return open(object_attribute(value, name, e), name, e);
-  if (Records::is_open_class(value)) {
-    return Records(*this).on_each(*Records::decides(value), [&](const Value& known) {
+  if (PooledValues::is_open_class(value)) {
+    return PooledValues(*this).on_each(*PooledValues::decides(value), [&](const Value& known) {
       return attribute_of(Static{class_of_value(known)}, name, e);
     });
   }
@@ -531,7 +531,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
   raise_by_type("attribute", name, {value});
   if (const Set* s = value.as<Set>()) history_of(*s, e);
   const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
-                           value.is<Scalar>() || value.is<Static>() || value.is<Text>() ||
+                           value.is<Scalar>() || value.is<Static>() || value.is<String>() ||
                            value.is<Characters>() || value.is<Tuple>() || value.is<Range>();
   if (const nb::object model = stand_in(value); has_methods && model.is_valid())
     if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
@@ -581,10 +581,10 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     return index_array(*a, index, e);
   if (const Structured* s = value.as<Structured>(); s != nullptr && !is_instance(index))
     return Fields(*this).item(*s, plain_number(index), e);
-  if (const Record* r = Records::open(value)) {
-    const Record there =
-        Records(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
-    return Records(*this).on_each(there, [&](const Value& known) { return eval_item(known, index, e); });
+  if (const Pooled* r = PooledValues::open(value)) {
+    const Pooled there =
+        PooledValues(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
+    return PooledValues(*this).on_each(there, [&](const Value& known) { return eval_item(known, index, e); });
   }
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
   if (is_instance(index) && !is_instance(value))
@@ -611,13 +611,13 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     }
     return index_array(filled({}, stage(value, *kind)), index, e);
   }
-  if (const Record* row = row_of(value)) return Rows(*this).item(*row, index, e);
-  if (growing(value) != nullptr) return growing_item(*value.as<Reference>(), index, e);
+  if (const Pooled* row = row_of(value)) return Rows(*this).item(*row, index, e);
+  if (growing(value) != nullptr) return list_buffer_item(*value.as<Reference>(), index, e);
   if (const HeapObject* dict = mapping(value)) return by_dicts("item", HeapObject(*dict), {index}, e);
   const auto sliced = [&](const std::vector<Value>& members) {
     std::vector<Value> parts;
-    for (const size_t place : places_of(*index.as<Slice>(), members.size(), e))
-      parts.push_back(members[place]);
+    for (const size_t position : indices_of(*index.as<Slice>(), members.size(), e))
+      parts.push_back(members[position]);
     return parts;
   };
   if (index.is<Slice>()) {
@@ -629,7 +629,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
     if (is_staged_index(index, e)) {
       const NodeId size = builder_->index(static_cast<int64_t>(members.size()));
-      return pick_staged(members, place_of_staged(index, size, std::string(what) + " index out of range"), e);
+      return pick_staged(members, staged_index_of(index, size, std::string(what) + " index out of range"), e);
     }
     const Value at = Static{require_static(index, "an index into a container", e)};
     need_index_sized(at);
@@ -646,10 +646,11 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   if (const Reference* r = value.as<Reference>()) {
     const HeapObject object = contents(*r, e);  // a copy: checks replace the state
     if (object.type == HeapObject::Type::List) return open(pick(object.values, "list"), "the element", e);
-    if (index.is<Characters>()) return Texts(*this).item_of(object, index, e);
+    if (index.is<Characters>()) return Strings(*this).item_of(object, index, e);
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
-    if (const auto place = place_in(*r, index, key, "", e)) return open(object.values[*place], "the item", e);
+    if (const auto position = index_in(*r, index, key, "", e))
+      return open(object.values[*position], "the item", e);
     raise_key_error(index);
   }
   if (value.is<Range>()) {
@@ -660,17 +661,17 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     return by_ranges("item", {value, index}, e);
   }
   const Static* text = value.as<Static>();
-  const bool is_text =
+  const bool is_string =
       text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
-  if (value.is<Characters>()) return Texts(*this).item(value, index, e);
-  if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> characters = Texts(*this).opened(value, false, e))
-      return Texts(*this).item(*characters, index, e);
+  if (value.is<Characters>()) return Strings(*this).item(value, index, e);
+  if (is_string && (index.is<Scalar>() || index.is<Slice>())) {
+    if (const std::optional<Value> characters = Strings(*this).opened(value, false, e))
+      return Strings(*this).item(*characters, index, e);
   }
-  if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
+  if (is_string && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     require_static(index, "an index into a text", e);
   const bool is_dtype = text != nullptr && nb::isinstance(text->object, imported("numpy").attr("dtype"));
-  if ((is_text || is_dtype) && index.is<Static>()) {
+  if ((is_string || is_dtype) && index.is<Static>()) {
     try {
       return Static{value.as<Static>()->object[index.as<Static>()->object]};
     } catch (nb::python_error& error) {
@@ -858,11 +859,12 @@ void Evaluator::refuse_call(const nb::object& function, nb::handle node) {
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
-  if (Records::decides(callee) != nullptr) return Records(*this).call_by_class(*callee.as<Method>(), call);
-  if (const Record* r = Records::open(callee)) {
-    const Record there =
-        Records(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not callable");
-    return Records(*this).on_each(there, [&](const Value& known) {
+  if (PooledValues::decides(callee) != nullptr)
+    return PooledValues(*this).call_by_class(*callee.as<Method>(), call);
+  if (const Pooled* r = PooledValues::open(callee)) {
+    const Pooled there =
+        PooledValues(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not callable");
+    return PooledValues(*this).on_each(there, [&](const Value& known) {
       Call again = call;
       return this->call(known, again);
     });
@@ -912,7 +914,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
     if (builtin->module == "builtins" && !call.keywords.empty() && !takes_keywords(*builtin))
       raise_as_called(call);
     if (!builtin->library.is_valid() && !takes.none) need_present(call);
-    Texts(*this).need_known(call);
+    Strings(*this).need_known(call);
     if (const Foreign* f = only_argument(call); f != nullptr && f->shape && call.name == "len")
       call.positional[0] = Value(*f->shape);
     if (!takes.foreign) refuse_foreign(call, builtin->name, function);
@@ -987,7 +989,7 @@ Value Evaluator::call_method(const Value& self, const std::string& name, Call& c
   if (const Set* set = self.as<Set>()) return set_method(*set, name, call);
   if (model.is_valid())
     raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
-  if (const Record* row = row_of(self)) return Rows(*this).method(*row, name, call);
+  if (const Pooled* row = row_of(self)) return Rows(*this).method(*row, name, call);
   if (tuple != nullptr) return tuple_method(*tuple, name, call);
   if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);
   return dict_method(*r, name, call);

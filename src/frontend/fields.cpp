@@ -1,6 +1,6 @@
 #include "frontend/fields.h"
 
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -66,7 +66,7 @@ NodeId memory_of(const ir::Function& function, NodeId node) {
 }
 
 /// Whether two views are known to be disjoint: one is new, or both are arguments of disjoint memory.
-bool are_apart(const ir::Function& function, NodeId a, NodeId b) {
+bool are_disjoint(const ir::Function& function, NodeId a, NodeId b) {
   a = memory_of(function, a);
   b = memory_of(function, b);
   const auto set_of = [&](NodeId node) -> std::optional<uint32_t> {
@@ -87,17 +87,17 @@ bool are_apart(const ir::Function& function, NodeId a, NodeId b) {
 /// Whether no two fields of a record have a byte in common.
 bool has_disjoint_fields(const nb::object& dtype) {
   if (!has_fields(dtype)) return true;
-  std::vector<std::pair<int64_t, int64_t>> places;
+  std::vector<std::pair<int64_t, int64_t>> indices;
   for (const nb::handle name : member(dtype, "names")) {
     const nb::object field = member(dtype, "fields")[name];
     const auto begin = nb::cast<int64_t>(field[1]);
-    places.emplace_back(begin, begin + bytes_in(field[0]));
+    indices.emplace_back(begin, begin + bytes_in(field[0]));
     if (!has_disjoint_fields(member(field[0], "base"))) return false;
   }
-  std::ranges::sort(places);
-  return std::ranges::adjacent_find(places, [](const auto& one, const auto& next) {
+  std::ranges::sort(indices);
+  return std::ranges::adjacent_find(indices, [](const auto& one, const auto& next) {
            return one.second > next.first;
-         }) == places.end();
+         }) == indices.end();
 }
 
 /// Whether fields of one name have different titles, which NumPy does not compare.
@@ -124,7 +124,7 @@ bool Evaluator::Fields::is_array(const Value& value) {
 }
 
 int Evaluator::Fields::rank_of(const Structured& records) {
-  return first_of(records).type.rank() - static_cast<int>(records.places.size());
+  return first_of(records).type.rank() - static_cast<int>(records.indices.size());
 }
 
 Value Evaluator::Fields::parameter(const nb::tuple& description, const std::string& name) {
@@ -146,7 +146,7 @@ Value Evaluator::Fields::parameter(const nb::tuple& description, const std::stri
 
 nb::object Evaluator::Fields::describe(const Structured& records, Outward& outward) {
   Array whole = bytes(records, {});
-  if (records.places.empty()) {
+  if (records.indices.empty()) {
     const ir::Type type = whole.type;
     const NodeId node = whole.node;
     whole = first_of(records);
@@ -182,7 +182,7 @@ std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, 
   const Structured* x = a.as<Structured>();
   const Structured* y = b.as<Structured>();
   if (x == nullptr || y == nullptr || x->holder != y->holder || x->layout == y->layout ||
-      x->places.size() != y->places.size() || !is_one_dtype(x->dtype, y->dtype))
+      x->indices.size() != y->indices.size() || !is_one_dtype(x->dtype, y->dtype))
     return std::nullopt;
   Structured first = *x;
   Structured second = *y;
@@ -192,19 +192,19 @@ std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, 
 
 bool Evaluator::Fields::is_same(const Structured& a, const Structured& b) {
   const uint32_t object = first_of(a).object;
-  return a.holder == b.holder && a.places.empty() && b.places.empty() && object != 0 &&
+  return a.holder == b.holder && a.indices.empty() && b.indices.empty() && object != 0 &&
          object == first_of(b).object;
 }
 
 bool Evaluator::Fields::may_be_same(const Structured& a, const Structured& b) {
   const Array& x = first_of(a);
   const Array& y = first_of(b);
-  if (a.holder != b.holder || a.places.size() != b.places.size()) return false;
-  if (a.places.empty()) return x.argument >= 0 && y.argument >= 0 && x.argument != y.argument;
+  if (a.holder != b.holder || a.indices.size() != b.indices.size()) return false;
+  if (a.indices.empty()) return x.argument >= 0 && y.argument >= 0 && x.argument != y.argument;
   const auto is_one_place = [](const Value& p, const Value& q) {
     return p.as<Scalar>()->node == q.as<Scalar>()->node;
   };
-  return x.node == y.node && std::ranges::equal(a.places, b.places, is_one_place);
+  return x.node == y.node && std::ranges::equal(a.indices, b.indices, is_one_place);
 }
 
 bool Evaluator::Fields::may_be_same(const nb::object& a, const nb::object& b) {
@@ -319,24 +319,24 @@ void Evaluator::Fields::need_aligned(const Structured& records, const nb::object
 /// The part of a field of all of `first` that belongs to a record; of an array, all.
 Value Evaluator::Fields::placed(const Structured& records, const Value& field, nb::handle node) {
   if (records.holder != Holder::Record) return field;
-  const Tuple index{records.places};
+  const Tuple index{records.indices};
   if (const Array* numbers = field.as<Array>()) {
-    const bool is_all = records.places.empty() && numbers->type.rank() > 0;
+    const bool is_all = records.indices.empty() && numbers->type.rank() > 0;
     return is_all ? field : e_.index_array(*numbers, index, node);
   }
   Structured inner = *field.as<Structured>();
   if (inner.holder == Holder::Record) {
-    inner.places = records.places;
+    inner.indices = records.indices;
     return inner;
   }
-  if (records.places.empty()) return inner;
+  if (records.indices.empty()) return inner;
   return on(*e_.index_array(first_of(inner), index, node).as<Array>(), inner);
 }
 
 /// A record as an array without axes.
 Structured Evaluator::Fields::alone(const Structured& record, nb::handle node) {
   const Array all = view_of(record, DType::UInt8, 0, numpy("dtype")("uint8"));
-  Tuple index{record.places};
+  Tuple index{record.indices};
   index.members.emplace_back(Static{nb::ellipsis()});
   Structured array = on(*e_.index_array(all, index, node).as<Array>(), record);
   array.holder = Holder::Array;
@@ -365,14 +365,14 @@ Structured Evaluator::Fields::several(const Structured& records, const nb::list&
 /// A field, or records of several, of all of `first`.
 std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const Value& index,
                                                 nb::handle node) {
-  if (Texts::is_known(index)) return named_field(records, text_of(index.as<Static>()->object));
-  if (Texts::is_text(index)) {
+  if (Strings::is_known(index)) return named_field(records, text_of(index.as<Static>()->object));
+  if (Strings::is_string(index)) {
     e_.unsupported(node, "a field whose name is not known when compiling",
                    "name it, or iterate over a tuple of names");
   }
   if (!e_.is_list(index) || e_.growing(index) != nullptr) return std::nullopt;
   const std::vector<Value> parts = e_.elements_of(index, node);
-  if (parts.empty() || !std::ranges::all_of(parts, &Texts::is_known)) return std::nullopt;
+  if (parts.empty() || !std::ranges::all_of(parts, &Strings::is_known)) return std::nullopt;
   nb::list names;
   for (const Value& part : parts) names.append(part.as<Static>()->object);
   return several(records, names);
@@ -383,13 +383,13 @@ std::optional<Value> Evaluator::Fields::by_place(const Structured& record, const
                                                  nb::handle node) {
   const std::optional<Kind> kind = e_.kind_of(index);
   if (!kind || index.is<Array>() || !base::is_int(kind->dtype())) return std::nullopt;
-  const auto place = nb::cast<int64_t>(e_.require_static(index, "the number of a field", node));
+  const auto position = nb::cast<int64_t>(e_.require_static(index, "the number of a field", node));
   const nb::object names = member(record.dtype, "names");
   const auto count = static_cast<int64_t>(nb::len(names));
-  if (place < -count || place >= count)
+  if (position < -count || position >= count)
     e_.raise(ExceptionKind::IndexError,
-             "invalid index (" + std::to_string(place < 0 ? place + count : place) + ")");
-  return field(record, text_of(names[nb::int_(place)]));
+             "invalid index (" + std::to_string(position < 0 ? position + count : position) + ")");
+  return field(record, text_of(names[nb::int_(position)]));
 }
 
 std::vector<Value> Evaluator::Fields::members(const Structured& record, nb::handle node) {
@@ -450,9 +450,9 @@ Structured Evaluator::Fields::record_at(const Structured& records, const Index& 
   for (int axis = 0; axis < rank_of(records); ++axis) {
     const Value& part = index.parts[static_cast<size_t>(axis)];
     e_.need_index_sized(part);
-    const NodeId place = e_.stage_index(part);
-    e_.in_range(place, e_.builder_->length(first_of(records).node, axis), axis);
-    record.places.emplace_back(Scalar{Kind::py_int(), place});
+    const NodeId position = e_.stage_index(part);
+    e_.in_range(position, e_.builder_->length(first_of(records).node, axis), axis);
+    record.indices.emplace_back(Scalar{Kind::py_int(), position});
   }
   return record;
 }
@@ -504,10 +504,10 @@ void Evaluator::Fields::set_item(const Structured& records, const Value& index, 
 void Evaluator::Fields::fill_records(const Value& target, const Value& value, nb::handle node) {
   const Structured* to = target.as<Structured>();
   const Structured* from = value.as<Structured>();
-  const bool is_apart = to != nullptr && from != nullptr && is_one_dtype(to->dtype, from->dtype) &&
-                        has_disjoint_fields(to->dtype) &&
-                        are_apart(e_.builder_->function(), first_of(*to).node, first_of(*from).node);
-  by_library(is_apart ? "fill_apart" : "fill", {target, value}, node);
+  const bool is_disjoint = to != nullptr && from != nullptr && is_one_dtype(to->dtype, from->dtype) &&
+                           has_disjoint_fields(to->dtype) &&
+                           are_disjoint(e_.builder_->function(), first_of(*to).node, first_of(*from).node);
+  by_library(is_disjoint ? "fill_apart" : "fill", {target, value}, node);
 }
 
 /// Assigns to a field of all of `first`.
@@ -523,8 +523,8 @@ void Evaluator::Fields::fill(const Structured& records, const Value& field, cons
     const Value name = Static{nb::object(member(given->dtype, "names")[nb::int_(0)])};
     return fill(records, field, item(*given, name, node), node);  // NumPy casts records of one field
   }
-  const bool is_one = static_cast<size_t>(numbers->type.rank()) == records.places.size();
-  Tuple index{records.places};
+  const bool is_one = static_cast<size_t>(numbers->type.rank()) == records.indices.size();
+  Tuple index{records.indices};
   if (!is_one) index.members.emplace_back(Static{nb::ellipsis()});
   e_.assign_index(*numbers, index, value, node);
 }
@@ -536,8 +536,8 @@ NodeId Evaluator::Fields::length(const Structured& records) {
 Array Evaluator::Fields::bytes(const Structured& records, nb::handle node) {
   const nb::object dtype = numpy("dtype")(nb::make_tuple("uint8", nb::make_tuple(bytes_in(records.dtype))));
   const Array all = view_of(records, DType::UInt8, 0, dtype);
-  if (records.places.empty()) return all;
-  return *e_.index_array(all, Tuple{records.places}, node).as<Array>();
+  if (records.indices.empty()) return all;
+  return *e_.index_array(all, Tuple{records.indices}, node).as<Array>();
 }
 
 Structured Evaluator::Fields::on_bytes(const Value& given, const nb::object& dtype, Holder holder) {
@@ -675,7 +675,7 @@ std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call)
   };
   const auto is_named = [](const Value& value) {
     const Tuple* field = value.as<Tuple>();
-    return field != nullptr && field->members.size() >= 2 && Texts::is_known(field->members[0]);
+    return field != nullptr && field->members.size() >= 2 && Strings::is_known(field->members[0]);
   };
   const auto is_dtype_of_records = [&](const Value& value) {
     if (e_.is_list(value) && e_.growing(value) == nullptr) {

@@ -1,6 +1,6 @@
 #include "frontend/fields.h"
 #include "frontend/members.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // Arguments of unsupported types. Only their types are known, so every use of one is decided here:
 // `ingot._foreign` determines what Python raises for such types, if that is certain.
@@ -62,10 +62,10 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (const Member* m = value.as<Member>()) return Members::members_of(m->type)[0];
   if (row_of(value) != nullptr) return nb::list();
   const nb::object kind_of_class = imported("ingot._foreign").attr("Kind");
-  if (const Record* r = Records::open(value))
-    return kind_of_class(Records(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
+  if (const Pooled* r = PooledValues::open(value))
+    return kind_of_class(PooledValues(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
   if (is_instance(value)) return kind_of_class(class_of_value(value));
-  if (value.is<Text>() || value.is<Characters>()) return imported("ingot._foreign").attr("TEXT");
+  if (value.is<String>() || value.is<Characters>()) return imported("ingot._foreign").attr("TEXT");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return imported("builtins").attr("range")(1);
   if (const Set* s = value.as<Set>()) {
@@ -119,7 +119,7 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
   }
   for (const Value& operand : operands) {
     if (operand.is<Conflict>()) present(operand, "the value", here_);  // it has no type to raise by
-    if (Records::open(operand) != nullptr) return;
+    if (PooledValues::open(operand) != nullptr) return;
     const nb::object one = stand_in(operand);
     if (!one.is_valid()) return;
     given.append(one);

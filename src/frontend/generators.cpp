@@ -1,5 +1,5 @@
 #include "frontend/fields.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and
 // at each `yield` the consumer's code for the element. Both change variables inside of the loops and branches
@@ -235,65 +235,65 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   return nothing();
 }
 
-Evaluator::Beside Evaluator::beside(const Value& iterable, nb::handle node) {
+Evaluator::IndexedIterable Evaluator::indexed_iterable(const Value& iterable, nb::handle node) {
   if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<Beside> parts;
-    for (const Value& member : *z->members) parts.push_back(beside(member, node));
-    const auto has = [this, parts, node](const Value& place) -> Value {
+    std::vector<IndexedIterable> parts;
+    for (const Value& member : *z->members) parts.push_back(indexed_iterable(member, node));
+    const auto has = [this, parts, node](const Value& index) -> Value {
       NodeId all = builder_->constant(true);
-      for (const Beside& part : parts) {
-        const Value one = part.has(place);
+      for (const IndexedIterable& part : parts) {
+        const Value one = part.has(index);
         const std::optional<bool> known = static_truth(one);
         if (known == false) return one;
         if (!known) all = both(all, truth(one, node));
       }
       return as_bool(all);
     };
-    const auto element = [parts](const Value& place) {
+    const auto element = [parts](const Value& index) {
       Tuple tuple;
-      for (const Beside& part : parts) tuple.members.push_back(part.element(place));
+      for (const IndexedIterable& part : parts) tuple.members.push_back(part.element(index));
       return Value(tuple);
     };
     return {has, element};
   }
   if (counts_on(iterable)) {
     return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
-            [this, range = *iterable.as<Range>(), node](const Value& place) {
-              return counted(range, place, node);
+            [this, range = *iterable.as<Range>(), node](const Value& index) {
+              return counted(range, index, node);
             }};
   }
   if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>() || Fields::is_array(iterable)) {
     const Trips trips = trips_of(iterable, node);
-    return {[this, trips](const Value& place) {
-              return as_bool(builder_->make(Op::less, {stage_index(place), trips.count}));
+    return {[this, trips](const Value& index) {
+              return as_bool(builder_->make(Op::less, {stage_index(index), trips.count}));
             },
-            [this, trips](const Value& place) { return known_number(trips.element(stage_index(place))); }};
+            [this, trips](const Value& index) { return known_number(trips.element(stage_index(index))); }};
   }
   if (growing(iterable) != nullptr) {
     const uint32_t list = iterable.as<Reference>()->object;
-    return {[this, list](const Value& place) {
+    return {[this, list](const Value& index) {
               const NodeId length = length_of(state_.heap.at(list));
-              return as_bool(builder_->make(Op::less, {stage_index(place), length}));
+              return as_bool(builder_->make(Op::less, {stage_index(index), length}));
             },
-            [this, list](const Value& place) {
-              const NodeId at = stage_index(place);
+            [this, list](const Value& index) {
+              const NodeId at = stage_index(index);
               return load_element(state_.heap.at(list), at);
             }};
   }
   const auto elements = [this, iterable, node] { return still_known(iterable, node); };
-  return {[this, elements, node](const Value& place) {
-            return compare("Lt", place, Static{nb::int_(elements().size())}, node);
+  return {[this, elements, node](const Value& index) {
+            return compare("Lt", index, Static{nb::int_(elements().size())}, node);
           },
-          [this, elements, node](const Value& place) -> Value {
-            if (const std::optional<int64_t> known = static_int(place))
+          [this, elements, node](const Value& index) -> Value {
+            if (const std::optional<int64_t> known = static_int(index))
               return elements()[static_cast<size_t>(*known)];
-            return pick_staged(elements(), stage_index(place), node);
+            return pick_staged(elements(), stage_index(index), node);
           }};
 }
 
-Value Evaluator::counted(const Range& range, const Value& place, nb::handle node) {
+Value Evaluator::counted(const Range& range, const Value& index, nb::handle node) {
   const auto& [start, stop, step] = *range.bounds;
-  return binary("Add", start, binary("Mult", place, step, node), node);
+  return binary("Add", start, binary("Mult", index, step, node), node);
 }
 
 void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held) {
@@ -304,9 +304,9 @@ void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration&
                 "make a list of one of them, or iterate over one of them by `for`");
   }
   const size_t at = static_cast<size_t>(std::ranges::find_if(members, generates) - members.begin());
-  std::vector<std::optional<Beside>> parts(members.size());
+  std::vector<std::optional<IndexedIterable>> parts(members.size());
   for (size_t i = 0; i < members.size(); ++i)
-    if (i != at) parts[i] = beside(members[i], node);
+    if (i != at) parts[i] = indexed_iterable(members[i], node);
   const std::string suffix = "@w" + std::to_string(iterates_.size()) + suffix_of(node);
   const std::string name = "@place" + suffix;
   state_.locals[name] = Static{nb::int_(0)};
@@ -329,8 +329,8 @@ void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration&
         tuple.members.push_back(i == at ? value : parts[i]->element(state_.locals.at(name)));
       iteration(tuple);
       // No loop has 2**63 iterations.
-      const Value place = state_.locals.at(name);
-      const NodeId next = builder_->make(Op::add, {stage_index(place), builder_->index(1)});
+      const Value index = state_.locals.at(name);
+      const NodeId next = builder_->make(Op::add, {stage_index(index), builder_->index(1)});
       state_.locals[name] = known_number(Scalar{Kind::py_int(), next});
       need(0, at);
     };
@@ -349,7 +349,7 @@ void Evaluator::unroll_loops(size_t since, nb::handle node) {
     for (const Value& bound : *r->bounds)
       if (const Scalar* s = bound.as<Scalar>()) demand(s->node, node);
     if (std::ranges::all_of(*r->bounds, [](const Value& bound) { return bound.is<Static>(); }))
-      throw Demand{key, -1, place_of(node)};
+      throw Demand{key, -1, location_of(node)};
   }
 }
 
@@ -465,7 +465,7 @@ Value Evaluator::builtin_iter(Call& call) {
 
 std::optional<Value> Evaluator::iterator_of_object(const Value& value, nb::handle node) {
   if (!is_instance(value)) return std::nullopt;
-  if (Records::open(value) != nullptr)
+  if (PooledValues::open(value) != nullptr)
     unsupported(node, "iterating what may be an instance of several classes",
                 "write a method that iterates over it");
   const std::optional<Value> made = call_special(value, "__iter__", {}, node);
@@ -500,20 +500,20 @@ Value Evaluator::builtin_next(Call& call) {
       return stop();
     });
   }
-  const Value place = state_.heap.at(i->cell).values[0];
+  const Value index = state_.heap.at(i->cell).values[0];
   const bool nests =
       std::ranges::any_of(parts_of(*i->iterates), [](const Value& v) { return v.is<Iterator>(); });
-  if (nests || (!static_int(place) && !place.is<Scalar>()))
+  if (nests || (!static_int(index) && !index.is<Scalar>()))
     unsupported(node, "`next` of a " + i->name + " that has been iterated over already",
                 "take its elements first");
-  const Beside iterated = beside(*i->iterates, node);
+  const IndexedIterable iterated = indexed_iterable(*i->iterates, node);
   const auto take = [&] {
-    const Value value = iterated.element(place);
-    const NodeId next = builder_->make(Op::add, {stage_index(place), builder_->index(1)});
+    const Value value = iterated.element(index);
+    const NodeId next = builder_->make(Op::add, {stage_index(index), builder_->index(1)});
     state_.heap.at(i->cell).values[0] = known_number(Scalar{Kind::py_int(), next});
     return value;
   };
-  const Value there = iterated.has(place);
+  const Value there = iterated.has(index);
   if (const std::optional<bool> known = static_truth(there)) return *known ? take() : stop();
   if (last != nullptr) return fork(truth(there, node), take, stop);
   fork(truth(there, node), nothing, stop);

@@ -1,9 +1,9 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/members.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 #include "frontend/sets.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 // Joins of paths. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
@@ -51,7 +51,7 @@ Value Evaluator::fork(NodeId condition, const std::function<Value()>& then,
   for (size_t arm = 0; arm < 2; ++arm) {
     if (arm == 1) state_ = std::move(before);
     builder_->enter(node, arm, {});
-    Records(*this).narrow(condition, arm == 0);
+    PooledValues(*this).narrow(condition, arm == 0);
     const Pushed<NodeId> inside(conditions_, condition);
     try {
       Value value = arm == 0 ? then() : other();
@@ -154,7 +154,7 @@ Value Evaluator::shape_of(const Value& value, const Stays& stays) {
     }
     return shape;
   }
-  if (const Record* r = value.as<Record>()) return r->at(reaches(r->place) ? r->place : NodeId());
+  if (const Pooled* r = value.as<Pooled>()) return r->at(reaches(r->index) ? r->index : NodeId());
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{reaches(m->node) ? m->node : NodeId(), m->present, m->may_be_unbound, m->may_be_none};
   std::vector<Value> parts = parts_of(value);
@@ -175,9 +175,9 @@ bool Evaluator::same(const Value& a, const Value& b) const {
   }
   if (const Reference* r = a.as<Reference>()) return r->object == b.as<Reference>()->object;
   if (const Object* o = a.as<Object>()) return o->object == b.as<Object>()->object;
-  if (const Record* r = a.as<Record>()) {
-    const Record* s = b.as<Record>();
-    return r->pool == s->pool && r->place == s->place && r->may_be_none == s->may_be_none &&
+  if (const Pooled* r = a.as<Pooled>()) {
+    const Pooled* s = b.as<Pooled>();
+    return r->pool == s->pool && r->index == s->index && r->may_be_none == s->may_be_none &&
            r->may_be_unbound == s->may_be_unbound && r->classes == s->classes;
   }
   if (const Maybe* m = a.as<Maybe>()) {
@@ -223,7 +223,7 @@ Value Evaluator::join_maybe(const Value& a, const Value& b, const std::string& w
     array->object = 0;  // another object than that of the same number in an earlier iteration
     return Maybe{{}, share(joined), unbound, none};
   }
-  return Records(*this).conflict(a, b, what + ", which is bound on some paths only,");
+  return PooledValues(*this).conflict(a, b, what + ", which is bound on some paths only,");
 }
 
 uint32_t Evaluator::merged(uint32_t a, uint32_t b) {
@@ -245,7 +245,7 @@ Conflict Evaluator::apart(const Value& a, const Value& b, const std::string& wha
 Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
   if (same(a, b)) return a;
   if (a.is<Conflict>() || b.is<Conflict>()) return a.is<Conflict>() ? a : b;
-  if (const std::optional<Record> record = Records::join(a, b)) return *record;
+  if (const std::optional<Pooled> record = PooledValues::join(a, b)) return *record;
   if (const std::optional<Value> member = Members::join(a, b)) return *member;
   if (a.is<Unbound>() || b.is<Unbound>() || is_none(a) || is_none(b) || a.is<Maybe>() || b.is<Maybe>())
     return join_maybe(a, b, what);
@@ -272,7 +272,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     }
     return shape;
   }
-  if (const std::optional<Value> method = Records(*this).joined_method(a, b)) return *method;
+  if (const std::optional<Value> method = PooledValues(*this).joined_method(a, b)) return *method;
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (j && k && x == nullptr && y == nullptr) {
@@ -281,8 +281,8 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     return apart(a, b, what);
   }
   if (const auto records = Fields::alike(a, b)) return join(records->first, records->second, what);
-  if ((a.is<Characters>() && Texts::may_be_character(b)) ||
-      (b.is<Characters>() && Texts::may_be_character(a))) {
+  if ((a.is<Characters>() && Strings::may_be_character(b)) ||
+      (b.is<Characters>() && Strings::may_be_character(a))) {
     const Value& character = a.is<Characters>() ? a : b;
     if (character.as<Characters>()->codes->is<Scalar>())
       return Characters{share(Value(Scalar{Kind::py_int(), {}}))};
@@ -298,7 +298,7 @@ Value Evaluator::join(const Value& a, const Value& b, const std::string& what) {
     // Only a tuple can have optionals or conflicts as parts.
     if (whole || a.is<Tuple>()) return with_parts(a, std::move(parts));
   }
-  return Records(*this).conflict(a, b, apart(a, b, what).reason);
+  return PooledValues(*this).conflict(a, b, apart(a, b, what).reason);
 }
 
 void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
@@ -308,8 +308,8 @@ void Evaluator::slot_types(const Value& shape, std::vector<ir::Type>& out) {
   } else if (const Array* a = shape.as<Array>()) {
     if (!a->node) out.push_back(a->type);
     if (a->argument == -2) out.push_back(ir::kInt64);
-  } else if (const Record* r = shape.as<Record>()) {
-    if (!r->place) out.push_back(ir::kInt64);
+  } else if (const Pooled* r = shape.as<Pooled>()) {
+    if (!r->index) out.push_back(ir::kInt64);
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const Scalar* inside = m->present->as<Scalar>();
@@ -352,8 +352,8 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
     const Array& from = *actual.as<Array>();
     if (!a->node) out.push_back(named(actual).node);
     if (a->argument == -2) out.push_back(from.origin ? from.origin : builder_->index(from.argument));
-  } else if (const Record* r = shape.as<Record>()) {
-    if (!r->place) out.push_back(Records(*this).place_of(actual));
+  } else if (const Pooled* r = shape.as<Pooled>()) {
+    if (!r->index) out.push_back(PooledValues(*this).index_of(actual));
   } else if (const Maybe* m = shape.as<Maybe>()) {
     if (m->node) return;
     const ir::Type type = [&] {
@@ -379,7 +379,7 @@ void Evaluator::carry(const Value& shape, const Value& actual, std::vector<NodeI
       out.push_back(builder_->make(Op::some, {value[0]}));
     }
   } else if (shape.is<Characters>() && actual.is<Static>()) {
-    carry(shape, Texts(*this).characters_of(actual), out);
+    carry(shape, Strings(*this).characters_of(actual), out);
   } else if (shape.is<Member>() && actual.is<Static>()) {
     carry(shape, Members(*this).opened(actual), out);
   } else {
@@ -410,7 +410,7 @@ Value Evaluator::fill(const Value& shape, std::span<const NodeId>& values) {
     }
     return array;
   }
-  if (const Record* r = shape.as<Record>()) return r->at(r->place ? r->place : next());
+  if (const Pooled* r = shape.as<Pooled>()) return r->at(r->index ? r->index : next());
   if (const Maybe* m = shape.as<Maybe>()) {
     const Maybe filled{m->node ? m->node : next(), m->present, m->may_be_unbound, m->may_be_none};
     if (is_mixed(*m->present)) mixed_.insert(filled.node.index);
@@ -583,7 +583,7 @@ bool Evaluator::same_element(const HeapObject& a, const HeapObject& b) const {
   return same(*a.element, *b.element);
 }
 
-std::string Evaluator::why_apart(const HeapObject& a, const HeapObject& b) const {
+std::string Evaluator::why_disjoint(const HeapObject& a, const HeapObject& b) const {
   for (const HeapObject* object : {&a, &b})
     if (!object->conflict.empty()) return object->conflict;
   if (a.type == HeapObject::Type::Dict) return "a dict that gets or loses keys on one path only";
@@ -618,7 +618,7 @@ State Evaluator::join(const State& a, const State& b) {
     const Set* s = one.as<Set>();
     if (s == nullptr || !(other.is<Set>() || is_instance(other)) || same(one, other)) return;
     if (const auto cell = own.heap.find(s->cell); cell != own.heap.end())
-      ask_for_staged_set(unrolled_, cell->second.made_at, place_of(here_));
+      ask_for_staged_set(unrolled_, cell->second.made_at, location_of(here_));
   };
   for (const std::string& name : names) {
     const Value x = local(a, name);
@@ -641,7 +641,7 @@ State Evaluator::join(const State& a, const State& b) {
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {
-      both.conflict = why_apart(object, it->second);
+      both.conflict = why_disjoint(object, it->second);
       both.values.clear();
       both.keys.clear();
     } else {
@@ -680,7 +680,7 @@ void Evaluator::carry(const State& shape, const State& actual, std::vector<NodeI
   for (const auto& [id, object] : shape.heap) {
     const HeapObject& given = actual.heap.at(id);
     std::optional<HeapObject> grown;
-    if (object.element != nullptr) grown = as_growing(given, *object.element);
+    if (object.element != nullptr) grown = as_list_buffer(given, *object.element);
     const std::vector<Value>& values = grown ? grown->values : given.values;
     for (size_t i = 0; i < object.values.size(); ++i)
       if (!object.values[i].is<Conflict>()) carry(object.values[i], values[i], out);

@@ -109,9 +109,9 @@ void Evaluator::Kernels::launch(Call& call) {
   if (launch.is_dynamic) types.push_back(ir::Type::buffer(ir::Space::Shared));
   launch.parameters = b.enter(node, 0, types);
   const int64_t life[] = {static_cast<int64_t>(ir::Life::Call)};
-  for (const auto& [place, bytes] : launch.shared) {
+  for (const auto& [at_index, bytes] : launch.shared) {
     const NodeId size = b.index(bytes);
-    launch.allocated[place] = b.make(Op::alloc, {&size, 1}, life, ir::Type::buffer(ir::Space::Shared));
+    launch.allocated[at_index] = b.make(Op::alloc, {&size, 1}, life, ir::Type::buffer(ir::Space::Shared));
   }
   const State before = e_.state_;
   Catcher border(e_, e_.frame_);
@@ -159,9 +159,9 @@ void Evaluator::Kernels::settle() {
 NodeId Evaluator::Kernels::static_memory(int64_t bytes, ir::Space space, nb::handle node) {
   Launch& launch = *e_.launch_;
   if (space == ir::Space::Shared) {
-    const std::string place = e_.key_of(node);
-    int64_t& known = launch.shared[place];
-    const auto found = launch.allocated.find(place);
+    const std::string at_index = e_.key_of(node);
+    int64_t& known = launch.shared[at_index];
+    const auto found = launch.allocated.find(at_index);
     if (found != launch.allocated.end() && known >= bytes) return found->second;
     known = std::max(known, bytes);
     launch.has_found = true;
@@ -370,7 +370,7 @@ Value Evaluator::Kernels::match(Call& call) {
 }
 
 void Evaluator::Kernels::refuse(ir::SpanId span, const std::string& reason, const std::string& advice) {
-  base::Unsupported refusal(e_.module_.place(span), reason, advice);
+  base::Unsupported refusal(e_.module_.location(span), reason, advice);
   refusal.sites = e_.module_.sites(span);
   throw refusal;
 }
@@ -401,8 +401,8 @@ void Evaluator::Kernels::check(const ir::Function& function) {
     ir::walk(function, function.region(launch), [&](NodeId node) {
       if (const std::string what = what_of(node); !what.empty())
         refuse(function[node].span, what + " in a kernel", "do it outside of the kernel");
-      if (!ir::is_meeting(function.op(node))) return;
-      const std::optional<ir::Scope> scope = ir::scope_of_meeting(function, node);
+      if (!ir::is_collective(function.op(node))) return;
+      const std::optional<ir::Scope> scope = ir::scope_of_collective(function, node);
       if (scope == ir::Scope::Block && !of_block.is_uniform(node)) {
         refuse(function[node].span, "a barrier that not all threads of a block may come to",
                "let all of them come to it: put it outside of what depends on the thread, or let all threads "

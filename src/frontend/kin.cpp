@@ -1,8 +1,8 @@
 #include <bit>
 
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
-// Families of classes: one variable may hold instances of several classes. A `Record` has the set of its
+// Families of classes: one variable may hold instances of several classes. A `Pooled` has the set of its
 // possible classes; operations that depend on the class are evaluated on a path for each of these, where that
 // is the only possible class. The number of the class is in the lowest bits of the index, so it takes no
 // memory, and the index alone identifies an instance.
@@ -23,19 +23,19 @@ bool holds_class(uint64_t classes, size_t number) { return (classes >> number & 
 
 }  // namespace
 
-void Evaluator::Records::ask_for(const std::vector<nb::object>& types, nb::handle node) {
+void Evaluator::PooledValues::ask_for(const std::vector<nb::object>& types, nb::handle node) {
   Pools& pools = e_.pools_;
-  std::vector<size_t> places;
+  std::vector<size_t> indices;
   for (const nb::object& type : types) {
     const auto known =
         std::ranges::find_if(pools.classes, [&](const nb::object& one) { return one.is(type); });
-    places.push_back(static_cast<size_t>(known - pools.classes.begin()));
+    indices.push_back(static_cast<size_t>(known - pools.classes.begin()));
     if (known != pools.classes.end()) continue;
     pools.first_of_kin.push_back(pools.classes.size());
     pools.classes.push_back(type);
   }
   std::set<size_t> families;
-  for (const size_t place : places) families.insert(pools.first_of_kin[place]);
+  for (const size_t index : indices) families.insert(pools.first_of_kin[index]);
   for (size_t& first : pools.first_of_kin)
     if (families.contains(first)) first = *families.begin();
   const auto size = std::ranges::count(pools.first_of_kin, *families.begin());
@@ -45,10 +45,10 @@ void Evaluator::Records::ask_for(const std::vector<nb::object>& types, nb::handl
   }
   std::string fact = "instances of " + std::to_string(pools.classes.size()) + " classes";
   for (const size_t first : pools.first_of_kin) fact += " " + std::to_string(first);
-  throw Demand{fact, -1, e_.Evaluator::place_of(node)};
+  throw Demand{fact, -1, e_.Evaluator::location_of(node)};
 }
 
-std::vector<nb::object> Evaluator::Records::classes_of(const Record& record) const {
+std::vector<nb::object> Evaluator::PooledValues::classes_of(const Pooled& record) const {
   std::vector<nb::object> classes;
   if (record.classes == 0) return classes;
   const std::vector<nb::object>& kin = kin_of(record);
@@ -57,46 +57,46 @@ std::vector<nb::object> Evaluator::Records::classes_of(const Record& record) con
   return classes;
 }
 
-const Record* Evaluator::Records::open(const Value& value) {
-  const Record* record = value.as<Record>();
+const Pooled* Evaluator::PooledValues::open(const Value& value) {
+  const Pooled* record = value.as<Pooled>();
   return record != nullptr && std::popcount(record->classes) > 1 ? record : nullptr;
 }
 
-int Evaluator::Records::bits_of(const Record& record) const {
+int Evaluator::PooledValues::bits_of(const Pooled& record) const {
   return static_cast<int>(std::bit_width(kin_of(record).size() - 1));
 }
 
-HeapObject& Evaluator::Records::pool_of(const Record& record) const {
+HeapObject& Evaluator::PooledValues::pool_of(const Pooled& record) const {
   const auto number = static_cast<size_t>(std::countr_zero(record.classes));
   return e_.pool_at(e_.pools_.by_class.at(kin_of(record).at(number).ptr()));
 }
 
-NodeId Evaluator::Records::row(const Record& record) {
+NodeId Evaluator::PooledValues::row(const Pooled& record) {
   const int bits = bits_of(record);
-  return bits == 0 ? record.place
-                   : e_.builder_->make(Op::right_shift, {record.place, e_.builder_->index(bits)});
+  return bits == 0 ? record.index
+                   : e_.builder_->make(Op::right_shift, {record.index, e_.builder_->index(bits)});
 }
 
-Record Evaluator::Records::of_class(const Record& record, size_t n) {
-  Record known = certain(record);
+Pooled Evaluator::PooledValues::of_class(const Pooled& record, size_t n) {
+  Pooled known = certain(record);
   known.classes = uint64_t{1} << n;
   return known;
 }
 
-Record Evaluator::Records::of_type(const Record& record, const nb::object& type) const {
+Pooled Evaluator::PooledValues::of_type(const Pooled& record, const nb::object& type) const {
   const std::vector<nb::object>& kin = kin_of(record);
   const auto found = std::ranges::find_if(kin, [&](const nb::object& one) { return one.is(type); });
   return of_class(record, static_cast<size_t>(found - kin.begin()));
 }
 
 /// Tests for the classes or for the others, whichever are fewer.
-NodeId Evaluator::Records::is_among(const Record& record, uint64_t classes) {
+NodeId Evaluator::PooledValues::is_among(const Pooled& record, uint64_t classes) {
   ir::Builder& builder = *e_.builder_;
   const uint64_t asked = classes & record.classes;
   if (2 * std::popcount(asked) > std::popcount(record.classes))
     return builder.make(Op::invert, {is_among(record, record.classes & ~asked)});
   const int64_t mask = (int64_t{1} << bits_of(record)) - 1;
-  const NodeId own = builder.make(Op::bitwise_and, {record.place, builder.index(mask)});
+  const NodeId own = builder.make(Op::bitwise_and, {record.index, builder.index(mask)});
   NodeId among{};
   for (size_t i = 0; i < kMostKin; ++i) {
     if (!holds_class(asked, i)) continue;
@@ -106,7 +106,8 @@ NodeId Evaluator::Records::is_among(const Record& record, uint64_t classes) {
   return among ? among : builder.constant(false);
 }
 
-Value Evaluator::Records::is_of(const Record& record, const std::function<bool(const nb::object&)>& is_it) {
+Value Evaluator::PooledValues::is_of(const Pooled& record,
+                                     const std::function<bool(const nb::object&)>& is_it) {
   const std::vector<nb::object>& kin = kin_of(record);
   uint64_t found = 0;
   for (size_t i = 0; i < kin.size(); ++i)
@@ -115,11 +116,11 @@ Value Evaluator::Records::is_of(const Record& record, const std::function<bool(c
   return e_.as_bool(is_among(record, found));
 }
 
-Value Evaluator::Records::on_some(const Record& record, const std::vector<uint64_t>& groups,
-                                  const std::function<Value(const Record&)>& make) {
-  const std::function<Value(size_t, Record)> from = [&](size_t i, const Record& left) -> Value {
-    Record known = left;
-    Record others = left;
+Value Evaluator::PooledValues::on_some(const Pooled& record, const std::vector<uint64_t>& groups,
+                                       const std::function<Value(const Pooled&)>& make) {
+  const std::function<Value(size_t, Pooled)> from = [&](size_t i, const Pooled& left) -> Value {
+    Pooled known = left;
+    Pooled others = left;
     known.classes = groups[i];
     others.classes &= ~groups[i];
     if (i + 1 == groups.size()) return make(known);
@@ -129,17 +130,17 @@ Value Evaluator::Records::on_some(const Record& record, const std::vector<uint64
   return from(0, certain(record));
 }
 
-Value Evaluator::Records::on_each(const Record& record, const std::function<Value(const Value&)>& make) {
+Value Evaluator::PooledValues::on_each(const Pooled& record, const std::function<Value(const Value&)>& make) {
   std::vector<uint64_t> groups;
   for (size_t i = 0; i < kMostKin; ++i)
     if (holds_class(record.classes, i)) groups.push_back(uint64_t{1} << i);
-  return on_some(record, groups, [&](const Record& known) { return make(known); });
+  return on_some(record, groups, [&](const Pooled& known) { return make(known); });
 }
 
-Value Evaluator::Records::of_subclasses(const Value& instance, const nb::object& base) const {
-  const std::optional<Record> record = of(instance);
+Value Evaluator::PooledValues::of_subclasses(const Value& instance, const nb::object& base) const {
+  const std::optional<Pooled> record = of(instance);
   if (!record || record->classes == 0) return instance;
-  Record fewer = certain(*record);
+  Pooled fewer = certain(*record);
   const std::vector<nb::object>& kin = kin_of(*record);
   for (size_t i = 0; i < kin.size(); ++i) {
     if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(kin[i].ptr()),
@@ -149,9 +150,9 @@ Value Evaluator::Records::of_subclasses(const Value& instance, const nb::object&
   return fewer.classes == 0 ? *record : fewer;
 }
 
-std::optional<bool> Evaluator::Records::has_attribute(const Value& instance, const std::string& name,
-                                                      nb::handle node) {
-  const std::optional<Record> record = of(instance);
+std::optional<bool> Evaluator::PooledValues::has_attribute(const Value& instance, const std::string& name,
+                                                           nb::handle node) {
+  const std::optional<Pooled> record = of(instance);
   std::set<bool> answers;
   const auto ask = [&](const nb::object& type, const HeapObject& holder, const auto& form_at) {
     const nb::object raw = e_.class_attribute(type, name);
@@ -163,9 +164,9 @@ std::optional<bool> Evaluator::Records::has_attribute(const Value& instance, con
       answers.insert(is_of_class);
       return true;
     }
-    const Value form = form_at(e_.place_of_attribute(holder, name, node));
+    const Value form = form_at(e_.index_of_attribute(holder, name, node));
     const Maybe* maybe = form.template as<Maybe>();
-    const Record* other = form.template as<Record>();
+    const Pooled* other = form.template as<Pooled>();
     if ((maybe != nullptr && maybe->may_be_unbound) || (other != nullptr && other->may_be_unbound))
       return false;
     answers.insert(is_of_class || !form.template is<Unbound>());
@@ -173,12 +174,12 @@ std::optional<bool> Evaluator::Records::has_attribute(const Value& instance, con
   };
   if (!record) {
     const HeapObject& object = e_.state_.heap.at(instance.as<Object>()->object);
-    if (!ask(object.type_of, object, [&](size_t place) { return object.values[place]; })) return std::nullopt;
+    if (!ask(object.type_of, object, [&](size_t index) { return object.values[index]; })) return std::nullopt;
   } else {
     for (const nb::object& type : classes_of(*record)) {
       const HeapObject& pool = pool_of(of_type(*record, type));
-      const auto form_at = [&](size_t place) {
-        return pool.element == nullptr ? Value(Unbound{}) : parts_of(*pool.element)[place];
+      const auto form_at = [&](size_t index) {
+        return pool.element == nullptr ? Value(Unbound{}) : parts_of(*pool.element)[index];
       };
       if (!ask(type, pool, form_at)) return std::nullopt;
     }
@@ -187,7 +188,7 @@ std::optional<bool> Evaluator::Records::has_attribute(const Value& instance, con
   return *answers.begin();
 }
 
-bool Evaluator::Records::is_for_all(const nb::object& method) {
+bool Evaluator::PooledValues::is_for_all(const nb::object& method) {
   if (!PyFunction_Check(method.ptr())) return false;
   const nb::object code = method.attr("__code__");
   return !nb::cast<bool>(code.attr("co_freevars").attr("__contains__")("__class__")) &&
@@ -196,7 +197,8 @@ bool Evaluator::Records::is_for_all(const nb::object& method) {
 
 /// A class's attribute that is called with the instance or the class; invalid: it is something else, or
 /// instances may have an attribute of that name.
-nb::object Evaluator::Records::method_of(const Record& record, const std::string& name, nb::handle node) {
+nb::object Evaluator::PooledValues::method_of(const Pooled& record, const std::string& name,
+                                              nb::handle node) {
   const nb::object type = e_.class_of_value(record);
   nb::object raw = e_.class_attribute(type, name);
   if (!raw.is_valid()) return {};
@@ -205,13 +207,14 @@ nb::object Evaluator::Records::method_of(const Record& record, const std::string
   if (!is_method) return {};
   if (reinterpret_cast<PyTypeObject*>(type.ptr())->tp_dictoffset != 0) {
     const HeapObject& pool = pool_of(record);
-    const size_t place = e_.place_of_attribute(pool, name, node);
-    if (pool.element != nullptr && !parts_of(*pool.element)[place].is<Unbound>()) return {};
+    const size_t index = e_.index_of_attribute(pool, name, node);
+    if (pool.element != nullptr && !parts_of(*pool.element)[index].is<Unbound>()) return {};
   }
   return raw;
 }
 
-Value Evaluator::Records::open_attribute(const Record& record, const std::string& name, nb::handle node) {
+Value Evaluator::PooledValues::open_attribute(const Pooled& record, const std::string& name,
+                                              nb::handle node) {
   if (name == "__class__") return Method{share(Value(record)), name};
   std::vector<nb::object> methods;
   for (size_t i = 0; i < kMostKin; ++i)
@@ -224,18 +227,18 @@ Value Evaluator::Records::open_attribute(const Record& record, const std::string
   return Method{share(Value(record)), name, is_one ? methods[0] : nb::object()};
 }
 
-const Record* Evaluator::Records::decides(const Value& value) {
+const Pooled* Evaluator::PooledValues::decides(const Value& value) {
   const Method* method = value.as<Method>();
   if (method == nullptr || method->function.is_valid() || !is_instance(*method->self)) return nullptr;
-  return method->self->as<Record>();
+  return method->self->as<Pooled>();
 }
 
-bool Evaluator::Records::is_open_class(const Value& value) {
+bool Evaluator::PooledValues::is_open_class(const Value& value) {
   return decides(value) != nullptr && value.as<Method>()->name == "__class__";
 }
 
-Value Evaluator::Records::call_by_class(const Method& method, Call& call) {
-  const Record record = *method.self->as<Record>();
+Value Evaluator::PooledValues::call_by_class(const Method& method, Call& call) {
+  const Pooled record = *method.self->as<Pooled>();
   std::vector<uint64_t> groups;
   std::vector<nb::object> functions;
   for (size_t i = 0; i < kMostKin; ++i) {
@@ -252,38 +255,38 @@ Value Evaluator::Records::call_by_class(const Method& method, Call& call) {
     groups.push_back(uint64_t{1} << i);
     functions.push_back(function);
   }
-  return on_some(record, groups, [&](const Record& known) {
+  return on_some(record, groups, [&](const Pooled& known) {
     Call again = call;
     const Value callee = e_.object_attribute(known, method.name, call.node);
     return e_.call(callee, again);
   });
 }
 
-std::optional<Value> Evaluator::Records::joined_method(const Value& a, const Value& b) const {
+std::optional<Value> Evaluator::PooledValues::joined_method(const Value& a, const Value& b) const {
   const Method* x = a.as<Method>();
   const Method* y = b.as<Method>();
   if (x == nullptr || y == nullptr || x->name != y->name) return std::nullopt;
   for (const Method* method : {x, y}) {
-    const Record* record = method->self->as<Record>();
+    const Pooled* record = method->self->as<Pooled>();
     if (record == nullptr || record->classes == 0 || record->may_be_none) return std::nullopt;
     for (const nb::object& type : classes_of(*record)) {
       if (method->function.is_valid() && !method->function.is(lookup(type, method->name)))
         return std::nullopt;
     }
   }
-  const std::optional<Record> self = join(*x->self, *y->self);
+  const std::optional<Pooled> self = join(*x->self, *y->self);
   if (!self) return std::nullopt;
   const bool is_one = x->function.is_valid() && x->function.is(y->function) && is_for_all(x->function);
   return Method{share(Value(*self)), x->name, is_one ? x->function : nb::object()};
 }
 
 /// A condition on the class of the instance at an index.
-struct Evaluator::Records::Test {
-  NodeId place;
+struct Evaluator::PooledValues::Test {
+  NodeId index;
   uint64_t classes = 0;  ///< where it is true
 };
 
-std::optional<Evaluator::Records::Test> Evaluator::Records::test_of(NodeId condition) const {
+std::optional<Evaluator::PooledValues::Test> Evaluator::PooledValues::test_of(NodeId condition) const {
   const ir::Function& f = e_.builder_->function();
   const auto constant = [&](NodeId node) -> std::optional<int64_t> {
     if (!f.is_constant(node) || f.type(node) != ir::kInt64) return std::nullopt;
@@ -299,9 +302,9 @@ std::optional<Evaluator::Records::Test> Evaluator::Records::test_of(NodeId condi
     if (f.type(condition) != ir::Type::scalar(DType::Bool)) return std::nullopt;
     const std::optional<Test> a = test_of(f.operand(condition, 0));
     const std::optional<Test> b = test_of(f.operand(condition, 1));
-    if (!a || !b || a->place != b->place) return std::nullopt;
+    if (!a || !b || a->index != b->index) return std::nullopt;
     const bool both = op == Op::bitwise_and;
-    return Test{a->place, both ? a->classes & b->classes : a->classes | b->classes};
+    return Test{a->index, both ? a->classes & b->classes : a->classes | b->classes};
   }
   if (op != Op::equal && op != Op::not_equal) return std::nullopt;
   const std::optional<int64_t> number = constant(f.operand(condition, 1));
@@ -312,15 +315,15 @@ std::optional<Evaluator::Records::Test> Evaluator::Records::test_of(NodeId condi
   return Test{f.operand(own, 0), op == Op::equal ? classes : ~classes};
 }
 
-void Evaluator::Records::narrow(NodeId condition, bool holds) {
+void Evaluator::PooledValues::narrow(NodeId condition, bool holds) {
   if (e_.pools_.kin.size() == e_.pools_.classes.size()) return;  // each has a family of its own
   const std::optional<Test> test = test_of(condition);
   if (!test) return;
   const uint64_t classes = holds ? test->classes : ~test->classes;
   const std::function<Value(const Value&)> narrowed = [&](const Value& value) -> Value {
-    if (const Record* r = value.as<Record>()) {
-      if (r->place != test->place || (r->classes & classes) == 0) return value;
-      Record record = certain(*r);
+    if (const Pooled* r = value.as<Pooled>()) {
+      if (r->index != test->index || (r->classes & classes) == 0) return value;
+      Pooled record = certain(*r);
       record.classes &= classes;
       return record;
     }

@@ -15,7 +15,7 @@ std::string_view Kind::name() const {
 namespace {
 
 /// The dtype that a weak operand takes together with a strong one: the strong one, if its class suffices.
-DType beside(Kind weak, DType strong) {
+DType indexed_iterable(Kind weak, DType strong) {
   if (weak == Kind::py_int()) return base::is_bool(strong) ? DType::Int64 : strong;
   const bool inexact = base::is_float(strong) || base::is_complex(strong);
   if (weak == Kind::py_float()) return inexact ? strong : DType::Float64;
@@ -39,7 +39,7 @@ std::optional<Kind> join(Kind a, Kind b) {
     const Kind python = a.is_python() ? a : b;
     const DType strong = (a.is_python() ? b : a).dtype();
     if (python == Kind::py_bool()) return base::is_bool(strong) ? std::optional<Kind>(strong) : std::nullopt;
-    return beside(python, strong) == strong ? std::optional<Kind>(strong) : std::nullopt;
+    return indexed_iterable(python, strong) == strong ? std::optional<Kind>(strong) : std::nullopt;
   }
   const DType common = base::promote(a.dtype(), b.dtype());
   // promote_types(int64, float32) is float64, which cannot represent every int64: it is converted exactly, as
@@ -62,7 +62,7 @@ Kind result_kind(std::span<const Kind> operands) {
   for (const Kind k : operands)
     if (k.is_weak()) weak = join(weak, k).value();
   if (!strong) return weak;
-  return weak == Kind::py_bool() ? Kind(*strong) : Kind(beside(weak, *strong));
+  return weak == Kind::py_bool() ? Kind(*strong) : Kind(indexed_iterable(weak, *strong));
 }
 
 std::optional<DType> loop_dtype(ir::Op op, std::span<const Kind> operands) {

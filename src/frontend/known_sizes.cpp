@@ -16,7 +16,7 @@ constexpr const char* kLargeTuple =
     "a tuple that holds more than 100 000 values, those of the tuples in it among them,";
 constexpr const char* kLargeInt = "an int of more than a million bits";
 
-bool is_text(nb::handle object) { return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()); }
+bool is_string(nb::handle object) { return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr()); }
 bool is_int(nb::handle object) { return PyLong_Check(object.ptr()); }
 
 /// An integer as a float; infinite if it is too large.
@@ -44,10 +44,10 @@ double bits_of_result(const std::string& ast, nb::handle a, nb::handle b) {
 std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b) {
   if (is_int(a) && is_int(b)) return bits_of_result(ast, a, b) > kMostBits ? kLargeInt : "";
   double size = 0;
-  if (ast == "Mult" && is_text(a) && is_int(b)) size = length(a) * number(b);
-  if (ast == "Mult" && is_int(a) && is_text(b)) size = length(b) * number(a);
-  if (ast == "Add" && is_text(a) && is_text(b)) size = length(a) + length(b);
-  if (ast == "Mod" && is_text(a)) return too_large_by_format(a);
+  if (ast == "Mult" && is_string(a) && is_int(b)) size = length(a) * number(b);
+  if (ast == "Mult" && is_int(a) && is_string(b)) size = length(b) * number(a);
+  if (ast == "Add" && is_string(a) && is_string(b)) size = length(a) + length(b);
+  if (ast == "Mod" && is_string(a)) return too_large_by_format(a);
   return size > kMostCharacters ? kLargeText : "";
 }
 
@@ -56,11 +56,11 @@ std::string too_large_by_method(nb::handle self, const std::string& name, const 
   if (name == "format") return too_large_by_format(self);
   double size = 0;
   if (kWidening.contains(name) && nb::len(arguments) > 0 && is_int(arguments[0])) size = number(arguments[0]);
-  if (name == "replace" && nb::len(arguments) > 1 && is_text(arguments[1]))
+  if (name == "replace" && nb::len(arguments) > 1 && is_string(arguments[1]))
     size = (length(self) + 1) * length(arguments[1]);
   if (name == "join" && nb::len(arguments) == 1) {
     for (const nb::handle part : arguments[0])
-      if (is_text(part)) size += length(self) + length(part);
+      if (is_string(part)) size += length(self) + length(part);
   }
   return size > kMostCharacters ? kLargeText : "";
 }

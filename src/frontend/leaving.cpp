@@ -61,7 +61,7 @@ std::string text_of_one(const Error& error, size_t numbers) {
     const nb::object shown = text->object.attr("encode")("utf-8", "backslashreplace");
     return numbers == 0 ? base::escape_message(text_of(shown.attr("decode")())) : "";
   }
-  const Text* const composed = only.as<Text>();
+  const String* const composed = only.as<String>();
   const bool is_of_numbers =
       composed != nullptr && composed->parts->size() == numbers &&
       std::ranges::all_of(*composed->parts, [](const Value& part) { return part.is<Scalar>(); });
@@ -138,7 +138,7 @@ Error Evaluator::caught(Error error, const Catcher& handler) const {
 std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, Outward& outward) {
   std::vector<const Error*> all;
   collect(error, all);
-  const auto place_of = [&](const std::shared_ptr<const Error>& other) -> nb::object {
+  const auto index_of = [&](const std::shared_ptr<const Error>& other) -> nb::object {
     if (!other) return nb::none();
     const auto is_it = [&](const Error* each) { return each->number == other->number; };
     return nb::int_(std::ranges::find_if(all, is_it) - all.begin());
@@ -147,16 +147,17 @@ std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, O
   Tuple arguments;
   for (const Error* each : all) {
     nb::list sites;
-    const std::vector<base::Site> places = module_.sites(each->raised_at);
-    for (size_t i = 0; each != all.front() && i < std::min(places.size(), each->frames); ++i) {
-      const auto& [place, function] = places[i];
-      sites.append(nb::make_tuple(place.file, place.line, place.column, place.end_column, function));
+    const std::vector<base::Site> raised_at = module_.sites(each->raised_at);
+    for (size_t i = 0; each != all.front() && i < std::min(raised_at.size(), each->frames); ++i) {
+      const auto& [location, function] = raised_at[i];
+      sites.append(
+          nb::make_tuple(location.file, location.line, location.column, location.end_column, function));
     }
     const nb::object made_of = each->original.is_valid() ? each->original
                                : each->kind
                                    ? nb::object(nb::str(std::string(base::name_of(*each->kind)).c_str()))
                                    : each->type;
-    known.append(nb::make_tuple(made_of, place_of(each->cause), place_of(each->context), each->is_suppressing,
+    known.append(nb::make_tuple(made_of, index_of(each->cause), index_of(each->context), each->is_suppressing,
                                 nb::tuple(sites)));
     std::vector<Value> parts;
     if (!each->original.is_valid())
@@ -188,7 +189,7 @@ std::optional<Evaluator::Notice> Evaluator::text_notice_of(const Error& error) {
     return Notice{*kind, module_.text(base::escape_message(text_of(shown))), {}};
   }
   // A string composed of ints is a message with holes.
-  const Text* composed = arguments[0].as<Text>();
+  const String* composed = arguments[0].as<String>();
   const bool is_plain = composed != nullptr && std::ranges::all_of(*composed->parts, is_py_int) &&
                         composed->form.find("{!") == std::string::npos &&
                         composed->form.find("{:") == std::string::npos;

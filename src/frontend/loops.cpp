@@ -1,6 +1,6 @@
 #include "frontend/fields.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 #include "frontend/unrolled.h"
 
 // Loops. A fixpoint finds the values that the iterations of a staged loop carry: first the body is evaluated
@@ -174,9 +174,9 @@ Value Evaluator::begin_iterate(const Value& iterable, nb::handle node) {
     return Zip{share(std::move(members))};
   }
   if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_iterate(*made, node);
-  if (const Record* row = row_of(iterable)) return begin_iterate(Rows(*this).iterated(*row, node), node);
+  if (const Pooled* row = row_of(iterable)) return begin_iterate(Rows(*this).iterated(*row, node), node);
   const Iterator* i = iterable.as<Iterator>();
-  if (i == nullptr) return Texts(*this).opened(iterable, true, node).value_or(iterable);
+  if (i == nullptr) return Strings(*this).opened(iterable, true, node).value_or(iterable);
   const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
   if (static_int(taken) == 0) return begin_iterate(Value(*i->iterates), node);
   if (std::optional<Value> rest = rest_of(*i->iterates, taken, node)) return begin_iterate(*rest, node);
@@ -191,7 +191,7 @@ void Evaluator::refuse_iterate(const Value& iterable, nb::handle node) {
       unsupported(node, "iterating over a " + type_name(iterable), "iterate over its parts");
   }
   const Characters* characters = iterable.as<Characters>();
-  if (iterable.is<Text>() || (characters != nullptr && characters->codes->is<Scalar>()))
+  if (iterable.is<String>() || (characters != nullptr && characters->codes->is<Scalar>()))
     unsupported(node, "iterating over a text that is not known when compiling", "print or return the text");
 }
 
@@ -200,7 +200,7 @@ std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node
   if (!elements && iterates_container(iterable)) {
     const std::string fact = key_of(node) + "#changes";
     if (is_list(iterable) && class_of(node) == "For" && !unrolled_.contains(fact))
-      throw Demand{fact, -1, place_of(node)};
+      throw Demand{fact, -1, location_of(node)};
     unsupported(node, "a list that grows or shrinks while it is iterated over",
                 "iterate over a copy of it, or count its places");
   }
@@ -324,7 +324,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     std::span<const NodeId> carried = std::span(parameters).subspan(1);
     state_ = fill(shape, carried);
     loop_indices_[parameters[0].index] = own_key;
-    const std::vector<NodeId> lengths = growing_lengths(iterable);
+    const std::vector<NodeId> lengths = list_buffer_lengths(iterable);
     State next = shape;
     std::optional<ir::RegionId> end;
     State back;
@@ -515,8 +515,8 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
             }};
   }
   if (const Characters* text = iterable.as<Characters>()) {
-    return {Texts(*this).length(*text),
-            [this, iterated = *text](NodeId k) { return Texts(*this).character(iterated, k); }};
+    return {Strings(*this).length(*text),
+            [this, iterated = *text](NodeId k) { return Strings(*this).character(iterated, k); }};
   }
   if (const HeapObject* list = growing(iterable)) {
     return {length_of(*list), [this, iterated = *iterable.as<Reference>()](NodeId k) {

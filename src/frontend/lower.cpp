@@ -8,7 +8,7 @@
 #include "frontend/members.h"
 #include "frontend/rows.h"
 #include "frontend/sets.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -39,10 +39,10 @@ Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
       evaluator_.module_.span({frame.file, line, number("col_offset"), end, frame.name, frame.called_at}));
 }
 
-base::Place Evaluator::place_of(nb::handle node) const {
+base::SourceLocation Evaluator::location_of(nb::handle node) const {
   const nb::handle at = node.is_valid() ? node : here_;
-  if (!at.is_valid() || frame_ == nullptr) return result_place_;
-  if (frame_->of_library) return module_.place(builder_->span());
+  if (!at.is_valid() || frame_ == nullptr) return result_location_;
+  if (frame_->of_library) return module_.location(builder_->span());
   const auto number = [&](const char* name) { return nb::cast<uint32_t>(at.attr(name)); };
   const uint32_t end = number("end_lineno") == number("lineno") ? number("end_col_offset") : 0;
   return {module_.text(frame_->file), number("lineno"), number("col_offset"), end};
@@ -61,11 +61,11 @@ void Evaluator::unsupported(nb::handle node, const std::string& reason, const st
   for (const Frame* at = frame_; at != nullptr && at->of_library; at = at->caller) outermost = at;
   const bool in_python = outermost != nullptr && outermost->of_python;
   const auto [shown, remedy] = in_python ? refusal_of_call(outermost->function) : std::pair(reason, advice);
-  base::Unsupported refusal(place_of(node), shown, remedy);
+  base::Unsupported refusal(location_of(node), shown, remedy);
   if (frame_ != nullptr) {
     refusal.sites = module_.sites(frame_->of_library ? builder_->span() : frame_->called_at);
     if (!frame_->of_library)
-      refusal.sites.insert(refusal.sites.begin(), {refusal.place, module_.text(frame_->name)});
+      refusal.sites.insert(refusal.sites.begin(), {refusal.location, module_.text(frame_->name)});
     refusal.operands = operands_of(node.is_valid() ? node : here_);
   }
   throw refusal;
@@ -118,7 +118,7 @@ std::string Evaluator::words_of(const Value& value) const {
   const uint32_t object = container != nullptr  ? container->object
                           : instance != nullptr ? instance->object
                                                 : 0;
-  const Record* record = value.as<Record>();
+  const Pooled* record = value.as<Pooled>();
   if (value.is<View>() || (object != 0 && !state_.heap.contains(object)) ||
       (record != nullptr && !state_.heap.contains(record->pool)))
     return {};
@@ -204,7 +204,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     const DType dtype = base::known(base::dtype_from_numpy(text_of(description[1])));
     const bool writable = nb::cast<bool>(description[3]);
     const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
-    const int place = static_cast<int>(builder_->function().parameters().size());
+    const int index = static_cast<int>(builder_->function().parameters().size());
     const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
     const int64_t last = description[7].is_none() ? 0 : nb::cast<int64_t>(description[7]);
     std::optional<uint32_t> ones;
@@ -222,7 +222,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
     return Array{.type = type,
                  .node = node,
                  .access = writable ? Access::Writable : Access::ReadOnly,
-                 .argument = place,
+                 .argument = index,
                  .object = next_object_++,
                  .owns = true};
   }
@@ -329,10 +329,10 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     return nb::make_tuple("tuple", parts_of(t->members));
   }
   if (const Member* m = value.as<Member>()) {
-    outward.leaves.push_back(m->place->as<Scalar>()->node);
+    outward.leaves.push_back(m->index->as<Scalar>()->node);
     return nb::make_tuple("member", Members::tuple_of(m->type));
   }
-  if (const Text* t = value.as<Text>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
+  if (const String* t = value.as<String>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
   if (const Characters* l = value.as<Characters>())
     return nb::make_tuple("characters", nb::make_tuple(describe_result(*l->codes, outward)));
   if (const Reference* r = value.as<Reference>()) {
@@ -341,7 +341,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     if (growing(value) == nullptr && mapping(value) == nullptr) contents(*r, {});
     need_own(object, {});
     if (nb::object again = outward.again(r->object); again.is_valid()) return again;
-    if (object.element != nullptr) return describe_growing(object, outward);
+    if (object.element != nullptr) return describe_list_buffer(object, outward);
     if (object.is_mapping) {
       const nb::object keys = describe_result(object.values[0], outward);
       return nb::make_tuple("mapping", nb::make_tuple(keys, describe_result(object.values[1], outward)));
@@ -351,9 +351,9 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
     for (const nb::object& key : object.keys) keys.append(key);
     return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
   }
-  if (const std::optional<Record> record = Records(*this).of(value)) {
-    outward.leaves.push_back(record->place);
-    return Records(*this).describe(*record, outward);
+  if (const std::optional<Pooled> record = PooledValues(*this).of(value)) {
+    outward.leaves.push_back(record->index);
+    return PooledValues(*this).describe(*record, outward);
   }
   if (const Object* o = value.as<Object>()) {
     const HeapObject object = state_.heap.at(o->object);
@@ -386,7 +386,7 @@ nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
   }
   if (const Set* s = value.as<Set>()) {
     if (s->is_frozen) return nb::make_tuple("static", host_set(*s, {}));
-    ask_for_staged_set(unrolled_, state_.heap.at(s->cell).made_at, result_place_);
+    ask_for_staged_set(unrolled_, state_.heap.at(s->cell).made_at, result_location_);
   }
   unsupported({}, "a result that is a " + type_name(value),
               "return numbers, arrays, instances, or tuples, lists and dicts of them");
@@ -514,9 +514,9 @@ std::map<std::string, Value> Evaluator::bind_arguments(
       continue;
     }
     guards_.push_back({function, "__defaults__", defaults});
-    const size_t place = i + with_default - count;
+    const size_t index = i + with_default - count;
     locals[parameter_name] =
-        outside(defaults, std::to_string(place), nb::object(defaults[place]), parameter_name, node);
+        outside(defaults, std::to_string(index), nb::object(defaults[index]), parameter_name, node);
   }
   const nb::object keyword_defaults = attribute(function, "__kwdefaults__");
   for (size_t i = count; i < count + keyword_only; ++i) {
@@ -675,7 +675,8 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();
   const nb::object body = attribute(frame.node, "body");
-  if (frame.caller == nullptr) result_place_ = place_of(class_of(frame.node) == "Lambda" ? body : frame.node);
+  if (frame.caller == nullptr)
+    result_location_ = location_of(class_of(frame.node) == "Lambda" ? body : frame.node);
   if (class_of(frame.node) == "Lambda") return eval_open(body);
   const nb::list statements = nb::cast<nb::list>(body);
   const nb::handle last = statements[nb::len(statements) - 1];
@@ -687,7 +688,7 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   if (returns == 1 && class_of(last) == "Return") {
     for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
     const Here here(*this, last);
-    if (frame.caller == nullptr) result_place_ = place_of(last);
+    if (frame.caller == nullptr) result_location_ = location_of(last);
     const nb::object value = attribute(last, "value");
     return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
   }
@@ -756,7 +757,7 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
       return lower_once(function, arguments, captures);
     } catch (const Again&) {
       if (++evaluations == kMostEvaluations) {
-        throw base::Unsupported(result_place_, "recursion whose arguments do not settle on their types",
+        throw base::Unsupported(result_location_, "recursion whose arguments do not settle on their types",
                                 "give them their types before");
       }
     } catch (const base::Unsupported& error) {
@@ -773,7 +774,7 @@ Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple&
       if (demand.loop.empty()) throw;
       // A loop that has ended has to be unrolled: evaluates from the start again, with that fact.
       if (!unrolled_.insert(demand.loop).second) {
-        throw base::Unsupported(demand.place, "a value that must be known when compiling",
+        throw base::Unsupported(demand.location, "a value that must be known when compiling",
                                 "use a constant, or a loop over a constant range");
       }
       forget_routines();
@@ -817,7 +818,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
                                    .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
                                    .function = module_.text(text_of(function.attr("__name__"))),
                                    .inlined_at = {}}));
-  result_place_ = module_.place(builder_->span());
+  result_location_ = module_.location(builder_->span());
   std::vector<ir::Type> results;
   Lowered lowered;
   std::vector<Value> values;
@@ -840,7 +841,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   }
   if (writes_) add_cells();
   for (const Value& value : values) Fields(*this).open(value);
-  for (const auto& [place, value] : captured_) Fields(*this).open(value);
+  for (const auto& [index, value] : captured_) Fields(*this).open(value);
   for (const auto& [number, object] : state_.heap)
     for (const Value& value : object.values) Fields(*this).open(value);
   given_captures_ = captured_;
@@ -852,7 +853,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     else layouts.append(attributes_.contains(object.type_of) ? attributes_[object.type_of] : nb::tuple());
   }
   lowered.layouts = nb::tuple(layouts);
-  Records(*this).make_pools();
+  PooledValues(*this).make_pools();
   Rows(*this).make_pools();
   begin_routines();
   try {
@@ -863,7 +864,7 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     const size_t own = outward.leaves.size();
     nb::list pools;
     for (size_t i = 0; i < outward.pools.size(); ++i)
-      pools.append(Records(*this).describe_pool(outward.pools[i], outward));
+      pools.append(PooledValues(*this).describe_pool(outward.pools[i], outward));
     // The pools come first: the values that refer to them are made of them.
     const auto first = outward.leaves.begin();
     std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());

@@ -56,7 +56,7 @@ struct Diverged {};
 struct Demand {
   std::string loop;   ///< the key of a loop to unroll; empty: none
   int argument = -1;  ///< an argument with numbers that have to be static
-  base::Place place;
+  base::SourceLocation location;
   bool of_lengths = false;     ///< ... with lengths of short last axes that have to be
   bool of_characters = false;  ///< ... with strings to describe as characters; -1: no string may be
 };

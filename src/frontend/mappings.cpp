@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/members.h"
-#include "frontend/records.h"
-#include "frontend/texts.h"
+#include "frontend/pooled_values.h"
+#include "frontend/strings.h"
 
 // Dicts whose keys are known only at run time. That a dict is one is a fact of the location where it is made:
 // an unknown key that a list buffer can hold demands it. The values of the shadow heap's object are then a
@@ -67,11 +67,11 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
   const bool may_be =
       std::ranges::all_of(object.values, [&](const Value& v) { return form_of(v).has_value(); }) &&
       std::ranges::all_of(object.keys, [&](const nb::object& k) {
-        if (form->is<Characters>()) return Texts::may_be_character(Static{k});
+        if (form->is<Characters>()) return Strings::may_be_character(Static{k});
         if (const Member* m = form->as<Member>()) return nb::borrow(k.type()).is(m->type);
         return !PyUnicode_Check(k.ptr()) && !k.is_none();
       });
-  if (may_be) throw Demand{object.made_at, -1, place_of(node)};
+  if (may_be) throw Demand{object.made_at, -1, location_of(node)};
 }
 
 Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,
@@ -87,8 +87,9 @@ Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<
 void Evaluator::put_in_mapping(const Reference& dict, const Value& given_key, const Value& given,
                                nb::handle node) {
   need_own(state_.heap.at(dict.object), node);
-  const Value value = Records(*this).held(given, node);
-  const Value key = Texts::may_be_character(given_key) ? Texts(*this).characters_of(given_key) : given_key;
+  const Value value = PooledValues(*this).held(given, node);
+  const Value key =
+      Strings::may_be_character(given_key) ? Strings(*this).characters_of(given_key) : given_key;
   if (!form_of(key) || !form_of(value)) {
     unsupported(
         node,
@@ -154,7 +155,7 @@ Value Evaluator::mapping_method(const Reference& dict, const std::string& name, 
 }
 
 void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle node) {
-  const bool is_mapping = is_instance(other) && !Records::decides(other) &&
+  const bool is_mapping = is_instance(other) && !PooledValues::decides(other) &&
                           class_attribute(class_of_value(other), "keys").is_valid();
   const bool has_keys = other.is<Reference>() && !is_list(other);
   Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};

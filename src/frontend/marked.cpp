@@ -121,12 +121,12 @@ void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId ope
 /// A location in a routine, as inlined at the call that is being evaluated.
 ir::SpanId Evaluator::inlined_here(ir::SpanId inner) {
   if (!inner) return builder_->span();
-  ir::Span place = module_.span(inner);
-  place.inlined_at = inlined_here(place.inlined_at);
-  return module_.span(place);
+  ir::Span location = module_.span(inner);
+  location.inlined_at = inlined_here(location.inlined_at);
+  return module_.span(location);
 }
 
-bool Evaluator::is_same_place(ir::SpanId a, ir::SpanId b) const {
+bool Evaluator::is_same_location(ir::SpanId a, ir::SpanId b) const {
   for (; a && b && a != b; a = module_.span(a).inlined_at, b = module_.span(b).inlined_at) {
     ir::Span one = module_.span(a);
     one.inlined_at = module_.span(b).inlined_at;
@@ -138,7 +138,7 @@ bool Evaluator::is_same_place(ir::SpanId a, ir::SpanId b) const {
 /// Adds the calls that first led to a routine to the location of a refusal in it.
 void Evaluator::add_callers(base::Unsupported& refusal) const {
   const std::vector<base::Site> callers = module_.sites(builder_->span());
-  if (refusal.place.file.empty() && !callers.empty()) refusal.place = callers.front().place;
+  if (refusal.location.file.empty() && !callers.empty()) refusal.location = callers.front().location;
   refusal.sites.insert(refusal.sites.end(), callers.begin(), callers.end());
 }
 

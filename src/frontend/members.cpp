@@ -22,7 +22,7 @@ Value open_member(const nb::object& type, NodeId place) {
   return Member{type, share(Value(Scalar{Kind::py_int(), place}))};
 }
 
-NodeId node_of(const Member& member) { return member.place->as<Scalar>()->node; }
+NodeId node_of(const Member& member) { return member.index->as<Scalar>()->node; }
 
 const char* method_of(const std::string& ast) {
   static const std::map<std::string, const char*> kMethods = {{"Eq", "__eq__"}, {"NotEq", "__ne__"},

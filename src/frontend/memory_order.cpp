@@ -124,14 +124,14 @@ std::vector<int64_t> memory_order(const ir::Function& function, std::span<const 
   std::vector<int64_t> order(all[0].size());
   std::iota(order.rbegin(), order.rend(), 0);
   for (size_t i = 1; i < order.size(); ++i) {
-    size_t place = i;
+    size_t index = i;
     for (size_t k = i; k-- > 0;) {
       const auto outside = lies_outside(all, static_cast<size_t>(order[k]), static_cast<size_t>(order[i]));
       if (outside && !*outside) break;
-      if (outside) place = k;
+      if (outside) index = k;
     }
     const auto first = order.begin();
-    std::rotate(first + static_cast<ptrdiff_t>(place), first + static_cast<ptrdiff_t>(i),
+    std::rotate(first + static_cast<ptrdiff_t>(index), first + static_cast<ptrdiff_t>(i),
                 first + static_cast<ptrdiff_t>(i) + 1);
   }
   std::ranges::reverse(order);

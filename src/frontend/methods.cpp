@@ -160,24 +160,24 @@ std::vector<Value> Evaluator::elements_of(const Value& iterated, nb::handle node
   raise(ExceptionKind::TypeError, "'" + type_name(iterable) + "' object is not iterable");
 }
 
-std::vector<size_t> Evaluator::places_of(const Slice& slice, size_t size, nb::handle node) {
+std::vector<size_t> Evaluator::indices_of(const Slice& slice, size_t size, nb::handle node) {
   nb::list parts;
   for (const Value& part : *slice.parts) parts.append(require_static(part, "a slice of a container", node));
   const nb::object slice_type = imported("builtins").attr("slice");
   const nb::object chosen =
       host_change(numbers(0, size), "__getitem__", nb::make_tuple(slice_type(parts[0], parts[1], parts[2])));
-  std::vector<size_t> places;
-  for (const nb::handle place : chosen) places.push_back(nb::cast<size_t>(place));
-  return places;
+  std::vector<size_t> indices;
+  for (const nb::handle index : chosen) indices.push_back(nb::cast<size_t>(index));
+  return indices;
 }
 
-NodeId Evaluator::place_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
-  NodeId place = builder_->index(-1);
+NodeId Evaluator::index_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
+  NodeId index = builder_->index(-1);
   for (size_t i = values.size(); i-- > 0;) {
-    place = builder_->make(Op::select, {truth(equal_members(wanted, values[i], node), node),
-                                        builder_->index(static_cast<int64_t>(i)), place});
+    index = builder_->make(Op::select, {truth(equal_members(wanted, values[i], node), node),
+                                        builder_->index(static_cast<int64_t>(i)), index});
   }
-  return place;
+  return index;
 }
 
 Value Evaluator::count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node) {
@@ -198,10 +198,10 @@ Value Evaluator::tuple_method(const Tuple& tuple, const std::string& name, Call&
     unsupported(call.node, "the method `" + name + "` of a tuple with these arguments",
                 "use indexing and loops");
   }
-  const NodeId place = place_of_equal(tuple.members, call.positional[0], call.node);
-  check(builder_->make(Op::greater_equal, {place, builder_->index(0)}), ExceptionKind::ValueError,
+  const NodeId index = index_of_equal(tuple.members, call.positional[0], call.node);
+  check(builder_->make(Op::greater_equal, {index, builder_->index(0)}), ExceptionKind::ValueError,
         "tuple.index(x): x not in tuple");
-  return known_number(Scalar{Kind::py_int(), place});
+  return known_number(Scalar{Kind::py_int(), index});
 }
 
 Value Evaluator::list_method(const Reference& list, const std::string& name, Call& call) {
@@ -211,7 +211,7 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
     append(list, given[0], node);
     return Static{nb::none()};
   }
-  if (growing(list) != nullptr) return growing_method(list, name, call);
+  if (growing(list) != nullptr) return list_buffer_method(list, name, call);
   if (name == "pop" || name == "clear" || name == "reverse")
     return change_list(list, name.c_str(), given, {}, node);
   if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
@@ -223,10 +223,10 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "copy") return new_list(values);
   if (name == "count") return count_of_equal(values, given[0], node);
   if ((name == "index" || name == "remove") && given.size() == 1) {
-    const NodeId place = place_of_equal(values, given[0], node);
+    const NodeId index = index_of_equal(values, given[0], node);
     const std::optional<Kind> kind = kind_of(given[0]);
     const bool is_index = name == "index";
-    const NodeId found = builder_->make(Op::greater_equal, {place, builder_->index(0)});
+    const NodeId found = builder_->make(Op::greater_equal, {index, builder_->index(0)});
     if (!is_index) check(found, ExceptionKind::ValueError, "list.remove(x): x not in list");
     else if (const Static* s = given[0].as<Static>()) {
       check(found, ExceptionKind::ValueError,
@@ -237,8 +237,8 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
     } else {
       unsupported(node, "the index of a " + type_name(given[0]), "look for it in a loop");
     }
-    if (is_index) return known_number(Scalar{Kind::py_int(), place});
-    return change_list(list, "__delitem__", {known_number(Scalar{Kind::py_int(), place})}, {}, node);
+    if (is_index) return known_number(Scalar{Kind::py_int(), index});
+    return change_list(list, "__delitem__", {known_number(Scalar{Kind::py_int(), index})}, {}, node);
   }
   if (name == "sort") {
     const std::vector<Value> sorted = sorted_values(values, call);
@@ -285,7 +285,7 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
   try {
     const nb::object order = imported("ingot._callbacks").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
-    for (const nb::handle place : order) sorted.push_back(values[nb::cast<size_t>(place)]);
+    for (const nb::handle index : order) sorted.push_back(values[nb::cast<size_t>(index)]);
     return sorted;
   } catch (nb::python_error& error) {
     raise_host_error(error);
@@ -320,16 +320,16 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
   if (name == "copy") return new_dict(before.keys, before.values);
   if (name == "clear" || name == "popitem") return remove_from_dict(dict, name.c_str(), given, node);
   nb::object key;
-  const std::optional<size_t> place = place_in(dict, given[0], key, "", node);
+  const std::optional<size_t> index = index_in(dict, given[0], key, "", node);
   const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
-  if (name == "get") return place ? before.values[*place] : otherwise;
+  if (name == "get") return index ? before.values[*index] : otherwise;
   if (name == "setdefault") {
-    if (place) return open(before.values[*place], "the item", node);
+    if (index) return open(before.values[*index], "the item", node);
     put(dict, Static{key}, otherwise, node);
     return state_.heap.at(dict.object).values.back();
   }
   if (name == "pop") {
-    if (!place && given.size() > 1) return given[1];
+    if (!index && given.size() > 1) return given[1];
     return remove_from_dict(dict, "pop", {Static{key}}, node);
   }
   unsupported(node, "the method `" + name + "` of a dict", "use indexing and loops");

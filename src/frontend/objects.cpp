@@ -4,7 +4,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/fields.h"
 #include "frontend/members.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
 // Python does, without running its code: the values in the classes are guarded, functions among them are
@@ -122,11 +122,11 @@ bool is_enum(nb::handle type) {
 
 nb::object Evaluator::class_of_value(const Value& value) const {
   if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (Records::open(value) != nullptr) {
-    throw base::Unsupported(place_of(here_), "this use of what may be an instance of several classes",
+  if (PooledValues::open(value) != nullptr) {
+    throw base::Unsupported(location_of(here_), "this use of what may be an instance of several classes",
                             "call a method of it");
   }
-  if (const Record* r = value.as<Record>(); r != nullptr && r->classes != 0)
+  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->classes != 0)
     return pools_.kin.at(r->pool)[static_cast<size_t>(std::countr_zero(r->classes))];
   if (const Tuple* t = value.as<Tuple>()) return t->type;
   if (const Member* m = value.as<Member>()) return m->type;
@@ -150,7 +150,7 @@ void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
       builtin.module == "numpy" && (kShares.contains(builtin.name) || kReads.contains(builtin.name));
   for (Value& value : call.positional) {
     if (!is_instance(value)) continue;
-    const nb::object type = Records::decides(value) ? nb::object() : class_of_value(value);
+    const nb::object type = PooledValues::decides(value) ? nb::object() : class_of_value(value);
     const bool is_stand_in = type.is_valid() && lookup(type, kStandsFor).is_valid();
     const bool is_buffer = is_stand_in && lookup(type, "__ingot_buffer__").is_valid();
     const bool is_sequence = is_stand_in && !is_buffer && lookup(type, "__reversed__").is_valid();
@@ -170,15 +170,15 @@ void Evaluator::need_no_instances(const Builtin& builtin, Call& call) {
 }
 
 bool Evaluator::has_class(const Value& value) const {
-  return Records::open(value) != nullptr || class_of_value(value).is_valid();
+  return PooledValues::open(value) != nullptr || class_of_value(value).is_valid();
 }
 
 bool Evaluator::inherits(const nb::object& type, const std::string& name, nb::handle from) {
   return class_attribute(type, name).is(lookup(from, name));
 }
 
-size_t Evaluator::place_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node) {
-  if (!instance.conflict.empty()) Records(*this).ask_for_early(instance.type_of, node);
+size_t Evaluator::index_of_attribute(const HeapObject& instance, const std::string& name, nb::handle node) {
+  if (!instance.conflict.empty()) PooledValues(*this).ask_for_early(instance.type_of, node);
   for (size_t i = 0; i < instance.keys.size(); ++i)
     if (text_of(instance.keys[i]) == name) return i;
   // Other attributes of the same variable are likely to be of the same class.
@@ -249,12 +249,12 @@ Value Evaluator::member_attribute(const Static& member, const nb::object& type, 
 
 Value Evaluator::object_attribute(const Value& given, const std::string& name, nb::handle node) {
   Value value = given;
-  std::optional<Record> record = Records(*this).of(given);
+  std::optional<Pooled> record = PooledValues(*this).of(given);
   if (record) {
-    record = Records(*this).present(*record, ExceptionKind::AttributeError,
-                                    "'NoneType' object has no attribute '" + name + "'");
+    record = PooledValues(*this).present(*record, ExceptionKind::AttributeError,
+                                         "'NoneType' object has no attribute '" + name + "'");
     value = *record;
-    if (Records::open(value) != nullptr) return Records(*this).open_attribute(*record, name, node);
+    if (PooledValues::open(value) != nullptr) return PooledValues(*this).open_attribute(*record, name, node);
   }
   const nb::object type = class_of_value(value);
   if (name == "__class__") return Static{stood_for(type)};
@@ -283,13 +283,13 @@ Value Evaluator::object_attribute(const Value& given, const std::string& name, n
   const bool is_own_slot = raw.is_valid() && is_slot(raw);
   if (is_own_slot || as_type(type)->tp_dictoffset != 0) {
     const HeapObject& holder =
-        record ? Records(*this).pool_of(*record) : state_.heap.at(value.as<Object>()->object);
-    const size_t place = place_of_attribute(holder, name, node);
-    Value found = record ? Records(*this).attribute(*record, place) : holder.values[place];
+        record ? PooledValues(*this).pool_of(*record) : state_.heap.at(value.as<Object>()->object);
+    const size_t index = index_of_attribute(holder, name, node);
+    Value found = record ? PooledValues(*this).attribute(*record, index) : holder.values[index];
     const std::string missing = "'" + name_of(type) + "' object has no attribute '" + name + "'";
-    if (const Record* r = found.as<Record>()) {
-      const Record there = Records(*this).bound(*r, ExceptionKind::AttributeError, missing);
-      return there.pool == Record::kNoPool ? Value(Static{nb::none()}) : Value(there);
+    if (const Pooled* r = found.as<Pooled>()) {
+      const Pooled there = PooledValues(*this).bound(*r, ExceptionKind::AttributeError, missing);
+      return there.pool == Pooled::kNoPool ? Value(Static{nb::none()}) : Value(there);
     }
     if (Maybe* m = found.as<Maybe>(); m != nullptr && m->may_be_unbound) {
       if (raw.is_valid() && !is_own_slot) {
@@ -401,32 +401,32 @@ void Evaluator::set_plain_attribute(const Value& target, const std::string& name
     }
     raise_no_attribute(type, name);
   }
-  if (const std::optional<Record> record = Records(*this).of(target)) {
-    const Record there = Records(*this).present(*record, ExceptionKind::AttributeError,
-                                                "'NoneType' object has no attribute '" + name + "'");
-    const size_t place = place_of_attribute(Records(*this).pool_of(there), name, node);
-    return Records(*this).set_attribute(there, place, stored(std::move(value)), node);
+  if (const std::optional<Pooled> record = PooledValues(*this).of(target)) {
+    const Pooled there = PooledValues(*this).present(*record, ExceptionKind::AttributeError,
+                                                     "'NoneType' object has no attribute '" + name + "'");
+    const size_t index = index_of_attribute(PooledValues(*this).pool_of(there), name, node);
+    return PooledValues(*this).set_attribute(there, index, stored(std::move(value)), node);
   }
   const Object object = *target.as<Object>();
-  const size_t place = place_of_attribute(state_.heap.at(object.object), name, node);
+  const size_t index = index_of_attribute(state_.heap.at(object.object), name, node);
   value = stored(std::move(value));
   if (const Maybe* m = value.as<Maybe>(); m != nullptr && m->may_be_none) {
     unsupported(node, "an attribute that is None on some paths", "use NaN, or another attribute as a flag");
   }
   if (value.is<Maybe>() || value.is<Conflict>()) value = present(value, name, node);
-  const Value before = state_.heap.at(object.object).values[place];
+  const Value before = state_.heap.at(object.object).values[index];
   if (same(before, value) && !value.is<Unbound>() && !value.is<Static>()) return;
   need_own(state_.heap.at(object.object), node);
-  write_back(Reference{object.object}, place, nb::str(name.c_str()), value, node);
-  state_.heap.at(object.object).values[place] = std::move(value);
+  write_back(Reference{object.object}, index, nb::str(name.c_str()), value, node);
+  state_.heap.at(object.object).values[index] = std::move(value);
 }
 
 void Evaluator::set_attribute(const Value& target, const std::string& name, Value value, nb::handle node) {
-  if (const Record* r = Records::open(target)) {
-    const Record there = Records(*this).present(*r, ExceptionKind::AttributeError,
-                                                "'NoneType' object has no attribute '" + name + "'");
-    const Value held = Records(*this).held(stored(std::move(value)), node);
-    Records(*this).on_each(there, [&](const Value& known) {
+  if (const Pooled* r = PooledValues::open(target)) {
+    const Pooled there = PooledValues(*this).present(*r, ExceptionKind::AttributeError,
+                                                     "'NoneType' object has no attribute '" + name + "'");
+    const Value held = PooledValues(*this).held(stored(std::move(value)), node);
+    PooledValues(*this).on_each(there, [&](const Value& known) {
       set_attribute(known, name, held, node);
       return Value(Static{nb::none()});
     });
@@ -476,20 +476,20 @@ void Evaluator::delete_attribute(const Value& target, const std::string& name, n
   if (given == nullptr || !inherits(class_of_value(target), "__delattr__", object_class()))
     unsupported(node, "`del` of an attribute of a " + type_name(target), "assign to it");
   const Object object = *given;
-  if (Records(*this).of(target))
+  if (PooledValues(*this).of(target))
     unsupported(node, "`del` of an attribute of a " + type_name(target), "assign to it");
   const nb::object type = class_of_value(target);
   const nb::object raw = class_attribute(type, name);
   if (raw.is_valid() && is_data_descriptor(raw) && !is_slot(raw))
     unsupported(node, "`del` of the attribute `" + name + "`", "assign to it");
-  const size_t place = place_of_attribute(state_.heap.at(object.object), name, node);
-  const Value before = state_.heap.at(object.object).values[place];
+  const size_t index = index_of_attribute(state_.heap.at(object.object), name, node);
+  const Value before = state_.heap.at(object.object).values[index];
   if (before.is<Maybe>())
     unsupported(node, "`del` of an attribute that is there on some paths", "assign to it");
   if (before.is<Unbound>()) raise(ExceptionKind::AttributeError, name);
   need_own(state_.heap.at(object.object), node);
   replay(Reference{object.object}, "__delattr__", {Static{nb::str(name.c_str())}}, node);
-  state_.heap.at(object.object).values[place] = Unbound{};
+  state_.heap.at(object.object).values[index] = Unbound{};
 }
 
 Value Evaluator::make_instance(const nb::object& type, Call& call) {
@@ -506,7 +506,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
   if (init.is(lookup(object_class(), "__init__"))) {
     if (!call.positional.empty() || !call.keywords.empty())
       raise(ExceptionKind::TypeError, name_of(type) + "() takes no arguments");
-    return Records(*this).made(made, call.node);
+    return PooledValues(*this).made(made, call.node);
   }
   if (!PyFunction_Check(init.ptr()) && !is_jitted(init))
     unsupported(call.node, "the `__init__` of `" + name_of(type) + "`", "write it in Python");
@@ -515,7 +515,7 @@ Value Evaluator::make_instance(const nb::object& type, Call& call) {
       is_generated(init) ? run_generated_init(made, init, call) : this->call(Static{init}, call);
   if (!is_none(none))
     raise(ExceptionKind::TypeError, "__init__() should return None, not '" + type_name(none) + "'");
-  return Records(*this).made(made, call.node);
+  return PooledValues(*this).made(made, call.node);
 }
 
 Object Evaluator::begin_instance(const nb::object& type, nb::handle node) {
@@ -545,7 +545,7 @@ Object Evaluator::begin_instance(const nb::object& type, nb::handle node) {
   state_.heap.emplace(id, std::move(instance));
   if (!pools_.by_class.contains(type.ptr())) pools_.makings.classes.emplace(id, type);
   const Object made{id};
-  Records(*this).begun(made, node);
+  PooledValues(*this).begun(made, node);
   return made;
 }
 
@@ -709,9 +709,9 @@ Value Evaluator::namedtuple_method(const nb::object& function, Call& call) {
   Tuple made = *t;
   nb::list unknown;
   for (auto& [key, value] : call.keywords) {
-    size_t place = 0;
-    while (place < made.members.size() && text_of(fields[place]) != key) ++place;
-    if (place < made.members.size()) made.members[place] = stored(value);
+    size_t index = 0;
+    while (index < made.members.size() && text_of(fields[index]) != key) ++index;
+    if (index < made.members.size()) made.members[index] = stored(value);
     else unknown.append(key);
   }
   if (nb::len(unknown) > 0) {

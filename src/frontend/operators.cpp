@@ -6,7 +6,7 @@
 #include "frontend/known_sizes.h"
 #include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -42,7 +42,7 @@ Op mirrored(Op op) {
 }
 
 /// `a op b` for an a on this side of b: above it for 1.
-bool compare_apart(Op op, int side) {
+bool compare_out_of_range(Op op, int side) {
   if (op == Op::equal || op == Op::not_equal) return op == Op::not_equal;
   return (op == Op::greater || op == Op::greater_equal) == (side > 0);
 }
@@ -87,7 +87,7 @@ const OperatorInfo* find_operator(const std::string& ast) {
 }
 
 bool is_sequence(const Value& value) { return value.is<Tuple>() || value.is<Reference>(); }
-bool is_text(const Value& value) {
+bool is_string(const Value& value) {
   const Static* s = value.as<Static>();
   return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
 }
@@ -141,7 +141,7 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
-  if (ast == "Add" && (a.is<Text>() || b.is<Text>() || a.is<Characters>() || b.is<Characters>())) {
+  if (ast == "Add" && (a.is<String>() || b.is<String>() || a.is<Characters>() || b.is<Characters>())) {
     raise_by_type("binary", entry->symbol, {a, b});
     const auto shown = [&](const Value& text) {
       return text.is<Characters>() ? text_of_value(text, "{}", node) : text;
@@ -177,8 +177,8 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
       if (const std::optional<Value> text = formatted(a, b, node)) return *text;
     if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
       return binary(ast, arrays->first, arrays->second, node);
-    if (is_sequence(a) || is_sequence(b) || is_text(a) || is_text(b) || a.is<Text>() || b.is<Text>() ||
-        a.is<Characters>() || b.is<Characters>() || a.is<Range>() || b.is<Range>()) {
+    if (is_sequence(a) || is_sequence(b) || is_string(a) || is_string(b) || a.is<String>() ||
+        b.is<String>() || a.is<Characters>() || b.is<Characters>() || a.is<Range>() || b.is<Range>()) {
       unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "make arrays of them with np.array(...), or take their elements one by one");
     }
@@ -223,8 +223,8 @@ Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) 
   const bool is_one =
       is_static ? a.as<Static>()->object.is(b.as<Static>()->object) : !a.is<Tuple>() && same(a, b);
   if (is_one) return Static{nb::bool_(true)};
-  const auto is_known_text = [](const Value& v) { return is_text(v) || is_none(v); };
-  if (is_known_text(a) != is_known_text(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
+  const auto is_known_string = [](const Value& v) { return is_string(v) || is_none(v); };
+  if (is_known_string(a) != is_known_string(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
   const auto settled = [&](const Value& v) { return v.is<Maybe>() ? v : present(v, "the element", node); };
   return compare("Eq", settled(a), settled(b), node);
 }
@@ -267,25 +267,25 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     if (const std::optional<Value> result = Rows(*this).compare(ast, first, second, node)) return *result;
   if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(ast, first, second, node);
   const bool compares_types = ast == "Eq" || ast == "NotEq" || ast == "Is" || ast == "IsNot";
-  if (compares_types && (Records::is_open_class(first) || Records::is_open_class(second))) {
-    const bool is_first = Records::is_open_class(first);
+  if (compares_types && (PooledValues::is_open_class(first) || PooledValues::is_open_class(second))) {
+    const bool is_first = PooledValues::is_open_class(first);
     const Value& other = is_first ? second : first;
-    const Record& record = *Records::decides(is_first ? first : second);
-    if (!Records::is_open_class(other)) {
+    const Pooled& record = *PooledValues::decides(is_first ? first : second);
+    if (!PooledValues::is_open_class(other)) {
       const bool wanted = ast == "Eq" || ast == "Is";
-      return Records(*this).is_of(record, [&](const nb::object& type) {
+      return PooledValues(*this).is_of(record, [&](const nb::object& type) {
         return wanted == (other.is<Static>() && other.as<Static>()->object.is(type));
       });
     }
-    return Records(*this).on_each(
+    return PooledValues(*this).on_each(
         record, [&](const Value& known) { return compare(ast, Static{class_of_value(known)}, other, node); });
   }
   const bool are_known = first.is<Static>() && second.is<Static>();
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
   if (ast == "Is" || ast == "IsNot") {
-    if (Records(*this).of(a) || Records(*this).of(b)) {
-      const NodeId is = Records(*this).is_same(a, b);
+    if (PooledValues(*this).of(a) || PooledValues(*this).of(b)) {
+      const NodeId is = PooledValues(*this).is_same(a, b);
       return as_bool(ast == "Is" ? is : negate(is));
     }
     const Value* other = is_none(a) ? &b : &a;
@@ -331,7 +331,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
   }
   if (a.is<Characters>() || b.is<Characters>())
-    if (std::optional<Value> result = Texts(*this).compare(ast, a, b, node)) return *result;
+    if (std::optional<Value> result = Strings(*this).compare(ast, a, b, node)) return *result;
   if (by_value)
     if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
   if ((ast == "In" || ast == "NotIn") && b.is<Set>()) {
@@ -385,7 +385,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
       return as_bool(ast == "In" ? found : negate(found));
     }
-    if (a.is<Static>() && b.is<Static>() && (is_text(b) || Members::holds_members(b))) {
+    if (a.is<Static>() && b.is<Static>() && (is_string(b) || Members::holds_members(b))) {
       try {
         const bool inside = nb::cast<bool>(
             imported("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
@@ -438,7 +438,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     const bool is_sequence = other.is<Tuple>() || is_list(other);
     const bool pythons = j ? j->is_python() : k && k->is_python();
     if ((ast == "Eq" || ast == "NotEq") &&
-        (is_none(a) || is_none(b) || ((j || k) && is_text(other)) || (is_sequence && pythons)))
+        (is_none(a) || is_none(b) || ((j || k) && is_string(other)) || (is_sequence && pythons)))
       return of_no_number(j ? a : b, other, ast == "NotEq");
     raise_by_type("compare", find_operator(ast)->symbol, {a, b});
     if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
@@ -461,9 +461,10 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
   }
   if (common == Kind::py_int()) {
     const Op op = base::known(entry->op);
-    if (const int side = side_of_64_bits(a); side != 0) return Static{nb::bool_(compare_apart(op, side))};
+    if (const int side = side_of_64_bits(a); side != 0)
+      return Static{nb::bool_(compare_out_of_range(op, side))};
     if (const int side = side_of_64_bits(b); side != 0)
-      return Static{nb::bool_(compare_apart(mirrored(op), side))};
+      return Static{nb::bool_(compare_out_of_range(mirrored(op), side))};
   }
   const auto is_large = [this](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
@@ -810,7 +811,8 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
       both[at] = Static{numpy_function("uint64")(number)};
       return elementwise(op, std::move(both), "", {});
     }
-    return of_no_number(operands[1 - at], operands[at], compare_apart(at == 0 ? op : mirrored(op), side));
+    return of_no_number(operands[1 - at], operands[at],
+                        compare_out_of_range(at == 0 ? op : mirrored(op), side));
   }
   const auto at_dtype = [&](const Value& value, DType dtype) {
     return value.is<Array>() ? builder_->cast(whole(value), dtype) : stage(value, Kind(dtype));
@@ -859,7 +861,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     if (is_none(value))
       unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
-    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>() || is_text(value)) {
+    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>() || is_string(value)) {
       unsupported({}, "np." + std::string(numpy_name) + " of a " + type_name(value),
                   "make an array of it with np.array(...)");
     }
@@ -911,8 +913,8 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
 }
 
 std::optional<bool> Evaluator::static_truth(const Value& value) {
-  if (const Record* r = Records::open(value)) {
-    for (const nb::object& type : Records(*this).classes_of(*r))
+  if (const Pooled* r = PooledValues::open(value)) {
+    for (const nb::object& type : PooledValues(*this).classes_of(*r))
       if (has_truth(type)) return std::nullopt;
     return r->may_be_none ? std::nullopt : std::optional(true);
   }
@@ -930,7 +932,7 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
     return static_truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated);
   if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
   if (row_of(value) != nullptr) return std::nullopt;
-  if (const Record* r = value.as<Record>()) return r->may_be_none ? std::nullopt : std::optional(true);
+  if (const Pooled* r = value.as<Pooled>()) return r->may_be_none ? std::nullopt : std::optional(true);
   if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
       value.is<Iterator>())
     return true;
@@ -943,9 +945,9 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
-  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
-    const Record there = Records::certain(*r);
-    const NodeId is_there = Records(*this).is_there(*r);
+  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->may_be_none) {
+    const Pooled there = PooledValues::certain(*r);
+    const NodeId is_there = PooledValues(*this).is_there(*r);
     if (static_truth(there)) return is_there;
     const Value both = fork(
         is_there, [&] { return Value(Scalar{Kind::py_bool(), truth(there, node)}); },
@@ -954,7 +956,7 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   }
   if (const Range* r = value.as<Range>(); r != nullptr)
     return builder_->make(Op::not_equal, {trips_of_range(*r).count, builder_->index(0)});
-  if (const Record* row = row_of(value))
+  if (const Pooled* row = row_of(value))
     return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
   if (const Member* m = value.as<Member>()) {
     const auto of_one = [&](const Value& known) {
@@ -989,7 +991,7 @@ NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (const HeapObject* list = growing(value))
     return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
   if (const Characters* text = value.as<Characters>())
-    return builder_->make(Op::not_equal, {Texts(*this).length(*text), builder_->index(0)});
+    return builder_->make(Op::not_equal, {Strings(*this).length(*text), builder_->index(0)});
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
   return stage(value, Kind::py_bool());

@@ -1,4 +1,4 @@
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // `match`. A pattern returns its condition, known or a node; its captures are bound meanwhile.
 
@@ -93,7 +93,7 @@ Value Evaluator::match_instance(nb::handle pattern, const nb::object& type, cons
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i == parts.size()) return Static{nb::bool_(true)};
     const std::string name = parts[i].first;
-    if (const std::optional<bool> has = Records(*this).has_attribute(subject, name, pattern); !has) {
+    if (const std::optional<bool> has = PooledValues(*this).has_attribute(subject, name, pattern); !has) {
       unsupported(pattern,
                   "the pattern `" + as_written(pattern) + "`, whose attribute `" + name +
                       "` is a property, or missing in some instances,",
@@ -127,7 +127,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
   }
   if (kind == "MatchValue") {
     const Value value = eval(pattern.attr("value"));
-    if (subject.is<Text>() || is_foreign(subject))
+    if (subject.is<String>() || is_foreign(subject))
       unsupported(pattern, "matching a " + type_name(subject), "compare it yourself");
     return compare("Eq", subject, value, pattern);
   }
@@ -185,7 +185,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     Value is = builtin_isinstance(test);
     if (plain) return is;
     if (!is_simple) {
-      const Value instance = Records(*this).of_subclasses(subject, known->object);
+      const Value instance = PooledValues(*this).of_subclasses(subject, known->object);
       return both_of(is, [&] { return match_instance(pattern, known->object, instance, read); }, pattern);
     }
     return both_of(

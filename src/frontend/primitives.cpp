@@ -165,7 +165,7 @@ Value Evaluator::primitive_open_list(Call& call) {
     const HeapObject& object = state_.heap.at(number);
     const bool is_own = object.argument < 0 && !object.given_away && object.conflict.empty();
     const std::optional<Value> form = is_own ? form_of_list(object) : std::nullopt;
-    if (form && !form->is<Unbound>()) become_growing(number, *form);
+    if (form && !form->is<Unbound>()) become_list_buffer(number, *form);
   }
   return Static{nb::none()};
 }
@@ -303,7 +303,7 @@ Value Evaluator::primitive_call_host(Call& call) {
   for (const Value& value : elements_of(call.positional.at(2), call.node)) {
     const std::function<bool(const Value&)> is_plain = [&](const Value& part) {
       if (part.is<Tuple>()) return std::ranges::all_of(parts_of(part), is_plain);
-      return part.is<Scalar>() || part.is<Static>() || part.is<Array>() || part.is<Text>();
+      return part.is<Scalar>() || part.is<Static>() || part.is<Array>() || part.is<String>();
     };
     if (!is_plain(value))
       unsupported(call.node, "a " + type_name(value) + " as an argument of a host function",

@@ -3,7 +3,7 @@
 #include "frontend/known_sizes.h"
 #include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 // Python's builtin functions on containers, types and strings.
 //
@@ -105,7 +105,7 @@ Value Evaluator::builtin_reversed(Call& call) {
   if (const Value text = begin_iterate(sequence, call.node); text.is<Characters>()) {
     const Slice backwards{
         share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", Texts(*this).item(text, backwards, call.node));
+    return iterator("reversed", Strings(*this).item(text, backwards, call.node));
   }
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);
@@ -114,7 +114,7 @@ Value Evaluator::builtin_reversed(Call& call) {
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {
   const nb::module_ builtins = imported("builtins");
-  if (Records::decides(value) != nullptr)
+  if (PooledValues::decides(value) != nullptr)
     unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   if (const nb::object type = class_of_value(value); type.is_valid()) return stood_for(type);
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
@@ -127,8 +127,8 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
     return attribute(imported("numpy"), "ndarray");
   }
   if (const Structured* s = value.as<Structured>()) return Fields::class_of(*s);
-  if (value.is<Tuple>() || value.is<Record>() || value.is<Reference>() || value.is<Range>() ||
-      value.is<Slice>() || value.is<Text>() || value.is<Characters>() || value.is<Set>())
+  if (value.is<Tuple>() || value.is<Pooled>() || value.is<Reference>() || value.is<Range>() ||
+      value.is<Slice>() || value.is<String>() || value.is<Characters>() || value.is<Set>())
     return attribute(builtins, type_name(value).c_str());
   if (value.is<Closure>()) return attribute(imported("types"), "FunctionType");
   if (value.is<Iterator>()) {
@@ -141,7 +141,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
 Value Evaluator::builtin_type(Call& call) {
   if (call.positional.size() != 1)
     unsupported(call.node, "`type` with several arguments", "define the class outside");
-  if (const Record* r = Records::open(call.positional[0]); r != nullptr && !r->may_be_none)
+  if (const Pooled* r = PooledValues::open(call.positional[0]); r != nullptr && !r->may_be_none)
     return object_attribute(*r, "__class__", call.node);
   return Static{type_of(call.positional[0], call.node)};
 }
@@ -160,15 +160,15 @@ Value Evaluator::builtin_isinstance(Call& call) {
         builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}),
         [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
   }
-  if (const Record* r = value.as<Record>(); r != nullptr && r->may_be_none) {
-    return Records(*this).on_both(*r, [&](const Value& v) {
+  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->may_be_none) {
+    return PooledValues(*this).on_both(*r, [&](const Value& v) {
       Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
       return builtin_isinstance(again);
     });
   }
-  if (const Record* r = Records::open(value)) {
-    return Records(*this).is_of(*r, [&](const nb::object& type) {
-      Call again{.positional = {Records(*this).of_type(*r, type), call.positional[1]},
+  if (const Pooled* r = PooledValues::open(value)) {
+    return PooledValues(*this).is_of(*r, [&](const nb::object& type) {
+      Call again{.positional = {PooledValues(*this).of_type(*r, type), call.positional[1]},
                  .keywords = {},
                  .name = call.name,
                  .node = call.node};
@@ -276,10 +276,10 @@ Value Evaluator::builtin_round(Call& call) {
     Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
     return builtin_int(conversion);
   }
-  const std::optional<Kind> places = whole_number ? std::nullopt : kind_of(*digits);
-  if (kind && !value.is<Array>() && places && !digits->is<Array>() &&
-      (base::is_int(places->dtype()) || *places == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
-    const Value count = places->is_python() && !base::is_bool(places->dtype())
+  const std::optional<Kind> indices = whole_number ? std::nullopt : kind_of(*digits);
+  if (kind && !value.is<Array>() && indices && !digits->is<Array>() &&
+      (base::is_int(indices->dtype()) || *indices == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
+    const Value count = indices->is_python() && !base::is_bool(indices->dtype())
                             ? *digits
                             : Scalar{Kind::py_int(), stage_index(*digits)};
     Call rounding{.positional = {value, count}, .keywords = {}, .name = "round", .node = call.node};
@@ -297,7 +297,7 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     if (form.starts_with("{!r")) unsupported(node, "the repr of an exception", "show its text");
     return text_of_value(text_of_error(*e), form, node);
   }
-  if (const Text* t = value.as<Text>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
+  if (const String* t = value.as<String>(); t != nullptr && (form == "{}" || form == "{!s}")) return *t;
   Value kept = value;
   if (const nb::object type = class_of_value(value); type.is_valid()) {
     const Member* m = value.as<Member>();
@@ -326,11 +326,11 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
     const bool is_open = growing(value) != nullptr;
     kept =
         is_open ? by_library("copy", {value}, node) : new_list(contents(*value.as<Reference>(), node).values);
-  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<Text>() && !value.is<Characters>() &&
+  } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<String>() && !value.is<Characters>() &&
              !value.is<Member>()) {
     unsupported(node, "the text of a " + type_name(value), "show its parts");
   }
-  return Text{form, share(std::vector<Value>{kept})};
+  return String{form, share(std::vector<Value>{kept})};
 }
 
 Value Evaluator::joined_text(const std::vector<Value>& pieces) {
@@ -344,7 +344,7 @@ Value Evaluator::joined_text(const std::vector<Value>& pieces) {
   for (const Value& piece : pieces) {
     if (static_cast<double>(form.size()) > kMostCharacters)
       unsupported(here_, kLargeText, "join fewer strings");
-    if (const Text* t = piece.as<Text>()) {
+    if (const String* t = piece.as<String>()) {
       form += t->form;
       parts.insert(parts.end(), t->parts->begin(), t->parts->end());
     } else {
@@ -355,7 +355,7 @@ Value Evaluator::joined_text(const std::vector<Value>& pieces) {
       }
     }
   }
-  return Text{form, share(std::move(parts))};
+  return String{form, share(std::move(parts))};
 }
 
 Value Evaluator::eval_joined_str(nb::handle e) {
@@ -426,7 +426,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
   if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
   if (const HeapObject* list = growing(value))
-    return owner(array_of_growing(HeapObject(*list), node, wanted));
+    return owner(array_of_list_buffer(HeapObject(*list), node, wanted));
   std::vector<Value> leaves;
   const std::function<void(const Value&)> collect = [&](const Value& v) {
     if (v.is<Tuple>() || v.is<Reference>()) {
@@ -468,7 +468,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   std::vector<int64_t> at(shape.size(), 0);
   for (const Value& leaf : leaves) {
     std::vector<NodeId> operands{result.as<Array>()->node};
-    for (const int64_t place : at) operands.push_back(builder_->index(place));
+    for (const int64_t index : at) operands.push_back(builder_->index(index));
     operands.push_back(wanted ? value_for(leaf, *dtype) : stage(leaf, *dtype));
     builder_->make(Op::store, operands);
     for (size_t axis = at.size(); axis-- > 0;) {

@@ -1,4 +1,4 @@
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 #include "frontend/rows.h"
 
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
@@ -120,9 +120,9 @@ Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other)
   }
   if (const Maybe* m = value.as<Maybe>())
     return Maybe{moved(m->node), m->present, m->may_be_unbound, m->may_be_none};
-  if (const Record* r = value.as<Record>()) {
-    Record copy = *r;
-    copy.place = moved(r->place);
+  if (const Pooled* r = value.as<Pooled>()) {
+    Pooled copy = *r;
+    copy.index = moved(r->index);
     return copy;
   }
   std::vector<Value> parts = parts_of(value);
@@ -188,7 +188,7 @@ class Evaluator::InRoutine {
         outputs_(e.outputs_, {}),
         mixed_(e.mixed_, {}),
         here_(e.here_, {}),
-        place_(e.result_place_, {}) {}
+        place_(e.result_location_, {}) {}
 
  private:
   Restored<std::unique_ptr<ir::Builder>> builder_;
@@ -212,7 +212,7 @@ class Evaluator::InRoutine {
   Restored<std::vector<NodeId>> outputs_;
   Restored<std::set<uint32_t>> mixed_;
   Restored<nb::handle> here_;
-  Restored<base::Place> place_;
+  Restored<base::SourceLocation> place_;
 };
 
 std::string Evaluator::root_path() const { return routine_ == nullptr ? "" : routine_->name + ":"; }
@@ -259,7 +259,7 @@ State Evaluator::key_of(const State& passed) const {
     if (const std::optional<Kind> kind = kind_of(value)) return Scalar{*kind};
     if (const Maybe* m = value.as<Maybe>())
       return Maybe{{}, share(typed(*m->present)), m->may_be_unbound, m->may_be_none};
-    if (const Record* r = value.as<Record>()) return Record{.pool = r->pool, .is_list = r->is_list};
+    if (const Pooled* r = value.as<Pooled>()) return Pooled{.pool = r->pool, .is_list = r->is_list};
     std::vector<Value> parts = parts_of(value);
     for (Value& part : parts) part = typed(part);
     return with_parts(value, std::move(parts));
@@ -282,11 +282,11 @@ State Evaluator::key_of(const State& passed) const {
 
 /// Whether typed values have the same key.
 bool Evaluator::is_same_key(const Value& a, const Value& b) const {
-  const Record* x = a.as<Record>();
-  const Record* y = b.as<Record>();
+  const Pooled* x = a.as<Pooled>();
+  const Pooled* y = b.as<Pooled>();
   if (x != nullptr && y != nullptr) {
     return x->is_list == y->is_list &&
-           (x->pool == y->pool || x->pool == Record::kNoPool || y->pool == Record::kNoPool);
+           (x->pool == y->pool || x->pool == Pooled::kNoPool || y->pool == Pooled::kNoPool);
   }
   if (!a.is<Tuple>()) return same(a, b);
   return same_form(a, b) &&
@@ -316,7 +316,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
     const std::vector<Value> x = parts_of(a);
     const std::vector<Value> y = parts_of(b);
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
-    other_changes = other_changes || (b.is<Record>() && !same(a, b));
+    other_changes = other_changes || (b.is<Pooled>() && !same(a, b));
     if (!x.empty() || a.is<Array>() || !kind_of(a) || same(a, b)) return;
     (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
   };
@@ -466,14 +466,14 @@ void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::h
   for (const auto& [formal, object] : routine.entry->heap)
     if (object.type == HeapObject::Type::Object) --more[object.type_of.ptr()];
   for (const auto& [type, count] : more)
-    if (count != 0) Records(*this).ask_for({nb::borrow(type)}, node);
+    if (count != 0) PooledValues(*this).ask_for({nb::borrow(type)}, node);
   for (const uint32_t object : given.objects) {
-    std::vector<std::string> places;
+    std::vector<std::string> indices;
     for (const Value& value : state_.heap.at(object).values) {
       const std::vector<std::string> own = Rows(*this).sites_of(value);
-      places.insert(places.end(), own.begin(), own.end());
+      indices.insert(indices.end(), own.begin(), own.end());
     }
-    if (!places.empty()) Rows(*this).ask_for(places, node);
+    if (!indices.empty()) Rows(*this).ask_for(indices, node);
   }
 }
 
@@ -483,11 +483,11 @@ void Evaluator::describe_objects(Routine& routine, const std::vector<uint32_t>& 
     const uint32_t formal = kFormalObject + static_cast<uint32_t>(i);
     if (const auto type = pools_.makings.classes.find(objects[i]); type != pools_.makings.classes.end())
       known.classes.insert_or_assign(formal, type->second);
-    const auto places = pools_.makings.places.find(objects[i]);
-    if (places == pools_.makings.places.end()) continue;
-    for (const std::string& place : places->second) {
-      if (std::ranges::find(known.places[formal], place) == known.places[formal].end())
-        known.places[formal].push_back(place);
+    const auto sites = pools_.makings.sites.find(objects[i]);
+    if (sites == pools_.makings.sites.end()) continue;
+    for (const std::string& site : sites->second) {
+      if (std::ranges::find(known.sites[formal], site) == known.sites[formal].end())
+        known.sites[formal].push_back(site);
     }
   }
 }
@@ -614,8 +614,8 @@ Value Evaluator::returned(const Routine& routine, const Passed& passed, std::spa
   for (const auto& [formal, id] : made) {
     const auto type = routine.makings.classes.find(formal);
     if (type != routine.makings.classes.end()) pools_.makings.classes.emplace(id, type->second);
-    const auto places = routine.makings.places.find(formal);
-    if (places != routine.makings.places.end()) pools_.makings.places.emplace(id, places->second);
+    const auto sites = routine.makings.sites.find(formal);
+    if (sites != routine.makings.sites.end()) pools_.makings.sites.emplace(id, sites->second);
   }
   return renumbered(exit.locals.at(kResult), object, array);
 }
@@ -647,7 +647,7 @@ Value Evaluator::raised_or_result(const Routine& routine, const Value& reported)
       unsupported(here_, "an exception of a recursive function whose arguments differ", "give it a text");
     const Value error = with_parts(routine.errors[number - 1], parts->members);
     const AtPlace place(
-        *builder_, routine.keeps_places() ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
+        *builder_, routine.keeps_indices() ? inlined_here(error.as<Error>()->raised_at) : builder_->span());
     pass_on(in_outer_context(*error.as<Error>()));
   };
   if (const std::optional<int64_t> known = static_int(all[0])) {
@@ -684,7 +684,7 @@ size_t Evaluator::number_of_error(const Error& error) {
   std::vector<Error>& errors = routine_->errors;
   const auto is_it = [&](const Error& other) {
     return same_form(error, other) &&
-           (!routine_->keeps_places() || is_same_place(error.raised_at, other.raised_at)) &&
+           (!routine_->keeps_indices() || is_same_location(error.raised_at, other.raised_at)) &&
            std::ranges::equal(parts_of(error), parts_of(other), [&](const Value& a, const Value& b) {
              return a.is<Static>() == b.is<Static>() && (!a.is<Static>() || same(a, b));
            });
@@ -780,7 +780,7 @@ Value Evaluator::blank(const Value& shape, const State& home) {
     if (a->argument == -2) array.argument = -1;
     return array;
   }
-  if (const Record* r = shape.as<Record>(); r != nullptr && !r->place) return Static{nb::none()};
+  if (const Pooled* r = shape.as<Pooled>(); r != nullptr && !r->index) return Static{nb::none()};
   if (const Maybe* m = shape.as<Maybe>(); m != nullptr && !m->node)
     return m->may_be_none ? Value(Static{nb::none()}) : Value(Unbound{});
   if (const Reference* r = shape.as<Reference>()) fill_in(r->object);
@@ -805,7 +805,7 @@ void Evaluator::solve(Routine& routine) {
       for (auto inner = kept; inner != solved_.end(); ++inner) (*inner)->is_solved = false;
       solved_.erase(kept, solved_.end());
       if (i == kMostEvaluations) {
-        throw base::Unsupported(place_of({}),
+        throw base::Unsupported(location_of({}),
                                 "a recursive function whose results do not settle on their types",
                                 "give them their types before");
       }
@@ -883,7 +883,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
                       .function = module_.text(text_of(routine.frame.function.attr("__name__"))),
                       .inlined_at = {}}));
   }
-  result_place_ = module_.place(builder_->span());
+  result_location_ = module_.location(builder_->span());
   const std::vector<NodeId> parameters = add_parameters(routine, types);
   std::span<const NodeId> rest(parameters);
   state_ = fill(*routine.entry, rest);
@@ -904,7 +904,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     captured_[routine.captures[i]] = locals.extract(kCaptured + std::to_string(i)).mapped();
 
   std::optional<State> end;
-  const bool kept_places = routine.keeps_places();
+  const bool kept_places = routine.keeps_indices();
   const size_t errors = routine.errors.size();
   const size_t outcomes = routine.outcomes.size();
   try {
@@ -916,7 +916,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
     end = std::move(all.state);
   } catch (const Diverged&) {
   }
-  if (kept_places && !routine.keeps_places() && routine.reports) {
+  if (kept_places && !routine.keeps_indices() && routine.reports) {
     routine.errors.clear();
     routine.outcomes.clear();
     routine.exit.reset();

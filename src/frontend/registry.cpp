@@ -52,14 +52,14 @@ nb::object attribute_or(nb::handle object, const char* name, nb::object otherwis
 
 Registry::Registry() {
   std::unordered_map<std::string, nb::object> loaded;  // by name; None: it is not loaded
-  std::unordered_map<std::string, size_t> places;      // in `unloaded_`
+  std::unordered_map<std::string, size_t> indices;     // in `unloaded_`
   const auto add = [&](Builtin builtin) {
     const auto [module, is_new] = loaded.try_emplace(builtin.module);
     if (is_new) module->second = loaded_module(nb::cast(builtin.module));
     if (!module->second.is_none()) return enter(module->second, builtin);
-    const auto [place, is_first] = places.try_emplace(builtin.module, unloaded_.size());
+    const auto [index, is_first] = indices.try_emplace(builtin.module, unloaded_.size());
     if (is_first) unloaded_.push_back({nb::cast(builtin.module), {}});
-    unloaded_[place->second].builtins.push_back(std::move(builtin));
+    unloaded_[index->second].builtins.push_back(std::move(builtin));
   };
   const auto add_path = [&](const std::string& path, Builtin builtin) {
     const size_t dot = path.rfind('.');

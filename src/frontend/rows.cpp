@@ -1,4 +1,4 @@
-// Lists in list buffers. A list in a container of unknown structure is a `Record`, too: its pool is a list of
+// Lists in list buffers. A list in a container of unknown structure is a `Pooled`, too: its pool is a list of
 // (start, length, capacity), each a range of the pool's store. Its identity is its index in the pool, so a
 // list that moves in the store is the same list. Which lists have a pool, and which share one, are facts
 // about the locations in the program where they are made: two pools are merged if one variable may hold lists
@@ -30,28 +30,28 @@ std::string Evaluator::Rows::family(std::string site) const {
 void Evaluator::Rows::make_pools() {
   for (const auto& [site, up] : e_.pools_.families) {
     if (site != up) continue;
-    const uint32_t store = Records(e_).new_pool("elements of " + site);
-    const uint32_t pool = Records(e_).new_pool("lists of " + site);
+    const uint32_t store = PooledValues(e_).new_pool("elements of " + site);
+    const uint32_t pool = PooledValues(e_).new_pool("lists of " + site);
     const Value part = Scalar{Kind::py_int(), {}};
-    e_.become_growing(pool, Tuple{{part, part, part}});
+    e_.become_list_buffer(pool, Tuple{{part, part, part}});
     e_.state_.heap.at(pool).store = store;
     e_.pools_.by_family[site] = pool;
   }
 }
 
 void Evaluator::Rows::made_at(uint32_t list, nb::handle node) {
-  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.makings.places[list] = {e_.key_of(node)};
+  if (e_.frame_ != nullptr && node.is_valid()) e_.pools_.makings.sites[list] = {e_.key_of(node)};
 }
 
 std::vector<std::string> Evaluator::Rows::sites_of(const Value& value) const {
-  if (const Record* r = row_of(value); r != nullptr) {
+  if (const Pooled* r = row_of(value); r != nullptr) {
     for (const auto& [site, pool] : e_.pools_.by_family)
       if (pool == r->pool) return {site};
   }
   const Reference* list = value.as<Reference>();
-  const std::map<uint32_t, std::vector<std::string>>& places = e_.pools_.makings.places;
-  const auto known = list == nullptr ? places.end() : places.find(list->object);
-  return known == places.end() ? std::vector<std::string>() : known->second;
+  const std::map<uint32_t, std::vector<std::string>>& sites = e_.pools_.makings.sites;
+  const auto known = list == nullptr ? sites.end() : sites.find(list->object);
+  return known == sites.end() ? std::vector<std::string>() : known->second;
 }
 
 void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle node) {
@@ -62,15 +62,15 @@ void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle 
     fact += ", " + site;
     e_.pools_.families[family(site)] = first;
   }
-  throw Demand{fact, -1, e_.Evaluator::place_of(node)};
+  throw Demand{fact, -1, e_.Evaluator::location_of(node)};
 }
 
 void Evaluator::Rows::unite(const std::map<std::string, Value>& before,
                             const std::map<std::string, Value>& now, nb::handle node) {
   for (const auto& [name, value] : now) {
     const auto other = before.find(name);
-    const Record* const a = other == before.end() ? nullptr : row_of(other->second);
-    const Record* const b = row_of(value);
+    const Pooled* const a = other == before.end() ? nullptr : row_of(other->second);
+    const Pooled* const b = row_of(value);
     if (a == nullptr || b == nullptr || a->pool == b->pool) continue;
     std::vector<std::string> sites = sites_of(other->second);
     for (const std::string& site : sites_of(value)) sites.push_back(site);
@@ -98,10 +98,10 @@ Value Evaluator::Rows::held(const Reference& list, nb::handle node) {
 }
 
 Value Evaluator::Rows::moved(const Reference& list, uint32_t pool, nb::handle node) {
-  Record record{.pool = pool, .is_list = true};
+  Pooled record{.pool = pool, .is_list = true};
   const size_t known = e_.growing(list) != nullptr ? 0 : e_.state_.heap.at(list.object).values.size();
   for (size_t i = 0; i < known; ++i) {
-    const Value element = Records(e_).held(Value(e_.state_.heap.at(list.object).values[i]), node);
+    const Value element = PooledValues(e_).held(Value(e_.state_.heap.at(list.object).values[i]), node);
     e_.state_.heap.at(list.object).values[i] = element;
   }
   const std::optional<Value> form = e_.form_of_list(e_.state_.heap.at(list.object));
@@ -113,9 +113,9 @@ Value Evaluator::Rows::moved(const Reference& list, uint32_t pool, nb::handle no
         "use a tuple, or lists of elements of one kind");
   }
   open_store(record, form);
-  const Value place = by_library("enter", record, {list}, node);
-  record.place = e_.stage_index(place);
-  Records(e_).replace(
+  const Value position = by_library("enter", record, {list}, node);
+  record.index = e_.stage_index(position);
+  PooledValues(e_).replace(
       [&](const Value& v) { return v.is<Reference>() && v.as<Reference>()->object == list.object; }, record);
   HeapObject& left = e_.state_.heap.at(list.object);
   left = {.type = HeapObject::Type::List, .values = {}, .keys = {}};
@@ -123,72 +123,72 @@ Value Evaluator::Rows::moved(const Reference& list, uint32_t pool, nb::handle no
   return record;
 }
 
-Value Evaluator::Rows::by_library(const char* name, const Record& list, std::vector<Value> more,
+Value Evaluator::Rows::by_library(const char* name, const Pooled& list, std::vector<Value> more,
                                   nb::handle node) {
   std::vector<Value> arguments{Reference{list.pool}, store_of(list)};
-  if (list.place) arguments.push_back(number(list.place));
+  if (list.index) arguments.push_back(number(list.index));
   arguments.insert(arguments.end(), more.begin(), more.end());
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
   return e_.inline_function(imported("ingot.library.rows").attr(name), call);
 }
 
-void Evaluator::Rows::open_store(const Record& list, const std::optional<Value>& form) {
+void Evaluator::Rows::open_store(const Pooled& list, const std::optional<Value>& form) {
   const uint32_t store = store_of(list).object;
   const bool is_open = e_.state_.heap.at(store).element != nullptr;
-  if (!is_open && form && !form->is<Unbound>()) e_.become_growing(store, *form);
+  if (!is_open && form && !form->is<Unbound>()) e_.become_list_buffer(store, *form);
 }
 
-NodeId Evaluator::Rows::header(const Record& list, size_t part) {
+NodeId Evaluator::Rows::header(const Pooled& list, size_t part) {
   const HeapObject& pool = e_.pool_at(list.pool);
-  return e_.builder_->make(Op::load, {pool.values[1 + part].as<Array>()->node, list.place});
+  return e_.builder_->make(Op::load, {pool.values[1 + part].as<Array>()->node, list.index});
 }
 
-NodeId Evaluator::Rows::length(const Record& list) {
-  const Record there =
-      Records(e_).present(list, ExceptionKind::TypeError, "object of type 'NoneType' has no len()");
+NodeId Evaluator::Rows::length(const Pooled& list) {
+  const Pooled there =
+      PooledValues(e_).present(list, ExceptionKind::TypeError, "object of type 'NoneType' has no len()");
   return header(there, 1);
 }
 
-NodeId Evaluator::Rows::place_of(const Record& list, const Value& index, const char* missing) {
+NodeId Evaluator::Rows::index_of(const Pooled& list, const Value& index, const char* missing) {
   const Value checked = e_.checked_index(index);
-  const NodeId place = e_.place_of_staged(checked, header(list, 1), missing);
+  const NodeId position = e_.staged_index_of(checked, header(list, 1), missing);
   if (e_.state_.heap.at(store_of(list).object).element == nullptr) {  // all lists are empty yet
     e_.builder_->terminate(Op::unreachable, {});
     throw Diverged{};
   }
-  return e_.builder_->make(Op::add, {header(list, 0), place});
+  return e_.builder_->make(Op::add, {header(list, 0), position});
 }
 
-Value Evaluator::Rows::item(const Record& given, const Value& index, nb::handle node) {
-  const Record list =
-      Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
+Value Evaluator::Rows::item(const Pooled& given, const Value& index, nb::handle node) {
+  const Pooled list =
+      PooledValues(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
   if (const Slice* slice = index.as<Slice>()) {
     const auto [start, count, step] = e_.slice_of(*slice, header(list, 1));
     return e_.by_library("sliced", {list, number(start), number(count), number(step)}, node);
   }
-  const NodeId place = place_of(list, index, "list index out of range");
-  return e_.load_element(e_.state_.heap.at(store_of(list).object), place);
+  const NodeId position = index_of(list, index, "list index out of range");
+  return e_.load_element(e_.state_.heap.at(store_of(list).object), position);
 }
 
-void Evaluator::Rows::set_item(const Record& given, const Value& index, const Value& value, nb::handle node) {
-  const Record list = Records(e_).present(given, ExceptionKind::TypeError,
-                                          "'NoneType' object does not support item assignment");
+void Evaluator::Rows::set_item(const Pooled& given, const Value& index, const Value& value, nb::handle node) {
+  const Pooled list = PooledValues(e_).present(given, ExceptionKind::TypeError,
+                                               "'NoneType' object does not support item assignment");
   if (index.is<Slice>()) {
     e_.unsupported(node, "an assignment to a slice of a list in another container",
                    "assign element by element");
   }
-  const NodeId place = place_of(list, index, "list assignment index out of range");
+  const NodeId position = index_of(list, index, "list assignment index out of range");
   const Value element = e_.widen(store_of(list), value, node);
-  e_.store_element(e_.state_.heap.at(store_of(list).object), place, element);
+  e_.store_element(e_.state_.heap.at(store_of(list).object), position, element);
 }
 
-Value Evaluator::Rows::method(const Record& given, const std::string& name, Call& call) {
-  const Record list = Records(e_).present(given, ExceptionKind::AttributeError,
-                                          "'NoneType' object has no attribute '" + name + "'");
+Value Evaluator::Rows::method(const Pooled& given, const std::string& name, Call& call) {
+  const Pooled list = PooledValues(e_).present(given, ExceptionKind::AttributeError,
+                                               "'NoneType' object has no attribute '" + name + "'");
   const bool is_pop = name == "pop" && call.positional.empty();
   if (name == "append") {
     for (Value& element : call.positional) {
-      element = Records(e_).held(Value(element), call.node);
+      element = PooledValues(e_).held(Value(element), call.node);
       open_store(list, e_.form_of(element));
     }
   }
@@ -204,22 +204,22 @@ Value Evaluator::Rows::method(const Record& given, const std::string& name, Call
   return e_.by_library(name.c_str(), std::move(arguments), call.node, call.keywords);
 }
 
-void Evaluator::Rows::delete_item(const Record& list, const Value& index, nb::handle node) {
+void Evaluator::Rows::delete_item(const Pooled& list, const Value& index, nb::handle node) {
   if (index.is<Slice>()) {
     e_.unsupported(node, "`del` of a slice of a list in another container", "take its elements one by one");
   }
   e_.by_library("drop", {list, e_.checked_index(index)}, node);
 }
 
-Value Evaluator::Rows::iterated(const Record& given, nb::handle node) {
-  const Record list =
-      Records(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
+Value Evaluator::Rows::iterated(const Pooled& given, nb::handle node) {
+  const Pooled list =
+      PooledValues(e_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
   Call call{.positional = {list}, .keywords = {}, .name = "iterated", .node = node};
   return e_.inline_function(imported("ingot.library.rows").attr("iterated"), call);
 }
 
 bool Evaluator::Rows::is_list(const Value& value) const {
-  const Record* r = row_of(value);
+  const Pooled* r = row_of(value);
   return (r != nullptr && !r->may_be_none) || e_.is_list(value);
 }
 
@@ -239,9 +239,9 @@ std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Valu
   const bool seeks = ast == "In" || ast == "NotIn";
   if (row_of(b) == nullptr && (seeks || row_of(a) == nullptr)) return std::nullopt;
   for (const Value* side : {&a, &b}) {
-    const Record* r = row_of(*side);
+    const Pooled* r = row_of(*side);
     if (r == nullptr || !r->may_be_none) continue;
-    return Records(e_).on_both(
+    return PooledValues(e_).on_both(
         *r, [&](const Value& v) { return e_.compare(ast, side == &a ? v : a, side == &b ? v : b, node); });
   }
   if (seeks) {
@@ -260,7 +260,7 @@ std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<
                                                nb::handle node) {
   const HeapObject* list = e_.growing(rows);
   if (list != nullptr && list->element->is<Array>()) return stacked(rows, wanted, node);
-  const Record* row = list == nullptr ? nullptr : row_of(*list->element);
+  const Pooled* row = list == nullptr ? nullptr : row_of(*list->element);
   if (row == nullptr || row->may_be_none) return std::nullopt;
   const HeapObject& store = e_.state_.heap.at(store_of(*row).object);
   const Scalar* element = store.element == nullptr ? nullptr : store.element->as<Scalar>();

@@ -1,11 +1,11 @@
 #pragma once
 
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 namespace ingot::frontend {
 
 /// Lists whose holder is known only at run time: in list buffers, in attributes of pooled instances, in dicts
-/// of unknown keys. They are in a pool of lists (`Record`): a list buffer of tuples (start, length,
+/// of unknown keys. They are in a pool of lists (`Pooled`): a list buffer of tuples (start, length,
 /// capacity), each a range of the pool's store, which is a list buffer of the elements of all of them. A list
 /// that outgrows its capacity moves to the end of the store. Lists that one variable may hold share a pool:
 /// they are identified by the locations in the program where they are made, and the pool is demanded like one
@@ -30,12 +30,12 @@ class Evaluator::Rows {
   /// Where the lists of a value are made; empty: it is no list made by the function.
   std::vector<std::string> sites_of(const Value& value) const;
 
-  NodeId length(const Record& list);
-  Value item(const Record& list, const Value& index, nb::handle node);
-  void set_item(const Record& list, const Value& index, const Value& value, nb::handle node);
-  Value method(const Record& list, const std::string& name, Call& call);
-  void delete_item(const Record& list, const Value& index, nb::handle node);
-  Value iterated(const Record& list, nb::handle node);
+  NodeId length(const Pooled& list);
+  Value item(const Pooled& list, const Value& index, nb::handle node);
+  void set_item(const Pooled& list, const Value& index, const Value& value, nb::handle node);
+  Value method(const Pooled& list, const std::string& name, Call& call);
+  void delete_item(const Pooled& list, const Value& index, nb::handle node);
+  Value iterated(const Pooled& list, nb::handle node);
   /// An operator or comparison of lists of which one is pooled; none: another one.
   std::optional<Value> binary(const std::string& ast, const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
@@ -45,16 +45,16 @@ class Evaluator::Rows {
  private:
   bool is_list(const Value& value) const;
   std::string family(std::string site) const;
-  Reference store_of(const Record& list) const { return {e_.pool_at(list.pool).store}; }
+  Reference store_of(const Pooled& list) const { return {e_.pool_at(list.pool).store}; }
   /// Makes the store of a list a list buffer of elements of this form.
-  void open_store(const Record& list, const std::optional<Value>& form);
-  NodeId header(const Record& list, size_t part);
-  NodeId place_of(const Record& list, const Value& index, const char* missing);
+  void open_store(const Pooled& list, const std::optional<Value>& form);
+  NodeId header(const Pooled& list, size_t part);
+  NodeId index_of(const Pooled& list, const Value& index, const char* missing);
   Value stacked(const Value& arrays, std::optional<DType> wanted, nb::handle node);
   /// An array made of a list by a function of `ingot.library.rows`, converted to a wanted dtype.
   Value array_by(const char* name, const Value& list, DType own, std::optional<DType> wanted,
                  nb::handle node);
-  Value by_library(const char* name, const Record& list, std::vector<Value> more, nb::handle node);
+  Value by_library(const char* name, const Pooled& list, std::vector<Value> more, nb::handle node);
   Value moved(const Reference& list, uint32_t pool, nb::handle node);
 
   Evaluator& e_;

@@ -156,11 +156,11 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool 
     pending.pop_back();
     if (const auto loop = loop_indices_.find(at.index);
         loop != loop_indices_.end() && !counted_.contains(loop->second))
-      return Demand{loop->second, -1, place_of(node)};
+      return Demand{loop->second, -1, location_of(node)};
     if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
-      return Demand{{}, given->second, place_of(node)};
+      return Demand{{}, given->second, location_of(node)};
     if (const auto given = named_arguments_.find(at.index); is_last && given != named_arguments_.end())
-      return Demand{{}, given->second, place_of(node)};
+      return Demand{{}, given->second, location_of(node)};
     const ir::Function& f = builder_->function();
     if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
       for (const NodeId operand : f.operands(at)) pending.push_back(operand);
@@ -203,18 +203,18 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
   Value value = given;  // a copy: `given` may be part of the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
-    throw Demand{c->loop, c->argument, place_of(node)};
+    throw Demand{c->loop, c->argument, location_of(node)};
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
-    if (!c->pools.empty()) Records(*this).ask_for(c->pools, node);
+    if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, node);
     Rows(*this).ask_for(c->rows, node);
   }
   if (const Conflict* c = value.as<Conflict>())
     unsupported(node, c->reason, "use two names, or make both of one type");
   const Maybe* m = value.as<Maybe>();
-  if (m == nullptr && !value.is<Unbound>() && !value.is<Record>()) return value;
+  if (m == nullptr && !value.is<Unbound>() && !value.is<Pooled>()) return value;
   const auto [absent, message] = absence_of(name);
   if (value.is<Unbound>()) raise(absent, message);
-  if (const Record* r = value.as<Record>()) return Records(*this).bound(*r, absent, message);
+  if (const Pooled* r = value.as<Pooled>()) return PooledValues(*this).bound(*r, absent, message);
   const NodeId tag = builder_->make(Op::tag, {m->node});
   if (m->may_be_unbound) {
     check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), absent, message);
@@ -237,9 +237,9 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Array>()) return "numpy.ndarray";
   if (const Structured* s = value.as<Structured>())
     return "numpy." + text_of(Fields::class_of(*s).attr("__name__"));
-  if (const Record* r = Records::open(value)) {
+  if (const Pooled* r = PooledValues::open(value)) {
     std::string names;
-    for (const nb::object& type : Records(const_cast<Evaluator&>(*this)).classes_of(*r))
+    for (const nb::object& type : PooledValues(const_cast<Evaluator&>(*this)).classes_of(*r))
       names += (names.empty() ? "" : " or ") + text_of(type.attr("__name__"));
     return names;
   }
@@ -247,7 +247,7 @@ std::string Evaluator::type_name(const Value& value) const {
   if (value.is<Tuple>()) return "tuple";
   if (value.is<Range>()) return "range";
   if (value.is<Slice>()) return "slice";
-  if (value.is<Text>() || value.is<Characters>()) return "str";
+  if (value.is<String>() || value.is<Characters>()) return "str";
   if (value.is<Closure>()) return "function";
   if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
   if (const View* v = value.as<View>()) return v->name;

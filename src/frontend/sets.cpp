@@ -34,16 +34,16 @@ constexpr const char* kChanges[] = {"add",
 /// is too much, or an argument would have to be known, demands that the set made at `site` has unknown
 /// elements.
 template <class Convert>
-auto with_known(std::set<std::string>& facts, const std::string& site, const base::Place& place,
+auto with_known(std::set<std::string>& facts, const std::string& site, const base::SourceLocation& location,
                 const Convert& convert) {
   try {
     return convert();
   } catch (const Demand& demand) {
-    if (demand.loop.empty()) ask_for_staged_set(facts, site, place);
+    if (demand.loop.empty()) ask_for_staged_set(facts, site, location);
     else if (!site.empty() && !facts.contains(site + kKnown)) facts.insert(site + kWanted);
     throw;
   } catch (const base::Unsupported&) {
-    ask_for_staged_set(facts, site, place);
+    ask_for_staged_set(facts, site, location);
     throw;
   }
 }
@@ -51,8 +51,8 @@ auto with_known(std::set<std::string>& facts, const std::string& site, const bas
 }  // namespace
 
 void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
-                        const base::Place& place) {
-  if (!site.empty() && !facts.contains(site + kKnown)) throw Demand{site, -1, place};
+                        const base::SourceLocation& location) {
+  if (!site.empty() && !facts.contains(site + kKnown)) throw Demand{site, -1, location};
 }
 
 bool try_other_sets(std::set<std::string>& facts) {
@@ -80,7 +80,7 @@ nb::object Evaluator::history_of(const Set& set, nb::handle node) {
   const HeapObject& cell = state_.heap.at(set.cell);
   const Maybe* m = cell.values[0].as<Maybe>();
   if ((m == nullptr || !m->may_be_unbound) && !cell.values[0].is<Static>())
-    ask_for_staged_set(unrolled_, cell.made_at, place_of(node));
+    ask_for_staged_set(unrolled_, cell.made_at, location_of(node));
   const Value history = present(cell.values[0], "the set", node);
   if (!history.is<Static>()) unsupported(node, "a set that differs between paths", "use a dict or an array");
   return history.as<Static>()->object;
@@ -154,10 +154,10 @@ Value Evaluator::eval_set_comp(nb::handle e) {
   const std::string site = key_of(e) + kSite;
   const Value first = first_iterable(e);
   if (unrolled_.contains(site)) {
-    Call of{.positional = {growing_comprehension(e, first)}, .keywords = {}, .name = "set", .node = e};
+    Call of{.positional = {list_buffer_comprehension(e, first)}, .keywords = {}, .name = "set", .node = e};
     return inline_function(staged().attr("of"), of);
   }
-  if (has_open_length(first)) ask_for_staged_set(unrolled_, site, place_of(e));
+  if (has_open_length(first)) ask_for_staged_set(unrolled_, site, location_of(e));
   const Set set = *new_set(histories().attr("empty")()).as<Set>();
   state_.heap.at(set.cell).made_at = site;
   comprehend(e, first, [&] {
@@ -178,7 +178,7 @@ Value Evaluator::builtin_set(Call& call) {
   }
   if (const Set* set = given.as<Set>(); set != nullptr && set->is_frozen && call.name == "frozenset")
     return given;
-  const nb::object elements = with_known(unrolled_, site, place_of(call.node), [&] {
+  const nb::object elements = with_known(unrolled_, site, location_of(call.node), [&] {
     return call.positional.empty() ? nb::none() : iterable_of_set(given, call.node);
   });
   const Value set = new_set(histories().attr("made")(type, elements));
@@ -192,7 +192,7 @@ Value Evaluator::set_method(const Set& set, const std::string& name, Call& call)
   const bool takes_element = name == "add" || name == "discard" || name == "remove";
   const std::string site = state_.heap.at(set.cell).made_at;
   nb::list given;
-  with_known(unrolled_, site, place_of(node), [&] {
+  with_known(unrolled_, site, location_of(node), [&] {
     for (const Value& value : call.positional)
       given.append(takes_element ? element_of_set(value, node) : iterable_of_set(value, node));
   });

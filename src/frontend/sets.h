@@ -10,7 +10,7 @@ namespace ingot::frontend {
 /// Asks for the fact that a set has unknown elements (throws `Demand`), unless that has been tried in vain.
 /// `site`: `made_at` of its cell; if it is empty, does nothing.
 void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
-                        const base::Place& place);
+                        const base::SourceLocation& location);
 
 /// After a refusal: changes the facts about a function's sets. Sets with unknown elements become known ones;
 /// if there are none, sets for which loops were unrolled become unknown ones. Whether a fact has changed.

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // Operators and builtin functions of instances: the special methods of their classes, in the order in which
 // Python calls them.
@@ -80,7 +80,7 @@ Tuple Evaluator::fields_of(const Value& object, const nb::object& type, const ch
 
 std::optional<Value> Evaluator::call_special(const Value& given, const std::string& method,
                                              std::vector<Value> arguments, nb::handle node) {
-  if (Records::open(given) != nullptr) {
+  if (PooledValues::open(given) != nullptr) {
     unsupported(node, "`" + method + "` of what may be an instance of several classes",
                 "write a method, and call it");
   }
@@ -89,8 +89,8 @@ std::optional<Value> Evaluator::call_special(const Value& given, const std::stri
   const nb::object raw = class_attribute(type, method);
   if (!is_function(raw)) return std::nullopt;
   Value self = given;
-  if (const Record* r = given.as<Record>())
-    self = Records(*this).present(*r, ExceptionKind::TypeError, "unsupported operand type: 'NoneType'");
+  if (const Pooled* r = given.as<Pooled>())
+    self = PooledValues(*this).present(*r, ExceptionKind::TypeError, "unsupported operand type: 'NoneType'");
   if (is_generated(raw)) {
     const bool is_order =
         method == "__lt__" || method == "__le__" || method == "__gt__" || method == "__ge__";
@@ -146,14 +146,14 @@ bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
 std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const Value& a, const Value& b,
                                                   nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
-    return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, one, b, node); });
-  if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
-    return Records(*this).on_both(*r, [&](const Value& one) { return binary(ast, a, one, node); });
-  if (const Record* r = Records::open(a))
-    return Records(*this).on_each(*r, [&](const Value& one) { return binary(ast, one, b, node); });
-  if (const Record* r = Records::open(b))
-    return Records(*this).on_each(*r, [&](const Value& one) { return binary(ast, a, one, node); });
+  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(ast, a, one, node); });
+  if (const Pooled* r = PooledValues::open(a))
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+  if (const Pooled* r = PooledValues::open(b))
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(ast, a, one, node); });
   const Special& special = special_of(ast);
   if (!class_of_value(a).is_valid() && is_kind_of_numpy(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
@@ -178,8 +178,8 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
 
 std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const Value& a, const Value& b,
                                                    nb::handle node) {
-  if (const Record* r = Records::open(a); r != nullptr && !r->may_be_none) {
-    return Records(*this).on_each(*r, [&](const Value& one) {
+  if (const Pooled* r = PooledValues::open(a); r != nullptr && !r->may_be_none) {
+    return PooledValues(*this).on_each(*r, [&](const Value& one) {
       const std::optional<Value> changed = in_place_of_object(ast, one, b, node);
       return changed ? *changed : binary(ast, one, b, node);
     });
@@ -192,14 +192,14 @@ std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const
 std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Record* r = a.as<Record>(); r != nullptr && r->may_be_none)
-    return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, one, b, node); });
-  if (const Record* r = b.as<Record>(); r != nullptr && r->may_be_none)
-    return Records(*this).on_both(*r, [&](const Value& one) { return compare(ast, a, one, node); });
-  if (const Record* r = Records::open(a))
-    return Records(*this).on_each(*r, [&](const Value& one) { return compare(ast, one, b, node); });
-  if (const Record* r = Records::open(b))
-    return Records(*this).on_each(*r, [&](const Value& one) { return compare(ast, a, one, node); });
+  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(ast, a, one, node); });
+  if (const Pooled* r = PooledValues::open(a))
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+  if (const Pooled* r = PooledValues::open(b))
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(ast, a, one, node); });
   const Special& special = special_of(ast);
   if (is_instance(a) != is_instance(b) &&
       (is_kind_of_numpy(a, kind_of(a)) || is_kind_of_numpy(b, kind_of(b))))
@@ -222,8 +222,8 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
   if (b.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);
   if (ast == "Eq" || ast == "NotEq") {
     if (a.is<Maybe>() || b.is<Maybe>() || a.is<Conflict>() || b.is<Conflict>()) return std::nullopt;
-    if (Records(*this).of(a) || Records(*this).of(b)) {
-      const NodeId is = Records(*this).is_same(a, b);
+    if (PooledValues(*this).of(a) || PooledValues(*this).of(b)) {
+      const NodeId is = PooledValues(*this).is_same(a, b);
       return as_bool(ast == "Eq" ? is : negate(is));
     }
     return Static{nb::bool_(same(a, b) == (ast == "Eq"))};
@@ -234,14 +234,14 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
 }
 
 std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
-  if (const Record* r = Records::open(a)) {
-    const Record there = Records(*this).present(*r, ExceptionKind::TypeError,
-                                                std::string("bad operand type for unary ") +
-                                                    (ast == "USub"   ? "-"
-                                                     : ast == "UAdd" ? "+"
-                                                                     : "~") +
-                                                    ": 'NoneType'");
-    return Records(*this).on_each(there, [&](const Value& one) { return unary(ast, one, node); });
+  if (const Pooled* r = PooledValues::open(a)) {
+    const Pooled there = PooledValues(*this).present(*r, ExceptionKind::TypeError,
+                                                     std::string("bad operand type for unary ") +
+                                                         (ast == "USub"   ? "-"
+                                                          : ast == "UAdd" ? "+"
+                                                                          : "~") +
+                                                         ": 'NoneType'");
+    return PooledValues(*this).on_each(there, [&](const Value& one) { return unary(ast, one, node); });
   }
   const char* method = ast == "USub" ? "__neg__" : ast == "UAdd" ? "__pos__" : "__invert__";
   if (std::optional<Value> result = call_special(a, method, {}, node)) return result;
@@ -252,8 +252,8 @@ std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Va
 }
 
 Value Evaluator::truth_of_object(const Value& value, nb::handle node) {
-  if (const Record* r = Records::open(value)) {
-    return Records(*this).on_each(
+  if (const Pooled* r = PooledValues::open(value)) {
+    return PooledValues(*this).on_each(
         *r, [&](const Value& known) { return Value(Scalar{Kind::py_bool(), truth(known, node)}); });
   }
   if (const std::optional<Value> result = call_special(value, "__bool__", {}, node)) {
@@ -282,8 +282,8 @@ std::optional<Value> Evaluator::builtin_of_object(const Builtin& builtin, Call& 
   if (method == kMethods.end() || call.positional.empty() || !call.keywords.empty()) return std::nullopt;
   if (!has_class(call.positional[0])) return std::nullopt;
   const Value self = call.positional[0];
-  if (const Record* r = Records::open(self); r != nullptr && !r->may_be_none) {
-    return Records(*this).on_each(*r, [&](const Value& known) {
+  if (const Pooled* r = PooledValues::open(self); r != nullptr && !r->may_be_none) {
+    return PooledValues(*this).on_each(*r, [&](const Value& known) {
       Call again = call;
       again.positional[0] = known;
       return this->call(Static{call.function}, again);
@@ -353,7 +353,7 @@ Value Evaluator::text_of_object(const Value& value, const std::string& form, nb:
   if (!text) text = call_special(value, "__repr__", {}, node);
   if (text) {
     const Static* known = text->as<Static>();
-    if (!text->is<Text>() && !(known != nullptr && PyUnicode_Check(known->object.ptr()))) {
+    if (!text->is<String>() && !(known != nullptr && PyUnicode_Check(known->object.ptr()))) {
       unsupported(node, "a text of a " + type_name(value) + " that is a " + type_name(*text),
                   "return a text");
     }

@@ -1,7 +1,7 @@
 #include "frontend/fields.h"
 #include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -89,8 +89,8 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
     return counted(length, [&](NodeId i) { return load_element(state_.heap.at(list), i); });
   }
   if (const Characters* text = value.as<Characters>()) {
-    const NodeId length = Texts(*this).length(*text);
-    return counted(length, [&](NodeId i) { return Texts(*this).character(*text, i); });
+    const NodeId length = Strings(*this).length(*text);
+    return counted(length, [&](NodeId i) { return Strings(*this).character(*text, i); });
   }
   const auto elements = static_elements(value, node);
   if (!elements)
@@ -180,7 +180,7 @@ void Evaluator::assign_item(const Value& container, const Value& index, Value va
   if (container.is<Foreign>() || is_foreign(index))
     use_foreign("store", "", {container, index, value}, target);
   if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
-  if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
+  if (const Pooled* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
   if (call_special(container, "__setitem__", {index, value}, target)) return;
   raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
 }
@@ -213,7 +213,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     else dict_method(*r, "update", call);
     return std::nullopt;
   }
-  if (const Record* row = row_of(before); row != nullptr && op == "Add") {
+  if (const Pooled* row = row_of(before); row != nullptr && op == "Add") {
     Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = s};
     Rows(*this).method(*row, "extend", call);
     return std::nullopt;
@@ -270,14 +270,14 @@ void Evaluator::run_aug_assign(nb::handle s) {
   if (r == nullptr && (is_foreign(container) || is_foreign(index)))
     use_foreign("subscript", "", {container, index}, s);
   const Structured* records = container.as<Structured>();
-  if (r != nullptr || records != nullptr || container.is<Record>() || is_instance(container)) {
+  if (r != nullptr || records != nullptr || container.is<Pooled>() || is_instance(container)) {
     const Value before = present(eval_item(container, index, target), "the element", target);
     const std::optional<Value> result = changed(before, op, eval(s.attr("value")), s);
     if (records != nullptr && !result) return;  // a field, which is a view
     const Value after = result.value_or(before);
     if (r != nullptr) return put(*r, index, after, target);
     if (records != nullptr) return Fields(*this).set_item(*records, index, after, target);
-    if (const Record* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);
+    if (const Pooled* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);
     if (!call_special(container, "__setitem__", {index, after}, target)) {
       raise(ExceptionKind::TypeError,
             "'" + type_name(container) + "' object does not support item assignment");
@@ -314,7 +314,7 @@ void Evaluator::run_if(nb::handle s) {
 }
 
 void Evaluator::run_return(nb::handle s) {
-  if (frame_->caller == nullptr) result_place_ = place_of(s);
+  if (frame_->caller == nullptr) result_location_ = location_of(s);
   Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
   leave_to(*frame_->returns, std::move(value));
@@ -343,7 +343,7 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
   };
   if (Members(*this).by_new_index(container, index, take_out, target)) return;
   const Reference* r = container.as<Reference>();
-  if (const Record* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
+  if (const Pooled* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
   if (r == nullptr) {
     if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
     const Structured* records = container.as<Structured>();
@@ -361,7 +361,7 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
     return;
   }
   if (growing(container) != nullptr) {
-    if (index.is<Slice>()) set_growing_item(*r, index, Tuple{}, target);
+    if (index.is<Slice>()) set_list_buffer_item(*r, index, Tuple{}, target);
     else by_library("drop", {container, checked_index(index)}, target);
     return;
   }
@@ -370,7 +370,7 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
     return;
   }
   nb::object key;
-  if (!place_in(*r, index, key, "", target)) raise_key_error(index);
+  if (!index_in(*r, index, key, "", target)) raise_key_error(index);
   remove_from_dict(*r, "__delitem__", {Static{key}}, target);
 }
 

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 // Primitives of `ingot.tree`: instances as structures that their classes describe, or made without
 // `__init__`.
@@ -26,7 +26,7 @@ Value Evaluator::primitive_instance(Call& call) {
     const nb::object name = require_static(names->members[i], "the name of an attribute", call.node);
     set_plain_attribute(made, text_of(name), stored(values->members.at(i)), call.node);
   }
-  return Records(*this).made(made, call.node);
+  return PooledValues(*this).made(made, call.node);
 }
 
 }  // namespace ingot::frontend

@@ -64,11 +64,11 @@ std::vector<Value> parts_of(const Value& value) {
   if (const Slice* s = value.as<Slice>()) return std::vector<Value>(s->parts->begin(), s->parts->end());
   if (const Zip* z = value.as<Zip>()) return *z->members;
   if (const Method* m = value.as<Method>()) return std::vector<Value>(1, *m->self);
-  if (const Text* t = value.as<Text>()) return *t->parts;
+  if (const String* t = value.as<String>()) return *t->parts;
   if (const Characters* l = value.as<Characters>()) return std::vector<Value>(1, *l->codes);
-  if (const Member* m = value.as<Member>()) return std::vector<Value>(1, *m->place);
+  if (const Member* m = value.as<Member>()) return std::vector<Value>(1, *m->index);
   if (const Structured* s = value.as<Structured>()) {
-    std::vector<Value> parts = s->places;
+    std::vector<Value> parts = s->indices;
     parts.insert(parts.begin(), *s->first);
     return parts;
   }
@@ -85,13 +85,13 @@ Value with_parts(const Value& value, std::vector<Value> parts) {
   if (value.is<Slice>()) return Slice{three(parts)};
   if (value.is<Zip>()) return Zip{share(std::move(parts))};
   if (const Method* m = value.as<Method>()) return Method{share(std::move(parts[0])), m->name, m->function};
-  if (const Text* t = value.as<Text>()) return Text{t->form, share(std::move(parts))};
+  if (const String* t = value.as<String>()) return String{t->form, share(std::move(parts))};
   if (value.is<Characters>()) return Characters{share(std::move(parts[0]))};
   if (const Member* m = value.as<Member>()) return Member{m->type, share(std::move(parts[0]))};
   if (const Structured* s = value.as<Structured>()) {
     Structured other = *s;
     other.first = share(std::move(parts[0]));
-    other.places.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
+    other.indices.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
     return other;
   }
   if (const Closure* c = value.as<Closure>()) return Closure{c->definition, share(std::move(parts))};
@@ -112,9 +112,9 @@ bool same_form(const Value& a, const Value& b) {
   if (const Method* m = a.as<Method>())
     return m->name == b.as<Method>()->name && m->function.is(b.as<Method>()->function);
   if (const Tuple* t = a.as<Tuple>(); t != nullptr && !t->type.is(b.as<Tuple>()->type)) return false;
-  if (const Text* t = a.as<Text>(); t != nullptr && t->form != b.as<Text>()->form) return false;
+  if (const String* t = a.as<String>(); t != nullptr && t->form != b.as<String>()->form) return false;
   if (const Error* e = a.as<Error>(); e != nullptr && !same_form(*e, *b.as<Error>())) return false;
-  if (const Record* r = a.as<Record>()) return r->pool == b.as<Record>()->pool;
+  if (const Pooled* r = a.as<Pooled>()) return r->pool == b.as<Pooled>()->pool;
   if (const Member* m = a.as<Member>(); m != nullptr && !m->type.is(b.as<Member>()->type)) return false;
   if (const Structured* s = a.as<Structured>()) return same_records(*s, *b.as<Structured>());
   if (const View* v = a.as<View>()) {

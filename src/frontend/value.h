@@ -73,7 +73,7 @@ struct Structured {
   std::shared_ptr<const Value> first;   ///< an array: the first byte of each record
   ir::Layout layout = ir::Layout::Any;  ///< of the records, each of the dtype's size
   /// Of a record: its indices in the array, as the user wrote them, all known to be in range.
-  std::vector<Value> places{};
+  std::vector<Value> indices{};
 };
 
 /// A tuple. Tuples are immutable, so the members are the value.
@@ -102,21 +102,21 @@ struct Object {
 /// time. `pool` is a number of the shadow heap. Classes whose instances one variable may hold are a family:
 /// the pool is that of the first class, and the lowest bits of the index are the number of the class in its
 /// family.
-struct Record {
+struct Pooled {
   static constexpr int64_t kNone = -1;     ///< the index of None
   static constexpr int64_t kUnbound = -2;  ///< of an unbound variable or attribute
   static constexpr uint32_t kNoPool = 0;   ///< of an attribute that is None or unbound in all instances
 
   uint32_t pool;
-  NodeId place{};
+  NodeId index{};
   bool may_be_none = false;
   bool may_be_unbound = false;
   bool is_list = false;
   uint64_t classes = 0;  ///< of an instance: its possible classes in the family, a bit for each
 
-  Record at(NodeId other) const {
-    Record record = *this;
-    record.place = other;
+  Pooled at(NodeId other) const {
+    Pooled record = *this;
+    record.index = other;
     return record;
   }
 };
@@ -157,7 +157,7 @@ struct Zip {
 };
 
 /// A string with parts of run time: a format string of Python, and the values that fill it.
-struct Text {
+struct String {
   std::string form;
   std::shared_ptr<const std::vector<Value>> parts;
 };
@@ -171,7 +171,7 @@ struct Characters {
 /// A member of an Enum that is known only at run time: its index among the members, a number.
 struct Member {
   nb::object type;
-  std::shared_ptr<const Value> place;
+  std::shared_ptr<const Value> index;
 };
 
 /// The keys, values or items of a dict of the shadow heap, as of the time when they are read; or the elements
@@ -257,8 +257,8 @@ struct Conflict {
 
 struct Value {
   std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Structured, Text, Characters, Member, View, Closure, Error, Object, Iterator,
-               Generator, Set, Record>
+               Foreign, Structured, String, Characters, Member, View, Closure, Error, Object, Iterator,
+               Generator, Set, Pooled>
       v;
 
   Value() = default;
@@ -287,11 +287,11 @@ inline bool is_mixed(const Value& value) {
 
 /// Whether it is an instance of a user's class.
 inline bool is_instance(const Value& value) {
-  return value.is<Object>() || (value.is<Record>() && !value.as<Record>()->is_list);
+  return value.is<Object>() || (value.is<Pooled>() && !value.as<Pooled>()->is_list);
 }
 /// A list that is stored in a pool; null: it is something else.
-inline const Record* row_of(const Value& value) {
-  const Record* record = value.as<Record>();
+inline const Pooled* row_of(const Value& value) {
+  const Pooled* record = value.as<Pooled>();
   return record != nullptr && record->is_list ? record : nullptr;
 }
 
@@ -333,8 +333,8 @@ struct HeapObject {
 struct Pools {
   /// The instances and lists that the function has made without pools.
   struct Makings {
-    std::map<uint32_t, nb::object> classes{};               ///< of instances
-    std::map<uint32_t, std::vector<std::string>> places{};  ///< where lists were made
+    std::map<uint32_t, nb::object> classes{};              ///< of instances
+    std::map<uint32_t, std::vector<std::string>> sites{};  ///< where lists were made
   };
 
   std::vector<nb::object> classes{};

@@ -73,7 +73,7 @@ SpanId Module::span(const Span& span) {
   return SpanId(static_cast<uint32_t>(spans_.size() - 1));
 }
 
-base::Place Module::place(SpanId id) const {
+base::SourceLocation Module::location(SpanId id) const {
   if (!id) return {};
   const Span& s = spans_[id.index];
   return {text(s.file), s.line, s.column, s.end_column};
@@ -83,7 +83,7 @@ std::vector<base::Site> Module::sites(SpanId id) const {
   std::vector<base::Site> all;
   for (; id; id = spans_[id.index].inlined_at) {
     const TextId name = spans_[id.index].function;
-    all.push_back({place(id), name ? text(name) : std::string()});
+    all.push_back({location(id), name ? text(name) : std::string()});
   }
   return all;
 }

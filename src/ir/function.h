@@ -216,7 +216,7 @@ class Module {
   SpanId span(const Span& span);
   const Span& span(SpanId id) const { return spans_[id.index]; }
   /// file, line and columns of a span; an empty location for none.
-  base::Place place(SpanId id) const;
+  base::SourceLocation location(SpanId id) const;
   /// A span's location, and those of the calls that it is inlined at, the innermost first; nothing for none.
   std::vector<base::Site> sites(SpanId id) const;
 

@@ -38,8 +38,8 @@ std::vector<Value> Step::values(size_t first) const {
 
 void Step::fail(const std::string& what) const {
   std::string message = what + " in @" + function.name() + ": " + print_node(function, node);
-  const base::Place place = function.module().place(function[node].span);
-  if (place.line != 0) message += " at " + place.file + ":" + std::to_string(place.line);
+  const base::SourceLocation location = function.module().location(function[node].span);
+  if (location.line != 0) message += " at " + location.file + ":" + std::to_string(location.line);
   throw base::InternalError(message);
 }
 

@@ -379,7 +379,7 @@ class LaunchRun {
 bool has_barrier_of_all(const Function& function, NodeId launch) {
   bool any = false;
   walk(function, launch, [&](NodeId node) {
-    any = any || (is_meeting(function.op(node)) && scope_of_meeting(function, node) == Scope::Device);
+    any = any || (is_collective(function.op(node)) && scope_of_collective(function, node) == Scope::Device);
   });
   return any;
 }

@@ -163,7 +163,7 @@ bool Uniformity::may_skip(NodeId exit, NodeId node) const {
   if (ends_thread(exit)) return false;
   const RegionId left = function_[function_.operand(exit, 0)].parent;
   if (!function_.encloses(left, function_[node].parent)) return false;
-  if (order_.place[node.index] > order_.place[exit.index]) return true;
+  if (order_.begin[node.index] > order_.begin[exit.index]) return true;
   // The node comes before the exit: missed only in a later iteration of a loop around both.
   for (RegionId region = function_[exit].parent; region != left;
        region = function_[function_[region].owner].parent) {
@@ -182,11 +182,11 @@ bool Uniformity::is_uniform(NodeId node) const {
   return std::ranges::none_of(divergent_exits_, [&](NodeId exit) { return may_skip(exit, node); });
 }
 
-bool is_meeting(Op op) {
+bool is_collective(Op op) {
   return op == Op::barrier || op == Op::vote || op == Op::match || op == Op::shuffle || op == Op::active;
 }
 
-std::optional<Scope> scope_of_meeting(const Function& function, NodeId node) {
+std::optional<Scope> scope_of_collective(const Function& function, NodeId node) {
   const Op op = function.op(node);
   if (op == Op::barrier && function.operands(node).empty()) {
     const auto scope = static_cast<Scope>(function.attribute(node, 0));

@@ -44,7 +44,7 @@ class Uniformity {
   const Function& function_;
   NodeId launch_;
   Scope scope_;
-  TextOrder order_;
+  NodeOrder order_;
   std::vector<bool> varying_;            ///< by node
   std::vector<bool> divergent_regions_;  ///< by region
   std::vector<NodeId> divergent_exits_;
@@ -52,9 +52,9 @@ class Uniformity {
 };
 
 /// Whether an op is one where threads of a launch wait for each other or exchange values.
-bool is_meeting(Op op);
+bool is_collective(Op op);
 /// Of such a node: the threads that must come here together, those of the Block or of the whole launch
 /// (Device); none: those of a mask, wherever they come.
-std::optional<Scope> scope_of_meeting(const Function& function, NodeId node);
+std::optional<Scope> scope_of_collective(const Function& function, NodeId node);
 
 }  // namespace ingot::ir

@@ -394,10 +394,10 @@ NodeId Verifier::enclosing_launch(NodeId node) const {
 void Verifier::check_collectives() {
   std::map<std::pair<NodeId, Scope>, Uniformity> known;
   each_node([&](NodeId node) {
-    if (!is_meeting(function_.op(node))) return;
+    if (!is_collective(function_.op(node))) return;
     const NodeId launch = enclosing_launch(node);
     if (!launch) return add(10, node, "is in no launch");
-    const std::optional<Scope> scope = scope_of_meeting(function_, node);
+    const std::optional<Scope> scope = scope_of_collective(function_, node);
     if (!scope) return;
     const auto key = std::pair(launch, *scope);
     auto found = known.find(key);

@@ -4,9 +4,9 @@ namespace ingot::ir {
 
 namespace {
 
-uint32_t number(const Function& function, RegionId region, uint32_t next, TextOrder& order) {
+uint32_t number(const Function& function, RegionId region, uint32_t next, NodeOrder& order) {
   for (const NodeId node : function[region].nodes) {
-    order.place[node.index] = next++;
+    order.begin[node.index] = next++;
     for (size_t i = 0; i < function[node].region_count; ++i)
       next = number(function, function.region(node, i), next, order);
     order.end[node.index] = next;
@@ -23,7 +23,7 @@ bool has_loop(const Function& function, RegionId region) {
   });
 }
 
-TextOrder::TextOrder(const Function& function) : place(function.node_count()), end(function.node_count()) {
+NodeOrder::NodeOrder(const Function& function) : begin(function.node_count()), end(function.node_count()) {
   number(function, function.body(), 0, *this);
 }
 

@@ -53,9 +53,9 @@ bool has_loop(const Function& function, RegionId region);
 
 /// The order of the text, which ids do not give: a region may have been resumed after later nodes of an
 /// enclosing one.
-struct TextOrder {
-  explicit TextOrder(const Function& function);
-  std::vector<uint32_t> place;  ///< by node, parameters too
+struct NodeOrder {
+  explicit NodeOrder(const Function& function);
+  std::vector<uint32_t> begin;  ///< by node, parameters too
   std::vector<uint32_t> end;    ///< by node: the position after all that is in it
 };
 

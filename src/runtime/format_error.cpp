@@ -52,7 +52,7 @@ std::vector<base::Site> sites_of(const ObjectInfo& info, const Error& error) {
   const auto add = [&](uint32_t number) {
     const ErrorSite& site = info.sites.at(number);
     // A site without a location gets that of its call.
-    if (!site.place.file.empty()) sites.push_back({site.place, site.function});
+    if (!site.location.file.empty()) sites.push_back({site.location, site.function});
     sites.insert(sites.end(), site.callers.begin(), site.callers.end());
   };
   add(error.site != Error::kNoSite ? error.site : static_cast<uint32_t>(location - 1));

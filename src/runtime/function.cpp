@@ -92,9 +92,9 @@ Array take_array(Slot& slot, const SlotInfo& info, runtime::Call& call,
 
 [[noreturn]] void raise(const runtime::Object& object, const runtime::Error& error) {
   const std::vector<base::Site> sites = runtime::sites_of(object.info(), error);
-  const base::Place place = sites.empty() ? base::Place{} : sites.front().place;
+  const base::SourceLocation location = sites.empty() ? base::SourceLocation{} : sites.front().location;
   throw Raised(std::string(base::name_of(runtime::exception_of(error.status))),
-               runtime::format_error(object.info(), error), place.file, place.line);
+               runtime::format_error(object.info(), error), location.file, location.line);
 }
 
 }  // namespace

@@ -136,10 +136,10 @@ Object Object::open(std::span<const std::byte> bytes) {
 
 Object Object::read_file(const std::string& path) { return open(read_whole(path)); }
 
-void Object::move_places(const std::function<void(base::Place&)>& move) {
+void Object::move_locations(const std::function<void(base::SourceLocation&)>& move) {
   for (ErrorSite& site : info_.sites) {
-    move(site.place);
-    for (base::Site& caller : site.callers) move(caller.place);
+    move(site.location);
+    for (base::Site& caller : site.callers) move(caller.location);
   }
 }
 

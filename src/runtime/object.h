@@ -31,7 +31,7 @@ class Object {
   const LoadedObject& code() const { return code_; }
   LoadedObject& code() { return code_; }
   /// Updates locations in the user's source, which were those when the code was made, to where they are now.
-  void move_places(const std::function<void(base::Place&)>& move);
+  void move_locations(const std::function<void(base::SourceLocation&)>& move);
   /// Throws base::InternalError unless `info` lists an entry of this name.
   Entry entry(std::string_view name) const;
 

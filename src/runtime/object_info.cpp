@@ -117,11 +117,11 @@ void write(Writer& out, std::span<const SlotInfo> slots) {
   }
 }
 
-void write(Writer& out, const base::Place& place, const std::string& function) {
-  out.text(place.file);
-  out.number(place.line);
-  out.number(place.column);
-  out.number(place.end_column);
+void write(Writer& out, const base::SourceLocation& location, const std::string& function) {
+  out.text(location.file);
+  out.number(location.line);
+  out.number(location.column);
+  out.number(location.end_column);
   out.text(function);
 }
 
@@ -131,9 +131,9 @@ void write(Writer& out, const ErrorSite& site) {
   out.text(site.message);
   out.count(site.arguments.size());
   for (const base::DType t : site.arguments) out.number(t);
-  write(out, site.place, site.function);
+  write(out, site.location, site.function);
   out.count(site.callers.size());
-  for (const base::Site& caller : site.callers) write(out, caller.place, caller.function);
+  for (const base::Site& caller : site.callers) write(out, caller.location, caller.function);
   out.number(site.made);
 }
 
@@ -151,11 +151,11 @@ std::vector<SlotInfo> read_slots(Reader& in) {
   return slots;
 }
 
-void read(Reader& in, base::Place& place, std::string& function) {
-  place.file = in.text();
-  place.line = in.number<uint32_t>();
-  place.column = in.number<uint32_t>();
-  place.end_column = in.number<uint32_t>();
+void read(Reader& in, base::SourceLocation& location, std::string& function) {
+  location.file = in.text();
+  location.line = in.number<uint32_t>();
+  location.column = in.number<uint32_t>();
+  location.end_column = in.number<uint32_t>();
   function = in.text();
 }
 
@@ -167,9 +167,9 @@ ErrorSite read_site(Reader& in) {
   site.message = in.text();
   site.arguments.resize(in.count(1));
   for (base::DType& t : site.arguments) t = in.dtype();
-  read(in, site.place, site.function);
+  read(in, site.location, site.function);
   site.callers.resize(in.count(20));
-  for (base::Site& caller : site.callers) read(in, caller.place, caller.function);
+  for (base::Site& caller : site.callers) read(in, caller.location, caller.function);
   site.made = in.number<int64_t>();
   require(is_valid(site), "a message does not fit its arguments");
   return site;

@@ -44,7 +44,7 @@ struct ErrorSite {
   base::ExceptionKind kind = base::ExceptionKind::RuntimeError;
   std::string message;
   std::vector<base::DType> arguments;  ///< as many as the message has holes; none complex
-  base::Place place;
+  base::SourceLocation location;
   std::string function;               ///< the Python function's name
   std::vector<base::Site> callers{};  ///< the calls that are inlined there, the innermost first
   /// The number by which the embedding program makes an exception of the arguments; -1: one that shows the

@@ -224,8 +224,8 @@ Failure failure_of(const ingot_code& code, const runtime::Error& error) {
   Failure failure{runtime::exception_of(error.status), runtime::format_error(info, error)};
   const std::vector<base::Site> sites = runtime::sites_of(info, error);
   if (!sites.empty()) {
-    failure.file = sites.front().place.file;
-    failure.line = static_cast<int32_t>(sites.front().place.line);
+    failure.file = sites.front().location.file;
+    failure.line = static_cast<int32_t>(sites.front().location.line);
     failure.function = sites.front().function;
   }
   return failure;

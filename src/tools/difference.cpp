@@ -13,8 +13,8 @@ using base::DType;
 
 std::string text_of(const Exception& exception) {
   std::string text = std::string(base::name_of(exception.kind)) + " " + ir::quoted(exception.message);
-  if (exception.place.line != 0)
-    text += " at " + ir::quoted(exception.place.file) + ":" + std::to_string(exception.place.line);
+  if (exception.location.line != 0)
+    text += " at " + ir::quoted(exception.location.file) + ":" + std::to_string(exception.location.line);
   return text;
 }
 
@@ -28,8 +28,8 @@ std::string ending(const Outcome& outcome) {
 
 bool same_ending(const Outcome& a, const Outcome& b) {
   if (!a.raised || !b.raised) return !a.raised && !b.raised;
-  const base::Place& p = a.raised->place;
-  const base::Place& q = b.raised->place;
+  const base::SourceLocation& p = a.raised->location;
+  const base::SourceLocation& q = b.raised->location;
   return a.raised->kind == b.raised->kind && a.raised->message == b.raised->message &&
          (p.line == 0 || q.line == 0 || (p.line == q.line && p.file == q.file));
 }

@@ -129,7 +129,7 @@ Outcome interpret_with(const ir::Module& module, ir::FunctionId function, const 
   Outcome outcome;
   if (ended.raised) {
     outcome.raised =
-        Exception{ended.exception.kind, ended.exception.message, module.place(ended.exception.span)};
+        Exception{ended.exception.kind, ended.exception.message, module.location(ended.exception.span)};
   }
   for (size_t i = 0; i < ended.results.size(); ++i) {
     Slot& result = outcome.results.emplace_back(result_of(module.signature(function).results[i]));
@@ -184,7 +184,8 @@ Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& er
     return {kind, message.empty() ? runtime::format_error(info, error) : message, {}};
   }
   const std::vector<base::Site> sites = runtime::sites_of(info, error);
-  return {kind, runtime::format_error(info, error), sites.empty() ? base::Place{} : sites.front().place};
+  return {kind, runtime::format_error(info, error),
+          sites.empty() ? base::SourceLocation{} : sites.front().location};
 }
 
 bool is_empty(const Slot& view) { return view.reach.low == view.reach.high; }
@@ -271,7 +272,7 @@ void check_call(const ir::Module& module, ir::FunctionId function, const ReplayF
     const bool fits = slot.is_view ? type.is_view() && static_cast<size_t>(type.rank()) == slot.lengths.size()
                                    : type.is_scalar() && !slot.unspecified;
     if (!fits || type.dtype() != slot.dtype) {
-      throw base::UserError(slot.place,
+      throw base::UserError(slot.location,
                             "the function's parameter is of type " + module.types.to_string(type));
     }
   }

@@ -113,7 +113,7 @@ class Reader {
 
   Slot read_slot() {
     Slot slot;
-    slot.place = {file_, lexer_.peek().line, lexer_.peek().column, lexer_.peek().column};
+    slot.location = {file_, lexer_.peek().line, lexer_.peek().column, lexer_.peek().column};
     slot.is_view = skip_word("view");
     slot.dtype = read_dtype();
     if (!slot.is_view) {
@@ -201,12 +201,12 @@ class Reader {
     exception.kind = *kind;
     exception.message = read_text();
     if (skip_word("at")) {
-      exception.place.file = read_text();
+      exception.location.file = read_text();
       expect_mark(":");
       const Token at = lexer_.peek();
       const uint64_t line = read_count();
       if (line > std::numeric_limits<uint32_t>::max()) lexer_.fail(at, "no file has that line");
-      exception.place.line = static_cast<uint32_t>(line);
+      exception.location.line = static_cast<uint32_t>(line);
     }
     return exception;
   }
@@ -296,7 +296,7 @@ class Reader {
     if (!token.is_mark(mark)) lexer_.fail(token, "expected '" + std::string(mark) + "'");
   }
   [[noreturn]] static void fail_at(const Slot& slot, const std::string& message) {
-    throw base::UserError(slot.place, message);
+    throw base::UserError(slot.location, message);
   }
 
   ir::Lexer lexer_;
@@ -348,8 +348,8 @@ void write_outcome(std::ostream& out, const Outcome& outcome) {
   out << "record 1\n";
   if (outcome.raised) {
     out << "raised " << base::name_of(outcome.raised->kind) << " " << ir::quoted(outcome.raised->message);
-    if (outcome.raised->place.line != 0)
-      out << " at " << ir::quoted(outcome.raised->place.file) << ":" << outcome.raised->place.line;
+    if (outcome.raised->location.line != 0)
+      out << " at " << ir::quoted(outcome.raised->location.file) << ":" << outcome.raised->location.line;
     out << "\n";
   } else {
     out << "returned\n";

@@ -43,9 +43,9 @@ struct Slot {
   uint64_t memory = 0;
   int64_t offset = 0;  ///< of the element with index 0 in every axis, in bytes
   std::vector<int64_t> lengths;
-  std::vector<int64_t> strides;  ///< bytes
-  Reach reach;                   ///< of an argument
-  base::Place place;             ///< in the file
+  std::vector<int64_t> strides;   ///< bytes
+  Reach reach;                    ///< of an argument
+  base::SourceLocation location;  ///< in the file
 };
 
 /// A number or an array by value, as it is passed to and from the outside.
@@ -59,7 +59,7 @@ struct Elements {
 struct Exception {
   base::ExceptionKind kind = base::ExceptionKind::Exception;
   std::string message;
-  base::Place place;  ///< line 0: unknown
+  base::SourceLocation location;  ///< line 0: unknown
 };
 
 /// A library routine or host call that was made.

@@ -55,10 +55,10 @@ class Finder {
   /// The load with the view and indices of a store, from which its value comes through casts.
   std::optional<NodeId> load_of(NodeId value, NodeId store) const {
     while (is_converted(value)) value = f_.operand(value, 0);
-    const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
+    const auto indices = f_.operands(store).first(f_.operands(store).size() - 1);
     const Op op = f_.op(store) == Op::store ? Op::load : Op::read;
     const bool fits = f_.op(value) == op && is_used_once(value) && f_[value].parent == f_[store].parent &&
-                      std::ranges::equal(f_.operands(value), places);
+                      std::ranges::equal(f_.operands(value), indices);
     return fits ? std::optional(value) : std::nullopt;
   }
   std::optional<Accumulation> at(NodeId store) const {
@@ -122,7 +122,7 @@ class Finder {
     if (!choice || f_.encloses(body_, f_[view].parent) || !compares_numbers(f_.op(choice->condition)) ||
         !is_used_once(choice->condition))
       return std::nullopt;
-    const auto places = f_.operands(store).first(f_.operands(store).size() - 1);
+    const auto indices = f_.operands(store).first(f_.operands(store).size() - 1);
     const bool is_value = choice->taken && choice->other;
     const base::DType dtype = f_.type(view).dtype();
     if (!base::is_int(dtype) && !base::is_float(dtype)) return std::nullopt;
@@ -130,7 +130,7 @@ class Finder {
       const NodeId load = f_.operand(choice->condition, i);
       const NodeId candidate = f_.operand(choice->condition, 1 - i);
       const NodeId anchor = is_value ? store : choice->node;
-      const bool is_load = f_.op(load) == Op::load && std::ranges::equal(f_.operands(load), places) &&
+      const bool is_load = f_.op(load) == Op::load && std::ranges::equal(f_.operands(load), indices) &&
                            uses_of(load) == (is_value ? 2 : 1) && f_[load].parent == f_[anchor].parent;
       const bool swapped = choice->other == candidate;
       const bool fits = is_value ? (swapped ? choice->taken : choice->other) == load &&

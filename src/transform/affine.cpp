@@ -86,13 +86,13 @@ std::optional<std::pair<Polynomial, Polynomial>> Polynomial::split(Atom atom) co
 }
 
 void Polynomial::add(Monomial monomial, Wide factor) {
-  const auto place = std::ranges::lower_bound(terms_, monomial, {}, &std::pair<Monomial, Wide>::first);
-  if (place == terms_.end() || place->first != monomial) {
-    terms_.emplace(place, std::move(monomial), factor);
+  const auto index = std::ranges::lower_bound(terms_, monomial, {}, &std::pair<Monomial, Wide>::first);
+  if (index == terms_.end() || index->first != monomial) {
+    terms_.emplace(index, std::move(monomial), factor);
     return;
   }
-  place->second += factor;
-  if (place->second == 0) terms_.erase(place);
+  index->second += factor;
+  if (index->second == 0) terms_.erase(index);
 }
 
 void Polynomial::limit() {

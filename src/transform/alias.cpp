@@ -199,20 +199,20 @@ std::optional<std::vector<Root>> origins_of(const ir::Function& function, NodeId
   return origins(function, root_of(function, node));
 }
 
-std::optional<BufferPlace> element_of(const ir::Function& function, NodeId view,
-                                      std::span<const NodeId> indices) {
+std::optional<BufferLocation> element_of(const ir::Function& function, NodeId view,
+                                         std::span<const NodeId> indices) {
   if (function.op(view) != ir::Op::view) return std::nullopt;
   const auto made_of = function.operands(view);
   const size_t rank = indices.size();
-  BufferPlace place{function.type(view).dtype(), made_of[0], made_of[1], {}, {}};
+  BufferLocation position{function.type(view).dtype(), made_of[0], made_of[1], {}, {}};
   for (size_t axis = 0; axis < rank; ++axis) {
     const NodeId index = indices[axis];
     const NodeId stride = made_of[2 + rank + axis];
     if (function.is_constant(index, 0) || function.is_constant(stride, 0)) continue;
-    place.indices.push_back(index);
-    place.strides.push_back(stride);
+    position.indices.push_back(index);
+    position.strides.push_back(stride);
   }
-  return place;
+  return position;
 }
 
 bool writes_one_view(ir::Op op) {

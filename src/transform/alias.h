@@ -40,22 +40,22 @@ bool writes_one_view(ir::Op op);
 
 /// An element of a view, as a location in a buffer; other views of that buffer may have the same location.
 /// Axes along which the index or the stride is 0 are left out.
-struct BufferPlace {
+struct BufferLocation {
   base::DType dtype;
   ir::NodeId buffer;
   ir::NodeId offset;
   std::vector<ir::NodeId> indices;
   std::vector<ir::NodeId> strides;
-  bool operator==(const BufferPlace&) const = default;
+  bool operator==(const BufferLocation&) const = default;
   /// Whether locations of both differ by their indices alone.
-  bool is_of_the_axes_of(const BufferPlace& other) const {
+  bool is_of_the_axes_of(const BufferLocation& other) const {
     return dtype == other.dtype && buffer == other.buffer && offset == other.offset &&
            strides == other.strides;
   }
 };
 /// None: the view is not made of a buffer by one node.
-std::optional<BufferPlace> element_of(const ir::Function& function, ir::NodeId view,
-                                      std::span<const ir::NodeId> indices);
+std::optional<BufferLocation> element_of(const ir::Function& function, ir::NodeId view,
+                                         std::span<const ir::NodeId> indices);
 
 /// Along how many axes, from the first one on, two views are fields of the same records: they are of one
 /// buffer, with the same lengths and strides along these axes, the records are contiguous in C order, and the

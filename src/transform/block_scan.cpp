@@ -67,19 +67,19 @@ BlockScan::Scanned BlockScan::scan_warp(NodeId lane, const Nodes& own) {
   return {before_in_warp(lane, sums), all};
 }
 
-BlockScan::Scanned BlockScan::scan_by_warps(const Nodes& places, NodeId thread, const Nodes& own) {
+BlockScan::Scanned BlockScan::scan_by_warps(const Nodes& indices, NodeId thread, const Nodes& own) {
   const NodeId size = b_.index(KernelWriter::kWarp);
   const NodeId last = b_.index(KernelWriter::kWarp - 1);
   const NodeId lane = loops_.both(thread, last);
   const NodeId warp = b_.make(Op::floor_divide, {thread, size});
   const Nodes sums = in_warp(lane, own);
-  kernels_.when(loops_.equal(lane, last), [&] { store_all(places, warp, sums); });
+  kernels_.when(loops_.equal(lane, last), [&] { store_all(indices, warp, sums); });
   kernels_.barrier();
   Nodes start = identities();
   start.insert(start.end(), start.begin(), start.end());
   const NodeId warps = b_.index(kernels_.block_threads() / KernelWriter::kWarp);
   const Nodes found = loops_.loop(warps, start, [&](auto at, auto sofar) {
-    const Nodes given = load_all(places, at[0]);
+    const Nodes given = load_all(indices, at[0]);
     Nodes next = combine(sofar.first(given.size()), given);
     const Nodes more = combine(sofar.subspan(given.size()), given);
     const NodeId is_before = loops_.less(at[0], warp);
@@ -92,24 +92,24 @@ BlockScan::Scanned BlockScan::scan_by_warps(const Nodes& places, NodeId thread, 
   return {combine(Nodes(middle, found.end()), before_in_warp(lane, sums)), Nodes(found.begin(), middle)};
 }
 
-BlockScan::Scanned BlockScan::scan(const Nodes& places, NodeId thread, const Nodes& own) {
-  if (kernels_.has_warps()) return scan_by_warps(places, thread, own);
-  store_all(places, thread, own);
+BlockScan::Scanned BlockScan::scan(const Nodes& indices, NodeId thread, const Nodes& own) {
+  if (kernels_.has_warps()) return scan_by_warps(indices, thread, own);
+  store_all(indices, thread, own);
   for (int64_t step = 1; step < kernels_.block_threads(); step *= 2) {
     kernels_.barrier();
     const NodeId left = loops_.subtract(thread, b_.index(step));
     const Nodes sums = loops_.branch(
         loops_.less_equal(b_.index(step), thread), types_,
-        [&] { return combine(load_all(places, left), load_all(places, thread)); },
-        [&] { return load_all(places, thread); });
+        [&] { return combine(load_all(indices, left), load_all(indices, thread)); },
+        [&] { return load_all(indices, thread); });
     kernels_.barrier();
-    store_all(places, thread, sums);
+    store_all(indices, thread, sums);
   }
   kernels_.barrier();
   const Nodes before = loops_.branch(
       loops_.equal(thread, b_.index(0)), types_, [&] { return identities(); },
-      [&] { return load_all(places, loops_.subtract(thread, b_.index(1))); });
-  const Nodes all = load_all(places, b_.index(kernels_.block_threads() - 1));
+      [&] { return load_all(indices, loops_.subtract(thread, b_.index(1))); });
+  const Nodes all = load_all(indices, b_.index(kernels_.block_threads() - 1));
   kernels_.barrier();
   return {before, all};
 }

@@ -209,19 +209,19 @@ class LoopVersioner : public Rewriter {
       const bool raises = ir::info(source_.op(node)).effects.any(ir::effect::Raise);
       return raises ? ir::Walk::Stop : ir::Walk::Into;
     });
-    const bool is_apart = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
-    return is_safe && is_apart ? std::optional(Strips{early}) : std::nullopt;
+    const bool is_disjoint = source_.result_count(loop) == 0 ? meets_at_most(loop) : combines(source_, loop);
+    return is_safe && is_disjoint ? std::optional(Strips{early}) : std::nullopt;
   }
   /// ... whose loops inside are axes of that launch: their iterations have no checks of their own.
   std::optional<Strips> strips_around_axes(NodeId loop, const Nodes& gone) const {
     if (source_.result_count(loop) > 0 || find_race(source_, loop)) return std::nullopt;
     auto strips = strips_in_launch(loop, gone);
     if (!strips) return std::nullopt;
-    const bool are_apart = ir::walk(source_, source_.region(loop), [&](NodeId node) {
+    const bool are_disjoint = ir::walk(source_, source_.region(loop), [&](NodeId node) {
       const bool counts = source_.op(node) == Op::for_ || source_.op(node) == Op::parallel_for;
       return counts && !are_same_in(node, strips->checks) ? ir::Walk::Stop : ir::Walk::Into;
     });
-    return are_apart ? std::move(strips) : std::nullopt;
+    return are_disjoint ? std::move(strips) : std::nullopt;
   }
   /// Whether early checks in a loop fail in each of its iterations or in none.
   bool are_same_in(NodeId loop, const EarlyChecks& early) const {
@@ -249,7 +249,7 @@ class LoopVersioner : public Rewriter {
   }
   bool meets_at_most(NodeId loop) const {
     std::vector<Accumulation> meeting;
-    return !find_race(source_, loop, meeting, Stores::Meeting);
+    return !find_race(source_, loop, meeting, Stores::Shared);
   }
   /// ... as the iterations, which wait for each other, have much to do that does not.
   std::optional<Strips> strips_around_lanes(NodeId loop, const Nodes& gone) const {
@@ -299,15 +299,15 @@ class LoopVersioner : public Rewriter {
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const auto written = [&](const std::function<void()>& write) {
-      b_.set_span(place);
+      b_.set_span(location);
       write();
       return use_all(results);
     };
     const Nodes given =
         loops_.branch(condition, types, [&] { return written(fast); }, [&] { return written(other); });
-    b_.set_span(place);
+    b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
   void write_careful(NodeId loop) {
@@ -476,7 +476,7 @@ class LoopVersioner : public Rewriter {
     const NodeId operands[] = {count, b_.constant(false)};
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
                                   static_cast<int64_t>(Op::bitwise_or)};
-    set_place(loop);
+    set_location(loop);
     const NodeId any = b_.begin(Op::parallel_for, operands, attributes);
     const Type index = ir::kInt64;
     b_.yield({iteration(b_.enter(any, 0, {&index, 1})[0])});

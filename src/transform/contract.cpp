@@ -92,17 +92,17 @@ class Contractor : public Rewriter {
     if (gone_[id.index]) return;
     if (parts_.contains(id.index)) return write_blocks(id);
     const bool is_by_element = source_.op(id) == Op::load || source_.op(id) == Op::store;
-    const auto place = is_by_element ? places_.find(source_.operand(id, 0).index) : places_.end();
-    if (place == places_.end()) return clone(id);
+    const auto position = is_by_element ? places_.find(source_.operand(id, 0).index) : places_.end();
+    if (position == places_.end()) return clone(id);
     Nodes operands = use_all(source_.operands(id).subspan(1));
-    operands[place->second.axis] = place->second.iteration;
-    operands.insert(operands.begin(), place->second.view);
+    operands[position->second.axis] = position->second.iteration;
+    operands.insert(operands.begin(), position->second.view);
     bind(id, b_.make(source_.op(id), operands, source_.attributes(id)));
   }
 
  private:
   /// Where accesses of an array go now.
-  struct Place {
+  struct Location {
     NodeId view;
     size_t axis;
     NodeId iteration;  ///< of the block
@@ -126,7 +126,7 @@ class Contractor : public Rewriter {
 
   void write_blocks(NodeId loop) {
     const std::vector<Part>& parts = parts_.at(loop.index);
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId total = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
     const NodeId length = block_length(parts, total);
     loops_.blocks(total, length, !find_race(source_, loop), [&](NodeId first, NodeId iterations) {
@@ -138,13 +138,13 @@ class Contractor : public Rewriter {
         const NodeId view = loops_.new_view(lengths, type.dtype(), type.space());
         places_[part.view.index] = {view, part.axis, {}};
       }
-      b_.set_span(place);
+      b_.set_span(location);
       write_block(loop, first, iterations);
     });
-    b_.set_span(place);
+    b_.set_span(location);
   }
   void write_block(NodeId loop, NodeId first, NodeId iterations) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const RegionId body = source_.region(loop);
     const NodeId made = b_.begin(Op::for_, {&iterations, 1}, source_.attributes(loop));
     const NodeId iteration = b_.enter(made, 0, std::array{ir::kInt64})[0];
@@ -152,14 +152,14 @@ class Contractor : public Rewriter {
     bind(source_.region_parameters(body)[0], loops_.add(first, iteration));
     visit_body(body);
     b_.yield({});
-    b_.set_span(place);
+    b_.set_span(location);
     b_.end(made);
   }
 
   LoopWriter loops_;
   int64_t cache_;                                ///< bytes of the near cache that a block takes
   std::map<uint32_t, std::vector<Part>> parts_;  ///< by loop
-  std::map<uint32_t, Place> places_;             ///< by view
+  std::map<uint32_t, Location> places_;          ///< by view
   std::vector<bool> gone_;
 };
 

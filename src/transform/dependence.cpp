@@ -48,7 +48,7 @@ class RaceFinder {
   void allow(std::vector<Accumulation>& meeting, Stores stores) {
     accumulations_ = accumulations_in(f_, loop_);
     meeting_ = &meeting;
-    if (stores == Stores::Apart) return;
+    if (stores == Stores::Disjoint) return;
     ir::walk(f_, f_.region(loop_), [&](NodeId node) {
       if (f_.op(node) != Op::store || is_inside(f_.operand(node, 0))) return;
       if (std::ranges::count(accumulations_, node, &Accumulation::store) > 0) return;
@@ -89,7 +89,7 @@ class RaceFinder {
     });
     return any;
   }
-  std::optional<Conflict> find_meeting() {
+  std::optional<Conflict> find_conflict_between() {
     for (const RegionId region : iterations_.around)
       if (auto conflict = collect(region)) return conflict;
     return find_in_memory();
@@ -273,7 +273,7 @@ class RaceFinder {
     if (!a.view || !b.view) return a.view == b.view;
     if (is_own(a.view) && is_own(b.view)) return false;
     if (!may_overlap(f_, ir_root(a.view), ir_root(b.view))) return false;
-    if (a.view != b.view && are_apart(a, b)) return false;
+    if (a.view != b.view && are_disjoint(a, b)) return false;
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, a.node, cursor) && ir::stores_at(f_, b.node, cursor)) return false;
     return !differ(a, b);
@@ -327,8 +327,8 @@ class RaceFinder {
   /// Whether the indices of two accesses along an axis are from one table.
   bool are_named(const Access& a, const Access& b) {
     if (tables_ == nullptr || !a.view || !b.view) return false;
-    const auto first = place_of(a);
-    const auto second = place_of(b);
+    const auto first = location_of(a);
+    const auto second = location_of(b);
     if (!first || !second || first->base != second->base) return false;
     for (size_t axis = 0; axis < first->indices.size(); ++axis) {
       if (!first->indices[axis] || !second->indices[axis]) continue;
@@ -341,16 +341,16 @@ class RaceFinder {
   }
   /// The view from outside that an access touches a part of, and its index there along each axis along which
   /// it touches one element, as far as that is known.
-  struct Place {
+  struct Location {
     NodeId base;
     std::vector<NodeId> indices;
   };
-  std::optional<Place> place_of(const Access& access) const {
-    Place place{access.view, {access.indices.begin(), access.indices.end()}};
-    place.indices.resize(static_cast<size_t>(f_.type(access.view).rank()));
-    for (; is_inside(place.base); place.base = f_.operand(place.base, 0)) {
-      const NodeId view = place.base;
-      auto& indices = place.indices;
+  std::optional<Location> location_of(const Access& access) const {
+    Location position{access.view, {access.indices.begin(), access.indices.end()}};
+    position.indices.resize(static_cast<size_t>(f_.type(access.view).rank()));
+    for (; is_inside(position.base); position.base = f_.operand(position.base, 0)) {
+      const NodeId view = position.base;
+      auto& indices = position.indices;
       const auto at = [&](int64_t axis) { return indices.begin() + static_cast<ptrdiff_t>(axis); };
       if (f_.op(view) == Op::slice) {
         for (size_t axis = 0; axis < indices.size(); ++axis) {
@@ -369,7 +369,7 @@ class RaceFinder {
         return std::nullopt;
       }
     }
-    return place;
+    return position;
   }
   bool is_number(NodeId node, int64_t number) const {
     return f_.is_constant(node) && f_.constant(node).as<int64_t>() == number;
@@ -399,16 +399,16 @@ class RaceFinder {
     return is_written ? std::nullopt : std::optional(std::move(found));
   }
   /// The iteration's number, once, values from outside and constants.
-  bool add_place(NodeId index, Table& place, bool& counts) const {
+  bool add_place(NodeId index, Table& position, bool& counts) const {
     if (iterations_.is_index(f_, index)) return !std::exchange(counts, true);
     if (f_.is_constant(index))
-      return !__builtin_add_overflow(place.constant, f_.constant(index).as<int64_t>(), &place.constant);
+      return !__builtin_add_overflow(position.constant, f_.constant(index).as<int64_t>(), &position.constant);
     if (!is_inside(index)) {
-      place.bases.push_back(index);
+      position.bases.push_back(index);
       return true;
     }
-    return f_.op(index) == Op::add && add_place(f_.operand(index, 0), place, counts) &&
-           add_place(f_.operand(index, 1), place, counts);
+    return f_.op(index) == Op::add && add_place(f_.operand(index, 0), position, counts) &&
+           add_place(f_.operand(index, 1), position, counts);
   }
   bool is_zero(NodeId node) const { return f_.is_constant(node) && f_.constant(node).bits[0] == 0; }
   NodeId without_casts(NodeId node) const {
@@ -421,7 +421,7 @@ class RaceFinder {
            base::size_of(f_.type(node).dtype()) >= 4;
   }
   /// ... of two views that are parts of one buffer alike, or fields of the same records.
-  bool are_apart(const Access& a, const Access& b) {
+  bool are_disjoint(const Access& a, const Access& b) {
     if (a.whole || b.whole || is_inside(a.view) || is_inside(b.view)) return false;
     const auto x = element_of(f_, a.view, a.indices);
     const auto y = element_of(f_, b.view, b.indices);
@@ -472,7 +472,7 @@ std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
                                   std::vector<Accumulation>& meeting, std::vector<Table>& tables,
                                   std::map<ir::NodeId, int64_t>* assumed) {
   RaceFinder finder(function, loop, {}, Carries::Checked);
-  finder.allow(meeting, Stores::Apart);
+  finder.allow(meeting, Stores::Disjoint);
   finder.allow(tables);
   if (assumed != nullptr) finder.assume(*assumed);
   return finder.find();
@@ -489,9 +489,10 @@ bool stores_by_table(const ir::Function& function, ir::NodeId loop) {
   return RaceFinder(function, loop, {}, Carries::Checked).stores_by_table();
 }
 
-std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
-                                     std::span<const ir::NodeId> loops) {
-  return RaceFinder(function, around, loops).find_meeting();
+std::optional<Conflict> find_conflict_between(const ir::Function& function,
+                                              std::span<const ir::RegionId> around,
+                                              std::span<const ir::NodeId> loops) {
+  return RaceFinder(function, around, loops).find_conflict_between();
 }
 
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,

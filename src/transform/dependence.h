@@ -85,15 +85,16 @@ bool stores_by_table(const ir::Function& function, ir::NodeId loop);
 /// iterations of one of them or of two: none when that is proved. The accesses in `around`, and in loops
 /// there, are taken into account - in other iterations of loops around them, too. What the loops carry is not
 /// checked. Of two loops that only follow each other, `around` is the regions of the two.
-std::optional<Conflict> find_meeting(const ir::Function& function, std::span<const ir::RegionId> around,
-                                     std::span<const ir::NodeId> loops);
+std::optional<Conflict> find_conflict_between(const ir::Function& function,
+                                              std::span<const ir::RegionId> around,
+                                              std::span<const ir::NodeId> loops);
 
 /// As `find_race` of a loop over `prange`, whose accumulations (of one view by one op, if the loop does
 /// nothing else with that memory) may conflict: those that may are put into `meeting`. `stores`: stores into
 /// one view may conflict, too, if the loop does nothing else with that memory; they are put there as
 /// accumulations by `constant`.
-enum class Stores : uint8_t { Apart, Meeting };
+enum class Stores : uint8_t { Disjoint, Shared };
 std::optional<Conflict> find_race(const ir::Function& function, ir::NodeId loop,
-                                  std::vector<Accumulation>& meeting, Stores stores = Stores::Apart);
+                                  std::vector<Accumulation>& meeting, Stores stores = Stores::Disjoint);
 
 }  // namespace ingot::transform

@@ -153,8 +153,8 @@ class Question {
       : loops_(loops), b_(loops.builder()), f_(function), indices_(function, loop), use_(use) {}
 
   NodeId ask(const AccessPair& pair) {
-    const Place first = place_of(pair.first);
-    const Place second = place_of(pair.second);
+    const Location first = location_of(pair.first);
+    const Location second = location_of(pair.second);
     const NodeId bytes = b_.index(std::max(first.size, second.size));
     const NodeId step =
         sum(first, [](const Linear& axis) { return Linear{.terms = {}, .constant = axis.step}; });
@@ -172,19 +172,19 @@ class Question {
   }
 
  private:
-  struct Place {
+  struct Location {
     NodeId view;  ///< of the source
     Nodes strides;
     std::vector<Linear> axes;
     int64_t size;
   };
-  Place place_of(NodeId access) {
+  Location location_of(NodeId access) {
     const NodeId view = f_.operand(access, 0);
-    Place place{view, {}, *indices_.of_access(access), 0};
+    Location position{view, {}, *indices_.of_access(access), 0};
     for (int64_t axis = 0; axis < f_.type(view).rank(); ++axis)
-      place.strides.push_back(b_.make(Op::stride, {use_(view)}, {axis}));
-    place.size = static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
-    return place;
+      position.strides.push_back(b_.make(Op::stride, {use_(view)}, {axis}));
+    position.size = static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
+    return position;
   }
 
   /// From the first element of one view to that of another.
@@ -202,21 +202,21 @@ class Question {
     return all;
   }
   template <class Part>
-  NodeId sum(const Place& place, Part&& part) {
+  NodeId sum(const Location& position, Part&& part) {
     NodeId all = b_.index(0);
-    for (size_t i = 0; i < place.axes.size(); ++i)
-      all = loops_.add(all, loops_.multiply(number(part(place.axes[i])), place.strides[i]));
+    for (size_t i = 0; i < position.axes.size(); ++i)
+      all = loops_.add(all, loops_.multiply(number(part(position.axes[i])), position.strides[i]));
     return all;
   }
   /// From the first to the second location of the first iteration.
-  NodeId distance(const Place& first, const Place& second) {
+  NodeId distance(const Location& first, const Location& second) {
     const bool are_alike = first.strides == second.strides;
     const NodeId views = between(first.view, second.view);
     if (!are_alike) {
       const auto itself = [](const Linear& axis) { return axis; };
       return loops_.add(views, loops_.subtract(sum(second, itself), sum(first, itself)));
     }
-    Place both = second;
+    Location both = second;
     for (size_t i = 0; i < both.axes.size(); ++i) both.axes[i].add(first.axes[i], ~uint64_t{0});
     return loops_.add(views, sum(both, [](const Linear& axis) { return axis; }));
   }
@@ -232,16 +232,16 @@ class Question {
 
 bool can_ask_for_order(const Function& f, NodeId loop, const AccessPair& pair) {
   const Indices indices(f, loop);
-  std::vector<std::vector<Linear>> places;
+  std::vector<std::vector<Linear>> positions;
   for (const NodeId access : {pair.first, pair.second}) {
     if (f.op(access) != Op::load && f.op(access) != Op::store) return false;
     const NodeId view = f.operand(access, 0);
     if (f.encloses(f.region(loop), f[view].parent) || !is_once_in_iteration(f, loop, access)) return false;
     const auto axes = indices.of_access(access);
     if (!axes || (f.op(access) == Op::store && !may_be_to_neighbours(f, view, *axes))) return false;
-    places.push_back(*axes);
+    positions.push_back(*axes);
   }
-  return !is_known_to_meet(f, pair, places[0], places[1]);
+  return !is_known_to_meet(f, pair, positions[0], positions[1]);
 }
 
 NodeId keeps_order(LoopWriter& loops, const Function& function, NodeId loop,

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 #include "transform/lowering.h"
 
 namespace ingot::transform {
@@ -15,10 +15,10 @@ NodeId Lowering::element(NodeId old, Indices indices) {
   std::vector<uint32_t> key{view ? 1U : 0U, view ? view.index : old.index};
   for (const NodeId index : indices) key.push_back(index.index);
   if (const auto known = elements_.find(key); known != elements_.end()) return known->second;
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   if (source_[old].span) b_.set_span(source_[old].span);
   const NodeId made = evaluated_element(old, indices);
-  b_.set_span(place);
+  b_.set_span(location);
   if (elements_region_ == b_.current()) elements_[key] = made;
   return made;
 }
@@ -239,7 +239,7 @@ void Lowering::lower_read(NodeId id) {
 }
 
 /// Whether different indices of a view are known to be different locations.
-bool Lowering::lies_apart(NodeId old_view) const {
+bool Lowering::is_disjoint_from_others(NodeId old_view) const {
   for (NodeId at = old_view;; at = source_.operand(at, 0)) {
     const ir::Effects effects = ir::info(source_.op(at)).effects;
     if (source_.op(at) == Op::param) {
@@ -252,11 +252,11 @@ bool Lowering::lies_apart(NodeId old_view) const {
   }
 }
 
-NodeId Lowering::is_apart(NodeId view) {
+NodeId Lowering::is_disjoint(NodeId view) {
   const Nodes lengths = lengths_of_view(view);
   const Nodes strides = strides_of_view(view);
   const auto element = static_cast<int64_t>(base::size_of(b_.function().type(view).dtype()));
-  return transform::is_apart<LoopWriter, NodeId>(loops_, lengths, strides, element);
+  return transform::is_disjoint<LoopWriter, NodeId>(loops_, lengths, strides, element);
 }
 
 namespace {
@@ -273,11 +273,11 @@ void Lowering::lower_write(NodeId id) {
   const NodeId view = use(old_view);
   const Root root = root_of(source_, old_view);
   const bool in_place = reads_only_at(x, view, root);
-  const bool known_apart = lies_apart(old_view) || is_contiguous(view);
+  const bool known_disjoint = is_disjoint_from_others(old_view) || is_contiguous(view);
   const bool may_chunk = !in_place && source_.type(old_view).rank() > 0 && in_chunks_ < kMostInChunks;
   if (may_chunk && reads_one_buffer(x, view, root)) {
     ++in_chunks_;
-    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, known_apart), Nodes(); });
+    in_versions({&x, 1}, {}, [&] { return write_in_place(x, view, known_disjoint), Nodes(); });
     return;
   }
   std::optional<Whole> held;
@@ -296,10 +296,11 @@ void Lowering::lower_write(NodeId id) {
     return Nodes();
   };
   const auto loops_or_chunks = [&] {
-    return loops_.branch(is_apart(view), {}, loops, [&] { return write_in_place(x, view, false), Nodes(); });
+    return loops_.branch(is_disjoint(view), {}, loops,
+                         [&] { return write_in_place(x, view, false), Nodes(); });
   };
   if (held) loops();
-  else if (known_apart || source_.type(old_view).rank() == 0 || !may_read(whole(x), root))
+  else if (known_disjoint || source_.type(old_view).rank() == 0 || !may_read(whole(x), root))
     in_versions({&x, 1}, {}, loops);
   else in_versions({&x, 1}, {}, loops_or_chunks);
 }

@@ -84,15 +84,17 @@ void Forward::visit_scan(NodeId id) {
 void Forward::visit_sort(NodeId id) {
   const NodeId own = tangent(source_.operand(id, 0));
   if (!own) return;
-  const NodeId places = b_.make(Op::argsort, std::array{use(source_.operand(id, 0))}, source_.attributes(id));
+  const NodeId positions =
+      b_.make(Op::argsort, std::array{use(source_.operand(id, 0))}, source_.attributes(id));
   const int rank = source_.type(id).rank();
   Nodes operands{own};
   std::vector<int64_t> axes;
   const Nodes lengths = lengths_of(b_, own);
   for (int64_t axis = 0; axis < rank; ++axis) {
     axes.push_back(axis);
-    operands.push_back(
-        axis == source_.attribute(id, 0) ? places : b_.make(Op::iota, lengths, std::array<int64_t, 1>{axis}));
+    operands.push_back(axis == source_.attribute(id, 0)
+                           ? positions
+                           : b_.make(Op::iota, lengths, std::array<int64_t, 1>{axis}));
   }
   set_tangent(id, b_.make(Op::gather, operands, axes));
 }

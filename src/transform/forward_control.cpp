@@ -90,10 +90,10 @@ void Forward::visit_control(NodeId id) {
     for (const NodeId result : results) types.push_back(source_.type(result));
     add_types(results, types);
   }
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(op, operands, attributes, types);
   for (size_t i = 0; i < ir::info(op).regions; ++i) enter(id, i, made);
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes given = b_.end(made);
   bind_all(results, given);
 }

@@ -26,15 +26,15 @@ bool has_loop_between(const Function& f, RegionId inner, RegionId outer) {
 /// An array that a derivative changes may not be known by a name that does not vary with its variables: what
 /// is read there would have lost its tangent.
 void Forward::refuse_other_names() {
-  const ir::TextOrder order(source_);
+  const ir::NodeOrder order(source_);
   uint32_t begin = UINT32_MAX;
   uint32_t end = 0;
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     const Op op = source_.op(NodeId(i));
     const bool is_mark = op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull;
     if (!is_mark || source_.attribute(NodeId(i), 0) != tag_) continue;
-    begin = std::min(begin, order.place[i]);
-    end = std::max(end, order.place[i]);
+    begin = std::min(begin, order.begin[i]);
+    end = std::max(end, order.begin[i]);
   }
   const Activity names(source_);
   std::vector<std::pair<NodeId, NodeId>> touched;  // one of each memory, and where
@@ -42,7 +42,7 @@ void Forward::refuse_other_names() {
   for (uint32_t i = 0; i < source_.node_count(); ++i) {
     const NodeId node(i);
     const ir::Effects effects = ir::info(source_.op(node)).effects;
-    if (order.place[i] < begin || order.place[i] > end) continue;
+    if (order.begin[i] < begin || order.begin[i] > end) continue;
     if (!effects.any(ir::effect::Read | ir::effect::Write)) continue;
     if (source_.op(node) == Op::give || source_.op(node) == Op::pull) continue;
     for (const NodeId operand : source_.operands(node)) {

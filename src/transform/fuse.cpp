@@ -43,14 +43,14 @@ class Fuser : public Rewriter {
   /// Whether a read of a buffer comes before all uses of the buffer, or of windows on it, that are no reads.
   bool comes_before_all(NodeId read, NodeId buffer) const {
     // Of all iterations of the loops that are around the read but not around the buffer.
-    uint32_t until = order_.place[read.index];
+    uint32_t until = order_.begin[read.index];
     for (RegionId at = source_[read].parent; at != source_[buffer].parent;
          at = source_[source_[at].owner].parent) {
       const Op owner = source_.op(source_[at].owner);
       if (owner != Op::if_ && owner != Op::block) until = order_.end[source_[at].owner.index];
     }
     return std::ranges::all_of(given_on_[buffer.index],
-                               [&](NodeId user) { return order_.place[user.index] >= until; });
+                               [&](NodeId user) { return order_.begin[user.index] >= until; });
   }
   /// A view of a view, by an op that arrays have as well.
   bool is_window(NodeId id) const {
@@ -67,7 +67,7 @@ class Fuser : public Rewriter {
   }
 
   Nodes window_of_;  ///< by view: the materialize that it is a window on
-  ir::TextOrder order_;
+  ir::NodeOrder order_;
   std::vector<Nodes> given_on_;  ///< by materialize: what does more than look at its buffer
 };
 

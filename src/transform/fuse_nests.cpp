@@ -120,7 +120,7 @@ class Neighbours {
     if (!nests && fits_lanes(f_, loop, none_) != fits_lanes(f_, first, none_)) return false;
     // Nothing in one loop is made of what is computed in another: two at a time are all that there is.
     return std::ranges::none_of(group_.loops, [&](NodeId each) {
-      return find_meeting(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
+      return find_conflict_between(f_, std::array{f_.region(each), f_.region(loop)}, std::array{each, loop})
           .has_value();
     });
   }
@@ -180,13 +180,13 @@ class NestFuser : public Rewriter {
   void write(const Group& group) {
     has_fused_ = true;
     for (const NodeId node : group.between) {
-      set_place(node);
+      set_location(node);
       clone(node);
       is_done_[node.index] = true;
     }
     const NodeId first = group.loops[0];
-    set_place(first);
-    const ir::SpanId place = b_.span();
+    set_location(first);
+    const ir::SpanId location = b_.span();
     const NodeId count = use(source_.operand(first, 0));
     const NodeId made = b_.begin(Op::for_, {&count, 1}, source_.attributes(first));
     const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
@@ -200,7 +200,7 @@ class NestFuser : public Rewriter {
       is_done_[loop.index] = true;
     }
     stored_.clear();
-    b_.set_span(place);
+    b_.set_span(location);
     b_.yield({});
     b_.end(made);
   }
@@ -212,25 +212,25 @@ class NestFuser : public Rewriter {
     clone(id);
     operands.pop_back();
     std::erase_if(stored_, [&](const Stored& each) {
-      return may_overlap(b_.function(), root_of(b_.function(), each.place[0]),
+      return may_overlap(b_.function(), root_of(b_.function(), each.position[0]),
                          root_of(b_.function(), operands[0]));
     });
     auto element = element_of(b_.function(), operands[0], std::span(operands).subspan(1));
     stored_.push_back({std::move(operands), std::move(element), value});
   }
   void visit_load(NodeId id) {
-    const Nodes place = use_all(source_.operands(id));
-    const auto element = element_of(b_.function(), place[0], std::span(place).subspan(1));
+    const Nodes position = use_all(source_.operands(id));
+    const auto element = element_of(b_.function(), position[0], std::span(position).subspan(1));
     const auto known = std::ranges::find_if(stored_, [&](const Stored& each) {
-      return each.place == place || (element && each.element == element);
+      return each.position == position || (element && each.element == element);
     });
     if (known == stored_.end()) return clone(id);
     bind(id, known->value);
   }
 
   struct Stored {
-    Nodes place;  ///< a view and indices
-    std::optional<BufferPlace> element;
+    Nodes position;  ///< a view and indices
+    std::optional<BufferLocation> element;
     NodeId value;
   };
   const base::Machine& machine_;
@@ -254,7 +254,7 @@ class OverwrittenStores : public Rewriter {
   }
 
  private:
-  std::span<const NodeId> place_of(NodeId store) const {
+  std::span<const NodeId> index_of(NodeId store) const {
     return source_.operands(store).first(source_.operands(store).size() - 1);
   }
   void look_in(RegionId region) {
@@ -272,7 +272,7 @@ class OverwrittenStores : public Rewriter {
         });
       } else if (source_.op(node) == Op::store) {
         is_dead_[node.index] = std::ranges::any_of(
-            later, [&](NodeId store) { return std::ranges::equal(place_of(store), place_of(node)); });
+            later, [&](NodeId store) { return std::ranges::equal(index_of(store), index_of(node)); });
         later.push_back(node);
       } else {
         later.clear();

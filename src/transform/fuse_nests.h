@@ -12,9 +12,9 @@ namespace ingot::transform {
 /// the loop stage, after `checks`.
 ///
 /// Of two loops of one count that carry nothing, do nothing but read and write memory, some of it both, and
-/// of which no iteration touches what another iteration of either one does (`find_meeting`), the second moves
-/// into the first, iteration by iteration, up to 32 of them; so do loops in them. What is between them must
-/// be free to be computed before.
+/// of which no iteration touches what another iteration of either one does (`find_conflict_between`), the
+/// second moves into the first, iteration by iteration, up to 32 of them; so do loops in them. What is
+/// between them must be free to be computed before.
 std::unique_ptr<ir::Function> fuse_nests(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

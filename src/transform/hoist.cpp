@@ -228,17 +228,17 @@ class Hoister : public Rewriter {
   }
 
   void write(NodeId loop, const Moved& plan) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const Nodes results = source_.results_of(loop);
     std::vector<Type> types;
     for (const NodeId result : results) types.push_back(source_.type(result));
     const auto all = [&] {
       for (const NodeId node : source_.region_body(source_.region(loop))) {
         if (!plan.nodes[node.index] || (plan.is_late && source_.op(node) == Op::check)) continue;
-        set_place(node);
+        set_location(node);
         clone(node);
       }
-      b_.set_span(place);
+      b_.set_span(location);
       write_loop(loop, plan);
       return use_all(results);
     };
@@ -254,7 +254,7 @@ class Hoister : public Rewriter {
     };
     const NodeId has_iterations = loops_.less(b_.index(0), use(source_.operand(loop, 0)));
     const Nodes given = plan.is_guarded ? loops_.branch(has_iterations, types, some, none) : some();
-    b_.set_span(place);
+    b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
   /// Whether all checks that move would hold: those from a node of the loop on.
@@ -266,7 +266,7 @@ class Hoister : public Rewriter {
     for (size_t i = from; i < end; ++i) {
       const NodeId node = body[i];
       if (!plan.nodes[node.index]) continue;
-      set_place(node);
+      set_location(node);
       if (source_.op(node) == Op::check) {
         all = loops_.both(all, use(source_.operand(node, 0)));
       } else if (source_.op(node) == Op::load && !b_.function().is_constant(all)) {

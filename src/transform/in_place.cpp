@@ -23,19 +23,19 @@ namespace ingot::transform {
 namespace {
 
 /// Chunks that a block has memory for: its first and last one, and two that alternate.
-constexpr int64_t kPlaces = 4;
+constexpr int64_t kSlots = 4;
 
 }  // namespace
 
 class Lowering::InPlaceWriter {
  public:
-  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view, bool is_apart)
+  InPlaceWriter(Lowering& lowering, NodeId x, NodeId view, bool is_disjoint)
       : lowering_(lowering),
         loops_(lowering.loops_),
         b_(lowering.b_),
         x_(x),
         view_(view),
-        is_apart_(is_apart),
+        is_disjoint_(is_disjoint),
         lengths_(lowering.lengths_of_view(view)),
         strides_(lowering.strides_of_view(view)),
         offset_(b_.make(Op::offset, {view})),
@@ -47,7 +47,7 @@ class Lowering::InPlaceWriter {
     compare();
     choose_blocks();
     Nodes kept = lengths_;
-    kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(places_, chunk_)), b_.index(0));
+    kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(slots_, chunk_)), b_.index(0));
     const Type type = b_.function().type(view_);
     kept_ = loops_.new_view(kept, type.dtype(), type.space());
     base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
@@ -154,7 +154,7 @@ class Lowering::InPlaceWriter {
     const NodeId step = maximum(absolute(strides_[0]), one);
     // Rows of the target that overlap are written in one block.
     apart_ = b_.make(Op::less_equal, {loops_.subtract(rows_.high, rows_.low), step});
-    reach_ = is_apart_ ? zero : loops_.select(lowering_.is_apart(view_), zero, count);
+    reach_ = is_disjoint_ ? zero : loops_.select(lowering_.is_disjoint(view_), zero, count);
     const Bytes target = all(rows_, count, strides_[0]);
     for (const Reads& reads : reads_) {
       const NodeId own_step = loops_.select(reads.follows, reads.strides[0], zero);
@@ -199,7 +199,7 @@ class Lowering::InPlaceWriter {
     const Nodes sizes =
         loops_.branch(meets_, {ir::kInt64, ir::kInt64}, in_chunks, [&] { return Nodes{many, one}; });
     chunk_ = sizes[0];
-    places_ = loops_.select(loops_.less(b_.index(2), sizes[1]), b_.index(kPlaces), sizes[1]);
+    slots_ = loops_.select(loops_.less(b_.index(2), sizes[1]), b_.index(kSlots), sizes[1]);
     height_ = loops_.multiply(sizes[1], chunk_);
     blocks_ = ceiling(lengths_[0], height_);
   }
@@ -214,11 +214,11 @@ class Lowering::InPlaceWriter {
     block.chunks = loops_.branch(
         meets_, {ir::kInt64}, [&] { return Nodes{ceiling(block.count, chunk_)}; },
         [&] { return Nodes{b_.index(1)}; })[0];
-    block.place = loops_.multiply(number, loops_.multiply(places_, chunk_));
+    block.place = loops_.multiply(number, loops_.multiply(slots_, chunk_));
     return block;
   }
   /// Where a chunk of a block, neither the first nor the last one, is kept before it is copied to the target.
-  NodeId place_of(const Block& block, NodeId chunk) {
+  NodeId location_of(const Block& block, NodeId chunk) {
     const NodeId iteration = b_.make(Op::bitwise_and, {chunk, b_.index(1)});
     return loops_.add(block.place, loops_.multiply(loops_.add(b_.index(2), iteration), chunk_));
   }
@@ -232,7 +232,7 @@ class Lowering::InPlaceWriter {
       // The one before.
       const NodeId last = loops_.subtract(chunk[0], b_.index(1));
       const NodeId waits = loops_.both(meets_, loops_.less(b_.index(0), last));
-      put(loops_.select(waits, chunk_, b_.index(0)), place_of(block, last),
+      put(loops_.select(waits, chunk_, b_.index(0)), location_of(block, last),
           loops_.add(block.first, loops_.multiply(last, chunk_)));
       loops_.set_independent(false);
     });
@@ -245,7 +245,7 @@ class Lowering::InPlaceWriter {
     Nodes lengths = lengths_;
     lengths[0] = loops_.minimum(chunk_, loops_.subtract(block.count, start));
     const NodeId is_last = loops_.equal(chunk, loops_.subtract(block.chunks, b_.index(1)));
-    const NodeId behind = loops_.select(is_last, loops_.add(block.place, chunk_), place_of(block, chunk));
+    const NodeId behind = loops_.select(is_last, loops_.add(block.place, chunk_), location_of(block, chunk));
     const NodeId place = loops_.select(loops_.equal(chunk, zero), block.place, behind);
     Nodes strides;
     Nodes own = lowering_.strides_of_view(kept_);
@@ -299,9 +299,9 @@ class Lowering::InPlaceWriter {
   Lowering& lowering_;
   LoopWriter& loops_;
   ir::Builder& b_;
-  NodeId x_;       ///< the array that is assigned, of the source
-  NodeId view_;    ///< ... and to which view
-  bool is_apart_;  ///< its elements are known to have different locations
+  NodeId x_;          ///< the array that is assigned, of the source
+  NodeId view_;       ///< ... and to which view
+  bool is_disjoint_;  ///< its elements are known to have different locations
   Nodes lengths_;
   Nodes strides_;
   NodeId offset_;
@@ -315,9 +315,9 @@ class Lowering::InPlaceWriter {
   NodeId chunk_;   ///< rows of a chunk
   NodeId height_;  ///< ... of a block
   NodeId blocks_;
-  NodeId places_;  ///< chunks that a block has memory for
-  NodeId kept_;    ///< a view of the rows that wait
-  NodeId base_;    ///< that view, or the target
+  NodeId slots_;  ///< chunks that a block has memory for
+  NodeId kept_;   ///< a view of the rows that wait
+  NodeId base_;   ///< that view, or the target
 };
 
 /// Whether elements of `old` are read from this view's buffer alone, as far as they may be from memory of its
@@ -331,8 +331,8 @@ bool Lowering::reads_one_buffer(NodeId old, NodeId view, const Root& root) const
   });
 }
 
-void Lowering::write_in_place(NodeId x, NodeId view, bool is_apart) {
-  InPlaceWriter(*this, x, view, is_apart).write();
+void Lowering::write_in_place(NodeId x, NodeId view, bool is_disjoint) {
+  InPlaceWriter(*this, x, view, is_disjoint).write();
 }
 
 }  // namespace ingot::transform

@@ -44,7 +44,7 @@ class Callees {
       if (body_for(caller, call) != nullptr) sum += cost(callee_of(caller, call));
       if (sum <= kMostGrown) continue;
       base::Unsupported refusal(
-          module_.place(caller[call].span),
+          module_.location(caller[call].span),
           "a derivative of, or a prange loop around, calls that grow to more than 200 000 "
           "operations when each of them is written out",
           "call fewer functions there, or use loops");
@@ -100,18 +100,18 @@ class Inliner : public Rewriter {
   void visit(NodeId id) override {
     const Function* const body = callees_.body_for(source_, id);
     if (body == nullptr) return clone(id);
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const std::optional<Nodes> values =
-        Inliner(*body, b_, callees_, place).put(use_all(source_.operands(id)));
-    b_.set_span(place);
+        Inliner(*body, b_, callees_, location).put(use_all(source_.operands(id)));
+    b_.set_span(location);
     if (!values) return;
     for (size_t i = 0; i < values->size(); ++i) bind(source_.result(id, i), (*values)[i]);
   }
   bool falls_through(NodeId terminator) const override {
     return Rewriter::falls_through(terminator) || (is_inner_ && source_.op(terminator) == Op::return_);
   }
-  void set_place(NodeId id) override {
-    if (!is_inner_) return Rewriter::set_place(id);
+  void set_location(NodeId id) override {
+    if (!is_inner_) return Rewriter::set_location(id);
     b_.set_span(inlined(source_[id].span));
   }
 
@@ -130,17 +130,17 @@ class Inliner : public Rewriter {
   /// A site of the callee as one that is inlined at the call.
   ir::SpanId inlined(ir::SpanId own) {
     if (!own || !call_) return call_;
-    const auto known = places_.find(own.index);
-    if (known != places_.end()) return known->second;
-    ir::Span place = source_.module().span(own);
-    place.inlined_at = inlined(place.inlined_at);
-    return places_[own.index] = source_.module().span(place);
+    const auto known = locations_.find(own.index);
+    if (known != locations_.end()) return known->second;
+    ir::Span location = source_.module().span(own);
+    location.inlined_at = inlined(location.inlined_at);
+    return locations_[own.index] = source_.module().span(location);
   }
 
   Callees& callees_;
   bool is_inner_ = false;
   ir::SpanId call_;
-  std::unordered_map<uint32_t, ir::SpanId> places_;
+  std::unordered_map<uint32_t, ir::SpanId> locations_;
 };
 
 std::unique_ptr<Function> with_bodies(const Function& function, bool any_cost) {

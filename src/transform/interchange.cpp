@@ -1,8 +1,8 @@
 // Loops that go inside (`interchange`). A loop of which each iteration goes through the same arrays - a
 // convolution by slices, steps in time without neighbours - runs for a strip of 16 KiB of them at a time, if
-// no iteration of the nest touches what another one does in any iteration around (`find_meeting`). Four
-// iterations are written after each other, for `fuse_nests` to make one: the element stays in a register.
-// Strips are shared by threads.
+// no iteration of the nest touches what another one does in any iteration around (`find_conflict_between`).
+// Four iterations are written after each other, for `fuse_nests` to make one: the element stays in a
+// register. Strips are shared by threads.
 
 #include "transform/interchange.h"
 
@@ -87,7 +87,7 @@ class StripJudge {
         std::ranges::any_of(loops, [&](NodeId each) { return rewrites_in(f_.region(each)); });
     if (!rewrites) return false;
     const RegionId around[] = {f_.region(loop_)};
-    return !find_meeting(f_, around, loops);
+    return !find_conflict_between(f_, around, loops);
   }
   /// Whether something is stored at locations that are the same in all iterations around.
   bool rewrites_in(RegionId region) {
@@ -95,8 +95,8 @@ class StripJudge {
     ir::walk(f_, region, [&](NodeId node) {
       mark(node);
       if (f_.op(node) != Op::store) return;
-      const auto place = f_.operands(node).first(f_.operands(node).size() - 1);
-      any = any || std::ranges::none_of(place, [&](NodeId part) { return depends_[part.index]; });
+      const auto position = f_.operands(node).first(f_.operands(node).size() - 1);
+      any = any || std::ranges::none_of(position, [&](NodeId part) { return depends_[part.index]; });
     });
     return any;
   }
@@ -173,7 +173,7 @@ class Interchanger : public Rewriter {
   }
 
   void write(NodeId loop) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId total = b_.make(Op::maximum, {outside(strips_.count), b_.index(0)});
     loops_.blocks(total, strip_length(), true, [&](NodeId first, NodeId iterations) {
       first_ = first;
@@ -181,22 +181,22 @@ class Interchanger : public Rewriter {
       visit(loop);
       first_ = {};
     });
-    b_.set_span(place);
+    b_.set_span(location);
   }
   void write_strip(NodeId loop) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId made = b_.begin(Op::for_, {&iterations_, 1}, source_.attributes(loop));
     const NodeId index = b_.enter(made, 0, std::array{ir::kInt64})[0];
     bind(source_.region_parameters(source_.region(loop))[0], loops_.add(first_, index));
     visit_body(source_.region(loop));
     b_.yield({});
-    b_.set_span(place);
+    b_.set_span(location);
     b_.end(made);
   }
 
   /// Several iterations of a loop after each other, and what is left.
   void write_unrolled(NodeId loop) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const RegionId body = source_.region(loop);
     const NodeId index = source_.region_parameters(body)[0];
     const NodeId several = b_.index(kIterationsAtOnce);
@@ -206,7 +206,7 @@ class Interchanger : public Rewriter {
       const NodeId made = b_.begin(Op::for_, {&iterations, 1}, source_.attributes(loop));
       write(b_.enter(made, 0, std::array{ir::kInt64})[0]);
       b_.yield({});
-      b_.set_span(place);
+      b_.set_span(location);
       b_.end(made);
     };
     loop_of(blocks, [&](NodeId block) {

@@ -15,8 +15,8 @@ namespace ingot::transform {
 /// A loop that carries nothing holds, besides operations and loads, a single loop, or more of them of one
 /// count that is known outside; these may be loops around others in turn. The ones inside are run by strips
 /// if no two of their iterations of different numbers touch the same memory in any iterations of the loops
-/// around them (`find_meeting`), and if they write what other iterations around them write again. Each
-/// element is computed from the same operands in the same order as before.
+/// around them (`find_conflict_between`), and if they write what other iterations around them write again.
+/// Each element is computed from the same operands in the same order as before.
 std::unique_ptr<ir::Function> interchange(const ir::Function& function, const base::Machine& machine);
 
 }  // namespace ingot::transform

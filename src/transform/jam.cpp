@@ -162,7 +162,7 @@ class Jammer : public Rewriter {
   }
 
   void write(NodeId loop, size_t iterations, const std::vector<bool>& varies) {
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId index = source_.region_parameters(source_.region(loop))[0];
     const NodeId several = b_.index(static_cast<int64_t>(iterations));
     const NodeId count = make(Op::maximum, use(source_.operand(loop, 0)), b_.index(0));
@@ -176,7 +176,7 @@ class Jammer : public Rewriter {
     visit_body(source_.region(loop));
     varies_ = nullptr;
     b_.yield({});
-    b_.set_span(place);
+    b_.set_span(location);
     b_.end(jammed);
 
     const NodeId done = make(Op::multiply, blocks, several);
@@ -185,7 +185,7 @@ class Jammer : public Rewriter {
     bind(index, make(Op::add, b_.enter(rest, 0, {{ir::kInt64}})[0], done));
     visit_body(source_.region(loop));
     b_.yield({});
-    b_.set_span(place);
+    b_.set_span(location);
     b_.end(rest);
   }
 
@@ -218,14 +218,14 @@ class Jammer : public Rewriter {
     operands.insert(operands.end(), inits.begin(), inits.end());
     std::vector<Type> types{ir::kInt64};
     for (NodeId init : inits) types.push_back(b_.function().type(init));
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId made = b_.begin(Op::for_, operands, source_.attributes(loop));
     const Nodes entered = b_.enter(made, 0, types);
     bind(source_.region_parameters(source_.region(loop))[0], entered[0]);
     bind_all(carried, std::span(entered).subspan(1));
     visit_body(source_.region(loop));
     b_.yield(values(source_.operands(source_.terminator(source_.region(loop)))));
-    b_.set_span(place);
+    b_.set_span(location);
     const Nodes given = b_.end(made);
     bind_all(source_.results_of(loop), given);
   }

@@ -8,8 +8,8 @@
 #include "ir/cursor.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
-#include "transform/apart.h"
 #include "transform/dependence.h"
+#include "transform/disjoint.h"
 #include "transform/recurrence.h"
 #include "transform/threads.h"
 
@@ -89,7 +89,7 @@ std::vector<Accumulation> KernelPlan::meeting_in(NodeId loop) const {
   const ir::Effects bad = ir::effect::Raise | ir::effect::Exit | ir::effect::Host | ir::effect::Random;
   if (ir::effects_of(f_, loop).any(bad)) return {};
   std::vector<Accumulation> meeting;
-  if (find_race(f_, loop, meeting, Stores::Meeting)) return {};
+  if (find_race(f_, loop, meeting, Stores::Shared)) return {};
   if (!written_layouts(f_, loop).known) return {};
   return meeting;
 }
@@ -146,13 +146,13 @@ bool KernelPlan::is_scan(NodeId loop) const {
 }
 
 /// Whether shared memory holds so many elements for each thread of a block and each value that a loop gives.
-bool KernelPlan::fits_in_block(NodeId loop, int64_t places) const {
+bool KernelPlan::fits_in_block(NodeId loop, int64_t indices) const {
   int64_t bytes = 0;
   for (const NodeId result : f_.results_of(loop)) {
     if (!f_.type(result).is_scalar()) return false;
     bytes += static_cast<int64_t>(base::size_of(base::lane_dtype(f_.type(result).dtype())));
   }
-  return places * bytes * machine_.block_threads <= kBlockBytes;
+  return indices * bytes * machine_.block_threads <= kBlockBytes;
 }
 
 /// Whether shared memory holds an element for each thread of a block and each value that loops give; the

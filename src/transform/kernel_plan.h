@@ -85,7 +85,7 @@ class KernelPlan {
   bool fits_in_kernel(ir::NodeId node) const;
   bool is_scan(ir::NodeId loop) const;
   bool is_running(ir::NodeId loop) const;
-  bool fits_in_block(ir::NodeId loop, int64_t places) const;
+  bool fits_in_block(ir::NodeId loop, int64_t indices) const;
   bool fit_in_block(std::span<const ir::NodeId> loops) const;
   bool has_only_numbers(ir::NodeId node) const;
   bool needs_host_inside(ir::NodeId node) const;

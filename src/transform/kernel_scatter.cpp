@@ -20,16 +20,16 @@ KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId vi
   for (const Store& store : stores_) summands_.push_back(loops_.new_view({&iterations, 1}, store.summand));
 }
 
-NodeId KernelScatter::place_of(NodeId iteration, size_t store) {
+NodeId KernelScatter::index_of(NodeId iteration, size_t store) {
   const NodeId first = loops_.multiply(iteration, b_.index(static_cast<int64_t>(stores_.size())));
   return loops_.add(first, b_.index(static_cast<int64_t>(store)));
 }
 
 void KernelScatter::begin(NodeId iteration) {
   for (size_t i = 0; i < stores_.size(); ++i) {
-    const NodeId place = place_of(iteration, i);
-    loops_.store(keys_, {&place, 1}, b_.cast(elements_, DType::UInt64));
-    loops_.store(places_, {&place, 1}, place);
+    const NodeId index = index_of(iteration, i);
+    loops_.store(keys_, {&index, 1}, b_.cast(elements_, DType::UInt64));
+    loops_.store(places_, {&index, 1}, index);
   }
 }
 
@@ -37,8 +37,8 @@ void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId>
   NodeId number = b_.index(0);
   for (size_t i = 0; i < lengths_.size(); ++i)
     number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
-  const NodeId place = place_of(iteration, store);
-  loops_.store(keys_, {&place, 1}, b_.cast(number, DType::UInt64));
+  const NodeId index = index_of(iteration, store);
+  loops_.store(keys_, {&index, 1}, b_.cast(number, DType::UInt64));
   loops_.store(summands_[store], {&iteration, 1}, summand);
 }
 
@@ -80,17 +80,17 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
 }
 
 /// An element after the contribution at `place`, which is of this store or of a later one.
-NodeId KernelScatter::after(NodeId place, NodeId element, size_t store) {
+NodeId KernelScatter::after(NodeId index, NodeId element, size_t store) {
   const NodeId count = b_.index(static_cast<int64_t>(stores_.size()));
   const auto own = [&] {
-    const NodeId iteration = b_.make(Op::floor_divide, {place, count});
+    const NodeId iteration = b_.make(Op::floor_divide, {index, count});
     return Nodes{stores_[store].add(element, loops_.load(summands_[store], {&iteration, 1}))};
   };
   if (store + 1 == stores_.size()) return own()[0];
   const NodeId is_own =
-      loops_.equal(b_.make(Op::fmod, {place, count}), b_.index(static_cast<int64_t>(store)));
+      loops_.equal(b_.make(Op::fmod, {index, count}), b_.index(static_cast<int64_t>(store)));
   return loops_.branch(is_own, {b_.function().type(element)}, own,
-                       [&] { return Nodes{after(place, element, store + 1)}; })[0];
+                       [&] { return Nodes{after(index, element, store + 1)}; })[0];
 }
 
 }  // namespace ingot::transform

@@ -27,8 +27,8 @@ class KernelScatter {
   void add_up();
 
  private:
-  NodeId place_of(NodeId iteration, size_t store);
-  NodeId after(NodeId place, NodeId element, size_t store);
+  NodeId index_of(NodeId iteration, size_t store);
+  NodeId after(NodeId index, NodeId element, size_t store);
   void add_element(NodeId first, const Nodes& sorted);
 
   KernelWriter& kernels_;

@@ -57,7 +57,7 @@ void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId fro
   const NodeId own = loops_.minimum(left, b_.index(kIterationsOfThread));
   const auto each = [&](const std::function<void(NodeId named, NodeId counter)>& body) {
     loops_.nest({&own, 1}, [&](std::span<const NodeId> at) {
-      const NodeId named = load_place(tile.order, loops_.add(from, loops_.add(first, at[0])));
+      const NodeId named = load_index(tile.order, loops_.add(from, loops_.add(first, at[0])));
       body(named, loops_.add(loops_.multiply(bin_of(named), threads), thread));
     });
   };
@@ -65,26 +65,26 @@ void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId fro
     store(tile.counters, loops_.add(loops_.multiply(bin[0], threads), thread), zero);
   });
   each([&](NodeId, NodeId counter) {
-    store(tile.counters, counter, loops_.add(load_place(tile.counters, counter), b_.index(1)));
+    store(tile.counters, counter, loops_.add(load_index(tile.counters, counter), b_.index(1)));
   });
   kernels_.barrier();
   // Bin by bin, and thread by thread in each: a thread adds up as many counters as there are bins.
   const NodeId begin = loops_.multiply(thread, bins);
   const NodeId sum = loops_.loop(bins, {&zero, 1}, [&](auto k, auto before) {
-    return Nodes{loops_.add(before[0], load_place(tile.counters, loops_.add(begin, k[0])))};
+    return Nodes{loops_.add(before[0], load_index(tile.counters, loops_.add(begin, k[0])))};
   })[0];
   const Nodes before = scan_.scan(tile.sums, thread, {sum}).before;
-  loops_.loop(bins, before, [&](auto k, auto places) {
+  loops_.loop(bins, before, [&](auto k, auto indices) {
     const NodeId at = loops_.add(begin, k[0]);
-    const NodeId counted = load_place(tile.counters, at);
-    store(tile.counters, at, places[0]);
-    return Nodes{loops_.add(places[0], counted)};
+    const NodeId counted = load_index(tile.counters, at);
+    store(tile.counters, at, indices[0]);
+    return Nodes{loops_.add(indices[0], counted)};
   });
   kernels_.barrier();
   each([&](NodeId named, NodeId counter) {
-    const NodeId place = load_place(tile.counters, counter);
-    store(tile.order, loops_.add(to, place), named);
-    store(tile.counters, counter, loops_.add(place, b_.index(1)));
+    const NodeId index = load_index(tile.counters, counter);
+    store(tile.order, loops_.add(to, index), named);
+    store(tile.counters, counter, loops_.add(index, b_.index(1)));
   });
   kernels_.barrier();
 }
@@ -115,7 +115,7 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
       });
       const NodeId sorted = loops_.multiply(loops_.both(steps, b_.index(1)), half);
       iterations_of(thread, count,
-                    [&](NodeId k) { give(line, k, load_place(own.order, loops_.add(sorted, k))); });
+                    [&](NodeId k) { give(line, k, load_index(own.order, loops_.add(sorted, k))); });
       kernels_.barrier();
     });
   });
@@ -207,12 +207,12 @@ void KernelSort::add_digits(const Pass& pass) {
       const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> at) {
         const NodeId tile = loops_.add(at[0], thread);
         const NodeId is_there = loops_.less(tile, pass.tiles);
-        const NodeId place = loops_.add(begin, tile);
+        const NodeId index = loops_.add(begin, tile);
         const NodeId own = loops_.branch(
-            is_there, {ir::kInt64}, [&] { return Nodes{load(pass.counts, place)}; },
+            is_there, {ir::kInt64}, [&] { return Nodes{load(pass.counts, index)}; },
             [&] { return Nodes{b_.index(0)}; })[0];
         const auto sum = scan_.scan(sums, thread, {own});
-        kernels_.when(is_there, [&] { store(pass.counts, place, loops_.add(at[1], sum.before[0])); });
+        kernels_.when(is_there, [&] { store(pass.counts, index, loops_.add(at[1], sum.before[0])); });
         return Nodes{loops_.add(at[0], threads), loops_.add(at[1], sum.all[0])};
       });
       kernels_.when(loops_.equal(thread, b_.index(0)), [&] { store(pass.totals, row, end[1]); });
@@ -222,7 +222,7 @@ void KernelSort::add_digits(const Pass& pass) {
 
 /// Where the elements of each digit go that a tile has.
 void KernelSort::place_digits(const Pass& pass, NodeId thread, NodeId line, NodeId tile, const Nodes& sums,
-                              NodeId first_places) {
+                              NodeId first_indices) {
   const NodeId row = loops_.add(loops_.multiply(line, digits()), thread);
   const NodeId is_there = loops_.less(thread, digits());
   const NodeId own = loops_.branch(
@@ -232,7 +232,7 @@ void KernelSort::place_digits(const Pass& pass, NodeId thread, NodeId line, Node
   kernels_.when(is_there, [&] {
     const NodeId in_digit = load(pass.counts, loops_.add(loops_.multiply(row, pass.tiles), tile));
     const NodeId in_line = loops_.add(before, in_digit);
-    store(first_places, thread, loops_.add(loops_.multiply(line, pass.count), in_line));
+    store(first_indices, thread, loops_.add(loops_.multiply(line, pass.count), in_line));
   });
 }
 
@@ -248,32 +248,32 @@ void KernelSort::move(const Pass& pass) {
   };
   each_tile(pass, at_top, [&](auto thread, auto line, auto own, auto first, auto count, auto& shared) {
     const NodeId found = shared[0];
-    const NodeId places = shared[1];
+    const NodeId indices = shared[1];
     iterations_of(thread, count, [&](NodeId k) {
       store(found, k, digit_at(pass, loops_.add(first, k)));
       store(common.order, k, k);
     });
-    place_digits(pass, thread, line, own, common.sums, places);
+    place_digits(pass, thread, line, own, common.sums, indices);
     kernels_.barrier();
-    const auto digit_of = [&](NodeId named) { return load_place(found, named); };
+    const auto digit_of = [&](NodeId named) { return load_index(found, named); };
     split(common, thread, count, zero, half,
           [&](NodeId named) { return loops_.both(digit_of(named), b_.index(kBins - 1)); });
     split(common, thread, count, half, zero,
           [&](NodeId named) { return b_.make(Op::right_shift, {digit_of(named), b_.index(kSplitBits)}); });
     // The first element of a digit subtracts its own index in the tile.
     iterations_of(thread, count, [&](NodeId k) {
-      const NodeId digit = digit_of(load_place(common.order, k));
+      const NodeId digit = digit_of(load_index(common.order, k));
       const NodeId last = loops_.select(loops_.equal(k, zero), zero, loops_.subtract(k, one));
-      const NodeId before = digit_of(load_place(common.order, last));
+      const NodeId before = digit_of(load_index(common.order, last));
       const NodeId is_first =
           loops_.either(loops_.equal(k, zero), loops_.negate(loops_.equal(before, digit)));
-      kernels_.when(is_first, [&] { store(places, digit, loops_.subtract(load(places, digit), k)); });
+      kernels_.when(is_first, [&] { store(indices, digit, loops_.subtract(load(indices, digit), k)); });
     });
     kernels_.barrier();
     iterations_of(thread, count, [&](NodeId k) {
-      const NodeId named = load_place(common.order, k);
+      const NodeId named = load_index(common.order, k);
       const NodeId from = loops_.add(first, named);
-      const NodeId to = loops_.add(load(places, digit_of(named)), k);
+      const NodeId to = loops_.add(load(indices, digit_of(named)), k);
       for (size_t i = 0; i < pass.views.size(); i += 2)
         store(pass.views[i + 1], to, load(pass.views[i], from));
     });

@@ -22,7 +22,7 @@ class KernelSort {
   /// each index `place` of a sorted line, by one thread; `from` is the index of the element that goes there.
   /// `bits` of a key.
   void in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t bits, const Key& key,
-                 const std::function<void(NodeId line, NodeId place, NodeId from)>& give);
+                 const std::function<void(NodeId line, NodeId index, NodeId from)>& give);
   /// Three launches for each digit of the keys, of any lines. `views` has two for the elements, the first of
   /// which holds them; and perhaps two for what goes with them. Gives them in an order where the first of
   /// each two is sorted.
@@ -56,7 +56,7 @@ class KernelSort {
   void add_digits(const Pass& pass);
   void move(const Pass& pass);
   void place_digits(const Pass& pass, NodeId thread, NodeId line, NodeId tile, const Nodes& sums,
-                    NodeId first_places);
+                    NodeId first_indices);
   NodeId digit_at(const Pass& pass, NodeId at);
   NodeId digits() { return b_.index(int64_t{1} << digit_bits()); }
   void each_tile(const Pass& pass, const std::function<Nodes()>& at_top,
@@ -64,7 +64,7 @@ class KernelSort {
                                           const Nodes& common)>& body);
   void iterations_of(NodeId thread, NodeId count, const std::function<void(NodeId)>& body);
   NodeId load(NodeId view, NodeId at) { return loops_.load(view, {&at, 1}); }
-  NodeId load_place(NodeId view, NodeId at) { return b_.cast(load(view, at), DType::Int64); }
+  NodeId load_index(NodeId view, NodeId at) { return b_.cast(load(view, at), DType::Int64); }
   void store(NodeId view, NodeId at, NodeId value);
 
   KernelWriter& kernels_;

@@ -116,14 +116,14 @@ class TilingFinder {
   /// Whether what the depth stores is a number that each of its iterations loads there, and nothing else that
   /// it loads may be that.
   bool changes_one_number() {
-    const auto place = f_.operands(store_).first(f_.operands(store_).size() - 1);
-    const Root root = root_of(f_, place[0]);
+    const auto position = f_.operands(store_).first(f_.operands(store_).size() - 1);
+    const Root root = root_of(f_, position[0]);
     const auto depends = [&](NodeId node) { return (depends_[node.index] & (kDepth | kCarried)) != 0; };
-    if (std::ranges::any_of(place, depends) || !has_plain_place(store_)) return false;
+    if (std::ranges::any_of(position, depends) || !has_plain_place(store_)) return false;
     for (const NodeId node : f_.region_body(f_.region(depth_))) {
       if (node == store_ && !load_) return false;
       if (f_.op(node) != Op::load) continue;
-      if (!load_ && std::ranges::equal(f_.operands(node), place)) load_ = node;
+      if (!load_ && std::ranges::equal(f_.operands(node), position)) load_ = node;
       else if (may_overlap(f_, root, root_of(f_, f_.operand(node, 0)))) return false;
     }
     return true;
@@ -293,7 +293,7 @@ void KernelTiles::write_launch(const Shape& shape, const std::function<void()>& 
     for (Stage& stage : stages_)
       stage.view = kernels_.shared(stage.stride * shape.depth, source_.type(stage.load).dtype());
   };
-  kernels_.teams(loops_.product(counts), b_.index(across_ * down_), at_top, [&](NodeId tile, NodeId thread) {
+  kernels_.groups(loops_.product(counts), b_.index(across_ * down_), at_top, [&](NodeId tile, NodeId thread) {
     write_tile(shape, loops_.unflatten(tile, counts), thread);
   });
 }
@@ -350,9 +350,9 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
     Nodes all;
     inside.clear();
     for (int64_t i = 0; i < lanes; ++i) {
-      const NodeId place = loops_.add(start, b_.index(group.offset(i, threads)));
-      inside.push_back(clamps_ ? loops_.less(place, length) : loops_.less_equal(begin, place));
-      all.push_back(clamps_ ? loops_.minimum(place, loops_.subtract(length, b_.index(1))) : place);
+      const NodeId position = loops_.add(start, b_.index(group.offset(i, threads)));
+      inside.push_back(clamps_ ? loops_.less(position, length) : loops_.less_equal(begin, position));
+      all.push_back(clamps_ ? loops_.minimum(position, loops_.subtract(length, b_.index(1))) : position);
     }
     return all;
   };
@@ -416,7 +416,7 @@ Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& ini
 void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last) {
   struct Element {
     NodeId view;
-    NodeId place;
+    NodeId position;
     NodeId value;
   };
   std::vector<Element> elements;
@@ -436,19 +436,19 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
       const int64_t parts = std::max<int64_t>(inner / threads, 1);
       const NodeId low = loops_.add(own_low, b_.index(k % parts * threads));
       const NodeId high = loops_.add(own_high, b_.index(k / parts * step));
-      const NodeId place = stage.along_depth ? high : low;
+      const NodeId position = stage.along_depth ? high : low;
       const NodeId iteration = stage.along_depth ? low : high;
       Lane own = outside_;
-      const NodeId there = loops_.add(begin, place);
+      const NodeId there = loops_.add(begin, position);
       own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
       const NodeId at = loops_.add(first, iteration);
       own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
       const NodeId loaded = rebuilt(own, stage.load);
-      const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), place);
+      const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), position);
       elements.push_back({stage.view, to, loaded});
     }
   }
-  for (const Element& element : elements) loops_.store(element.view, {&element.place, 1}, element.value);
+  for (const Element& element : elements) loops_.store(element.view, {&element.position, 1}, element.value);
 }
 
 /// An iteration of the depth, number `iteration` of its strip, for all lanes: what they carry on.
@@ -498,9 +498,10 @@ void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
     Lane& lane = lanes_[i];
     for (size_t k = 0; k < results.size(); ++k) lane[results[k].index] = given[i * results.size() + k];
     if (tiling_.store) {
-      const auto place = source_.operands(tiling_.store);
+      const auto position = source_.operands(tiling_.store);
       Nodes indices;
-      for (const NodeId operand : place.first(place.size() - 1)) indices.push_back(rebuilt(lane, operand));
+      for (const NodeId operand : position.first(position.size() - 1))
+        indices.push_back(rebuilt(lane, operand));
       loops_.store(indices[0], std::span(indices).subspan(1), given[i]);
     }
     visit_region(lane, tiling_.columns(), tiling_.depth, true);

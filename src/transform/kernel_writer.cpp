@@ -19,10 +19,10 @@ void KernelWriter::launch(std::span<const Extent> axes,
   Nodes operands;
   for (size_t i = 0; i < 3; ++i) operands.push_back(i < axes.size() ? axes[i].blocks : b_.index(1));
   for (size_t i = 0; i < 3; ++i) operands.push_back(i < axes.size() ? axes[i].threads : b_.index(1));
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::launch, operands);
   region(b_.enter(made, 0, std::vector<Type>(6, ir::kInt64)));
-  b_.set_span(place);
+  b_.set_span(location);
   b_.yield({});
   b_.end(made);
 }
@@ -79,8 +79,8 @@ void KernelWriter::grid(std::span<const NodeId> lengths,
   });
 }
 
-void KernelWriter::teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
-                         const std::function<void(NodeId, NodeId)>& thread) {
+void KernelWriter::groups(NodeId count, NodeId threads, const std::function<void()>& prepare,
+                          const std::function<void(NodeId, NodeId)>& thread) {
   const NodeId at_once = loops_.minimum(count, b_.index(kMostBlocks));
   const Extent axis{at_once, threads};
   launch({&axis, 1}, [&](std::span<const NodeId> at) {

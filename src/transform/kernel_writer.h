@@ -27,9 +27,9 @@ class KernelWriter {
             bool goes_beyond = false);
   /// So many blocks of `block_threads`.
   void blocks(NodeId count, const std::function<void(NodeId block, NodeId thread)>& thread);
-  /// A block of `threads` threads for each index: a team. `prepare` writes what is at the top of the launch.
-  void teams(NodeId count, NodeId threads, const std::function<void()>& prepare,
-             const std::function<void(NodeId index, NodeId thread)>& thread);
+  /// A block of `threads` threads for each index: a group. `prepare` writes what is at the top of the launch.
+  void groups(NodeId count, NodeId threads, const std::function<void()>& prepare,
+              const std::function<void(NodeId index, NodeId thread)>& thread);
   /// A warp for each index, where there are warps.
   void warps(NodeId count, const std::function<void()>& prepare,
              const std::function<void(NodeId index, NodeId lane)>& warp);

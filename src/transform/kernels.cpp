@@ -8,11 +8,11 @@
 #include "ir/evaluate.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
-#include "transform/apart.h"
+#include "transform/cooperative_group.h"
+#include "transform/disjoint.h"
 #include "transform/kernel_plan.h"
 #include "transform/kernel_scan.h"
 #include "transform/kernel_scatter.h"
-#include "transform/kernel_team.h"
 #include "transform/kernel_tiles.h"
 #include "transform/kernel_together.h"
 #include "transform/kernel_writer.h"
@@ -28,8 +28,8 @@ namespace {
 constexpr int64_t kCell = 16;
 /// Rows up to this length are one thread's; a warp takes those up to the other length, and a block the longer
 /// ones.
-constexpr int64_t kShortRow = ThreadTeam::kMostIterations;
-constexpr int64_t kLongRow = WarpTeam::kMostIterations;
+constexpr int64_t kShortRow = ThreadGroup::kMostIterations;
+constexpr int64_t kLongRow = WarpGroup::kMostIterations;
 /// Elements that blocks have of their own, iterations for each, and blocks.
 constexpr int64_t kMostBins = 2048;
 constexpr int64_t kIterationsOfBin = 16;
@@ -41,7 +41,7 @@ constexpr int64_t kWarpsAlong = 1 << 12;
 /// Elements of an array that a loop of the host's reads one by one are read at once, if they have up to so
 /// many bytes, and are up to so many bytes apart.
 constexpr int64_t kReadAtOnce = 4096;
-constexpr int64_t kReadApart = 128;
+constexpr int64_t kReadStride = 128;
 /// ... at so many loads of a function.
 constexpr size_t kMostReadAtOnce = 16;
 
@@ -66,7 +66,7 @@ class KernelOutliner : public Rewriter {
 
  protected:
   void visit(NodeId id) override {
-    if (team_.team != nullptr) return write_in_team(id);
+    if (group_.group != nullptr) return write_in_group(id);
     if (reads_ && source_.op(id) == Op::load) return read(id);
     if (inside_ && !stores_ && source_.op(id) == Op::store) return;
     if (inside_ && along_.step && source_.op(id) == Op::for_) return write_along(id);
@@ -118,8 +118,8 @@ class KernelOutliner : public Rewriter {
     NodeId step;
   };
   /// What does the iteration of a nest that reduces rows.
-  struct Team {
-    KernelTeam* team = nullptr;
+  struct Group {
+    CooperativeGroup* group = nullptr;
     bool has_loads = false;  ///< since threads have waited for each other
   };
 
@@ -172,10 +172,10 @@ class KernelOutliner : public Rewriter {
   /// Iterations that run at once must not conflict.
   void check_layouts(NodeId id) {
     const Layouts layouts = written_layouts(source_, id);
-    const NodeId apart = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
+    const NodeId apart = are_disjoint(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
     const Function& made = b_.function();
     if (made.is_constant(apart) && made.constant(apart).bits[0] != 0) return;
-    set_place(id);
+    set_location(id);
     const int64_t attributes[] = {static_cast<int64_t>(base::ExceptionKind::RuntimeError),
                                   b_.function().module().text(kMeeting).index};
     b_.make(Op::check, {{apart}}, attributes);
@@ -185,7 +185,7 @@ class KernelOutliner : public Rewriter {
   void finish_task_before(NodeId id) {
     const KernelPlan::Task* const task = plan_.task_before(id);
     if (task == nullptr) return;
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     inside_ = true;
     if (task->is_read) {
       reads_ = true;
@@ -194,7 +194,7 @@ class KernelOutliner : public Rewriter {
     } else {
       inside_ = false;
       if (!task->results.empty()) make_cells(task->results);
-      set_place(task->nodes.front());
+      set_location(task->nodes.front());
       kernels_.single([&] {
         prepare(task->nodes, task);
         inside_ = true;
@@ -207,7 +207,7 @@ class KernelOutliner : public Rewriter {
       give(task->results);
     }
     inside_ = false;
-    b_.set_span(place);
+    b_.set_span(location);
   }
   /// What the host has of an array, where that `is_there`.
   struct HostCopy {
@@ -251,8 +251,8 @@ class KernelOutliner : public Rewriter {
     });
   }
   void copy_to_host(NodeId load) {
-    const ir::SpanId place = b_.span();
-    set_place(load);
+    const ir::SpanId location = b_.span();
+    set_location(load);
     const NodeId old = source_.operand(load, 0);
     const NodeId view = use(old);
     const DType dtype = source_.type(old).dtype();
@@ -260,7 +260,7 @@ class KernelOutliner : public Rewriter {
     const NodeId apart = loops_.absolute(b_.make(Op::stride, {view}, {0}));
     const NodeId most = b_.index(kReadAtOnce / static_cast<int64_t>(base::size_of(dtype)));
     const NodeId is_there =
-        loops_.both(loops_.less_equal(length, most), loops_.less_equal(apart, b_.index(kReadApart)));
+        loops_.both(loops_.less_equal(length, most), loops_.less_equal(apart, b_.index(kReadStride)));
     const NodeId home =
         b_.make(Op::alloc, {b_.index(kReadAtOnce)}, {static_cast<int64_t>(ir::Life::Stack)}, Type::buffer());
     const NodeId copy = loops_.c_view(home, b_.index(0), {&length, 1}, dtype);
@@ -268,10 +268,10 @@ class KernelOutliner : public Rewriter {
         is_there, {}, [&] { return b_.make(Op::copy, {copy, view}), Nodes(); }, [] { return Nodes(); });
     copies_.push_back({old, copy, is_there});
     ++copied_;
-    b_.set_span(place);
+    b_.set_span(location);
   }
   void visit_at_place(NodeId node) {
-    set_place(node);
+    set_location(node);
     visit(node);
   }
 
@@ -449,8 +449,8 @@ class KernelOutliner : public Rewriter {
     const auto by_threads = [&] {
       kernels_.grid(lengths, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
-        ThreadTeam team(kernels_, loops_);
-        write_row(team, levels, at);
+        ThreadGroup group(kernels_, loops_);
+        write_row(group, levels, at);
       });
       forget_ready();
       return Nodes();
@@ -483,8 +483,8 @@ class KernelOutliner : public Rewriter {
   void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
     const auto at_top = [&] { prepare({&id, 1}); };
     kernels_.warps(loops_.product(lengths), at_top, [&](NodeId row, NodeId lane) {
-      WarpTeam team(kernels_, loops_, lane);
-      write_row(team, levels, loops_.unflatten(row, lengths));
+      WarpGroup group(kernels_, loops_, lane);
+      write_row(group, levels, loops_.unflatten(row, lengths));
     });
     forget_ready();
   }
@@ -496,28 +496,28 @@ class KernelOutliner : public Rewriter {
   }
   /// A block of threads for each iteration of a nest.
   void write_blocks(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
-    BlockTeam::Places places;
+    BlockGroup::Slots positions;
     const auto at_top = [&] {
       prepare({&id, 1});
       for (const NodeId loop : loops_in(levels.back()))
-        if (source_.result_count(loop) > 0) places.add(LaneReduction(kernels_, loops_, slots_of(loop)));
+        if (source_.result_count(loop) > 0) positions.add(LaneReduction(kernels_, loops_, slots_of(loop)));
     };
-    kernels_.teams(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
-      BlockTeam team(kernels_, loops_, thread, threads, places);
-      write_row(team, levels, loops_.unflatten(row, lengths));
+    kernels_.groups(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+      BlockGroup group(kernels_, loops_, thread, threads, positions);
+      write_row(group, levels, loops_.unflatten(row, lengths));
     });
     forget_ready();
   }
-  void write_row(KernelTeam& team, const Nodes& levels, std::span<const NodeId> indices) {
-    team_ = {&team, false};
+  void write_row(CooperativeGroup& group, const Nodes& levels, std::span<const NodeId> indices) {
+    group_ = {&group, false};
     inside_ = true;
     write_level(levels, indices, 0);
     inside_ = false;
-    team_ = {};
+    group_ = {};
   }
-  /// A node of the iteration that a team does.
-  void write_in_team(NodeId id) {
-    KernelTeam* const team = std::exchange(team_.team, nullptr);
+  /// A node of the iteration that a group does.
+  void write_in_group(NodeId id) {
+    CooperativeGroup* const group = std::exchange(group_.group, nullptr);
     const RegionId region = source_[id].region_count > 0 ? source_.region(id) : RegionId();
     const auto iteration = [&](NodeId index) {
       bind(source_.region_parameters(region)[0], index);
@@ -526,28 +526,28 @@ class KernelOutliner : public Rewriter {
     };
     const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
     // What all threads have loaded may change now.
-    if (is_step && team_.has_loads) team->wait();
-    team_.has_loads = !is_step && (team_.has_loads || source_.op(id) == Op::load);
+    if (is_step && group_.has_loads) group->wait();
+    group_.has_loads = !is_step && (group_.has_loads || source_.op(id) == Op::load);
     if (source_.op(id) == Op::store) {
-      team->alone([&] { clone(id); });
+      group->alone([&] { clone(id); });
     } else if (source_[id].region_count == 0) {
       clone(id);
     } else if (source_.result_count(id) == 0) {
-      team->share(use(source_.operand(id, 0)), [&](NodeId index) { iteration(index); });
+      group->share(use(source_.operand(id, 0)), [&](NodeId index) { iteration(index); });
     } else {
       const NodeId count = use(source_.operand(id, 0));
       const Nodes inits = use_all(source_.operands(id).subspan(1));
       const auto reduce = [&] {
         LaneReduction lanes(kernels_, loops_, slots_of(id));
-        return team->reduce(lanes, count, inits, iteration);
+        return group->reduce(lanes, count, inits, iteration);
       };
-      const Nodes given = source_.op(id) == Op::for_ ? scan_in_team(*team, id, count, inits) : reduce();
+      const Nodes given = source_.op(id) == Op::for_ ? scan_in_group(*group, id, count, inits) : reduce();
       const Nodes results = source_.results_of(id);
       for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
     }
-    team_.team = team;
+    group_.group = group;
   }
-  Nodes scan_in_team(KernelTeam& team, NodeId id, NodeId count, const Nodes& inits) {
+  Nodes scan_in_group(CooperativeGroup& group, NodeId id, NodeId count, const Nodes& inits) {
     const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
     const bool in_order = std::ranges::any_of(recurrences, &Recurrence::ordered);
     const auto iteration = [&](NodeId index, std::span<const NodeId> before, bool stores) {
@@ -555,7 +555,7 @@ class KernelOutliner : public Rewriter {
       inside_ = true;
       return after;
     };
-    return team.scan(slots_of(recurrences), in_order, count, inits, iteration);
+    return group.scan(slots_of(recurrences), in_order, count, inits, iteration);
   }
   static std::vector<BlockScan::Slot> slots_of(std::span<const Recurrence> recurrences) {
     std::vector<BlockScan::Slot> slots;
@@ -590,12 +590,12 @@ class KernelOutliner : public Rewriter {
     const NodeId first = loops_.multiply(group, width);
     const NodeId count = loops_.minimum(loops_.subtract(use(source_.operand(level, 0)), first), width);
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Vector), together_};
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId loop = b_.begin(Op::for_, {&count, 1}, attributes);
     const NodeId iteration = b_.enter(loop, 0, {{ir::kInt64}})[0];
     bind(source_.region_parameters(source_.region(level))[0], loops_.add(first, iteration));
     visit_body(source_.region(level));
-    b_.set_span(place);
+    b_.set_span(location);
     b_.yield({});
     b_.end(loop);
   }
@@ -769,7 +769,7 @@ class KernelOutliner : public Rewriter {
   bool reads_ = false;            ///< the host loads numbers
   bool inside_ = false;           ///< nodes are written as they are
   bool stores_ = true;            ///< ... those that store among them
-  Team team_;
+  Group group_;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "ir/cursor.h"
 #include "ir/walk.h"
 #include "transform/alias.h"
-#include "transform/apart.h"
 #include "transform/dependence.h"
+#include "transform/disjoint.h"
 #include "transform/early_checks.h"
 #include "transform/reductions.h"
 

@@ -26,7 +26,7 @@ Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::spa
                                 : independent ? ir::Schedule::Independent
                                               : ir::Schedule::Serial;
   const int64_t attributes[] = {static_cast<int64_t>(schedule), one_by_one_ ? 1 : 0};
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId loop = b_.begin(Op::for_, operands, attributes);
   std::vector<Type> types{ir::kInt64};
   for (const NodeId init : inits) types.push_back(b_.function().type(init));
@@ -34,7 +34,7 @@ Nodes LoopWriter::nest(std::span<const NodeId> lengths, Nodes& indices, std::spa
   indices.push_back(entered[0]);
   b_.yield(nest(lengths, indices, std::span(entered).subspan(1), iteration));
   indices.pop_back();
-  b_.set_span(place);
+  b_.set_span(location);
   return b_.end(loop);
 }
 

@@ -42,18 +42,18 @@ Keys keys_of(const Types& types) {
 
 /// A target in the source where control may go, and what it takes there: the end of a node (its results), of
 /// a loop's region (what that yields), or of the function (none).
-struct Way {
+struct Path {
   NodeId target;
   int64_t number = 0;  ///< 0: control goes on; else which exit
   Types types;
 };
-using Ways = std::vector<Way>;
+using Paths = std::vector<Path>;
 
 /// The slots of several paths.
-Keys keys_of(const Ways& ways) {
+Keys keys_of(const Paths& paths) {
   Keys all;
-  for (const Way& way : ways) {
-    for (const Key& key : keys_of(way.types))
+  for (const Path& path : paths) {
+    for (const Key& key : keys_of(path.types))
       if (std::ranges::find(all, key) == all.end()) all.push_back(key);
   }
   return all;
@@ -67,19 +67,19 @@ Types slot_types(const Keys& keys) {
 
 /// Where control goes from the end of what is built, and its values in the new function. No paths: nowhere.
 struct Flow {
-  Ways ways;      ///< by number
+  Paths paths;    ///< by number
   NodeId signal;  ///< the number of the path that is taken; of one path: none
   Keys keys = {};
   Nodes values = {};  ///< by key
 
-  bool ends() const { return ways.empty(); }
+  bool ends() const { return paths.empty(); }
   NodeId at(const Key& key) const {
     const auto found = std::ranges::find(keys, key);
     return found == keys.end() ? NodeId() : values[static_cast<size_t>(found - keys.begin())];
   }
-  const Way* way_to(NodeId target) const {
-    const auto found = std::ranges::find(ways, target, &Way::target);
-    return found == ways.end() ? nullptr : &*found;
+  const Path* way_to(NodeId target) const {
+    const auto found = std::ranges::find(paths, target, &Path::target);
+    return found == paths.end() ? nullptr : &*found;
   }
   Nodes values_to(NodeId target) const {
     Nodes all;
@@ -120,10 +120,10 @@ class ExitLowering : public Rewriter {
     if (!is_lowered(id)) return clone(id);
     // With it, all that follows it in its region.
     const RegionId region = source_[id].parent;
-    const Flow flow = build(region, place_of(id), nullptr);
+    const Flow flow = build(region, index_of(id), nullptr);
     if (flow.ends()) return;
     const NodeId owner = source_[region].owner;
-    INGOT_ASSERT(flow.ways.size() == 1, "no exit leads out of the region");
+    INGOT_ASSERT(flow.paths.size() == 1, "no exit leads out of the region");
     Nodes values = flow.values_to(owner);
     if (is_test(region)) std::ranges::rotate(values, values.end() - 1);
     b_.terminate(owner ? Op::yield : Op::return_, values);
@@ -141,19 +141,19 @@ class ExitLowering : public Rewriter {
   NodeId target_of(NodeId terminator) const;
   Targets targets_in(RegionId region, size_t first = 0) const;
   /// The position of a node in its region.
-  size_t place_of(NodeId id) const {
+  size_t index_of(NodeId id) const {
     const std::vector<NodeId>& nodes = source_[source_[id].parent].nodes;
     return static_cast<size_t>(std::ranges::lower_bound(nodes, id) - nodes.begin());
   }
   Targets targets_behind(const Join* join) const {
-    return targets_in(source_[join->owner].parent, place_of(join->owner) + 1);
+    return targets_in(source_[join->owner].parent, index_of(join->owner) + 1);
   }
   Types source_types(std::span<const NodeId> nodes) const {
     Types types;
     for (const NodeId node : nodes) types.push_back(source_.type(node));
     return types;
   }
-  Ways ways_of(NodeId owner, Types types, const Targets& exits) const;
+  Paths paths_of(NodeId owner, Types types, const Targets& exits) const;
 
   // Control between regions.
 
@@ -177,7 +177,7 @@ class ExitLowering : public Rewriter {
   Rest branch(NodeId condition, Arm (&arms)[2], const Join* joins);
   Flow merge(NodeId choice, const Flow (&flows)[2], const RegionId (&open)[2], const ir::Builder::Mark& mark);
   NodeId common_value(const Flow (&flows)[2], const std::function<NodeId(const Flow&)>& value_of) const;
-  NodeId signal_of(const Flow& flow) { return flow.signal ? flow.signal : b_.index(flow.ways[0].number); }
+  NodeId signal_of(const Flow& flow) { return flow.signal ? flow.signal : b_.index(flow.paths[0].number); }
   NodeId goes_on(NodeId signal) { return b_.make(Op::equal, {signal, b_.index(0)}); }
   /// The value that a flow has for a slot; else the one of another, or any.
   NodeId value_at(const Key& key, const Flow& flow, const Flow& other = {});
@@ -190,9 +190,9 @@ class ExitLowering : public Rewriter {
   NodeId taken_out(NodeId loop, const Flow& state, const Key& key);
   Flow visit_for(NodeId id);
   Flow visit_while(NodeId id);
-  void build_test(NodeId id, const Flow& state, const Ways& results);
+  void build_test(NodeId id, const Flow& state, const Paths& results);
   bool test_is_cheap(NodeId id) const;
-  void build_cheap_test(NodeId id, const Flow& state, const Ways& results);
+  void build_cheap_test(NodeId id, const Flow& state, const Paths& results);
   Flow build_iteration(NodeId id, const Flow& state);
 
   std::vector<Targets> leaves_;        ///< by node: where exits in its regions lead outside of it
@@ -235,15 +235,15 @@ Targets ExitLowering::targets_in(RegionId region, size_t first) const {
 }
 
 /// The paths from a loop or its region: the one that goes on, and the exits.
-Ways ExitLowering::ways_of(NodeId owner, Types types, const Targets& exits) const {
-  Ways ways{{owner, 0, std::move(types)}};
+Paths ExitLowering::paths_of(NodeId owner, Types types, const Targets& exits) const {
+  Paths paths{{owner, 0, std::move(types)}};
   for (const NodeId target : exits) {
     Types own(source_.results().begin(), source_.results().end());
     if (target) own = source_types(source_.results_of(target));
-    ways.push_back({target, numbers_.at(target), std::move(own)});
+    paths.push_back({target, numbers_.at(target), std::move(own)});
   }
-  std::ranges::sort(ways, {}, &Way::number);
-  return ways;
+  std::ranges::sort(paths, {}, &Path::number);
+  return paths;
 }
 
 Flow ExitLowering::flow_to(NodeId target, Nodes values) const {
@@ -254,7 +254,7 @@ Flow ExitLowering::flow_to(NodeId target, Nodes values) const {
   Flow flow;
   flow.keys = keys_of(types);
   flow.values = std::move(values);
-  flow.ways.push_back({target, exits && known != numbers_.end() ? known->second : 0, std::move(types)});
+  flow.paths.push_back({target, exits && known != numbers_.end() ? known->second : 0, std::move(types)});
   return flow;
 }
 
@@ -277,7 +277,7 @@ Rest ExitLowering::walk(RegionId region, size_t first, const Join* joins) {
   for (size_t i = std::max<size_t>(first, source_[region].parameter_count);; ++i) {
     const NodeId id = source_[region].nodes[i];
     if (source_.op(id) == Op::result) continue;
-    set_place(id);
+    set_location(id);
     if (ir::info(source_.op(id)).terminator) return {end(id), joins};
     if (source_.op(id) == Op::block) {
       joins = join(id, joins);
@@ -299,12 +299,12 @@ Flow ExitLowering::go_on(Flow flow, const Join* joins) {
     while (joins != nullptr && flow.way_to(joins->owner) == nullptr) joins = joins->outer;
     if (joins == nullptr) return flow;
     Rest rest;
-    if (flow.ways.size() > 1) {
+    if (flow.paths.size() > 1) {
       rest = split(flow, joins);
     } else {
       const NodeId owner = joins->owner;
       bind_results(owner, flow.values_to(owner));
-      rest = walk(source_[owner].parent, place_of(owner) + 1, joins->outer);
+      rest = walk(source_[owner].parent, index_of(owner) + 1, joins->outer);
     }
     flow = std::move(rest.flow);
     joins = rest.joins;
@@ -325,13 +325,13 @@ Rest ExitLowering::split(const Flow& flow, const Join* joins) {
   const NodeId first = joins->owner;
   Flow there = flow;
   Flow others = flow;
-  std::erase_if(there.ways, [&](const Way& way) { return way.target != first; });
-  std::erase_if(others.ways, [&](const Way& way) { return way.target == first; });
+  std::erase_if(there.paths, [&](const Path& path) { return path.target != first; });
+  std::erase_if(others.paths, [&](const Path& path) { return path.target == first; });
   there.signal = {};
-  if (others.ways.size() == 1) others.signal = {};
+  if (others.paths.size() == 1) others.signal = {};
   Targets other_targets;
-  for (const Way& way : others.ways) other_targets.insert(way.target);
-  const NodeId number = b_.index(there.ways[0].number);
+  for (const Path& path : others.paths) other_targets.insert(path.target);
+  const NodeId number = b_.index(there.paths[0].number);
   Arm arms[] = {{[&](const Join* own) { return go_on(there, own); }, {first}},
                 {[&](const Join* own) { return go_on(others, own); }, std::move(other_targets)}};
   return branch(b_.make(Op::equal, {flow.signal, number}), arms, joins);
@@ -351,7 +351,7 @@ Rest ExitLowering::branch(NodeId condition, Arm (&arms)[2], const Join* joins) {
       arms[k].targets.merge(targets_behind(joins));
     }
   }
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const ir::Builder::Mark mark = b_.mark();
   const NodeId choice = b_.begin(Op::if_, {&condition, 1});
   Flow flows[2];
@@ -362,7 +362,7 @@ Rest ExitLowering::branch(NodeId condition, Arm (&arms)[2], const Join* joins) {
     b_.enter(choice, k, {});
     flows[k] = arms[k].build(chain);
     if (!flows[k].ends()) open[k] = b_.suspend();
-    b_.set_span(place);
+    b_.set_span(location);
   }
   return {merge(choice, flows, open, mark), joins};
 }
@@ -386,19 +386,19 @@ Flow ExitLowering::merge(NodeId choice, const Flow (&flows)[2], const RegionId (
                          const ir::Builder::Mark& mark) {
   Flow all;
   for (const Flow& flow : flows) {
-    for (const Way& way : flow.ways)
-      if (all.way_to(way.target) == nullptr) all.ways.push_back(way);
+    for (const Path& path : flow.paths)
+      if (all.way_to(path.target) == nullptr) all.paths.push_back(path);
   }
-  std::ranges::sort(all.ways, {}, &Way::number);
+  std::ranges::sort(all.paths, {}, &Path::number);
   if (all.ends()) {
     b_.end(choice);
     b_.terminate(Op::unreachable, {});
     return all;
   }
-  all.keys = keys_of(all.ways);
+  all.keys = keys_of(all.paths);
   for (const Key& key : all.keys)
     all.values.push_back(common_value(flows, [&](const Flow& flow) { return flow.at(key); }));
-  const bool is_signalled = all.ways.size() > 1;
+  const bool is_signalled = all.paths.size() > 1;
   const bool one_ends = flows[0].ends() || flows[1].ends();
   if (is_signalled && one_ends)
     all.signal = common_value(flows, [](const Flow& flow) { return flow.signal; });
@@ -415,7 +415,7 @@ Flow ExitLowering::merge(NodeId choice, const Flow (&flows)[2], const RegionId (
   for (size_t i = 0; i < all.keys.size(); ++i)
     if (!all.values[i]) types.push_back(all.keys[i].type);
   b_.set_results(choice, types);
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   for (size_t k = 0; k < 2; ++k) {
     if (flows[k].ends()) continue;
     b_.resume(open[k]);
@@ -425,7 +425,7 @@ Flow ExitLowering::merge(NodeId choice, const Flow (&flows)[2], const RegionId (
       if (!all.values[i]) given.push_back(value_at(all.keys[i], flows[k]));
     b_.yield(given);
   }
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes results = b_.end(choice);
   size_t next = 0;
   if (gives_signal) all.signal = results[next++];
@@ -482,9 +482,9 @@ NodeId ExitLowering::taken_out(NodeId loop, const Flow& state, const Key& key) {
   ir::walk(source_, loop, [&](NodeId id) {
     const Op op = source_.op(id);
     if (op != Op::exit_ && op != Op::return_) return ir::Walk::Into;
-    const Way* const way = state.way_to(target_of(id));
-    if (way == nullptr) return ir::Walk::Past;
-    const Keys keys = keys_of(way->types);
+    const Path* const path = state.way_to(target_of(id));
+    if (path == nullptr) return ir::Walk::Past;
+    const Keys keys = keys_of(path->types);
     const auto at = static_cast<size_t>(std::ranges::find(keys, key) - keys.begin());
     if (at == keys.size()) return ir::Walk::Past;
     const NodeId value = source_.operand(id, at + (op == Op::exit_ ? 1 : 0));
@@ -496,11 +496,11 @@ NodeId ExitLowering::taken_out(NodeId loop, const Flow& state, const Key& key) {
 }
 
 Flow ExitLowering::visit_for(NodeId id) {
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId count = use(source_.operand(id, 0));
   const Flow start = flow_to(id, use_all(source_.operands(id).subspan(1)));
-  Flow state{.ways = ways_of(id, start.ways[0].types, leaves_[id.index]), .signal = {}};
-  state.keys = keys_of(state.ways);
+  Flow state{.paths = paths_of(id, start.paths[0].types, leaves_[id.index]), .signal = {}};
+  state.keys = keys_of(state.paths);
   Nodes operands = inits(id, start, state);
   operands.insert(operands.begin(), 2, b_.index(0));
   Types types = slot_types(state.keys);
@@ -521,12 +521,12 @@ Flow ExitLowering::visit_for(NodeId id) {
   bind(source_.region_parameters(source_.region(id))[0], k);
   const Flow iteration = build_iteration(id, state);
   if (!iteration.ends()) {
-    b_.set_span(place);
+    b_.set_span(location);
     Nodes next{b_.make(Op::add, {k, b_.index(1)}), signal_of(iteration)};
     for (const Key& key : state.keys) next.push_back(value_at(key, iteration, state));
     b_.yield(next);
   }
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes results = b_.end(loop);
   state.signal = results[1];
   state.values.assign(results.begin() + 2, results.end());
@@ -558,13 +558,13 @@ bool ExitLowering::test_is_cheap(NodeId id) const {
   return true;
 }
 
-void ExitLowering::build_cheap_test(NodeId id, const Flow& state, const Ways& results) {
+void ExitLowering::build_cheap_test(NodeId id, const Flow& state, const Paths& results) {
   const RegionId region = source_.region(id, 0);
   const Flow tested = build(region, 0, nullptr);
   const NodeId on = goes_on(state.signal);
   Nodes given{b_.make(Op::bitwise_and, {on, tested.values.back()}), state.signal};
-  Ways exits = state.ways;
-  std::erase_if(exits, [&](const Way& way) { return way.target == id; });
+  Paths exits = state.paths;
+  std::erase_if(exits, [&](const Path& path) { return path.target == id; });
   const Keys exit_keys = keys_of(exits);
   for (const Key& key : keys_of(results)) {
     const bool exits_have = std::ranges::find(exit_keys, key) != exit_keys.end();
@@ -577,7 +577,7 @@ void ExitLowering::build_cheap_test(NodeId id, const Flow& state, const Ways& re
 }
 
 /// Builds the region with the test of a `while`, for `state`, which has a signal if iterations may exit.
-void ExitLowering::build_test(NodeId id, const Flow& state, const Ways& results) {
+void ExitLowering::build_test(NodeId id, const Flow& state, const Paths& results) {
   const RegionId region = source_.region(id, 0);
   const auto parameters = source_.region_parameters(region);
   const Nodes values = state.values_to(id);
@@ -588,8 +588,8 @@ void ExitLowering::build_test(NodeId id, const Flow& state, const Ways& results)
   Flow tested;
   if (state.signal) {
     Flow left = state;
-    std::erase_if(left.ways, [&](const Way& way) { return way.target == id; });
-    if (left.ways.size() == 1) left.signal = {};
+    std::erase_if(left.paths, [&](const Path& path) { return path.target == id; });
+    if (left.paths.size() == 1) left.signal = {};
     Arm arms[] = {{[&](const Join* own) { return build(region, 0, own); }, {}},
                   {[&](const Join*) { return left; }, {}}};
     tested = branch(goes_on(state.signal), arms, nullptr).flow;
@@ -608,15 +608,15 @@ void ExitLowering::build_test(NodeId id, const Flow& state, const Ways& results)
 }
 
 Flow ExitLowering::visit_while(NodeId id) {
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   Targets exits = targets_in(source_.region(id, 1));
   exits.erase(id);
   const bool iterations_exit = !exits.empty();
   const Flow start = flow_to(id, use_all(source_.operands(id)));
-  Flow before{.ways = ways_of(id, start.ways[0].types, exits), .signal = {}};
-  Flow after{.ways = ways_of(id, source_types(source_.results_of(id)), leaves_[id.index]), .signal = {}};
-  before.keys = keys_of(before.ways);
-  after.keys = keys_of(after.ways);
+  Flow before{.paths = paths_of(id, start.paths[0].types, exits), .signal = {}};
+  Flow after{.paths = paths_of(id, source_types(source_.results_of(id)), leaves_[id.index]), .signal = {}};
+  before.keys = keys_of(before.paths);
+  after.keys = keys_of(after.paths);
   Types types_before = slot_types(before.keys);
   Types types_after = slot_types(after.keys);
   if (iterations_exit) types_before.insert(types_before.begin(), ir::kInt64);
@@ -630,7 +630,7 @@ Flow ExitLowering::visit_while(NodeId id) {
     before.signal = before.values[0];
     before.values.erase(before.values.begin());
   }
-  build_test(id, before, after.ways);
+  build_test(id, before, after.paths);
   const auto set = [&](const Nodes& nodes) {
     after.signal = nodes[0];
     after.values.assign(nodes.begin() + 1, nodes.end());
@@ -638,13 +638,13 @@ Flow ExitLowering::visit_while(NodeId id) {
   set(b_.enter(loop, 1, types_after));
   const Flow iteration = build_iteration(id, after);
   if (!iteration.ends()) {
-    b_.set_span(place);
+    b_.set_span(location);
     Nodes next;
     if (iterations_exit) next.push_back(signal_of(iteration));
     for (const Key& key : before.keys) next.push_back(value_at(key, iteration, after));
     b_.yield(next);
   }
-  b_.set_span(place);
+  b_.set_span(location);
   set(b_.end(loop));
   return after;
 }

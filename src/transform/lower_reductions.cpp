@@ -57,10 +57,10 @@ Nodes Lowering::Axes::join(Indices kept_indices, Indices reduced_indices) const 
   return all;
 }
 
-size_t Lowering::Axes::place_of(bool reduced_axis) const {
-  size_t place = is_reduced.size() - 1;
-  while (is_reduced[place] != reduced_axis) --place;
-  return place;
+size_t Lowering::Axes::index_of(bool reduced_axis) const {
+  size_t position = is_reduced.size() - 1;
+  while (is_reduced[position] != reduced_axis) --position;
+  return position;
 }
 
 Lowering::Axes Lowering::split_axes(NodeId old, std::span<const int64_t> axes) const {
@@ -146,12 +146,12 @@ Nodes Lowering::combine_range(const Reductions& all, NodeId count, Indices inits
   operands.insert(operands.end(), inits.begin(), inits.end());
   std::vector<int64_t> attributes{static_cast<int64_t>(ir::Schedule::Serial), 0};
   for (const Reduction& r : all) attributes.push_back(static_cast<int64_t>(r.combiner));
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
   const Type index[] = {ir::kInt64};
   const NodeId k = b_.enter(loop, 0, index)[0];
   b_.yield(values(k));
-  b_.set_span(place);
+  b_.set_span(location);
   return b_.end(loop);
 }
 

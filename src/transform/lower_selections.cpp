@@ -57,16 +57,16 @@ void Lowering::lower_scatter(NodeId id) {
   const auto index_rank = static_cast<size_t>(source_.type(source_.operand(id, 2)).rank());
   const Op combiner = source_.op_attribute(id, 0);
   loops_.nest(whole(x).lengths, [&](Indices at) {
-    Nodes place;
+    Nodes position;
     size_t next = index_rank;
     for (int64_t axis = 0; axis < source_.type(old_view).rank(); ++axis) {
       const auto found = std::ranges::find(axes, axis);
       const auto number = static_cast<size_t>(found - axes.begin());
-      place.push_back(found == axes.end() ? at[next++] : value_at(1 + number, at.first(index_rank)));
+      position.push_back(found == axes.end() ? at[next++] : value_at(1 + number, at.first(index_rank)));
     }
     NodeId value = value_at(0, at);
-    if (combiner != Op::constant) value = b_.make(combiner, {loops_.load(view, place), value});
-    loops_.store(view, place, value);
+    if (combiner != Op::constant) value = b_.make(combiner, {loops_.load(view, position), value});
+    loops_.store(view, position, value);
   });
 }
 
@@ -82,13 +82,13 @@ NodeId Lowering::count_of(NodeId mask) {
     const NodeId operands[] = {lengths.back(), zero};
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
                                   static_cast<int64_t>(Op::add)};
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
     const Type index[] = {ir::kInt64};
     Nodes at(row.begin(), row.end());
     at.push_back(b_.enter(loop, 0, index)[0]);
     b_.yield({b_.cast(element(mask, at), DType::Int64)});
-    b_.set_span(place);
+    b_.set_span(location);
     return b_.end(loop)[0];
   };
   Nodes rows(lengths.begin(), lengths.end() - 1);
@@ -117,18 +117,18 @@ void Lowering::compress_in_tiles(NodeId id, const Nodes& rest) {
   Nodes lengths{loops_.load(cell, {&zero, 1})};
   lengths.insert(lengths.end(), rest.begin(), rest.end());
   const NodeId view = loops_.new_view(lengths, dtype_of(id));
-  const NodeId places = rest.empty() ? NodeId() : loops_.new_view({&lengths[0], 1}, DType::Int64);
+  const NodeId positions = rest.empty() ? NodeId() : loops_.new_view({&lengths[0], 1}, DType::Int64);
   scan.run(at_top, growth, [&](NodeId k, Indices before) {
     const auto keep = [&] {
       if (rest.empty()) loops_.store(view, before, element(x, loops_.unflatten(k, mask_lengths)));
-      else loops_.store(places, before, k);
+      else loops_.store(positions, before, k);
       return Nodes();
     };
     loops_.branch(holds(k), {}, keep, [] { return Nodes(); });
   });
   if (!rest.empty())
     loops_.nest(lengths, [&](Indices to) {
-      Nodes from = loops_.unflatten(loops_.load(places, to.first(1)), mask_lengths);
+      Nodes from = loops_.unflatten(loops_.load(positions, to.first(1)), mask_lengths);
       from.insert(from.end(), to.begin() + 1, to.end());
       loops_.store(view, to, element(x, from));
     });
@@ -213,12 +213,12 @@ void Lowering::lower_dot(NodeId id) {
     const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Serial), 0,
                                   static_cast<int64_t>(Op::add)};
     const NodeId operands[] = {inner, zero};
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId loop = b_.begin(Op::parallel_for, operands, attributes);
     const Type index[] = {ir::kInt64};
     const NodeId k = b_.enter(loop, 0, index)[0];
     b_.yield({term(at, k)});
-    b_.set_span(place);
+    b_.set_span(location);
     return b_.end(loop)[0];
   };
   const auto value = [&](Indices at) {

@@ -25,9 +25,9 @@ DType unsigned_of(DType dtype) {
 
 /// Sorts each line along an axis; the result is the sorted keys or, with them, their indices before. A line
 /// along the last axis is sorted where the result has it.
-void Lowering::sort_lines(NodeId id, bool gives_places) {
+void Lowering::sort_lines(NodeId id, bool gives_indices) {
   const NodeId x = source_.operand(id, 0);
-  if (machine_.has_kernels()) return sort_by_kernels(id, gives_places);
+  if (machine_.has_kernels()) return sort_by_kernels(id, gives_indices);
   const int64_t along[] = {source_.attribute(id, 0)};
   const int64_t stable = source_.attribute(id, 1);
   const Axes axes = split_axes(x, along);
@@ -36,17 +36,17 @@ void Lowering::sort_lines(NodeId id, bool gives_places) {
   const NodeId result = loops_.new_view(lengths, dtype_of(id));
   const bool is_last = along[0] + 1 == static_cast<int64_t>(lengths.size());
   NodeId scratch;
-  if (gives_places || !is_last) scratch = loops_.new_view({&count, 1}, dtype_of(x));
-  NodeId places;
-  if (gives_places && !is_last) places = loops_.new_view({&count, 1}, DType::Int64);
+  if (gives_indices || !is_last) scratch = loops_.new_view({&count, 1}, dtype_of(x));
+  NodeId positions;
+  if (gives_indices && !is_last) positions = loops_.new_view({&count, 1}, DType::Int64);
   loops_.nest(axes.kept, [&](Indices kept) {
-    const NodeId line = is_last ? line_of(result, kept) : places;
+    const NodeId line = is_last ? line_of(result, kept) : positions;
     const NodeId keys = scratch ? scratch : line;
     loops_.nest({&count, 1}, [&](Indices k) { loops_.store(keys, k, element(x, axes.join(kept, k))); });
-    if (gives_places) b_.make(Op::argsort_line, {line, keys}, {stable});
+    if (gives_indices) b_.make(Op::argsort_line, {line, keys}, {stable});
     else b_.make(Op::sort_line, {keys}, {stable});
     if (is_last) return;
-    const NodeId sorted = gives_places ? places : keys;
+    const NodeId sorted = gives_indices ? positions : keys;
     loops_.nest({&count, 1},
                 [&](Indices k) { loops_.store(result, axes.join(kept, k), loops_.load(sorted, k)); });
   });
@@ -55,7 +55,7 @@ void Lowering::sort_lines(NodeId id, bool gives_places) {
 
 /// For devices: all lines at once, the keys being copied so that lines are contiguous. Equal elements keep
 /// their order.
-void Lowering::sort_by_kernels(NodeId id, bool gives_places) {
+void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
   const NodeId x = source_.operand(id, 0);
   const int64_t along[] = {source_.attribute(id, 0)};
   const Axes axes = split_axes(x, along);
@@ -70,7 +70,7 @@ void Lowering::sort_by_kernels(NodeId id, bool gives_places) {
   const NodeId result = loops_.new_view(whole_lengths, dtype_of(id));
   const bool is_last = along[0] + 1 == static_cast<int64_t>(whole_lengths.size());
   const SortedLines lines{lengths, keys, is_last ? result : loops_.new_view(lengths, dtype_of(id)),
-                          gives_places};
+                          gives_indices};
   // Few elements a thread may sort as well.
   const NodeId all = loops_.product(lengths);
   const bool are_few =
@@ -107,7 +107,7 @@ void Lowering::rank_lines(const SortedLines& lines) {
           loops_.less(k[0], at.back()), loops_.negate(sorts_before(key, other)), sorts_before(other, key));
       return Nodes{loops_.add(found[0], b_.cast(goes_before, DType::Int64))};
     })[0];
-    loops_.store(lines.sorted, place, lines.gives_places ? at.back() : key);
+    loops_.store(lines.sorted, place, lines.gives_indices ? at.back() : key);
     loops_.set_independent(true);
   });
   loops_.set_independent(before);
@@ -125,7 +125,7 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
     return loops_.c_view(b_.make(Op::buffer, {view}), b_.index(0), {&all, 1}, as);
   };
   const NodeId keys = flat(lines.keys, bits_dtype);
-  const NodeId sorted = flat(lines.sorted, lines.gives_places ? DType::Int64 : bits_dtype);
+  const NodeId sorted = flat(lines.sorted, lines.gives_indices ? DType::Int64 : bits_dtype);
   KernelWriter kernels(loops_, machine_);
   KernelSort sort(kernels, loops_);
   const auto key = [&](NodeId element) { return ordered_bits(element, dtype); };
@@ -134,19 +134,19 @@ void Lowering::sort_by_digits(const SortedLines& lines) {
       const NodeId first = loops_.multiply(line, count);
       const NodeId to = loops_.add(first, place);
       const NodeId there = loops_.add(first, from);
-      loops_.store(sorted, {&to, 1}, lines.gives_places ? from : loops_.load(keys, {&there, 1}));
+      loops_.store(sorted, {&to, 1}, lines.gives_indices ? from : loops_.load(keys, {&there, 1}));
     });
     return Nodes();
   };
   const auto by_digits = [&] {
     Nodes views{keys, loops_.new_view({&all, 1}, bits_dtype)};
-    if (lines.gives_places) {
+    if (lines.gives_indices) {
       for (int i = 0; i < 2; ++i) views.push_back(loops_.new_view({&all, 1}, DType::Int64));
       loops_.nest({&all, 1}, [&](Indices k) { loops_.store(views[2], k, b_.make(Op::fmod, {k[0], count})); });
     }
     const NodeId digits = b_.index((bits + sort.digit_bits() - 1) / sort.digit_bits());
     const Nodes made = sort.by_digits(rows, count, digits, views, key);
-    const NodeId from = made[lines.gives_places ? 2 : 0];
+    const NodeId from = made[lines.gives_indices ? 2 : 0];
     loops_.nest({&all, 1}, [&](Indices k) { loops_.store(sorted, k, loops_.load(from, k)); });
     return Nodes();
   };
@@ -179,7 +179,7 @@ NodeId Lowering::ordered_bits(NodeId bits, DType dtype) {
 void Lowering::merge_lines(const SortedLines& lines) {
   const NodeId count = lines.lengths.back();
   Nodes views{lines.keys, loops_.new_view(lines.lengths, b_.function().type(lines.keys).dtype())};
-  if (lines.gives_places) {
+  if (lines.gives_indices) {
     for (size_t i = 0; i < 2; ++i) views.push_back(loops_.new_view(lines.lengths, DType::Int64));
     loops_.nest(lines.lengths, [&](Indices at) { loops_.store(views[2], at, at.back()); });
   }
@@ -191,17 +191,17 @@ void Lowering::merge_lines(const SortedLines& lines) {
     loops_.set_independent(true);
     loops_.nest(lines.lengths, [&](Indices at) {
       Nodes to(at.begin(), at.end());
-      to.back() = place_in_pair(now[0], at, width, count);
+      to.back() = index_in_pair(now[0], at, width, count);
       loops_.store(now[1], to, loops_.load(now[0], at));
-      if (lines.gives_places) loops_.store(now[3], to, loops_.load(now[2], at));
+      if (lines.gives_indices) loops_.store(now[3], to, loops_.load(now[2], at));
     });
     loops_.set_independent(before);
     Nodes next{now[1], now[0]};
-    if (lines.gives_places) next.insert(next.end(), {now[3], now[2]});
+    if (lines.gives_indices) next.insert(next.end(), {now[3], now[2]});
     return next;
   });
   loops_.nest(lines.lengths, [&](Indices at) {
-    loops_.store(lines.sorted, at, loops_.load(sorted[lines.gives_places ? 2 : 0], at));
+    loops_.store(lines.sorted, at, loops_.load(sorted[lines.gives_indices ? 2 : 0], at));
   });
 }
 
@@ -232,7 +232,7 @@ NodeId Lowering::complex_sorts_before(NodeId a, NodeId b) {
 }
 
 /// Where the element at an index of a line comes when the two sorted runs of its pair are merged.
-NodeId Lowering::place_in_pair(NodeId line, Indices at, NodeId width, NodeId count) {
+NodeId Lowering::index_in_pair(NodeId line, Indices at, NodeId width, NodeId count) {
   const NodeId one = b_.index(1);
   const NodeId key = loops_.load(line, at);
   const NodeId mask = loops_.subtract(loops_.add(width, width), one);

@@ -157,14 +157,14 @@ class Lowering : public Rewriter {
   using Decision = std::function<std::optional<bool>(NodeId)>;
   bool all_below(std::span<const NodeId> arrays, const Decision& decides) const;
   bool may_read(const Whole& w, const Root& root) const;
-  bool lies_apart(NodeId old_view) const;
-  NodeId is_apart(NodeId view);
+  bool is_disjoint_from_others(NodeId old_view) const;
+  NodeId is_disjoint(NodeId view);
   bool reads_only_at(NodeId old, NodeId view, const Root& root) const;
 
   /// @name Assignments to what is read at other indices (in_place.cpp)
   class InPlaceWriter;
   bool reads_one_buffer(NodeId old, NodeId view, const Root& root) const;
-  void write_in_place(NodeId x, NodeId view, bool is_apart);
+  void write_in_place(NodeId x, NodeId view, bool is_disjoint);
 
   /// @name Elements by their number (flat.cpp)
   bool is_contiguous(NodeId view);
@@ -216,7 +216,7 @@ class Lowering : public Rewriter {
     std::vector<bool> is_reduced;
     Nodes join(Indices kept_indices, Indices reduced_indices) const;
     /// The last axis that is reduced, or kept; there is one.
-    size_t place_of(bool reduced_axis) const;
+    size_t index_of(bool reduced_axis) const;
   };
   Axes split_axes(NodeId old, std::span<const int64_t> axes) const;
   struct Reduction {
@@ -282,17 +282,17 @@ class Lowering : public Rewriter {
     Nodes lengths;  ///< the last is that of a line
     NodeId keys;    ///< may be changed
     NodeId sorted;  ///< where the keys go, or their indices before
-    bool gives_places;
+    bool gives_indices;
   };
-  void sort_by_kernels(NodeId id, bool gives_places);
+  void sort_by_kernels(NodeId id, bool gives_indices);
   void rank_lines(const SortedLines& lines);
   void sort_by_digits(const SortedLines& lines);
   void merge_lines(const SortedLines& lines);
   NodeId ordered_bits(NodeId bits, DType dtype);
   NodeId sorts_before(NodeId a, NodeId b);
   NodeId complex_sorts_before(NodeId a, NodeId b);
-  NodeId place_in_pair(NodeId line, Indices at, NodeId width, NodeId count);
-  void sort_lines(NodeId id, bool gives_places);
+  NodeId index_in_pair(NodeId line, Indices at, NodeId width, NodeId count);
+  void sort_lines(NodeId id, bool gives_indices);
   NodeId line_of(NodeId view, Indices indices);
 
 #define OP(...)

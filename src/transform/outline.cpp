@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "ir/walk.h"
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
 #include "transform/threads.h"
@@ -70,11 +70,11 @@ class Outliner : public Rewriter {
     const std::vector<NodeId> results = source_.results_of(loop);
     std::vector<Type> types;
     for (NodeId result : results) types.push_back(source_.type(result));
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId made = b_.begin(Op::share, {{grain}}, {}, types);
     b_.enter(made, 0, {});
     clone(loop);
-    b_.set_span(place);
+    b_.set_span(location);
     b_.yield(use_all(results));
     const Nodes given = b_.end(made);
     for (size_t i = 0; i < given.size(); ++i) bind(results[i], given[i]);
@@ -96,7 +96,7 @@ class Outliner : public Rewriter {
               always
                   ? b_.index(1)
                   : loops_.add(b_.make(Op::floor_divide, {b_.index(machine_.piece_work), cost}), b_.index(1));
-          return Nodes{loops_.select(writes_apart(loop, always ? NodeId() : cost), grain, zero)};
+          return Nodes{loops_.select(writes_disjoint(loop, always ? NodeId() : cost), grain, zero)};
         },
         [&] { return Nodes{zero}; })[0];
   }
@@ -150,10 +150,10 @@ class Outliner : public Rewriter {
   /// Whether the elements that a loop writes have different locations, so that iterations do not conflict,
   /// and the indices in tables that iterations write at are different. Tables are checked where an
   /// iteration's cost, if it is given, is worth that.
-  NodeId writes_apart(NodeId loop, NodeId cost) {
+  NodeId writes_disjoint(NodeId loop, NodeId cost) {
     const Layouts layouts = written_layouts(source_, loop);
     if (!layouts.known) return b_.constant(false);
-    NodeId all = are_apart(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
+    NodeId all = are_disjoint(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
     std::vector<Table> tables;
     // Lanes, too, run only what is shown to be independent without tables.
     const ir::Schedule own = schedule_of(source_, loop);

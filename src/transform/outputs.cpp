@@ -206,22 +206,22 @@ void Lowering::drop_outputs() {
 
 void Lowering::write_outputs() {
   if (nests_.empty() && deferred_.empty()) return;
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   drop_outputs();
   const std::vector<Nest> nests = std::exchange(nests_, {});
   const Nodes numbers = std::exchange(deferred_, {});  // not those of nests that are written meanwhile
   for (const Nest& nest : nests) {
     if (nest.outputs.empty()) continue;
-    set_place(nest.outputs.back().node);
+    set_location(nest.outputs.back().node);
     if (nest.is_reduced.empty()) write_arrays(nest.outputs);
     else write_reductions(nest.outputs);
   }
   for (NodeId const scalar : numbers) {
     is_deferred_[scalar.index] = false;
-    set_place(scalar);
+    set_location(scalar);
     clone(scalar);
   }
-  b_.set_span(place);
+  b_.set_span(location);
 }
 
 void Lowering::write_arrays(const std::vector<Output>& outputs) {

@@ -165,15 +165,15 @@ class Parallelizer : public ParallelWriter {
     std::vector<Slot> both = slots;
     both.insert(both.end(), signs.begin(), signs.end());
     const Nodes given = write_parallel(loop, threads, both, [&](NodeId index, const Nodes& contributions) {
-      Nodes places;
+      Nodes positions;
       for (size_t k = 0; k < slots.size(); ++k) {
         const Carried& carried = all[*slots[k].carried];
         if (has_zeros(loop, *slots[k].carried, carried))
-          places.push_back(zero_at(index, contributions[k], carried.last_stands));
+          positions.push_back(zero_at(index, contributions[k], carried.last_stands));
         if (may_be_negative_zero(loop, *slots[k].carried, carried))
-          places.push_back(is_negative_zero(contributions[k]));
+          positions.push_back(is_negative_zero(contributions[k]));
       }
-      return places;
+      return positions;
     });
     for (size_t i = 0; i < all.size(); ++i)
       if (all[i].way == Carried::Way::Passed) bind(source_.result(loop, i), inits[i]);
@@ -317,7 +317,7 @@ class Parallelizer : public ParallelWriter {
     const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.iterations, before), pieces.count});
     // Each piece writes at its own index.
     const int64_t attributes[] = {source_.attribute(loop, 0), 1};
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId made = b_.begin(Op::parallel_for, {&pieces.count, 1}, attributes);
     const NodeId piece = b_.enter(made, 0, {{ir::kInt64}})[0];
     for (const Copies& copies : pieces.copies) {
@@ -349,7 +349,7 @@ class Parallelizer : public ParallelWriter {
     for (size_t i = 0; i < ends.size(); ++i)
       if (pieces.ends[i]) loops_.store(pieces.ends[i], {&piece, 1}, ends[i]);
     b_.yield({});
-    b_.set_span(place);
+    b_.set_span(location);
     b_.end(made);
   }
   void combine(const Copies& copies, NodeId pieces) {
@@ -428,16 +428,16 @@ class Parallelizer : public ParallelWriter {
   }
   NodeId zero_at(NodeId index, NodeId value, bool last) {
     const NodeId sign = b_.cast(b_.make(Op::signbit, {value}), DType::Int64);
-    const NodeId place = b_.make(Op::add, {b_.make(Op::add, {index, index}), sign});
-    return b_.make(Op::select, {is_zero(value), place, b_.index(no_iteration(last))});
+    const NodeId position = b_.make(Op::add, {b_.make(Op::add, {index, index}), sign});
+    return b_.make(Op::select, {is_zero(value), position, b_.index(no_iteration(last))});
   }
-  NodeId with_sign(NodeId init, NodeId value, NodeId place, bool last) {
+  NodeId with_sign(NodeId init, NodeId value, NodeId position, bool last) {
     const NodeId zero = b_.constant(b_.function().type(value), base::Scalar{});
-    const NodeId odd = b_.make(Op::bitwise_and, {place, b_.index(1)});
+    const NodeId odd = b_.make(Op::bitwise_and, {position, b_.index(1)});
     const NodeId is_negative = b_.make(Op::equal, {odd, b_.index(1)});
     const NodeId found = b_.make(Op::select, {is_negative, b_.make(Op::negative, {zero}), zero});
     // Of equal numbers, what the loop began with is the first.
-    const NodeId begins = last ? b_.make(Op::equal, {place, b_.index(no_iteration(last))}) : is_zero(init);
+    const NodeId begins = last ? b_.make(Op::equal, {position, b_.index(no_iteration(last))}) : is_zero(init);
     const NodeId own = b_.make(Op::select, {begins, init, found});
     return b_.make(Op::select, {is_zero(value), own, value});
   }

@@ -19,7 +19,7 @@ Nodes ParallelWriter::write_parallel(NodeId loop, ir::Schedule schedule, const s
   const RegionId body = source_.region(loop);
   const auto parameters = source_.region_parameters(body);
   const NodeId last = source_.terminator(body);
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::parallel_for, operands, attributes);
   const NodeId index = b_.enter(made, 0, {{ir::kInt64}})[0];
   bind(parameters[0], index);
@@ -38,7 +38,7 @@ Nodes ParallelWriter::write_parallel(NodeId loop, ir::Schedule schedule, const s
   }
   enter_region(body);
   if (visit_body(body)) {
-    set_place(last);
+    set_location(last);
     Nodes given = use_all(yielded_here);
     if (more) {
       const Nodes others = more(index, given);
@@ -47,7 +47,7 @@ Nodes ParallelWriter::write_parallel(NodeId loop, ir::Schedule schedule, const s
     b_.yield(given);
   }
   leave_region(body);
-  b_.set_span(place);
+  b_.set_span(location);
   return b_.end(made);
 }
 

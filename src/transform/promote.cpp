@@ -7,7 +7,7 @@
 #include "ir/walk.h"
 #include "transform/activity.h"
 #include "transform/alias.h"
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 #include "transform/rewriter.h"
 
 namespace ingot::transform {
@@ -143,7 +143,7 @@ class Slots {
       const bool is_store = !is_wide && !operands.empty() && f_.type(operands[0]).is_view();
       if (const NodeId made = is_store ? memory_of(f_, operands[0]) : node; f_.op(made) == Op::materialize) {
         const bool is_before = std::ranges::all_of(handed[made], [&](NodeId to) {
-          return f_[to].parent == f_[made].parent && order_.place[i] < order_.place[to.index];
+          return f_[to].parent == f_[made].parent && order_.begin[i] < order_.begin[to.index];
         });
         if (is_before) continue;
       }
@@ -198,7 +198,7 @@ class Slots {
 
   const Function& f_;
   Activity names_;
-  ir::TextOrder order_;
+  ir::NodeOrder order_;
   Nodes base_;                ///< by view: what it is a window on
   std::vector<Nodes> users_;  ///< by value
   std::vector<int> group_of_;
@@ -261,7 +261,7 @@ class Promoter : public Rewriter {
     std::vector<Type> types;
     if (ir::info(op).typed)
       for (const NodeId result : results) types.push_back(type_of(result));
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     const NodeId made = b_.begin(op, operands, source_.attributes(id), types);
     for (size_t i = 0; i < ir::info(op).regions; ++i) {
       const RegionId region = source_.region(id, i);
@@ -272,7 +272,7 @@ class Promoter : public Rewriter {
       for (size_t k = 0; k < parameters.size(); ++k) bind(parameters[k], inside[k]);
       clone_body(region);
     }
-    b_.set_span(place);
+    b_.set_span(location);
     const Nodes given = b_.end(made);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }

@@ -34,7 +34,7 @@ std::string derivative_of(const Function& f, NodeId id) {
 
 void refuse_derivative(const Function& function, NodeId id, const std::string& what) {
   const ir::Module& module = function.module();
-  base::Unsupported refusal(module.place(function[id].span),
+  base::Unsupported refusal(module.location(function[id].span),
                             what.empty() ? derivative_of(function, id) : what,
                             "compute this part from what the derivative is not taken of");
   refusal.sites = module.sites(function[id].span);

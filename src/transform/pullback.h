@@ -60,7 +60,7 @@ class Pullback {
   /// Whether elements of a view may be the same memory: no, not known, yes.
   enum class Overlap : uint8_t { None, Unknown, Some };
   Overlap overlap_of(NodeId view) const;
-  NodeId lies_apart(NodeId view);
+  NodeId is_disjoint_from_others(NodeId view);
   NodeId element_of(NodeId view, std::span<const NodeId> indices);
 
   NodeId like(NodeId c, NodeId made);

@@ -75,12 +75,12 @@ void Pullback::visit_compress(NodeId id, NodeId c) {
   const NodeId ones = b_.cast(flat, base::DType::Int64);
   const NodeId number = b_.make(Op::scan, {ones}, {static_cast<int64_t>(Op::add), 0});
   const Nodes shape = lengths_of(b_, c);
-  const NodeId place = w.select(flat, w.subtract(number, w.index(1)), shape[0]);
+  const NodeId position = w.select(flat, w.subtract(number, w.index(1)), shape[0]);
   Nodes behind{zero(source_.type(x)), w.index(1)};
   behind.insert(behind.end(), shape.begin() + 1, shape.end());
   const NodeId longer = b_.make(Op::concat, {c, b_.make(Op::broadcast, behind)}, {0});
   Nodes operands = lengths(x);
-  operands.insert(operands.begin(), b_.make(Op::gather, {longer, place}, {0}));
+  operands.insert(operands.begin(), b_.make(Op::gather, {longer, position}, {0}));
   sweep_.add(x, b_.make(Op::reshape, operands));
 }
 
@@ -155,7 +155,7 @@ void Pullback::visit_product_along(NodeId id, NodeId c) {
 /// Each element goes back to where it came from.
 void Pullback::visit_sort(NodeId id, NodeId c) {
   const NodeId x = source_.operand(id, 0);
-  const NodeId places = b_.make(Op::argsort, std::array{sweep_.value(x)}, source_.attributes(id));
+  const NodeId indices = b_.make(Op::argsort, std::array{sweep_.value(x)}, source_.attributes(id));
   const NodeId memory = zeros(x);
   Nodes operands{memory, c};
   std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
@@ -163,7 +163,7 @@ void Pullback::visit_sort(NodeId id, NodeId c) {
   for (int64_t axis = 0; axis < source_.type(id).rank(); ++axis) {
     attributes.push_back(axis);
     operands.push_back(
-        axis == source_.attribute(id, 0) ? places : b_.make(Op::iota, shape, std::array<int64_t, 1>{axis}));
+        axis == source_.attribute(id, 0) ? indices : b_.make(Op::iota, shape, std::array<int64_t, 1>{axis}));
   }
   b_.make(Op::scatter, operands, attributes);
   sweep_.add(x, make(Op::read, {memory}));

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "transform/activity.h"
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 #include "transform/loop_writer.h"
 #include "transform/pullback.h"
 #include "transform/reduce_slopes.h"
@@ -56,18 +56,18 @@ void Pullback::add_to(NodeId view, NodeId c) {
   const Overlap overlap = overlap_of(view);
   if (overlap == Overlap::None) at_once();
   else if (overlap == Overlap::Some) one_by_one();
-  else w.branch(lies_apart(shadow), {}, at_once, one_by_one);
+  else w.branch(is_disjoint_from_others(shadow), {}, at_once, one_by_one);
 }
 
 /// Whether different indices of a view are different locations, found when the code runs.
-NodeId Pullback::lies_apart(NodeId view) {
+NodeId Pullback::is_disjoint_from_others(NodeId view) {
   LoopWriter w(b_);
   Nodes strides;
   for (int axis = 0; axis < b_.function().type(view).rank(); ++axis)
     strides.push_back(b_.make(Op::stride, {view}, {axis}));
   const Nodes all = lengths_of(b_, view);
   const auto size = static_cast<int64_t>(base::size_of(b_.function().type(view).dtype()));
-  return is_apart<LoopWriter, NodeId>(w, all, strides, size);
+  return is_disjoint<LoopWriter, NodeId>(w, all, strides, size);
 }
 
 /// One element as a view of its own: nothing is known of whether two of them are the same memory.
@@ -87,12 +87,12 @@ void Pullback::visit_load(NodeId id, NodeId c) {
   const NodeId shadow = sweep_.shadow(old[0]);
   if (!shadow) return;
   if (source_.op(id) == Op::read) return add_to(old[0], c);
-  Nodes place{shadow};
-  for (size_t i = 1; i < old.size(); ++i) place.push_back(sweep_.value(old[i]));
-  if (overlap_of(old[0]) == Overlap::Some) place = {element_of(shadow, std::span(place).subspan(1))};
-  const NodeId there = b_.make(Op::load, place);
-  place.push_back(make(Op::add, {there, mirrored(c)}));
-  b_.make(Op::store, place);
+  Nodes position{shadow};
+  for (size_t i = 1; i < old.size(); ++i) position.push_back(sweep_.value(old[i]));
+  if (overlap_of(old[0]) == Overlap::Some) position = {element_of(shadow, std::span(position).subspan(1))};
+  const NodeId there = b_.make(Op::load, position);
+  position.push_back(make(Op::add, {there, mirrored(c)}));
+  b_.make(Op::store, position);
 }
 
 /// Whether it was a node that writes, or makes memory.
@@ -133,12 +133,12 @@ void Pullback::visit_write(NodeId id) {
 
 void Pullback::visit_store(NodeId id) {
   const auto old = source_.operands(id);
-  Nodes place{sweep_.shadow(old[0])};
-  if (!place[0]) return;
-  for (const NodeId index : old.subspan(1, old.size() - 2)) place.push_back(sweep_.value(index));
-  if (sweep_.varies(old.back())) sweep_.add(old.back(), mirrored(b_.make(Op::load, place)));
-  place.push_back(zero(source_.type(old[0])));
-  b_.make(Op::store, place);
+  Nodes position{sweep_.shadow(old[0])};
+  if (!position[0]) return;
+  for (const NodeId index : old.subspan(1, old.size() - 2)) position.push_back(sweep_.value(index));
+  if (sweep_.varies(old.back())) sweep_.add(old.back(), mirrored(b_.make(Op::load, position)));
+  position.push_back(zero(source_.type(old[0])));
+  b_.make(Op::store, position);
 }
 
 /// Each element stores its number at its location, and is the last one there if the location has that number
@@ -150,13 +150,13 @@ NodeId Pullback::last_ones(NodeId view, std::span<const NodeId> indices, std::sp
   Nodes operands{b_.make(Op::iota, std::array{count}, std::array<int64_t, 1>{0})};
   operands.insert(operands.end(), shape.begin(), shape.end());
   const NodeId numbers = b_.make(Op::reshape, operands);
-  Nodes places;
+  Nodes positions;
   std::vector<int64_t> all;
   for (size_t i = 0; i < axes.size(); ++i) {
-    places.push_back(b_.length(view, static_cast<int>(axes[i])));
+    positions.push_back(b_.length(view, static_cast<int>(axes[i])));
     all.push_back(static_cast<int64_t>(i));
   }
-  const NodeId last = w.new_view(places, base::DType::Int64);
+  const NodeId last = w.new_view(positions, base::DType::Int64);
   std::vector<int64_t> attributes{static_cast<int64_t>(Op::constant)};
   attributes.insert(attributes.end(), all.begin(), all.end());
   Nodes stored{last, numbers};

@@ -198,8 +198,8 @@ void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nod
   const auto writer = [&] { return RowWriter(*this, all, axes, to); };
   const auto by_columns = [&] { return writer().write_columns(), Nodes(); };
   if (loops_.one_by_one() || machine_.has_kernels()) return void(by_columns());
-  const size_t column = axes.place_of(false);
-  const size_t row = axes.place_of(true);
+  const size_t column = axes.index_of(false);
+  const size_t row = axes.index_of(true);
   const NodeId x = source_.operand(all[0].id, 0);
   const NodeId has_columns = loops_.less(b_.index(kFewColumns - 1), axes.kept.back());
   loops_.branch(

@@ -100,8 +100,8 @@ void Lowering::reduce_block(const Reductions& all, Blocks& blocks, NodeId number
   const NodeId count = loops_.minimum(size, loops_.subtract(loops_.subtract(end, first), begin));
   const auto load = [&](NodeId k) {
     Nodes values;
-    const NodeId place = loops_.add(begin, k);
-    for (NodeId view : blocks.elements) values.push_back(loops_.load(view, {&place, 1}));
+    const NodeId index = loops_.add(begin, k);
+    for (NodeId view : blocks.elements) values.push_back(loops_.load(view, {&index, 1}));
     return values;
   };
   Nodes inits = load(b_.index(0));
@@ -137,9 +137,9 @@ void Lowering::fill_blocks(const Reductions& all, const Axes& axes, Indices kept
     loops_.nest({&count, 1}, [&](Indices k) {
       at.back() = loops_.add(in_row, k[0]);
       const Nodes values = contributions(all, axes.join(kept, at));
-      const NodeId place = loops_.add(in_block, k[0]);
+      const NodeId index = loops_.add(in_block, k[0]);
       for (size_t i = 0; i < all.size(); ++i)
-        loops_.store(blocks.elements[i], {&place, 1}, b_.cast(values[i], all[i].lane));
+        loops_.store(blocks.elements[i], {&index, 1}, b_.cast(values[i], all[i].lane));
     });
   });
 }

@@ -26,7 +26,7 @@ struct Reused {
 class Finder {
  public:
   explicit Finder(const Function& function)
-      : f_(function), order_(ir::TextOrder(function).place), users_(function.node_count()) {
+      : f_(function), order_(ir::NodeOrder(function).begin), users_(function.node_count()) {
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       for (const NodeId operand : f_.operands(NodeId(i)))
         if (is_memory(operand)) users_[operand.index].emplace_back(i);

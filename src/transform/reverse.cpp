@@ -130,7 +130,7 @@ void Reverse::visit_control(NodeId id) {
     for (const NodeId result : results) types.push_back(source_.type(result));
     for (const NodeId one : around) types.push_back(b_.function().type(one));
   }
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   constexpr std::array<int64_t, 2> kSerial{static_cast<int64_t>(ir::Schedule::Serial), 0};
   const NodeId made = in_order ? b_.begin(Op::for_, operands, kSerial, types)
                                : b_.begin(op, operands, source_.attributes(id), types);
@@ -138,7 +138,7 @@ void Reverse::visit_control(NodeId id) {
     if (!is_loop) set_states(states, around);
     enter(id, i, made, states);
   }
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes given = b_.end(made);
   set_states(states, std::span(given).last(around.size()));
   if (has_start && op != Op::while_)

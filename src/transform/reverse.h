@@ -115,7 +115,7 @@ class Reverse : public Rewriter, private Sweep {
   /// @name Iterations in any order (reverse_blocks.cpp)
   bool takes_any_order(NodeId loop) const;
   Nodes loads_of(NodeId loop, bool moves) const;
-  bool are_apart(NodeId a, NodeId b) const;
+  bool are_disjoint(NodeId a, NodeId b) const;
   Nodes meeting_loads(NodeId loop) const;
   bool is_stored_to(NodeId loop, NodeId view) const;
   std::optional<Blocks> blocks_of(NodeId id) const;

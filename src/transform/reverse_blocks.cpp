@@ -83,7 +83,7 @@ bool Reverse::is_stored_to(NodeId loop, NodeId view) const {
 }
 
 /// Whether two loads from one view have different constants for an index.
-bool Reverse::are_apart(NodeId a, NodeId b) const {
+bool Reverse::are_disjoint(NodeId a, NodeId b) const {
   const auto x = source_.operands(a);
   const auto y = source_.operands(b);
   if (x[0] != y[0]) return false;
@@ -101,7 +101,8 @@ Nodes Reverse::meeting_loads(NodeId loop) const {
   for (const NodeId one : loads) {
     const Root root = root_of(source_, source_.operand(one, 0));
     const bool meets = std::ranges::any_of(loads, [&](NodeId other) {
-      return !std::ranges::equal(source_.operands(one), source_.operands(other)) && !are_apart(one, other) &&
+      return !std::ranges::equal(source_.operands(one), source_.operands(other)) &&
+             !are_disjoint(one, other) &&
              may_overlap(source_, root, root_of(source_, source_.operand(other, 0)));
     });
     if (meets) all.push_back(one);
@@ -140,7 +141,7 @@ void Reverse::sweep_in_blocks(NodeId id, const Blocks& blocks) {
   for (const NodeId init : source_.operands(id).subspan(1))
     if (varies(init) && std::ranges::find(changed, init) == changed.end()) changed.push_back(init);
   const Nodes before = cotangents_of(changed);
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId is_long = make(Op::greater_equal, {count, b_.index(kFewestIterations)});
   const NodeId made = b_.begin(Op::if_, std::array{is_long}, {}, types_of_cotangents(changed));
   for (const bool in_blocks : {true, false}) {
@@ -150,7 +151,7 @@ void Reverse::sweep_in_blocks(NodeId id, const Blocks& blocks) {
     else sweep_iterations(id);
     b_.yield(cotangents_of(changed));
   }
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes after = b_.end(made);
   if (has_choice(id))
     for (const NodeId one : after) mask(one);
@@ -182,7 +183,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     types.push_back(type_of_cotangent(one));
     operands.push_back(b_.constant(types.back(), {}));
   }
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId first = w.multiply(entered[0], size);
@@ -209,7 +210,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
     });
   }
   b_.yield(next);
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes after = b_.end(made);
   if (has_choice(id))
     for (const NodeId one : after) mask(one);

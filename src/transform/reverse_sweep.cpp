@@ -122,7 +122,7 @@ void Reverse::sweep(RegionId region) {
     const NodeId node = body[i];
     if (!recording_.is_recorded(node) || !recording_.is_active(node)) continue;
     if (ir::info(source_.op(node)).terminator || deferred_.contains(node)) continue;
-    set_place(node);
+    set_location(node);
     sweep_node(node);
   }
 }
@@ -173,7 +173,7 @@ void Reverse::sweep_if(NodeId id) {
   }
   const Nodes before = cotangents_of(outside);
   const std::vector<Type> types = types_of_cotangents(outside);
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::if_, std::array{value(source_.operand(id, 0))}, {}, types);
   for (size_t which = 0; which < 2; ++which) {
     b_.enter(made, which, {});
@@ -181,7 +181,7 @@ void Reverse::sweep_if(NodeId id) {
     arm(which);
     b_.yield(cotangents_of(outside));
   }
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes after = b_.end(made);
   for (const NodeId one : after) mask(one);
   set_cotangents(outside, after);
@@ -225,7 +225,7 @@ void Reverse::sweep_iterations(NodeId id) {
 
   const int own = recording_.loop_at(id);
   if (starts_.contains(id)) back_[id.index] = get(starts_[id]);
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId last = make(Op::subtract, {operands[0], b_.index(1)});
@@ -251,7 +251,7 @@ void Reverse::sweep_iterations(NodeId id) {
   for (const NodeId one : cotangents_of(outside)) next.push_back(one);
   for (const NodeId parameter : swapped) next.push_back(back_[parameter.index]);
   b_.yield(next);
-  b_.set_span(place);
+  b_.set_span(location);
   Nodes after = b_.end(made);
   after.resize(after.size() - swapped.size());
   if (chooses)
@@ -306,7 +306,7 @@ void Reverse::sweep_while(NodeId id) {
   std::vector<Type> types{ir::kInt64};
   for (size_t i = 1; i < operands.size(); ++i) types.push_back(b_.function().type(operands[i]));
 
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(Op::for_, operands, std::array<int64_t, 2>{0, 0}, {});
   const Nodes entered = b_.enter(made, 0, types);
   const NodeId iteration = make(Op::subtract, {make(Op::subtract, {trips, b_.index(1)}), entered[0]});
@@ -328,7 +328,7 @@ void Reverse::sweep_while(NodeId id) {
   for (const size_t slot : slots) next.push_back(some_cotangent(tested[slot]));
   for (const NodeId one : cotangents_of(outside)) next.push_back(one);
   b_.yield(next);
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes after = b_.end(made);
   if (chooses)
     for (const NodeId one : after) mask(one);

@@ -52,7 +52,7 @@ std::unique_ptr<Function> Rewriter::run() {
   return b_.finish(results);
 }
 
-void Rewriter::set_place(NodeId id) {
+void Rewriter::set_location(NodeId id) {
   if (source_[id].span) b_.set_span(source_[id].span);
 }
 
@@ -82,7 +82,7 @@ bool Rewriter::visit_body(RegionId region) {
   for (NodeId id : source_.region_body(region)) {
     if (ended || falls_through(id)) break;
     if (source_.op(id) == Op::result) continue;
-    set_place(id);
+    set_location(id);
     if (ir::info(source_.op(id)).terminator) {
       terminate(id);
       ended = true;
@@ -98,7 +98,7 @@ void Rewriter::clone_body(RegionId region) {
   enter_region(region);
   if (visit_body(region)) {
     const NodeId last = source_.terminator(region);
-    set_place(last);
+    set_location(last);
     terminate(last);
   }
   leave_region(region);
@@ -156,10 +156,10 @@ void Rewriter::clone_with_regions(NodeId id) {
   }
   set_attributes(id, attributes);
   const bool typed = ir::info(op).typed;
-  const ir::SpanId place = b_.span();
+  const ir::SpanId location = b_.span();
   const NodeId made = b_.begin(op, operands, attributes, typed ? types_of(results) : std::vector<Type>());
   for (size_t i = 0; i < ir::info(op).regions; ++i) clone_region(id, i, made);
-  b_.set_span(place);
+  b_.set_span(location);
   const Nodes given = b_.end(made);
   for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
 }

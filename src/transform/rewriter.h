@@ -67,7 +67,7 @@ class Rewriter {
   virtual void terminate(NodeId terminator);
   Nodes use_all(std::span<const NodeId> old);
   /// Nodes made from now on have the location of this one (or, if it has none, of the one before).
-  virtual void set_place(NodeId id);
+  virtual void set_location(NodeId id);
 
   const Function& source_;
 

@@ -136,8 +136,8 @@ class Scheduler : public ParallelWriter {
   /// The loop in lanes where its accesses keep their order, else one iteration after the other.
   void ask(NodeId id) {
     const auto pairs = asked_.extract(id.index);
-    const ir::SpanId place = b_.span();
-    set_place(id);
+    const ir::SpanId location = b_.span();
+    set_location(id);
     const NodeId keeps =
         keeps_order(loops_, source_, id, pairs.mapped(), [this](NodeId old) { return use(old); });
     const auto written = [&](NodeId in_order) {
@@ -147,7 +147,7 @@ class Scheduler : public ParallelWriter {
       return Nodes();
     };
     loops_.branch(keeps, {}, [&] { return written({}); }, [&] { return written(id); });
-    b_.set_span(place);
+    b_.set_span(location);
   }
 
   /// Makes a parallel loop of a `for` that carries reductions: an iteration yields its contributions.

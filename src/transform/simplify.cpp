@@ -97,26 +97,26 @@ class Simplifier : public Rewriter {
     for (const NodeId operand : operands) key.push_back(operand.index);
     const auto known = loads_.find(key);
     if (known != loads_.end()) return bind(id, known->second);
-    set_place(id);
+    set_location(id);
     bind(id, b_.make(Op::load, operands));
     loads_[key] = use(id);
     loaded_.push_back(std::move(key));
   }
   void visit_store(NodeId id) {
     const auto operands = source_.operands(id);
-    Nodes place = of_whole(use_all(operands.first(operands.size() - 1)));
-    place.push_back(use(operands.back()));
-    set_place(id);
-    bind(id, b_.make(Op::store, place));
+    Nodes index = of_whole(use_all(operands.first(operands.size() - 1)));
+    index.push_back(use(operands.back()));
+    set_location(id);
+    bind(id, b_.make(Op::store, index));
   }
   /// A view and indices; of a part of a view, those of the whole: an iteration that takes a row, and of it an
   /// element, takes an element of the whole.
-  Nodes of_whole(Nodes place) {
+  Nodes of_whole(Nodes index) {
     for (;;) {
       const Function& f = b_.function();
-      const NodeId part = place[0];
+      const NodeId part = index[0];
       const Op op = f.op(part);
-      if (op != Op::slice && op != Op::squeeze && op != Op::transpose) return place;
+      if (op != Op::slice && op != Op::squeeze && op != Op::transpose) return index;
       Nodes whole{f.operand(part, 0)};
       const auto rank = static_cast<size_t>(f.type(whole[0]).rank());
       whole.resize(1 + rank, b_.index(0));
@@ -125,17 +125,17 @@ class Simplifier : public Rewriter {
       for (size_t axis = 0, next = 1; axis < rank; ++axis) {
         const auto number = static_cast<int64_t>(axis);
         if (op == Op::transpose) {
-          whole[1 + static_cast<size_t>(axes[axis])] = place[1 + axis];
+          whole[1 + static_cast<size_t>(axes[axis])] = index[1 + axis];
         } else if (op == Op::squeeze) {
-          if (std::ranges::find(axes, number) == axes.end()) whole[1 + axis] = place[next++];
+          if (std::ranges::find(axes, number) == axes.end()) whole[1 + axis] = index[next++];
         } else {
           const NodeId first = f.operand(part, 1 + 3 * axis);
           const NodeId step = f.operand(part, 3 + 3 * axis);
-          const NodeId moved = b_.make(Op::multiply, {place[1 + axis], step});
+          const NodeId moved = b_.make(Op::multiply, {index[1 + axis], step});
           whole[1 + axis] = b_.make(Op::add, {first, moved});
         }
       }
-      place = std::move(whole);
+      index = std::move(whole);
     }
   }
 
@@ -169,7 +169,7 @@ class Simplifier : public Rewriter {
     const NodeId raise = source_.terminator(source_.region(id, arm));
     Nodes operands{arm == 0 ? b_.make(Op::invert, {condition}) : condition};
     for (const NodeId shown : use_all(source_.operands(raise))) operands.push_back(shown);
-    set_place(raise);
+    set_location(raise);
     if (std::ranges::find(checked_, operands[0]) != checked_.end()) return;
     b_.make(Op::check, operands, source_.attributes(raise));
     pass(operands[0]);

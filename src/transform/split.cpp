@@ -34,10 +34,10 @@ class Splitter : public Rewriter {
     if (left_out_[id.index]) return;
     const auto found = parts_.find(id.index);
     if (found == parts_.end()) return clone(id);
-    const ir::SpanId place = b_.span();
+    const ir::SpanId location = b_.span();
     for (const NodeId own : found->second) {
       leave_out_others(id, own);
-      b_.set_span(place);
+      b_.set_span(location);
       clone(id);
     }
     for (const NodeId node : source_.region_body(source_.region(id))) left_out_[node.index] = false;
@@ -62,9 +62,10 @@ class Splitter : public Rewriter {
     }
     if (inner.size() < 2 || source_.attribute(loop, 1) == 1 || !can_share(source_, loop)) return {};
     const bool are_axes = std::ranges::all_of(inner, [&](NodeId part) { return is_axis(loop, part); });
-    const bool are_apart = std::ranges::none_of(loads, [&](NodeId load) { return is_written(load, body); });
+    const bool are_disjoint =
+        std::ranges::none_of(loads, [&](NodeId load) { return is_written(load, body); });
     const bool raises = ir::effects_of(source_, loop).any(ir::effect::Raise);
-    return are_axes && are_apart && !raises ? inner : Nodes();
+    return are_axes && are_disjoint && !raises ? inner : Nodes();
   }
   bool is_axis(NodeId loop, NodeId inner) const {
     const NodeId count = source_.operand(inner, 0);

@@ -22,7 +22,7 @@ Lowering::Lowering(const Function& source, const base::Machine& machine)
       machine_(machine),
       loops_(b_),
       wholes_(source.node_count()),
-      order_(ir::TextOrder(source).place),
+      order_(ir::NodeOrder(source).begin),
       last_use_(source.node_count()),
       uses_(source.node_count()),
       users_(source.node_count()),

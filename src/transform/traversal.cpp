@@ -192,7 +192,7 @@ void Lowering::store_elements(const Elements& all) {
   if (all_known && !all.fresh) return turned_round();
   // The threads of a device are at all elements at once.
   if (machine_.has_kernels()) return void(in_order());
-  NodeId in_tiles = all.fresh ? any : loops_.both(any, is_apart(all.views[0]));
+  NodeId in_tiles = all.fresh ? any : loops_.both(any, is_disjoint(all.views[0]));
   if (lengths.size() > 2 || all.time < kLongTime) {
     const NodeId lines = loops_.product(std::span(lengths).subspan(1));
     in_tiles = loops_.both(in_tiles, loops_.less(b_.index(kFewLines), lines));

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "ir/builder.h"
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 
 namespace ingot::transform {
 

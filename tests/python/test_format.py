@@ -59,6 +59,7 @@ WORDS = {
     "b.cpp": ('int stands; // stands for 1\n/* first,\n then it lies here */ auto s = "no room";\n', ["b.cpp:3: lies", "b.cpp:3: room"]),
     "c.md": ("It stands\n\n    here it stands\n\n```\nit stands\n```\nfar apart, apart\n", ["c.md:1: stands", "c.md:8: apart"]),
     "d.ir": ("; CHECK @behind walks\nfunc @walks\n", ["d.ir:1: walks"]),
+    "src/e.cpp": ("bool is_apart(); bool is_apart_from();\n", ["src/e.cpp:1:is_apart"]),
     "CHANGELOG.md": ("It stands\n", []),
 }
 
@@ -67,6 +68,7 @@ def test_words_in_prose_are_found(tmp_path):
     (tmp_path / "tools").mkdir()
     shutil.copy(ROOT / "tools" / "words", tmp_path / "tools")
     for name, (text, _) in WORDS.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
     subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
     subprocess.run(["git", "add", "."], cwd=tmp_path, check=True)

@@ -112,14 +112,14 @@ class Routines {
   }
 
   /// matrices → determinants, or their signs and logarithms
-  bool determinant(Views v, bool is_apart) {
+  bool determinant(Views v, bool is_disjoint) {
     std::vector<std::complex<double>> first, second;
     for (const Solver::Determinant& found : libraries_.solver().determinants(v[0])) {
-      first.push_back(is_apart ? found.sign : found.sign * std::exp(found.logarithm));
+      first.push_back(is_disjoint ? found.sign : found.sign * std::exp(found.logarithm));
       second.emplace_back(found.logarithm);
     }
     write(v[1], first);
-    if (is_apart) write(v[2], second);
+    if (is_disjoint) write(v[2], second);
     return true;
   }
 

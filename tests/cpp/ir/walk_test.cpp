@@ -73,7 +73,7 @@ TEST(Walk, FindsWhatIsWithin) {
   });
 }
 
-TEST(TextOrder, IsNotThatOfIds) {
+TEST(NodeOrder, IsNotThatOfIds) {
   Module module;
   Builder builder(module, "f");
   const NodeId condition = builder.add_parameter(kBool, {.name = "c"});
@@ -90,11 +90,11 @@ TEST(TextOrder, IsNotThatOfIds) {
   builder.terminate(Op::return_, {&after, 1});
   const auto function = builder.finish(std::vector<Type>{kBool});
   ASSERT_LT(after, late);
-  const TextOrder order(*function);
-  EXPECT_LT(order.place[late.index], order.place[after.index]);
-  EXPECT_EQ(order.place[condition.index], 0u);
-  EXPECT_EQ(order.end[node.index], order.place[after.index]);
-  EXPECT_GT(order.end[node.index], order.place[late.index]);
+  const NodeOrder order(*function);
+  EXPECT_LT(order.begin[late.index], order.begin[after.index]);
+  EXPECT_EQ(order.begin[condition.index], 0u);
+  EXPECT_EQ(order.end[node.index], order.begin[after.index]);
+  EXPECT_GT(order.end[node.index], order.begin[late.index]);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Vector {
 
 int report(const Object& object, const Error& error) {
   const ErrorSite& site = object.info().sites.at(error.site);
-  std::printf("%s:%u:%u: %s: %s\n", site.place.file.c_str(), site.place.line, site.place.column + 1,
+  std::printf("%s:%u:%u: %s: %s\n", site.location.file.c_str(), site.location.line, site.location.column + 1,
               std::string(name_of(site.kind)).c_str(), format_error(object.info(), error).c_str());
   return 1;
 }

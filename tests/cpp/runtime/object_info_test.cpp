@@ -44,9 +44,9 @@ ObjectInfo example() {
       make_site(ExceptionKind::ValueError, "", {}),
       make_site(ExceptionKind::TypeChangeError, "{{}} \xc3\xa9 {}", {DType::Float16}),
   };
-  info.sites[0].place = {"a b.py", 12, 4, 9};
+  info.sites[0].location = {"a b.py", 12, 4, 9};
   info.sites[0].function = "smooth";
-  info.sites[2].place = {"x.py", 4'000'000'000u, 1, 2};
+  info.sites[2].location = {"x.py", 4'000'000'000u, 1, 2};
   info.sites[2].function = "<lambda>";
   info.sites[2].made = 7;
   info.sites[2].callers = {{{"x.py", 3, 0, 7}, "outer"}, {{"y.py", 8, 4, 0}, ""}};
@@ -83,15 +83,15 @@ TEST(ObjectInfo, comes_back) {
     EXPECT_EQ(a.message, b.message);
     EXPECT_EQ(a.made, b.made);
     EXPECT_EQ(a.arguments, b.arguments);
-    EXPECT_EQ(a.place.file, b.place.file);
-    EXPECT_EQ(a.place.line, b.place.line);
-    EXPECT_EQ(a.place.column, b.place.column);
-    EXPECT_EQ(a.place.end_column, b.place.end_column);
+    EXPECT_EQ(a.location.file, b.location.file);
+    EXPECT_EQ(a.location.line, b.location.line);
+    EXPECT_EQ(a.location.column, b.location.column);
+    EXPECT_EQ(a.location.end_column, b.location.end_column);
     EXPECT_EQ(a.function, b.function);
     ASSERT_EQ(a.callers.size(), b.callers.size());
     for (size_t k = 0; k < a.callers.size(); ++k) {
-      EXPECT_EQ(a.callers[k].place.file, b.callers[k].place.file);
-      EXPECT_EQ(a.callers[k].place.line, b.callers[k].place.line);
+      EXPECT_EQ(a.callers[k].location.file, b.callers[k].location.file);
+      EXPECT_EQ(a.callers[k].location.line, b.callers[k].location.line);
       EXPECT_EQ(a.callers[k].function, b.callers[k].function);
     }
   }

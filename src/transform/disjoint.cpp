@@ -1,4 +1,4 @@
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 
 #include <algorithm>
 #include <optional>
@@ -166,8 +166,8 @@ bool stands_once(const Function& f, NodeId loop, NodeId view) {
   return found.known && found.views.empty();
 }
 
-NodeId are_apart(LoopWriter& loops, const Function& f, std::span<const NodeId> views,
-                 const std::function<NodeId(NodeId)>& use) {
+NodeId are_disjoint(LoopWriter& loops, const Function& f, std::span<const NodeId> views,
+                    const std::function<NodeId(NodeId)>& use) {
   NodeId all = loops.truth(true);
   for (const NodeId view : views) {
     const Type type = f.type(view);
@@ -184,7 +184,7 @@ NodeId are_apart(LoopWriter& loops, const Function& f, std::span<const NodeId> v
       strides.push_back(loops.builder().make(Op::stride, {use(view)}, {static_cast<int64_t>(axis)}));
     }
     const auto element = static_cast<int64_t>(base::size_of(type.dtype()));
-    NodeId holds = is_apart<LoopWriter, NodeId>(loops, lengths, strides, element);
+    NodeId holds = is_disjoint<LoopWriter, NodeId>(loops, lengths, strides, element);
     for (const NodeId length : lengths) holds = loops.either(holds, loops.less(length, loops.index(1)));
     all = loops.both(all, holds);
   }

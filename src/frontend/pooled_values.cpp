@@ -1,7 +1,7 @@
 // Pools of instances. An instance is in the shadow heap, with leaves of its own, as long as its identity is
 // known. Where it is not - in a list of unknown structure, in an attribute of a pooled instance, in a
 // variable that holds one of two instances - identity becomes a number: the class has a pool, a list buffer
-// of tuples of attributes, and an instance is a `Record`, an index into the pool, which branches and loops
+// of tuples of attributes, and an instance is a `Pooled`, an index into the pool, which branches and loops
 // carry like any number. None is the index -1, an unset attribute -2, so `is` compares indices. That a class
 // has a pool is a fact: code that needs it demands it, and the function is evaluated again. `__init__` then
 // still fills an instance of the shadow heap, which moves to the pool when `__init__` ends; earlier, if
@@ -11,7 +11,7 @@
 // (`frontend/columns`), by the joins of list buffers in loops. Results refer to pools and indices; the caller
 // makes the reachable lists and instances (`bindings/elements`).
 
-#include "frontend/records.h"
+#include "frontend/pooled_values.h"
 
 #include "frontend/columns.h"
 #include "frontend/rows.h"
@@ -22,7 +22,7 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-void Evaluator::Records::make_pools() {
+void Evaluator::PooledValues::make_pools() {
   std::vector<uint32_t> made;
   for (const nb::object& type : e_.pools_.classes) {
     const uint32_t id = new_pool("instances of " + std::to_string(e_.pools_.by_class.size()));
@@ -38,7 +38,7 @@ void Evaluator::Records::make_pools() {
   }
 }
 
-uint32_t Evaluator::Records::new_pool(const std::string& purpose) {
+uint32_t Evaluator::PooledValues::new_pool(const std::string& purpose) {
   const auto [number, is_new] = e_.pools_.numbers.emplace(purpose, e_.next_object_);
   if (is_new) ++e_.next_object_;
   e_.pools_.objects.insert(number->second);
@@ -47,7 +47,7 @@ uint32_t Evaluator::Records::new_pool(const std::string& purpose) {
   return number->second;
 }
 
-void Evaluator::Records::replace(const std::function<bool(const Value&)>& is_it, const Record& record) {
+void Evaluator::PooledValues::replace(const std::function<bool(const Value&)>& is_it, const Pooled& record) {
   const std::function<Value(const Value&)> replaced = [&](const Value& value) -> Value {
     if (is_it(value)) return record;
     std::vector<Value> parts = parts_of(value);
@@ -62,35 +62,35 @@ void Evaluator::Records::replace(const std::function<bool(const Value&)>& is_it,
     for (Value& value : object.values) value = replaced(value);
 }
 
-std::string Evaluator::Records::early_fact(const nb::object& type) const {
-  const auto place =
+std::string Evaluator::PooledValues::early_fact(const nb::object& type) const {
+  const auto index =
       std::ranges::find_if(e_.pools_.classes, [&](const nb::object& one) { return one.is(type); });
-  return "early pool " + std::to_string(place - e_.pools_.classes.begin());
+  return "early pool " + std::to_string(index - e_.pools_.classes.begin());
 }
 
-void Evaluator::Records::ask_for_early(const nb::object& type, nb::handle node) {
-  if (has_pool(type)) throw Demand{early_fact(type), -1, e_.Evaluator::place_of(node)};
+void Evaluator::PooledValues::ask_for_early(const nb::object& type, nb::handle node) {
+  if (has_pool(type)) throw Demand{early_fact(type), -1, e_.Evaluator::location_of(node)};
   e_.unsupported(node, "an instance that paths disagree about", "make it before the branch");
 }
 
-void Evaluator::Records::begun(const Object& instance, nb::handle node) {
+void Evaluator::PooledValues::begun(const Object& instance, nb::handle node) {
   const nb::object type = e_.state_.heap.at(instance.object).type_of;
   if (has_pool(type) && e_.unrolled_.contains(early_fact(type))) moved(instance, node);
 }
 
-std::optional<Record> Evaluator::Records::of(const Value& value) const {
-  if (const Record* r = value.as<Record>()) return *r;
+std::optional<Pooled> Evaluator::PooledValues::of(const Value& value) const {
+  if (const Pooled* r = value.as<Pooled>()) return *r;
   const Object* o = value.as<Object>();
   if (o == nullptr) return std::nullopt;
   const auto object = e_.state_.heap.find(o->object);
   const bool has_become = object != e_.state_.heap.end() && object->second.conflict.empty() &&
                           object->second.type == HeapObject::Type::Cell;
-  const Record* record = has_become ? object->second.values[0].as<Record>() : nullptr;
+  const Pooled* record = has_become ? object->second.values[0].as<Pooled>() : nullptr;
   return record == nullptr ? std::nullopt : std::optional(*record);
 }
 
-Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
-  if (const std::optional<Record> known = of(instance)) return *known;
+Pooled Evaluator::PooledValues::moved(const Object& instance, nb::handle node) {
+  if (const std::optional<Pooled> known = of(instance)) return *known;
   const HeapObject object = e_.state_.heap.at(instance.object);
   if (!object.conflict.empty()) ask_for_early(object.type_of, node);
   const Reference pool{e_.pools_.by_class.at(object.type_of.ptr())};
@@ -98,7 +98,7 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   for (Value& value : attributes.members) value = held(value, node);
   if (e_.pool_at(pool.object).element == nullptr) {
     const std::optional<Value> form = e_.form_of(attributes);
-    if (form) e_.become_growing(pool.object, *form);
+    if (form) e_.become_list_buffer(pool.object, *form);
   }
   for (size_t i = 0; i < attributes.members.size(); ++i) {
     if (e_.form_of(attributes.members[i])) continue;
@@ -109,7 +109,7 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
                        " of which the number is not known when compiling,",
                    "let it be a number, None, an array, a tuple, or another such instance");
   }
-  const NodeId place = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
+  const NodeId index = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
   e_.grow(pool, attributes, node);
   const auto kin = std::ranges::find_if(e_.pools_.kin, [&](const auto& family) {
     return std::ranges::any_of(family.second,
@@ -117,13 +117,13 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   });
   const auto member =
       std::ranges::find_if(kin->second, [&](const nb::object& type) { return type.is(object.type_of); });
-  Record record{.pool = kin->first};
+  Pooled record{.pool = kin->first};
   const auto number = static_cast<size_t>(member - kin->second.begin());
   record.classes = uint64_t{1} << number;
-  record.place = place;
+  record.index = index;
   if (const int bits = bits_of(record); bits > 0) {
-    const NodeId shifted = e_.builder_->make(Op::left_shift, {place, e_.builder_->index(bits)});
-    record.place =
+    const NodeId shifted = e_.builder_->make(Op::left_shift, {index, e_.builder_->index(bits)});
+    record.index =
         e_.builder_->make(Op::bitwise_or, {shifted, e_.builder_->index(static_cast<int64_t>(number))});
   }
   HeapObject& moved = e_.state_.heap.at(instance.object);
@@ -135,12 +135,12 @@ Record Evaluator::Records::moved(const Object& instance, nb::handle node) {
   return record;
 }
 
-Value Evaluator::Records::made(const Object& instance, nb::handle node) {
+Value Evaluator::PooledValues::made(const Object& instance, nb::handle node) {
   const nb::object type = e_.state_.heap.at(instance.object).type_of;
   return has_pool(type) ? Value(moved(instance, node)) : Value(instance);
 }
 
-Value Evaluator::Records::held(const Value& value, nb::handle node) {
+Value Evaluator::PooledValues::held(const Value& value, nb::handle node) {
   if (const Tuple* t = value.as<Tuple>()) {
     Tuple tuple = *t;
     for (Value& member : tuple.members) member = held(member, node);
@@ -148,43 +148,43 @@ Value Evaluator::Records::held(const Value& value, nb::handle node) {
   }
   if (value.is<Conflict>()) return e_.present(value, "the value", node);
   if (const Set* s = value.as<Set>())
-    ask_for_staged_set(e_.unrolled_, e_.state_.heap.at(s->cell).made_at, e_.place_of(node));
+    ask_for_staged_set(e_.unrolled_, e_.state_.heap.at(s->cell).made_at, e_.location_of(node));
   if (const Reference* r = value.as<Reference>()) return Rows(e_).held(*r, node);
   const Object* o = value.as<Object>();
   if (o == nullptr) return value;
-  if (const std::optional<Record> record = of(value)) return *record;
+  if (const std::optional<Pooled> record = of(value)) return *record;
   const HeapObject& object = e_.state_.heap.at(o->object);
   if (object.argument >= 0 || object.given_away) return value;
   if (!has_pool(object.type_of)) ask_for({object.type_of}, node);
   return moved(*o, node);
 }
 
-std::optional<Record> Evaluator::Records::join(const Value& a, const Value& b) {
-  const Record* x = a.as<Record>();
-  const Record* y = b.as<Record>();
+std::optional<Pooled> Evaluator::PooledValues::join(const Value& a, const Value& b) {
+  const Pooled* x = a.as<Pooled>();
+  const Pooled* y = b.as<Pooled>();
   if (x == nullptr && y == nullptr) return std::nullopt;
   const uint32_t pool = std::max(x != nullptr ? x->pool : 0, y != nullptr ? y->pool : 0);
   const auto fits = [&](const Value& v) {
-    const Record* r = v.as<Record>();
+    const Pooled* r = v.as<Pooled>();
     if (r == nullptr) return is_none(v) || v.is<Unbound>();
-    return r->pool == Record::kNoPool || pool == Record::kNoPool || r->pool == pool;
+    return r->pool == Pooled::kNoPool || pool == Pooled::kNoPool || r->pool == pool;
   };
   if (!fits(a) || !fits(b)) return std::nullopt;
-  const auto any = [&](bool Record::* flag) {
+  const auto any = [&](bool Pooled::* flag) {
     return (x != nullptr && x->*flag) || (y != nullptr && y->*flag);
   };
-  const bool is_one = x != nullptr && y != nullptr && x->place == y->place;
-  return Record{.pool = pool,
-                .place = is_one ? x->place : NodeId(),
-                .may_be_none = any(&Record::may_be_none) || is_none(a) || is_none(b),
-                .may_be_unbound = any(&Record::may_be_unbound) || a.is<Unbound>() || b.is<Unbound>(),
-                .is_list = any(&Record::is_list),
+  const bool is_one = x != nullptr && y != nullptr && x->index == y->index;
+  return Pooled{.pool = pool,
+                .index = is_one ? x->index : NodeId(),
+                .may_be_none = any(&Pooled::may_be_none) || is_none(a) || is_none(b),
+                .may_be_unbound = any(&Pooled::may_be_unbound) || a.is<Unbound>() || b.is<Unbound>(),
+                .is_list = any(&Pooled::is_list),
                 .classes = (x != nullptr ? x->classes : 0) | (y != nullptr ? y->classes : 0)};
 }
 
-Conflict Evaluator::Records::conflict(const Value& a, const Value& b, std::string reason) const {
+Conflict Evaluator::PooledValues::conflict(const Value& a, const Value& b, std::string reason) const {
   const auto classes_in = [&](const Value& v) {
-    if (is_instance(v) && v.is<Record>()) return classes_of(*v.as<Record>());
+    if (is_instance(v) && v.is<Pooled>()) return classes_of(*v.as<Pooled>());
     const Object* o = v.as<Object>();
     const std::map<uint32_t, nb::object>& classes = e_.pools_.makings.classes;
     const auto known = o == nullptr ? classes.end() : classes.find(o->object);
@@ -207,74 +207,75 @@ Conflict Evaluator::Records::conflict(const Value& a, const Value& b, std::strin
   return conflict;
 }
 
-NodeId Evaluator::Records::place_of(const Value& value) {
-  if (const std::optional<Record> record = of(value)) return record->place;
-  return e_.builder_->index(value.is<Unbound>() ? Record::kUnbound : Record::kNone);
+NodeId Evaluator::PooledValues::index_of(const Value& value) {
+  if (const std::optional<Pooled> record = of(value)) return record->index;
+  return e_.builder_->index(value.is<Unbound>() ? Pooled::kUnbound : Pooled::kNone);
 }
 
-NodeId Evaluator::Records::is_there(const Record& record) {
-  return e_.builder_->make(Op::not_equal, {record.place, e_.builder_->index(Record::kNone)});
+NodeId Evaluator::PooledValues::is_there(const Pooled& record) {
+  return e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kNone)});
 }
 
-Record Evaluator::Records::present(const Record& record, ExceptionKind kind, const std::string& message) {
+Pooled Evaluator::PooledValues::present(const Pooled& record, ExceptionKind kind,
+                                        const std::string& message) {
   if (!record.may_be_none) return record;
   e_.check(is_there(record), kind, message);
-  Record there = record;
+  Pooled there = record;
   there.may_be_none = false;
   return there;
 }
 
-Record Evaluator::Records::certain(const Record& record) {
-  Record there = record;
+Pooled Evaluator::PooledValues::certain(const Pooled& record) {
+  Pooled there = record;
   there.may_be_none = false;
   there.may_be_unbound = false;
   return there;
 }
 
-Record Evaluator::Records::bound(const Record& record, ExceptionKind kind, const std::string& message) {
+Pooled Evaluator::PooledValues::bound(const Pooled& record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_unbound) return record;
-  e_.check(e_.builder_->make(Op::not_equal, {record.place, e_.builder_->index(Record::kUnbound)}), kind,
+  e_.check(e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kUnbound)}), kind,
            message);
-  Record there = record;
+  Pooled there = record;
   there.may_be_unbound = false;
   return there;
 }
 
-Value Evaluator::Records::on_both(const Record& record, const std::function<Value(const Value&)>& make) {
+Value Evaluator::PooledValues::on_both(const Pooled& record, const std::function<Value(const Value&)>& make) {
   return e_.fork(
       is_there(record), [&] { return make(certain(record)); }, [&] { return make(Static{nb::none()}); });
 }
 
-NodeId Evaluator::Records::is_same(const Value& a, const Value& b) {
-  const std::optional<Record> x = of(a);
-  const std::optional<Record> y = of(b);
+NodeId Evaluator::PooledValues::is_same(const Value& a, const Value& b) {
+  const std::optional<Pooled> x = of(a);
+  const std::optional<Pooled> y = of(b);
   const bool is_none_beside = is_none(a) || is_none(b);
   if (!is_none_beside && (!x || !y || x->pool != y->pool)) return e_.builder_->constant(false);
-  return e_.builder_->make(Op::equal, {place_of(a), place_of(b)});
+  return e_.builder_->make(Op::equal, {index_of(a), index_of(b)});
 }
 
-Value Evaluator::Records::attribute(const Record& record, size_t number) {
+Value Evaluator::PooledValues::attribute(const Pooled& record, size_t number) {
   const HeapObject& pool = pool_of(record);
   if (pool.element == nullptr) return Unbound{};
   const std::vector<Value> forms = parts_of(*pool.element);
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
-  const NodeId place = row(record);
+  const NodeId index = row(record);
   std::vector<NodeId> numbers;
   for (size_t i = 0; i < Columns::kinds_of(forms[number]).size(); ++i)
-    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, place}));
+    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, index}));
   return Columns(e_).element_of(forms[number], numbers);
 }
 
-void Evaluator::Records::set_attribute(const Record& record, size_t number, const Value& given,
-                                       nb::handle node) {
+void Evaluator::PooledValues::set_attribute(const Pooled& record, size_t number, const Value& given,
+                                            nb::handle node) {
   const Value value = held(given, node);
   const std::optional<Value> own = e_.form_of(value);
   const HeapObject pool = pool_of(record);
   std::vector<Value> forms =
       pool.element == nullptr ? std::vector<Value>(pool.keys.size(), Unbound{}) : parts_of(*pool.element);
   std::optional<Value> form = own ? e_.joined_form(forms[number], *own) : std::nullopt;
-  if (forms[number].is<Unbound>() && is_none(value)) form = Record{Record::kNoPool, {}, true, true};
+  if (forms[number].is<Unbound>() && is_none(value)) form = Pooled{Pooled::kNoPool, {}, true, true};
   if (!form) {
     e_.unsupported(
         node,
@@ -284,17 +285,17 @@ void Evaluator::Records::set_attribute(const Record& record, size_t number, cons
         "let it be a number, None, an array, a tuple, or another such instance, the same in all of them");
   }
   forms[number] = *form;
-  e_.become_growing(e_.pools_.by_class.at(pool.type_of.ptr()), Tuple{forms});
-  const NodeId place = row(record);
+  e_.become_list_buffer(e_.pools_.by_class.at(pool.type_of.ptr()), Tuple{forms});
+  const NodeId index = row(record);
   const std::vector<Value> columns = pool_of(record).values;
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
   for (const NodeId number_in : Columns(e_).numbers_of(*form, value))
-    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, place, number_in});
+    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, index, number_in});
 }
 
-nb::object Evaluator::Records::describe(const Record& record, Outward& outward) {
-  if (record.pool == Record::kNoPool) return nb::make_tuple("record", 0, nb::none());
+nb::object Evaluator::PooledValues::describe(const Pooled& record, Outward& outward) {
+  if (record.pool == Pooled::kNoPool) return nb::make_tuple("record", 0, nb::none());
   if (!outward.is_result) {
     e_.unsupported({},
                    "an element of a list of a length that is not known when compiling, outside of the result",
@@ -327,10 +328,10 @@ nb::object Evaluator::Records::describe(const Record& record, Outward& outward) 
   return nb::make_tuple("record", nb::tuple(numbers), nb::tuple(types));
 }
 
-nb::object Evaluator::Records::describe_pool(uint32_t pool, Outward& outward) {
+nb::object Evaluator::PooledValues::describe_pool(uint32_t pool, Outward& outward) {
   const auto described = [&](HeapObject object, const Tuple& nothing) {
-    if (object.element == nullptr) object = e_.as_growing(object, nothing);
-    return e_.describe_growing(object, outward);
+    if (object.element == nullptr) object = e_.as_list_buffer(object, nothing);
+    return e_.describe_list_buffer(object, outward);
   };
   const HeapObject object = e_.state_.heap.at(pool);
   if (object.store != 0) {

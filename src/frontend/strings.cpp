@@ -1,4 +1,4 @@
-#include "frontend/texts.h"
+#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -18,28 +18,28 @@ bool is_character(const Value& value) {
 
 Py_ssize_t count_in(const Value& known) { return PyUnicode_GET_LENGTH(known.as<Static>()->object.ptr()); }
 
-int64_t character_of(const Value& known, Py_ssize_t place) {
-  return static_cast<int64_t>(PyUnicode_READ_CHAR(known.as<Static>()->object.ptr(), place));
+int64_t character_of(const Value& known, Py_ssize_t position) {
+  return static_cast<int64_t>(PyUnicode_READ_CHAR(known.as<Static>()->object.ptr(), position));
 }
 
 }  // namespace
 
-bool Evaluator::Texts::is_known(const Value& value) {
+bool Evaluator::Strings::is_known(const Value& value) {
   const Static* s = value.as<Static>();
   return s != nullptr && PyUnicode_CheckExact(s->object.ptr());
 }
 
-bool Evaluator::Texts::is_text(const Value& value) {
-  return is_known(value) || value.is<Characters>() || value.is<Text>();
+bool Evaluator::Strings::is_string(const Value& value) {
+  return is_known(value) || value.is<Characters>() || value.is<String>();
 }
 
-bool Evaluator::Texts::may_be_character(const Value& text) { return is_known(text) && count_in(text) <= 1; }
+bool Evaluator::Strings::may_be_character(const Value& text) { return is_known(text) && count_in(text) <= 1; }
 
-std::optional<Value> Evaluator::Texts::opened(const Value& text, bool is_iterated, nb::handle node) {
+std::optional<Value> Evaluator::Strings::opened(const Value& text, bool is_iterated, nb::handle node) {
   if (!e_.opens_texts_ || !is_known(text) || e_.frame_->of_library) return std::nullopt;
   const auto given = e_.text_arguments_.find(text.as<Static>()->object.ptr());
   if (given != e_.text_arguments_.end()) {
-    Demand demand{{}, given->second, e_.place_of(node)};
+    Demand demand{{}, given->second, e_.location_of(node)};
     demand.of_characters = true;
     throw demand;
   }
@@ -48,14 +48,14 @@ std::optional<Value> Evaluator::Texts::opened(const Value& text, bool is_iterate
   return Characters{share(codes_of(text))};
 }
 
-Value Evaluator::Texts::characters_of(const Value& text) {
+Value Evaluator::Strings::characters_of(const Value& text) {
   if (!may_be_character(text)) return Characters{share(codes_of(text))};
   const int64_t code = count_in(text) == 0 ? kEmpty : character_of(text, 0);
   return Characters{share(Value(Scalar{Kind::py_int(), e_.builder_->index(code)}))};
 }
 
 /// An array of the code points of a string.
-Value Evaluator::Texts::codes_of(const Value& text) {
+Value Evaluator::Strings::codes_of(const Value& text) {
   ir::Builder& builder = *e_.builder_;
   if (const Characters* characters = text.as<Characters>()) {
     if (!is_character(text)) return *characters->codes;
@@ -78,24 +78,24 @@ Value Evaluator::Texts::codes_of(const Value& text) {
   return made;
 }
 
-NodeId Evaluator::Texts::code_of(const Value& character) {
+NodeId Evaluator::Strings::code_of(const Value& character) {
   const Value opened = is_known(character) ? characters_of(character) : character;
   return opened.as<Characters>()->codes->as<Scalar>()->node;
 }
 
-NodeId Evaluator::Texts::length(const Characters& text) {
+NodeId Evaluator::Strings::length(const Characters& text) {
   ir::Builder& builder = *e_.builder_;
   if (const Array* codes = text.codes->as<Array>()) return builder.length(codes->node, 0);
   const NodeId is_empty = builder.make(Op::less, {text.codes->as<Scalar>()->node, builder.index(0)});
   return builder.make(Op::select, {is_empty, builder.index(0), builder.index(1)});
 }
 
-Value Evaluator::Texts::character(const Characters& text, NodeId place) {
-  const NodeId code = e_.builder_->make(Op::load, {text.codes->as<Array>()->node, place});
+Value Evaluator::Strings::character(const Characters& text, NodeId position) {
+  const NodeId code = e_.builder_->make(Op::load, {text.codes->as<Array>()->node, position});
   return Characters{share(Value(Scalar{Kind::py_int(), e_.builder_->cast(code, DType::Int64)}))};
 }
 
-Value Evaluator::Texts::item(const Value& text, const Value& index, nb::handle node) {
+Value Evaluator::Strings::item(const Value& text, const Value& index, nb::handle node) {
   const Characters whole{share(codes_of(text))};
   if (index.is<Slice>()) return Characters{share(e_.index_array(*whole.codes->as<Array>(), index, node))};
   const std::optional<Kind> kind = e_.kind_of(index);
@@ -104,10 +104,10 @@ Value Evaluator::Texts::item(const Value& text, const Value& index, nb::handle n
     e_.unsupported(node, "an element of a " + e_.type_name(text), "use an array, a list, a tuple or a dict");
   }
   e_.need_index_sized(index);
-  return character(whole, e_.place_of_staged(index, length(whole), "string index out of range"));
+  return character(whole, e_.staged_index_of(index, length(whole), "string index out of range"));
 }
 
-Value Evaluator::Texts::ord(const Value& text) {
+Value Evaluator::Strings::ord(const Value& text) {
   const Characters& characters = *text.as<Characters>();
   const NodeId length = this->length(characters);
   e_.check(e_.builder_->make(Op::equal, {length, e_.builder_->index(1)}), ExceptionKind::TypeError,
@@ -116,20 +116,20 @@ Value Evaluator::Texts::ord(const Value& text) {
   return *character(characters, e_.builder_->index(0)).as<Characters>()->codes;
 }
 
-Value Evaluator::Texts::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
+Value Evaluator::Strings::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(imported("ingot.library.texts").attr(name), call);
+  return e_.inline_function(imported("ingot.library.strings").attr(name), call);
 }
 
-std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Value& a, const Value& b,
-                                               nb::handle node) {
+std::optional<Value> Evaluator::Strings::compare(const std::string& ast, const Value& a, const Value& b,
+                                                 nb::handle node) {
   if (ast == "In" || ast == "NotIn") {
     const std::optional<Value> inside = contains(a, b, node);
     if (inside && ast == "NotIn") return e_.unary("Not", *inside, node);
     return inside;
   }
   const bool is_equality = ast == "Eq" || ast == "NotEq";
-  if (a.is<Text>() || b.is<Text>() || !is_text(a) || !is_text(b)) {
+  if (a.is<String>() || b.is<String>() || !is_string(a) || !is_string(b)) {
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
     const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
@@ -157,7 +157,7 @@ std::optional<Value> Evaluator::Texts::compare(const std::string& ast, const Val
   return e_.compare(ast, result, Static{nb::int_(0)}, node);
 }
 
-std::optional<Value> Evaluator::Texts::contains(const Value& part, const Value& whole, nb::handle node) {
+std::optional<Value> Evaluator::Strings::contains(const Value& part, const Value& whole, nb::handle node) {
   std::vector<Value> members;
   if (whole.is<Set>()) {
     members = e_.elements_of_set(*whole.as<Set>(), node);
@@ -169,10 +169,10 @@ std::optional<Value> Evaluator::Texts::contains(const Value& part, const Value& 
     members.push_back(Static{nb::str("")});
     for (const nb::handle each : whole.as<Static>()->object)
       members.push_back(Static{nb::borrow<nb::object>(each)});
-  } else if (is_text(whole) && !whole.is<Text>()) {
-    if (is_text(part) && !part.is<Text>())
+  } else if (is_string(whole) && !whole.is<String>()) {
+    if (is_string(part) && !part.is<String>())
       return by_library("contains", {codes_of(whole), codes_of(part)}, node);
-    if (!is_text(part) && (e_.kind_of(part) || is_none(part) || part.is<Tuple>() || part.is<Reference>()))
+    if (!is_string(part) && (e_.kind_of(part) || is_none(part) || part.is<Tuple>() || part.is<Reference>()))
       e_.raise(ExceptionKind::TypeError,
                "'in <string>' requires string as left operand, not " + e_.type_name(part));
     e_.unsupported(node, "`in` of a text and a " + e_.type_name(part), "compare with ==");
@@ -187,28 +187,28 @@ std::optional<Value> Evaluator::Texts::contains(const Value& part, const Value& 
   return e_.as_bool(found);
 }
 
-Value Evaluator::Texts::item_of(const HeapObject& dict, const Value& key, nb::handle node) {
-  NodeId place = e_.builder_->index(-1);
+Value Evaluator::Strings::item_of(const HeapObject& dict, const Value& key, nb::handle node) {
+  NodeId position = e_.builder_->index(-1);
   std::vector<Value> values;
   for (size_t i = 0; i < dict.keys.size(); ++i) {
     if (!is_known(Static{dict.keys[i]})) continue;
     const NodeId is_key = e_.truth(e_.compare("Eq", key, Static{dict.keys[i]}, node), node);
-    place = e_.builder_->make(Op::select,
-                              {is_key, e_.builder_->index(static_cast<int64_t>(values.size())), place});
+    position = e_.builder_->make(Op::select,
+                                 {is_key, e_.builder_->index(static_cast<int64_t>(values.size())), position});
     values.push_back(dict.values[i]);
   }
   const auto missing = [&]() -> Value { e_.raise_key_error(key); };
   if (values.empty()) return missing();
-  const NodeId is_there = e_.builder_->make(Op::greater_equal, {place, e_.builder_->index(0)});
+  const NodeId is_there = e_.builder_->make(Op::greater_equal, {position, e_.builder_->index(0)});
   return e_.fork(
-      is_there, [&] { return e_.open(e_.pick_staged(values, place, node), "the item", node); }, missing);
+      is_there, [&] { return e_.open(e_.pick_staged(values, position, node), "the item", node); }, missing);
 }
 
 Value Evaluator::builtin_ord(Call& call) {
   const Value text = need(call, 0, "character");
   finish(call, 1);
-  if (text.is<Characters>()) return Texts(*this).ord(text);
-  if (text.is<Text>())
+  if (text.is<Characters>()) return Strings(*this).ord(text);
+  if (text.is<String>())
     unsupported(call.node, "`ord` of a text that has parts which are not known when compiling",
                 "take a character of it");
   return by_host(call, "what a character is made of");
@@ -226,7 +226,7 @@ Value Evaluator::builtin_chr(Call& call) {
   return Characters{share(Value(Scalar{Kind::py_int(), code}))};
 }
 
-void Evaluator::Texts::need_known(const Call& call) {
+void Evaluator::Strings::need_known(const Call& call) {
   static const std::set<std::string> kKnown = {"len",       "ord",  "print",   "isinstance", "type",
                                                "enumerate", "zip",  "list",    "tuple",      "str",
                                                "repr",      "bool", "reversed"};

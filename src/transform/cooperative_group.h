@@ -8,10 +8,10 @@ namespace ingot::transform {
 
 /// Collectives of a group of threads, of which each is number `thread` of `threads`. All of them come to each
 /// of these.
-class KernelTeam {
+class CooperativeGroup {
  public:
-  KernelTeam(const KernelTeam&) = delete;
-  virtual ~KernelTeam() = default;
+  CooperativeGroup(const CooperativeGroup&) = delete;
+  virtual ~CooperativeGroup() = default;
 
   /// All have come here, and see what the others have stored.
   virtual void wait() = 0;
@@ -29,7 +29,7 @@ class KernelTeam {
   void share(NodeId count, const std::function<void(NodeId iteration)>& body);
 
  protected:
-  KernelTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads)
+  CooperativeGroup(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads)
       : kernels_(kernels), loops_(loops), b_(loops.builder()), thread_(thread), threads_(threads) {}
 
   KernelWriter& kernels_;
@@ -40,12 +40,12 @@ class KernelTeam {
 };
 
 /// One thread: what it reduces stays in its registers, and has at most `kMostIterations` iterations.
-class ThreadTeam final : public KernelTeam {
+class ThreadGroup final : public CooperativeGroup {
  public:
   static constexpr int64_t kMostIterations = 16;
 
-  ThreadTeam(KernelWriter& kernels, LoopWriter& loops)
-      : KernelTeam(kernels, loops, loops.index(0), loops.index(1)) {}
+  ThreadGroup(KernelWriter& kernels, LoopWriter& loops)
+      : CooperativeGroup(kernels, loops, loops.index(0), loops.index(1)) {}
   void wait() override {}
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                const LaneReduction::Iteration& iteration) override;
@@ -56,12 +56,12 @@ class ThreadTeam final : public KernelTeam {
 
 /// A warp, whose threads shuffle: what it reduces stays in their registers, and has at most `kMostIterations`
 /// iterations.
-class WarpTeam final : public KernelTeam {
+class WarpGroup final : public CooperativeGroup {
  public:
   static constexpr int64_t kMostIterations = 2 * base::kReductionBlock;
 
-  WarpTeam(KernelWriter& kernels, LoopWriter& loops, NodeId lane)
-      : KernelTeam(kernels, loops, lane, loops.index(KernelWriter::kWarp)) {}
+  WarpGroup(KernelWriter& kernels, LoopWriter& loops, NodeId lane)
+      : CooperativeGroup(kernels, loops, lane, loops.index(KernelWriter::kWarp)) {}
   void wait() override { kernels_.warp_barrier(); }
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                const LaneReduction::Iteration& iteration) override;
@@ -79,10 +79,10 @@ class WarpTeam final : public KernelTeam {
 };
 
 /// A block, of a power of two of warps and at most `KernelWriter::block_threads` threads.
-class BlockTeam final : public KernelTeam {
+class BlockGroup final : public CooperativeGroup {
  public:
   /// What the block has in common for reductions, which come one after the other.
-  class Places {
+  class Slots {
    public:
     /// At the top of a launch.
     void add(const LaneReduction& lanes);
@@ -92,14 +92,14 @@ class BlockTeam final : public KernelTeam {
     std::map<DType, Nodes> known_;
   };
 
-  BlockTeam(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads, const Places& places)
-      : KernelTeam(kernels, loops, thread, threads), places_(places) {}
+  BlockGroup(KernelWriter& kernels, LoopWriter& loops, NodeId thread, NodeId threads, const Slots& slots)
+      : CooperativeGroup(kernels, loops, thread, threads), slots_(slots) {}
   void wait() override { kernels_.barrier(); }
   Nodes reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                const LaneReduction::Iteration& iteration) override;
 
  private:
-  const Places& places_;
+  const Slots& slots_;
 };
 
 }  // namespace ingot::transform

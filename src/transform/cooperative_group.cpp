@@ -1,27 +1,27 @@
-#include "transform/kernel_team.h"
+#include "transform/cooperative_group.h"
 
 #include "transform/block_tree.h"
 
 namespace ingot::transform {
 
-void KernelTeam::alone(const std::function<void()>& body) {
+void CooperativeGroup::alone(const std::function<void()>& body) {
   kernels_.when(loops_.equal(thread_, b_.index(0)), body);
   wait();
 }
 
-void KernelTeam::share(NodeId count, const std::function<void(NodeId)>& body) {
+void CooperativeGroup::share(NodeId count, const std::function<void(NodeId)>& body) {
   kernels_.strided(thread_, count, threads_, body);
   wait();
 }
 
-Nodes KernelTeam::scan(const std::vector<BlockScan::Slot>&, bool, NodeId count, const Nodes& inits,
-                       const Step& iteration) {
+Nodes CooperativeGroup::scan(const std::vector<BlockScan::Slot>&, bool, NodeId count, const Nodes& inits,
+                             const Step& iteration) {
   return loops_.loop(count, inits, [&](auto k, auto carried) { return iteration(k[0], carried, true); });
 }
 
 /// The value of the lanes `lane`, `lane + step`, ...: neighbours of the widest step are combined first.
-Nodes ThreadTeam::half(LaneReduction& lanes, int64_t step, NodeId lane,
-                       const std::function<Nodes(NodeId)>& leaf) {
+Nodes ThreadGroup::half(LaneReduction& lanes, int64_t step, NodeId lane,
+                        const std::function<Nodes(NodeId)>& leaf) {
   if (step == kMostIterations) return leaf(lane);
   return loops_.loop(b_.index(2), lanes.zeros(), [&](auto k, auto before) {
     const NodeId other = loops_.add(lane, loops_.multiply(k[0], b_.index(step)));
@@ -30,8 +30,8 @@ Nodes ThreadTeam::half(LaneReduction& lanes, int64_t step, NodeId lane,
   });
 }
 
-Nodes ThreadTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                         const LaneReduction::Iteration& iteration) {
+Nodes ThreadGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+                          const LaneReduction::Iteration& iteration) {
   static_assert(2 * kMostIterations == base::kReductionLanes);
   const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
   const std::vector<Type> types = lanes.lane_types();
@@ -53,8 +53,8 @@ Nodes ThreadTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
   return values;
 }
 
-Nodes WarpTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                       const LaneReduction::Iteration& iteration) {
+Nodes WarpGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+                        const LaneReduction::Iteration& iteration) {
   const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
   // Two blocks of iterations at most, which are combined as they come.
   Nodes all = loops_.loop(lanes.blocks_of(iterations), lanes.zeros(), [&](auto block, auto before) {
@@ -71,7 +71,7 @@ Nodes WarpTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
 }
 
 /// All threads go through the values of all; each keeps what it finds before its own.
-WarpTeam::Combined WarpTeam::combine_in_order(BlockScan& scan, const Nodes& given, const Nodes& carried) {
+WarpGroup::Combined WarpGroup::combine_in_order(BlockScan& scan, const Nodes& given, const Nodes& carried) {
   constexpr int32_t kAtOnce = 8;
   const size_t count = given.size();
   Nodes start = carried;
@@ -97,8 +97,8 @@ WarpTeam::Combined WarpTeam::combine_in_order(BlockScan& scan, const Nodes& give
   return {Nodes(middle, end.end()), Nodes(end.begin(), middle)};
 }
 
-Nodes WarpTeam::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
-                     const Nodes& inits, const Step& iteration) {
+Nodes WarpGroup::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
+                      const Nodes& inits, const Step& iteration) {
   BlockScan scan(kernels_, loops_, slots);
   const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
   const NodeId size = b_.index(KernelWriter::kWarp);
@@ -125,7 +125,7 @@ Nodes WarpTeam::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, N
   return end;
 }
 
-void BlockTeam::Places::add(const LaneReduction& lanes) {
+void BlockGroup::Slots::add(const LaneReduction& lanes) {
   std::map<DType, size_t> used;
   for (size_t i = 0; i < lanes.slots().size(); ++i) {
     const DType dtype = lanes.lane_of(i);
@@ -133,7 +133,7 @@ void BlockTeam::Places::add(const LaneReduction& lanes) {
   }
 }
 
-Nodes BlockTeam::Places::of(const LaneReduction& lanes) const {
+Nodes BlockGroup::Slots::of(const LaneReduction& lanes) const {
   std::map<DType, size_t> used;
   Nodes all;
   for (size_t i = 0; i < lanes.slots().size(); ++i) {
@@ -143,9 +143,9 @@ Nodes BlockTeam::Places::of(const LaneReduction& lanes) const {
   return all;
 }
 
-Nodes BlockTeam::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
-                        const LaneReduction::Iteration& iteration) {
-  const Nodes shared = places_.of(lanes);
+Nodes BlockGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
+                         const LaneReduction::Iteration& iteration) {
+  const Nodes shared = slots_.of(lanes);
   const NodeId zero = b_.index(0);
   const NodeId iterations = b_.make(Op::maximum, {count, zero});
   const NodeId warps = b_.make(Op::right_shift, {threads_, b_.index(5)});

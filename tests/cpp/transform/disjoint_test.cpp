@@ -1,4 +1,4 @@
-#include "transform/apart.h"
+#include "transform/disjoint.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 bool apart(const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides) {
   PlainArithmetic plain;
-  return is_apart<PlainArithmetic, int64_t>(plain, lengths, strides, 8) != 0;
+  return is_disjoint<PlainArithmetic, int64_t>(plain, lengths, strides, 8) != 0;
 }
 
 TEST(Apart, OfNumbers) {

@@ -8,12 +8,12 @@ namespace ingot::frontend {
 /// iterated over, or indexed by an unknown number: an argument is described as an array of its code points
 /// from then on, another string is copied into such an array. This is decided once for a function: if
 /// `Characters` do not support an operation that it uses, all strings remain known.
-class Evaluator::Texts {
+class Evaluator::Strings {
  public:
-  explicit Texts(Evaluator& evaluator) : e_(evaluator) {}
+  explicit Strings(Evaluator& evaluator) : e_(evaluator) {}
 
   /// Whether a value is a string, known or not.
-  static bool is_text(const Value& value);
+  static bool is_string(const Value& value);
   static bool is_known(const Value& value);
   /// A known string as `Characters`; asks for that if it is an argument; none: it remains known.
   std::optional<Value> opened(const Value& text, bool is_iterated, nb::handle node);
@@ -23,7 +23,7 @@ class Evaluator::Texts {
   static bool may_be_character(const Value& text);
 
   NodeId length(const Characters& text);
-  Value character(const Characters& text, NodeId place);  ///< of an array of code points, at a valid index
+  Value character(const Characters& text, NodeId position);  ///< of an array of code points, at a valid index
   Value item(const Value& text, const Value& index, nb::handle node);
   Value ord(const Value& text);
   /// A comparison, or `in`, of operands of which one is `Characters`; none: strings do not decide it.

@@ -5,7 +5,7 @@
 namespace ingot::bindings {
 
 /// Where a call runs, and where its results are.
-struct Place {
+struct CallTarget {
   devices::Device* device = nullptr;  ///< null: the host
   /// Whether arrays that a device's call makes become NumPy's.
   bool brings_home = false;

@@ -25,11 +25,11 @@ constexpr int64_t kFewest = 8;
 }  // namespace
 
 std::optional<Value> Evaluator::form_of(const Value& element) {
-  if (const std::optional<Record> record = Records(*this).of(element)) return record->at({});
+  if (const std::optional<Pooled> record = PooledValues(*this).of(element)) return record->at({});
   if (const Object* o = element.as<Object>(); o != nullptr && pools_.makings.classes.contains(o->object))
-    Records(*this).ask_for({pools_.makings.classes.at(o->object)}, {});
+    PooledValues(*this).ask_for({pools_.makings.classes.at(o->object)}, {});
   if (const Conflict* c = element.as<Conflict>()) {
-    if (!c->pools.empty()) Records(*this).ask_for(c->pools, {});
+    if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, {});
     if (!c->rows.empty()) Rows(*this).ask_for(c->rows, {});
   }
   if (element.is<Reference>()) {
@@ -94,10 +94,10 @@ std::optional<HeapObject> Evaluator::join_lists(const HeapObject& a, const HeapO
   const std::optional<Value> form =
       is_left_empty || right->is<Unbound>() ? (is_left_empty ? right : left) : joined_form(*left, *right);
   if (!form || form->is<Unbound>()) return std::nullopt;
-  return growing_shape(*form, a);
+  return list_buffer_shape(*form, a);
 }
 
-HeapObject Evaluator::growing_shape(const Value& form, const HeapObject& list) const {
+HeapObject Evaluator::list_buffer_shape(const Value& form, const HeapObject& list) const {
   HeapObject shape{.type = HeapObject::Type::List, .values = {Scalar{Kind::py_int(), {}}}, .keys = {}};
   for (const Kind kind : Columns::kinds_of(form))
     shape.values.emplace_back(Array{.type = ir::Type::view(kind.dtype(), 1)});
@@ -112,9 +112,9 @@ NodeId Evaluator::leading(NodeId view, NodeId count) {
   return builder_->make(Op::slice, {view, builder_->index(0), count, builder_->index(1)});
 }
 
-HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
+HeapObject Evaluator::as_list_buffer(const HeapObject& list, const Value& form) {
   if (list.element != nullptr && same(*list.element, form)) return list;
-  HeapObject made = growing_shape(form, list);
+  HeapObject made = list_buffer_shape(form, list);
   const std::vector<Kind> kinds = Columns::kinds_of(form);
   if (list.element == nullptr) {
     const size_t size = list.values.size();
@@ -135,21 +135,21 @@ HeapObject Evaluator::as_growing(const HeapObject& list, const Value& form) {
 }
 
 /// Looks the list up again after allocating: a check may have replaced the state.
-void Evaluator::become_growing(uint32_t list, const Value& form) {
-  HeapObject made = as_growing(HeapObject(state_.heap.at(list)), form);
+void Evaluator::become_list_buffer(uint32_t list, const Value& form) {
+  HeapObject made = as_list_buffer(HeapObject(state_.heap.at(list)), form);
   state_.heap.at(list) = std::move(made);
 }
 
-void Evaluator::store_element(const HeapObject& list, NodeId place, const Value& element) {
+void Evaluator::store_element(const HeapObject& list, NodeId position, const Value& element) {
   size_t column = 1;
   for (const NodeId number : Columns(*this).numbers_of(*list.element, element))
-    builder_->make(Op::store, {list.values[column++].as<Array>()->node, place, number});
+    builder_->make(Op::store, {list.values[column++].as<Array>()->node, position, number});
 }
 
-Value Evaluator::load_element(const HeapObject& list, NodeId place) {
+Value Evaluator::load_element(const HeapObject& list, NodeId position) {
   std::vector<NodeId> numbers;
   for (size_t i = 1; i < list.values.size(); ++i)
-    numbers.push_back(builder_->make(Op::load, {list.values[i].as<Array>()->node, place}));
+    numbers.push_back(builder_->make(Op::load, {list.values[i].as<Array>()->node, position}));
   return Columns(*this).element_of(*list.element, numbers);
 }
 
@@ -172,12 +172,12 @@ bool Evaluator::may_grow(const Value& list) {
 
 NodeId Evaluator::length_of(const HeapObject& list) const { return list.values[0].as<Scalar>()->node; }
 
-std::vector<NodeId> Evaluator::growing_lengths(const Value& iterable) const {
+std::vector<NodeId> Evaluator::list_buffer_lengths(const Value& iterable) const {
   std::vector<NodeId> lengths;
   if (const HeapObject* list = growing(iterable)) lengths.push_back(length_of(*list));
   if (const Zip* z = iterable.as<Zip>()) {
     for (const Value& member : *z->members) {
-      const std::vector<NodeId> more = growing_lengths(member);
+      const std::vector<NodeId> more = list_buffer_lengths(member);
       lengths.insert(lengths.end(), more.begin(), more.end());
     }
   }
@@ -185,7 +185,7 @@ std::vector<NodeId> Evaluator::growing_lengths(const Value& iterable) const {
 }
 
 void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> before, nb::handle node) {
-  const std::vector<NodeId> after = growing_lengths(iterable);
+  const std::vector<NodeId> after = list_buffer_lengths(iterable);
   if (std::ranges::equal(before, after)) return;
   const Zip* z = iterable.as<Zip>();
   const std::vector<Value> iterated = z != nullptr ? *z->members : std::vector<Value>{iterable};
@@ -195,7 +195,7 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
   if (!are_of_dicts || before.size() != after.size()) {
     const std::string fact = key_of(node) + "#changes";
     if (z == nullptr && class_of(node) == "For" && !unrolled_.contains(fact))
-      throw Demand{fact, -1, place_of(node)};
+      throw Demand{fact, -1, location_of(node)};
     unsupported(node, "a list that grows or shrinks while it is iterated over",
                 "iterate over a copy of it, or count its places");
   }
@@ -206,7 +206,7 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
 }
 
 Value Evaluator::widen(const Reference& list, const Value& given, nb::handle node) {
-  const Value element = Records(*this).held(given, node);
+  const Value element = PooledValues(*this).held(given, node);
   const HeapObject& object = state_.heap.at(list.object);
   const std::optional<Value> own = form_of(element);
   const std::optional<Value> form = own ? joined_form(*object.element, *own) : std::nullopt;
@@ -214,7 +214,7 @@ Value Evaluator::widen(const Reference& list, const Value& given, nb::handle nod
     unsupported(node, "a " + type_name(element) + " in a list whose length is not known when compiling",
                 "put numbers of one kind there, tuples of them, or instances of one class");
   }
-  become_growing(list.object, *form);
+  become_list_buffer(list.object, *form);
   return element;
 }
 
@@ -248,7 +248,7 @@ void Evaluator::grow(const Reference& list, const Value& given, nb::handle node)
   state_.heap.at(list.object) = std::move(object);
 }
 
-Value Evaluator::growing_item(const Reference& list, const Value& index, nb::handle node) {
+Value Evaluator::list_buffer_item(const Reference& list, const Value& index, nb::handle node) {
   const HeapObject object = state_.heap.at(list.object);
   if (const Slice* slice = index.as<Slice>()) {
     const auto [start, count, step] = slice_of(*slice, length_of(object));
@@ -256,11 +256,11 @@ Value Evaluator::growing_item(const Reference& list, const Value& index, nb::han
     return by_library("sliced", {list, number(start), number(count), number(step)}, node);
   }
   return load_element(object,
-                      place_of_staged(checked_index(index), length_of(object), "list index out of range"));
+                      staged_index_of(checked_index(index), length_of(object), "list index out of range"));
 }
 
-void Evaluator::set_growing_item(const Reference& list, const Value& index, const Value& value,
-                                 nb::handle node) {
+void Evaluator::set_list_buffer_item(const Reference& list, const Value& index, const Value& value,
+                                     nb::handle node) {
   if (const Slice* slice = index.as<Slice>()) {
     const auto [start, count, step] = slice_of(*slice, length_of(state_.heap.at(list.object)));
     if (!builder_->function().is_constant(step, 1)) {
@@ -272,10 +272,10 @@ void Evaluator::set_growing_item(const Reference& list, const Value& index, cons
     by_library("put_slice", {list, number(start), number(count), value}, node);
     return;
   }
-  const NodeId place = place_of_staged(checked_index(index), length_of(state_.heap.at(list.object)),
-                                       "list assignment index out of range");
+  const NodeId position = staged_index_of(checked_index(index), length_of(state_.heap.at(list.object)),
+                                          "list assignment index out of range");
   const Value element = widen(list, value, node);
-  store_element(state_.heap.at(list.object), place, element);
+  store_element(state_.heap.at(list.object), position, element);
 }
 
 Value Evaluator::checked_index(const Value& index) {
@@ -292,7 +292,7 @@ Value Evaluator::by_library(const char* name, std::vector<Value> arguments, nb::
   return inline_function(imported("ingot.library.lists").attr(name), call);
 }
 
-Value Evaluator::growing_method(const Reference& list, const std::string& name, Call& call) {
+Value Evaluator::list_buffer_method(const Reference& list, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   need_own(state_.heap.at(list.object), node);
   const auto set_length = [&](NodeId length) {
@@ -329,7 +329,7 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
     unsupported(call.node, "sorting what is not known when compiling, but for numbers of one kind",
                 "sort numbers of one kind, or tuples of them");
   }
-  become_growing(list.object, *form);
+  become_list_buffer(list.object, *form);
   by_library("sort", {list}, call.node, call.keywords);
   std::vector<Value> sorted;
   sorted.reserve(values.size());
@@ -380,7 +380,7 @@ bool Evaluator::is_range_to_demand(const Value& iterable) const {
          });
 }
 
-NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std::optional<DType> wanted) {
+NodeId Evaluator::array_of_list_buffer(const HeapObject& list, nb::handle node, std::optional<DType> wanted) {
   const std::vector<Kind> kinds = Columns::kinds_of(*list.element);
   const NodeId length = length_of(list);
   const bool is_flat = list.element->is<Scalar>();
@@ -420,7 +420,7 @@ NodeId Evaluator::array_of_growing(const HeapObject& list, nb::handle node, std:
   return rows;
 }
 
-nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward) {
+nb::object Evaluator::describe_list_buffer(const HeapObject& list, Outward& outward) {
   size_t leaf = outward.leaves.size() + 1;  // of the next column
   const std::function<nb::object(const Value&)> words = [&](const Value& form) -> nb::object {
     const size_t own = leaf;
@@ -435,7 +435,7 @@ nb::object Evaluator::describe_growing(const HeapObject& list, Outward& outward)
       leaf = own + 1;
       return nb::make_tuple("maybe", words(*m->present));
     }
-    if (const Record* r = form.as<Record>()) return Records(*this).describe(*r, outward);
+    if (const Pooled* r = form.as<Pooled>()) return PooledValues(*this).describe(*r, outward);
     if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
     if (const Array* a = form.as<Array>()) {
       if (!outward.is_result) {

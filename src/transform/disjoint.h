@@ -32,8 +32,8 @@ ir::NodeId laid_out_as(const ir::Function& function, ir::NodeId view);
 /// largest, each is at least as long as all that the smaller ones reach over. `of` does the arithmetic: a
 /// LoopWriter on nodes, or PlainArithmetic on numbers.
 template <class Arithmetic, class Number>
-Number is_apart(Arithmetic& of, std::span<const Number> lengths, std::span<const Number> strides,
-                int64_t element_bytes) {
+Number is_disjoint(Arithmetic& of, std::span<const Number> lengths, std::span<const Number> strides,
+                   int64_t element_bytes) {
   const Number one = of.index(1);
   std::vector<Number> steps;
   std::vector<Number> reach;
@@ -57,10 +57,10 @@ Number is_apart(Arithmetic& of, std::span<const Number> lengths, std::span<const
 
 /// Whether different indices of each of `views` are different locations, found when the code runs; `use` maps
 /// values of a function to the new ones.
-ir::NodeId are_apart(LoopWriter& loops, const ir::Function& function, std::span<const ir::NodeId> views,
-                     const std::function<ir::NodeId(ir::NodeId)>& use);
+ir::NodeId are_disjoint(LoopWriter& loops, const ir::Function& function, std::span<const ir::NodeId> views,
+                        const std::function<ir::NodeId(ir::NodeId)>& use);
 
-/// What `is_apart` asks for, on numbers.
+/// What `is_disjoint` asks for, on numbers.
 struct PlainArithmetic {
   static int64_t index(int64_t number) { return number; }
   static int64_t truth(bool holds) { return holds ? 1 : 0; }
