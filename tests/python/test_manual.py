@@ -9,7 +9,7 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if path.read_text().startswith("---\nfile_format: mystnb"))
-SAMPLE = ("start/index", "tutorial/1-loops", "tutorial/3-what-compiles")
+SAMPLE = ("start/index", "tutorial/1-loops", "tutorial/3-what-compiles", "concepts/calls")
 """Pages that each run of the tests looks at; the others are slow ones. `make docs` runs all."""
 
 CELL = re.compile(r"^```(?:\{code-cell\}|python)[^\n]*\n(.*?)^```$", re.M | re.S)
