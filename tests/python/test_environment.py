@@ -28,6 +28,15 @@ def test_each_variable_of_the_sources_is_on_the_page():
     assert named == on_page
 
 
+def test_variables_of_others_are_on_the_page():
+    sources = [path for folder, kinds in (("python", ("py", "h")), ("src", ("cpp", "h"))) for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
+    texts = [path.read_text() for path in sources]
+    named = {name for text in texts for name in re.findall(r'(?:getenv\(|environ(?:\.get\(|\[))"([A-Z_]+)"', text)}
+    named |= {name for text in texts if "getenv(variable)" in text or "environ[variable]" in text for name in re.findall(r'"([A-Z]+_(?:HOME|PATH))"', text)}
+    assert {"XDG_CACHE_HOME", "CUDA_HOME", "CC", "INGOT_CPU_LEVEL"} <= named
+    assert named <= set(re.findall(r"`([A-Z_]+)`", PAGE))
+
+
 def test_the_page_has_a_row_for_each_variable():
     rows = dict(re.findall(r"^\| `(INGOT_[A-Z_]+)` \| (.*?) \|", PAGE, re.MULTILINE))
     assert set(VARIABLES) <= set(rows)
