@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour quick test test-all docs examples bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all docs examples gallery gallery-times bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -25,6 +25,16 @@ examples:
 	@for example in predators_and_prey kalman_track acoustic_splitter; do \
 	  echo "$$example"; .venv/bin/python examples/$$example.py docs/images/$$example.png || exit 1; \
 	done
+
+# The gallery's programs, which draw their pictures into docs/gallery/images: two minutes.
+gallery:
+	@tools/setup examples
+	@.venv/bin/python examples/gallery/pictures.py $(ARGUMENTS)
+
+# The gallery's programs next to NumPy, Numba and JAX, into docs/gallery: five minutes.
+gallery-times:
+	@tools/setup test
+	@.venv/bin/python examples/gallery/times.py --page $(ARGUMENTS)
 
 # The manual into build/site, with the code of its pages run; a warning is an error.
 docs:
