@@ -21,32 +21,7 @@ SIZES = {"molecules": (8, 4.6), "vortex_street": (8, 4), "el_nino": (8, 3.2), "c
 COLOURS = {"turing_patterns": 32, "denoise": 24, "gravitational_wave": 48}
 """Of pictures that are large otherwise."""
 
-THEMES = {
-    "light": {"ink": "#1f2328", "paper": "#ffffff", "grid": "#d0d7de", "cycle": ("#c2560a", "#0a6c9c", "#2e7d4f", "#8b4bb0")},
-    "dark": {"ink": "#d8dee4", "paper": "#131416", "grid": "#3d444d", "cycle": ("#ffb26b", "#62b8ea", "#7fd3a0", "#cf9df0")},
-}
-
-
-def style(theme):
-    """What matplotlib is to draw with."""
-    from cycler import cycler
-
-    ink, paper = THEMES[theme]["ink"], THEMES[theme]["paper"]
-    inked = dict.fromkeys(("text.color", "axes.edgecolor", "axes.labelcolor", "xtick.color", "ytick.color"), ink)
-    papers = dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor", "legend.facecolor"), paper)
-    return {
-        **inked,
-        **papers,
-        "axes.prop_cycle": cycler(color=THEMES[theme]["cycle"]),
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.titlesize": "large",
-        "legend.edgecolor": THEMES[theme]["grid"],
-        "font.size": 10,
-        "lines.markersize": 4,
-        "lines.linewidth": 1.4,
-        "image.interpolation": "nearest",
-    }
+THEMES = ("light", "dark")
 
 
 def save(figure, path, colours):
@@ -70,7 +45,7 @@ def main(names):
         program = importlib.import_module(name)
         found = program.run()
         for theme in THEMES:
-            with plt.rc_context(style(theme)):
+            with plt.style.context(IMAGES.parents[1] / f"{theme}.mplstyle"):
                 figure = plt.figure(figsize=SIZES.get(name, (8, 4.4)), layout="constrained")
                 program.draw(figure, *found)
                 for image in [image for axes in figure.axes for image in axes.images] if theme == "dark" else ():

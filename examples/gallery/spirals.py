@@ -1,4 +1,4 @@
-"""Learning: a small network learns to tell two spirals from each other.
+"""Learning: a small network learns to distinguish two spirals.
 
 Three layers in plain NumPy; `ingot.grad` differentiates the loss by all weights at once, and the training loop
 with Adam's method is compiled as a whole.

@@ -1,21 +1,26 @@
-"""The gallery's programs timed: `python examples/gallery/times.py [--only NAME...] [--seconds S] [--small] [--page]`.
+"""The gallery's programs timed: `python examples/gallery/times.py [--only NAME...] [--seconds S] [--one-core] [--small] [--page]`.
 
 Each program runs under Ingot, NumPy, Numba and JAX, each with all cores: first calls one after the other, then all
 of them alternately, and the least time of each counts. Before that results are compared. Figures are kept in
-docs/gallery/times.json; `--page` writes them into the gallery's pages.
+docs/gallery/times.json; `--page` writes them into the gallery's pages. On a busy machine `--one-core` gives each one
+thread, and counts the processor's time.
 """
 
 import os
+import sys
 
 if __name__ == "__main__":
     os.environ["INGOT_CACHE"] = "off"  # first calls compile
+    if "--one-core" in sys.argv:
+        for library in ("OMP", "OPENBLAS", "NUMBA", "INGOT"):
+            os.environ[f"{library}_NUM_THREADS"] = "1"
+        os.environ["NPROC"], os.environ["XLA_FLAGS"] = "1", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 
 import argparse
 import copy
 import importlib.metadata
 import json
 import re
-import sys
 import time
 import types
 import warnings
@@ -209,7 +214,7 @@ def for_device(arguments: tuple) -> tuple:
     return tuple(jax.tree.map(lambda a: jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a, a) for a in made)
 
 
-def contestants(case: Case, arguments: tuple, wanted: tuple) -> dict[str, Callable]:
+def contestants(case: Case, arguments: tuple) -> dict[str, Callable]:
     made = {"ingot": case.function}
     if callable(case.numpy):
         made["numpy"] = case.numpy
@@ -217,7 +222,7 @@ def contestants(case: Case, arguments: tuple, wanted: tuple) -> dict[str, Callab
         makes = case.numba.__name__ == "<lambda>"
         made["numba"] = case.numba(for_numba) if makes else for_numba(case.numba)
     made["jax"] = for_jax(case.jax, arguments)
-    return {name: run for name, run in made.items() if name in wanted}
+    return made
 
 
 def leaves(value: Any) -> list[np.ndarray]:
@@ -240,19 +245,19 @@ def complete(function: Any) -> None:
         specialisation.complete()
 
 
-def run_case(case: Case, small: bool, seconds: float, wanted: tuple = CONTESTANTS) -> dict:
+def run_case(case: Case, small: bool, seconds: float, now: Callable[[], float] = time.perf_counter) -> dict:
     """First calls and least times in s, and why a contestant is not among them."""
     arguments = case.arguments(small)
-    made, expected, figures = contestants(case, arguments, wanted), None, {}
+    made, expected, figures = contestants(case, arguments), None, {}
     for name, run in made.items():
         own = for_device(arguments) if name == "jax" else copy.deepcopy(arguments)
-        start = time.perf_counter()
+        start = now()
         try:
             result = run(*own)
         except Exception as error:
             figures[name] = {"refused": f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"}
             continue
-        figures[name] = {"first": time.perf_counter() - start, "least": np.inf, "rounds": 0}
+        figures[name] = {"first": now() - start, "least": np.inf, "rounds": 0}
         found = case.found(result, own)
         if expected is None:
             expected = found
@@ -266,9 +271,9 @@ def run_case(case: Case, small: bool, seconds: float, wanted: tuple = CONTESTANT
             if figures[name]["rounds"] >= 3 and figures[name]["least"] > 0.05 * seconds and spent > 0.5 * seconds:
                 continue  # what is slow has had its rounds
             own = for_device(arguments) if name == "jax" else copy.deepcopy(arguments)
-            start = time.perf_counter()
+            start = now()
             run(*own)
-            figures[name]["least"] = min(figures[name]["least"], time.perf_counter() - start)
+            figures[name]["least"] = min(figures[name]["least"], now() - start)
             figures[name]["rounds"] += 1
     for name in ("numpy", "numba"):
         if isinstance(getattr(case, name), str):
@@ -276,24 +281,25 @@ def run_case(case: Case, small: bool, seconds: float, wanted: tuple = CONTESTANT
     return figures
 
 
-def machine() -> dict[str, str]:
+def machine(one_core: bool) -> dict[str, str]:
     from ingot import _info
 
     versions = {name: importlib.metadata.version(name) for name in CONTESTANTS[1:]}
-    return {"date": time.strftime("%Y-%m-%d"), "cpu": _info.describe_cpu()["name"], "cores": str(len(os.sched_getaffinity(0))),
+    return {"date": time.strftime("%Y-%m-%d"), "cpu": _info.describe_cpu()["name"], "cores": "1" if one_core else str(len(os.sched_getaffinity(0))),
             "load": f"{os.getloadavg()[0]:.0f}", "ingot": ingot.__version__, **versions}  # fmt: skip
 
 
 def where(what: dict) -> str:
     """The machine, the day, and whether it was busy."""
-    cores = int(what["cores"])
-    busy = f", busy: {what['load']} processes ran" if float(what.get("load", 0)) > 1.5 * cores else ""
-    return f"{cores} cores of an {what['cpu']}{busy}, {what['date']}"
+    cores, load = int(what["cores"]), float(what["load"])
+    used = f"{cores} cores" if cores > 1 else "one core (the processor's time)"
+    busy = f", while {load:.0f} processes ran" if load > 1.5 * cores else ""
+    return f"{used} of an {what['cpu']}{busy}, {what['date']}"
 
 
 def milliseconds(seconds: float) -> str:
     ms = 1e3 * seconds
-    return f"{ms:,.0f}".replace(",", " ") if ms >= 100 else f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}"
+    return f"{ms:,.0f}".replace(",", " ") if ms >= 100 else f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}" if ms >= 1 else f"{ms:.3f}"
 
 
 def table(name: str, kept: dict) -> str:
@@ -328,8 +334,8 @@ def summary(kept: dict) -> str:
             cells.append(f"**{cell}**" if f.get("least") == min(g["least"] for g in figures.values() if "least" in g) else cell)
         rows.append((lead, f"| [{CASES[name].title}]({name}) | {CASES[name].size} | " + " | ".join(cells) + " |"))
     head = ["| | size | " + " | ".join(NAMES[c] for c in CONTESTANTS) + " |", "|---|---|--:|--:|--:|--:|"]
-    what = max(kept["machines"].values(), key=lambda m: float(m.get("load", 0)))
-    text = f"Times in ms, the least of alternating calls, the fastest in bold; what Ingot loses comes first. {where(what)}; "
+    what = max(kept["machines"].values(), key=lambda m: float(m["load"]))
+    text = f"Times in ms on {where(what)}: the least of alternating calls, the fastest in bold; what Ingot loses comes first. "
     text += ", ".join(f"{NAMES[c]} {what[c]}" for c in CONTESTANTS) + "."
     return "\n".join([text, "", *head, *(row for _, row in sorted(rows, key=lambda r: r[0]))])
 
@@ -353,6 +359,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="*", default=list(CASES), metavar="NAME", help="only these programs; none: only pages")
     parser.add_argument("--seconds", type=float, default=8.0, help="for how long the contestants of a program alternate (8)")
+    parser.add_argument("--one-core", action="store_true", help="one thread each, and the processor's time")
     parser.add_argument("--small", action="store_true", help="small arguments, for tests; nothing is kept")
     parser.add_argument("--page", action="store_true", help="write the figures into the gallery's pages")
     asked = parser.parse_args()
@@ -364,8 +371,8 @@ def main() -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         for name in asked.only:
-            figures = run_case(CASES[name], asked.small, asked.seconds)
-            kept["programs"][name], kept["machines"][name] = figures, machine()
+            figures = run_case(CASES[name], asked.small, asked.seconds, time.process_time if asked.one_core else time.perf_counter)
+            kept["programs"][name], kept["machines"][name] = figures, machine(asked.one_core)
             shown = (f"{c} {milliseconds(f['first'])} {milliseconds(f['least'])}" if "least" in f else f"{c}: {f['refused']}" for c, f in figures.items())
             print(f"{name}: " + ", ".join(shown), flush=True)
             if not asked.small:

@@ -154,5 +154,5 @@ def test_times_are_written_into_pages():
     kept = {"programs": {"neurons": {**row, "numba": {"refused": "has none"}}}, "machines": {"neurons": what}}
     text = times.filled("# T\n\n<!-- times -->\nOLD\n<!-- end of times -->\n", times.table("neurons", kept))
     assert "OLD" not in text and "| NumPy 1.2 | - | 34.0 | 17.0 times as fast |" in text and "| Numba 1.2 | - | has none | - |" in text
-    assert "| JAX 1.2 | 500 | **1.00** | **slower**, 0.50 times as fast |" in text and "busy: 9 processes" in text
+    assert "| JAX 1.2 | 500 | **1.00** | **slower**, 0.50 times as fast |" in text and "while 9 processes ran" in text
     assert "| 2.00 | 34.0 | - | **1.00** |" in times.summary(kept)
