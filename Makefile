@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour quick test test-all docs examples gallery gallery-times bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all docs examples gallery gallery-times front bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -43,10 +43,16 @@ docs:
 	@.venv/bin/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "build/site/index.html"
 
-# Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
+# Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`. With
+# ARGUMENTS="--page docs/benchmarks.md" it writes the manual's page.
 bench:
-	@tools/setup test
+	@tools/setup bench
 	@.venv/bin/python -m bench $(ARGUMENTS)
+
+# The program of the front page: its table in README.md, and its picture.
+front:
+	@tools/setup bench
+	@.venv/bin/python -m bench.front $(ARGUMENTS)
 
 # Derivatives of Ingot, JAX and C++, with one thread and two, into docs/derivative-speed.md: five minutes.
 derivatives:
