@@ -1,7 +1,9 @@
-"""Cosmology: how gravity makes a web of matter that was almost even, by the particle-mesh method.
+"""Cosmology: how gravity makes a web of almost even matter in two dimensions, by the particle-
+mesh method.
 
-Particles are spread to a mesh, the potential is found by Fourier transforms, and the particles fall. The universe
-is flat and full of matter; the clock is its scale a, today 1. Lengths are in cells.
+Particles are spread to a mesh, the potential is found by Fourier transforms, and the particles
+fall. The universe is flat and full of matter; the clock is its scale a, today 1. Lengths are in
+cells.
 """
 
 import ingot
@@ -9,7 +11,8 @@ import numpy as np
 
 
 def spread(x, y, n):
-    """The density on a periodic mesh, its mean 1 where there is a particle for each cell: clouds in cells."""
+    """The density on a periodic mesh, its mean 1 where there is a particle for each cell: clouds
+    in cells."""
     density = np.zeros((n, n))
     for p in range(len(x)):
         i, j = int(x[p]), int(y[p])
@@ -27,7 +30,9 @@ def pull(density, kx, ky):
     square = kx * kx + ky * ky
     square[0, 0] = 1.0
     potential = -np.fft.rfft2(density - density.mean()) / square
-    return np.fft.irfft2(-1j * kx * potential, density.shape), np.fft.irfft2(-1j * ky * potential, density.shape)
+    return np.fft.irfft2(-1j * kx * potential, density.shape), np.fft.irfft2(
+        -1j * ky * potential, density.shape
+    )
 
 
 def at(field, x, y, p):
@@ -35,12 +40,15 @@ def at(field, x, y, p):
     i, j = int(x[p]), int(y[p])
     s, t = x[p] - i, y[p] - j
     i, j, k, m = i % n, j % n, (i + 1) % n, (j + 1) % n
-    return (1 - t) * ((1 - s) * field[i, j] + s * field[k, j]) + t * ((1 - s) * field[i, m] + s * field[k, m])
+    return (1 - t) * ((1 - s) * field[i, j] + s * field[k, j]) + t * (
+        (1 - s) * field[i, m] + s * field[k, m]
+    )
 
 
 @ingot.jit
 def evolve(x, y, px, py, kx, ky, start, end, steps):
-    """Particles and their momenta, moved in place from one scale of the universe to another; their density."""
+    """Particles and their momenta, moved in place from one scale of the universe to another;
+    their density."""
     n, da = len(kx), (end - start) / steps
     for step in range(steps):
         a = start + step * da
@@ -55,12 +63,15 @@ def evolve(x, y, px, py, kx, ky, start, end, steps):
 
 
 def young(n, start, rng):
-    """A particle for each cell, moved a little by a random field of waves, and the wave numbers."""
+    """A particle for each cell, moved a little by a random field of waves, and the wave
+    numbers."""
     kx, ky = 2 * np.pi * np.fft.fftfreq(n)[:, None], 2 * np.pi * np.fft.rfftfreq(n)[None, :]
     k = np.hypot(kx, ky)
     k[0, 0] = np.inf
     waves = np.fft.rfft2(rng.normal(size=(n, n))) * 2.5 * k**-0.6 * np.exp(-((k * 1.5) ** 2))
-    psi = np.stack([np.fft.irfft2(1j * component / k**2 * waves) for component in (kx, ky)]).reshape(2, -1)
+    psi = np.stack(
+        [np.fft.irfft2(1j * component / k**2 * waves) for component in (kx, ky)]
+    ).reshape(2, -1)
     places = (np.indices((n, n)).reshape(2, -1) + start * psi) % n
     return *places, *(start**1.5 * psi), kx, ky
 
@@ -73,7 +84,9 @@ def draw(figure, density):
     axes = figure.subplots()
     n = len(density)
     coarse = density.reshape(n // 2, 2, n // 2, 2).mean(axis=(1, 3))
-    image = axes.imshow(np.log10(coarse + 0.1), cmap="inferno", vmin=-0.9, vmax=1.3, extent=(0, n, n, 0))
+    image = axes.imshow(
+        np.log10(coarse + 0.1), cmap="inferno", vmin=-0.9, vmax=1.3, extent=(0, n, n, 0)
+    )
     axes.set(title=f"{density.size:,} particles, today", xlabel="x (cells)", ylabel="y (cells)")
     figure.colorbar(image, ax=axes, label="logarithm of density over its mean")
 

@@ -1,7 +1,8 @@
 """Images: noise is removed and edges stay, by a bilateral filter.
 
-Each pixel becomes a mean of those around it, which count the less the farther away and the more different they
-are. The picture is Shepp and Logan's, with which scanners are tested: ellipses of equal brightness.
+Each pixel becomes a mean of those around it, which count the less the farther away and the more
+different they are. The picture is Shepp and Logan's, with which scanners are tested: ellipses of
+equal brightness.
 """
 
 import ingot
@@ -17,7 +18,8 @@ ELLIPSES = (  # brightness, half axes, centre, angle in degrees
 
 @ingot.jit
 def bilateral(image, reach, distance, contrast):
-    """The filtered image; how much a neighbour counts falls over a distance in pixels, and over a contrast."""
+    """The filtered image; how much a neighbour counts falls over a distance in pixels, and over a
+    contrast."""
     height, width = image.shape
     out = np.empty_like(image)
     for y in ingot.prange(height):

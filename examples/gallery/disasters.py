@@ -1,7 +1,9 @@
-"""Statistics: when did British coal mines become safer? Gibbs's sampler finds the year from counts of disasters.
+"""Statistics: when did British coal mines become safer? Gibbs's sampler finds the year from
+counts of disasters.
 
-Disasters of each year from 1851 to 1961 (Jarrett, Biometrika 66, 1979). There was one rate before some year and
-another one after it; each is drawn in turn, given the others. The draws are NumPy's, bit for bit.
+Disasters of each year from 1851 to 1961 (Jarrett, Biometrika 66, 1979). There was one rate before
+some year and another one after it; each is drawn in turn, given the others. The draws are
+NumPy's, bit for bit.
 """
 
 import ingot
@@ -16,7 +18,8 @@ COUNTS = np.array([
 
 @ingot.jit
 def sample(counts, draws, rng):
-    """Draws of the rates before and after the change (disasters a year), and of how many years came before it."""
+    """Draws of the rates before and after the change (disasters a year), and of how many years
+    came before it."""
     years = len(counts)
     total = np.cumsum(counts)
     rates, changes = np.empty((draws, 2)), np.empty(draws, np.int64)
@@ -51,7 +54,9 @@ def draw(figure, rates, changes):
     top.legend()
     found = np.bincount(changes, minlength=len(COUNTS)) / len(changes)
     bottom.bar(1851 + np.arange(len(found)), found)
-    bottom.set(title="When they became fewer", xlabel="year", ylabel="probability", xlim=(1878, 1902))
+    bottom.set(
+        title="When they became fewer", xlabel="year", ylabel="probability", xlim=(1878, 1902)
+    )
 
 
 if __name__ == "__main__":

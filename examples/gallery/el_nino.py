@@ -1,8 +1,9 @@
-"""Oceans: after weeks of west wind the Pacific is 20 m too deep in its middle. Where does the warm water go?
+"""Oceans: after weeks of west wind the Pacific is 20 m too deep in its middle. Where does the
+warm water go?
 
-Shallow water on a plane that turns, faster away from the equator: a Kelvin wave goes east along the equator and
-splits at the coast of America, slow Rossby waves go west. El Niño begins so. The code is NumPy's, slices written
-in place, and gives NumPy's bits.
+Shallow water on a plane that turns, faster away from the equator: a Kelvin wave goes east along
+the equator and splits at the coast of America, slow Rossby waves go west. El Niño begins so. The
+code is NumPy's, slices written in place, and gives NumPy's bits.
 """
 
 import ingot
@@ -47,7 +48,11 @@ def run(rows=240, columns=560, days=30):
 
 def draw(figure, depths, days):
     axes = figure.subplots(2, 2, sharex=True, sharey=True)
-    extent = np.array([0, depths[0].shape[1], -depths[0].shape[0] / 2, depths[0].shape[0] / 2]) * CELL / 1e6
+    extent = (
+        np.array([0, depths[0].shape[1], -depths[0].shape[0] / 2, depths[0].shape[0] / 2])
+        * CELL
+        / 1e6
+    )
     for n, (ax, depth) in enumerate(zip(axes.flat, depths)):
         image = ax.imshow(depth, origin="lower", extent=extent, cmap="RdBu_r", vmin=-8, vmax=8)
         ax.set(title=f"Day {n * days}", ylim=(-2, 2))

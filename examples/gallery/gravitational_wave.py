@@ -1,7 +1,8 @@
 """Signals: the chirp of two black holes in noise that is louder, by matched filters.
 
-A template is how the wave would look for some chirp mass; correlated with the data, noise weighted by its
-spectrum, it shows when that wave came and how sure that is. `vmap` runs a bank of 200 templates as one program.
+A template is how the wave would look for some chirp mass; correlated with the data, noise
+weighted by its spectrum, it shows when that wave came and how sure that is. `vmap` runs a bank of
+200 templates as one program.
 """
 
 import ingot
@@ -12,7 +13,8 @@ SUN = 4.925e-6  # s: the sun's mass in units of time
 
 
 def chirp(mass, times):
-    """The wave until it ends at time 0, as a complex number, for a chirp mass in suns: Newton's approximation."""
+    """The wave until it ends at time 0, as a complex number, for a chirp mass in suns: Newton's
+    approximation."""
     left = np.maximum(-times, 1e-4)
     phase = -2 * (left / (5 * mass * SUN)) ** 0.625
     frequency = (256 / 5 * left) ** -0.375 * (mass * SUN) ** -0.625 / np.pi
@@ -21,7 +23,8 @@ def chirp(mass, times):
 
 
 def matched(mass, spectrum, power, times):
-    """How many times its noise a template's correlation with the data is, for each time at which the wave may end."""
+    """How many times its noise a template's correlation with the data is, for each time at which
+    the wave may end."""
     template = np.fft.fft(chirp(mass, times))
     weighted = template / power
     size = np.sqrt(np.sum((template * np.conj(weighted)).real) / len(times) / 2)
@@ -32,7 +35,8 @@ bank = ingot.jit(ingot.vmap(matched, in_axes=(0, None, None, None)))
 
 
 def noise_power(samples):
-    """The power of noise at each frequency: walls that shake below 50 Hz, light that flickers above 200 Hz."""
+    """The power of noise at each frequency: walls that shake below 50 Hz, light that flickers
+    above 200 Hz."""
     f = np.abs(np.fft.fftfreq(samples, 1 / RATE)) + 5
     return (50 / f) ** 4 + 1 + (f / 200) ** 2
 
@@ -57,13 +61,28 @@ def draw(figure, times, data, wave, masses, found):
     top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1, 1.3))
     top.plot(times, data, linewidth=0.4, color="gray", label="measured")
     top.plot(times, wave, linewidth=1, label="the wave in it")
-    top.set(title="Two black holes, 28 suns of chirp mass", ylabel="strain (arbitrary)", xlim=(times[0], times[-1]))
+    top.set(
+        title="Two black holes, 28 suns of chirp mass",
+        ylabel="strain (arbitrary)",
+        xlim=(times[0], times[-1]),
+    )
     top.legend(loc="upper left", ncols=2)
-    image = bottom.imshow(found.reshape(len(found), -1, 16).max(axis=2), aspect="auto", origin="lower", cmap="viridis", vmin=0,
-                          extent=(times[0], times[-1], masses[0], masses[-1]))  # fmt: skip
+    image = bottom.imshow(
+        found.reshape(len(found), -1, 16).max(axis=2),
+        aspect="auto",
+        origin="lower",
+        cmap="viridis",
+        vmin=0,
+        extent=(times[0], times[-1], masses[0], masses[-1]),
+    )
     i, j = np.unravel_index(np.argmax(found), found.shape)
-    bottom.annotate(f"{found[i, j]:.1f} times the noise", (times[j], masses[i]), (times[j] - 1.6, masses[i] + 8),
-                    color="white", arrowprops={"arrowstyle": "->", "color": "white"})  # fmt: skip
+    bottom.annotate(
+        f"{found[i, j]:.1f} times the noise",
+        (times[j], masses[i]),
+        (times[j] - 1.6, masses[i] + 8),
+        color="white",
+        arrowprops={"arrowstyle": "->", "color": "white"},
+    )
     bottom.set(xlabel="time (s)", ylabel="chirp mass (suns)")
     figure.colorbar(image, ax=bottom, label="signal over noise")
 

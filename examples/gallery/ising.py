@@ -1,7 +1,8 @@
 """Monte Carlo: a magnet loses its magnetism at a temperature, Ising's model in two dimensions.
 
-Spins point up or down and like to agree with their four neighbours; heat turns them at random (Metropolis).
-The random numbers are those of NumPy's generator: with and without the decorator the same spins.
+Spins point up or down and like to agree with their four neighbours; heat turns them at random
+(Metropolis). The random numbers are those of NumPy's generator: with and without the decorator
+the same spins.
 """
 
 import ingot
@@ -16,7 +17,12 @@ def sweeps(spins, temperature, count, rng):
     for sweep in range(count):
         for i in range(n):
             for j in range(m):
-                around = spins[i - 1, j] + spins[(i + 1) % n, j] + spins[i, j - 1] + spins[i, (j + 1) % m]
+                around = (
+                    spins[i - 1, j]
+                    + spins[(i + 1) % n, j]
+                    + spins[i, j - 1]
+                    + spins[i, (j + 1) % m]
+                )
                 cost = 2 * spins[i, j] * around
                 if cost <= 0 or rng.random() < np.exp(-cost / temperature):
                     spins[i, j] = -spins[i, j]

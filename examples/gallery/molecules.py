@@ -1,7 +1,8 @@
 """Molecules: a gas of argon in two dimensions is cooled, and condenses into drops.
 
-Atoms attract each other from afar and repel when near: Lennard and Jones's potential. Lengths are in units of
-the atom's diameter, energies in depths of the potential, times in units of both (2.2 ps for argon).
+Atoms attract each other from afar and repel when near: Lennard and Jones's potential. Lengths are
+in units of the atom's diameter, energies in depths of the potential, times in units of both (2.2
+ps for argon).
 """
 
 import ingot
@@ -9,7 +10,8 @@ import numpy as np
 
 
 def forces(x, y, box):
-    """The force on each atom, of all others in a periodic box, and the potential energy of each."""
+    """The force on each atom, of all others in a periodic box, and the potential energy of
+    each."""
     fx, fy, energy = np.empty(len(x)), np.empty(len(x)), np.empty(len(x))
     for i in ingot.prange(len(x)):
         dx, dy = x[i] - x, y[i] - y
@@ -26,7 +28,8 @@ def forces(x, y, box):
 
 @ingot.jit
 def simulate(x, y, vx, vy, box, steps, dt, temperature):
-    """Verlet's method in place, with a thermostat; returns the energy and temperature after each step."""
+    """Verlet's method in place, with a thermostat; returns the energy and temperature after each
+    step."""
     record = np.empty((steps, 2))
     fx, fy, energy = forces(x, y, box)
     for t in range(steps):
@@ -62,7 +65,9 @@ def draw(figure, x, y, box, energy, record):
     drops, course = figure.subplots(1, 2, width_ratios=(1, 1.1))
     dots = drops.scatter(x % box, y % box, c=energy, s=9, cmap="viridis_r", linewidth=0)
     drops.set(title="Atoms at the end", xlabel="x (σ)", ylabel="y (σ)", aspect="equal")
-    figure.colorbar(dots, ax=drops, label="energy of an atom (ε)", orientation="horizontal", shrink=0.8)
+    figure.colorbar(
+        dots, ax=drops, label="energy of an atom (ε)", orientation="horizontal", shrink=0.8
+    )
     time = 0.004 * 2.2 * np.arange(len(record))
     course.plot(time, record, label=("potential energy (ε)", "temperature (ε/k)"))
     course.set(title="Cooled to 42 K", xlabel="time (ps)", ylabel="mean of an atom")

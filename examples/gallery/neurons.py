@@ -1,7 +1,8 @@
 """Neurons: a thousand cells that fire, and find a rhythm together.
 
-Izhikevich's model (IEEE Transactions on Neural Networks 14, 2003): 800 cells excite the others, 200 inhibit
-them, all get noise. Each has a voltage v (mV) and a recovery u; it fires at 30 mV. Spikes are collected in lists.
+Izhikevich's model (IEEE Transactions on Neural Networks 14, 2003): 800 cells excite the others,
+200 inhibit them, all get noise. Each has a voltage v (mV) and a recovery u; it fires at 30 mV.
+Spikes are collected in lists.
 """
 
 import ingot
@@ -10,7 +11,8 @@ import numpy as np
 
 @ingot.jit
 def simulate(weights, noise, a, b, c, d, milliseconds, rng):
-    """The time and the cell of each spike. Row i of the weights is what a spike of cell i gives to the others."""
+    """The time and the cell of each spike. Row i of the weights is what a spike of cell i gives
+    to the others."""
     v, u = np.full(len(a), -65.0), -65.0 * b
     times, cells = [], []
     for t in range(milliseconds):
@@ -36,7 +38,12 @@ def network(excite, inhibit, rng):
     c = np.concatenate((-65 + 15 * p**2, np.full(inhibit, -65.0)))
     d = np.concatenate((8 - 6 * p**2, np.full(inhibit, 2.0)))
     cells = excite + inhibit
-    weights = rng.random((cells, cells)) * np.repeat([0.5, -1.0], [excite, inhibit])[:, None] * 1000 / cells
+    weights = (
+        rng.random((cells, cells))
+        * np.repeat([0.5, -1.0], [excite, inhibit])[:, None]
+        * 1000
+        / cells
+    )
     return weights, np.repeat([5.0, 2.0], [excite, inhibit]), a, b, c, d
 
 
@@ -52,7 +59,12 @@ def draw(figure, times, cells, excite, milliseconds):
     raster.plot(times[~exciting], cells[~exciting], ".", markersize=1.5, label="inhibiting")
     raster.set(title="Spikes of 1000 cells", ylabel="cell")
     raster.legend(loc="upper right", markerscale=6, framealpha=0.9)
-    rate.fill_between(np.arange(milliseconds), np.bincount(times, minlength=milliseconds), step="mid", linewidth=0)
+    rate.fill_between(
+        np.arange(milliseconds),
+        np.bincount(times, minlength=milliseconds),
+        step="mid",
+        linewidth=0,
+    )
     rate.set(xlabel="time (ms)", ylabel="spikes a ms", xlim=(0, milliseconds), ylim=0)
 
 

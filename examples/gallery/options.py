@@ -1,7 +1,8 @@
 """Finance: what an Asian option is worth, and how that changes with the market, by Monte Carlo.
 
-The option pays what a share is worth on average over a year, above a strike. Its price is a mean over random
-paths; `grad` gives the derivatives by the share's price (delta) and volatility (vega), `vmap` a whole curve.
+The option pays what a share is worth on average over a year, above a strike. Its price is a mean
+over random paths; `grad` gives the derivatives by the share's price (delta) and volatility
+(vega), `vmap` a whole curve.
 """
 
 import ingot
@@ -9,7 +10,8 @@ import numpy as np
 
 
 def asian_call(spot, volatility, strike, rate, years, normals):
-    """The price today. Normals are the paths' random steps: a row for each step, a column for each path."""
+    """The price today. Normals are the paths' random steps: a row for each step, a column for
+    each path."""
     steps, paths = normals.shape
     dt = years / steps
     logarithm, total = np.full(paths, np.log(spot)), np.zeros(paths)

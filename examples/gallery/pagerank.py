@@ -1,7 +1,8 @@
 """Graphs: which pages of a web are important, by PageRank on a sparse matrix.
 
-A page is important if important pages link to it. The links are in compressed sparse rows: for each page, the
-pages that link to it. The web grows as webs do: a new page links to those that have many links already.
+A page is important if important pages link to it. The links are in compressed sparse rows: for
+each page, the pages that link to it. The web grows as webs do: a new page links to those that
+have many links already.
 """
 
 import ingot
@@ -10,7 +11,8 @@ import numpy as np
 
 @ingot.jit
 def pagerank(starts, sources, degrees, damping, tolerance):
-    """The ranks, and how many iterations they took. Sources of page i are at starts[i] to starts[i + 1]."""
+    """The ranks, and how many iterations they took. Sources of page i are at starts[i] to
+    starts[i + 1]."""
     n = len(degrees)
     rank, share = np.full(n, 1 / n), np.empty(n)
     for iteration in range(1, 1001):
@@ -31,7 +33,8 @@ def pagerank(starts, sources, degrees, damping, tolerance):
 
 @ingot.jit
 def grow(pages, links, rng):
-    """Each new page is linked with earlier ones, in half of the cases with one that a random link has, as (from, to)."""
+    """Each new page is linked with earlier ones, in half of the cases with one that a random link
+    has, as (from, to)."""
     edges = np.empty((pages * links, 2), np.int64)
     for k in range(len(edges)):
         page = k // links
@@ -59,9 +62,22 @@ def run(pages=200_000, links=8):
 
 def draw(figure, linked, rank, iterations):
     axes = figure.subplots()
-    cells = axes.hexbin(np.maximum(linked, 1), rank * len(rank), xscale="log", yscale="log", bins="log", gridsize=55,
-                        cmap="viridis", mincnt=1, linewidths=0.1)  # fmt: skip
-    axes.set(title=f"{len(rank):,} pages, {iterations} iterations", xlabel="links to the page", ylabel="rank, over the mean")
+    cells = axes.hexbin(
+        np.maximum(linked, 1),
+        rank * len(rank),
+        xscale="log",
+        yscale="log",
+        bins="log",
+        gridsize=55,
+        cmap="viridis",
+        mincnt=1,
+        linewidths=0.1,
+    )
+    axes.set(
+        title=f"{len(rank):,} pages, {iterations} iterations",
+        xlabel="links to the page",
+        ylabel="rank, over the mean",
+    )
     figure.colorbar(cells, ax=axes, label="pages")
 
 

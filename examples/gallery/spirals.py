@@ -1,7 +1,7 @@
 """Learning: a small network learns to distinguish two spirals.
 
-Three layers in plain NumPy; `ingot.grad` differentiates the loss by all weights at once, and the training loop
-with Adam's method is compiled as a whole.
+Three layers in plain NumPy; `ingot.grad` differentiates the loss by all weights at once, and the
+training loop with Adam's method is compiled as a whole.
 """
 
 import ingot
@@ -22,7 +22,8 @@ def loss(weights, points, labels):
 
 @ingot.jit
 def train(weights, points, labels, iterations, rate):
-    """The weights after so many iterations of Adam's method over all points, and the loss before each."""
+    """The weights after so many iterations of Adam's method over all points, and the loss before
+    each."""
     losses = np.empty(iterations)
     mean = square = tuple([np.zeros_like(w) for w in weights])
     for n in range(iterations):
@@ -30,7 +31,9 @@ def train(weights, points, labels, iterations, rate):
         mean = tuple([0.9 * m + 0.1 * g for m, g in zip(mean, slopes)])
         square = tuple([0.999 * s + 0.001 * g * g for s, g in zip(square, slopes)])
         size = rate * np.sqrt(1 - 0.999 ** (n + 1)) / (1 - 0.9 ** (n + 1))
-        weights = tuple([w - size * m / (np.sqrt(s) + 1e-8) for w, m, s in zip(weights, mean, square)])
+        weights = tuple(
+            [w - size * m / (np.sqrt(s) + 1e-8) for w, m, s in zip(weights, mean, square)]
+        )
     return weights, losses
 
 
@@ -38,13 +41,21 @@ def spirals(points, rng):
     turn = np.sqrt(rng.random(points)) * 3 * np.pi
     labels = np.arange(points) % 2
     angle = turn + np.pi * labels
-    places = np.stack((np.cos(angle), np.sin(angle)), axis=1) * turn[:, None] / 9 + 0.03 * rng.normal(size=(points, 2))
+    places = np.stack((np.cos(angle), np.sin(angle)), axis=1) * turn[
+        :, None
+    ] / 9 + 0.03 * rng.normal(size=(points, 2))
     return places, labels[:, None].astype(float)
 
 
 def random_weights(width, rng):
-    return (2 * rng.normal(size=(2, width)), rng.normal(size=width), rng.normal(size=(width, width)) / np.sqrt(width),
-            np.zeros(width), rng.normal(size=(width, 1)) / np.sqrt(width), np.zeros(1))  # fmt: skip
+    return (
+        2 * rng.normal(size=(2, width)),
+        rng.normal(size=width),
+        rng.normal(size=(width, width)) / np.sqrt(width),
+        np.zeros(width),
+        rng.normal(size=(width, 1)) / np.sqrt(width),
+        np.zeros(1),
+    )
 
 
 def run(points=400, width=32, iterations=2000):
@@ -57,10 +68,14 @@ def run(points=400, width=32, iterations=2000):
 
 def draw(figure, places, labels, sure, losses):
     plane, course = figure.subplots(1, 2, width_ratios=(1.2, 1))
-    image = plane.imshow(sure, cmap="RdBu", origin="lower", extent=(-1.25, 1.25, -1.25, 1.25), vmin=-0.4, vmax=1.4)
+    image = plane.imshow(
+        sure, cmap="RdBu", origin="lower", extent=(-1.25, 1.25, -1.25, 1.25), vmin=-0.4, vmax=1.4
+    )
     plane.scatter(*places.T, c=labels, cmap="RdBu", s=8, edgecolors="black", linewidths=0.3)
     plane.set(title="What it has learned", xlabel="x", ylabel="y")
-    bar = figure.colorbar(image, ax=plane, label="probability of blue", orientation="horizontal", shrink=0.8)
+    bar = figure.colorbar(
+        image, ax=plane, label="probability of blue", orientation="horizontal", shrink=0.8
+    )
     bar.ax.set_xlim(0, 1)
     course.semilogy(losses)
     course.set(title="On the way", xlabel="iteration", ylabel="mean loss of a point (nats)")

@@ -1,7 +1,8 @@
 """Reaction and diffusion: spots that divide, by Gray and Scott's model.
 
-A substance v feeds on another one, u, and decays; u flows in, and diffuses twice as fast. From a few seeds spots
-grow and divide until they fill the dish. Ten lines of NumPy, slices written in place.
+A substance v feeds on another one, u, and decays; u flows in, and diffuses twice as fast. From a
+few seeds spots grow and divide until they fill the dish. Ten lines of NumPy, slices written in
+place.
 """
 
 import ingot
@@ -48,7 +49,9 @@ def draw(figure, grown):
         ax.set_title(title, fontsize="medium")
         ax.set_xlabel("x (cells)")
     axes[0].set_ylabel("y (cells)")
-    figure.colorbar(image, ax=axes, label="concentration of v", orientation="horizontal", shrink=0.4)
+    figure.colorbar(
+        image, ax=axes, label="concentration of v", orientation="horizontal", shrink=0.4
+    )
 
 
 if __name__ == "__main__":

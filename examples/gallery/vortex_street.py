@@ -1,7 +1,7 @@
 """Fluids: the street of vortices downstream of a cylinder, by the lattice Boltzmann method.
 
-Each cell has nine populations of particles, which move to the neighbours and collide. The wind comes from the
-left; the cylinder throws particles back. Lengths are in cells, times in steps.
+Each cell has nine populations of particles, which move to the neighbours and collide. The wind
+comes from the left; the cylinder throws particles back. Lengths are in cells, times in steps.
 """
 
 import ingot
@@ -19,7 +19,8 @@ def equilibrium(k, density, ux, uy):
 
 
 def step(old, new, solid, wind, rate):
-    """Particles of `old` move and collide; those that come in from the left have the speed of the wind."""
+    """Particles of `old` move and collide; those that come in from the left have the speed of the
+    wind."""
     height, width = solid.shape
     for y in ingot.prange(height):
         for x in range(1, width - 1):
@@ -58,7 +59,9 @@ def flow(f, solid, wind, rate, steps):
 def channel(height, width, wind):
     y, x = np.mgrid[:height, :width]
     solid = (x - width / 5) ** 2 + (y - height / 2 + 1) ** 2 < (height / 10) ** 2
-    sway = 0.2 * wind * np.sin(2 * np.pi * x / width)  # without which flow on both sides would be the same
+    sway = (
+        0.2 * wind * np.sin(2 * np.pi * x / width)
+    )  # without which flow on both sides would be the same
     f = np.stack([equilibrium(k, 1.0, wind, sway) for k in range(9)])
     return f, solid
 
@@ -72,8 +75,19 @@ def draw(figure, ux, uy, solid):
     axes = figure.subplots()
     spin = np.gradient(uy, axis=1) - np.gradient(ux, axis=0)
     image = axes.imshow(np.where(solid, np.nan, spin), cmap="RdBu_r", vmin=-0.02, vmax=0.02)
-    axes.set(title="Vortices downstream of a cylinder, Reynolds number 130", xlabel="x (cells)", ylabel="y (cells)")
-    figure.colorbar(image, ax=axes, label="vorticity (1/step)", orientation="horizontal", shrink=0.5, ticks=(-0.02, 0, 0.02))
+    axes.set(
+        title="Vortices downstream of a cylinder, Reynolds number 130",
+        xlabel="x (cells)",
+        ylabel="y (cells)",
+    )
+    figure.colorbar(
+        image,
+        ax=axes,
+        label="vorticity (1/step)",
+        orientation="horizontal",
+        shrink=0.5,
+        ticks=(-0.02, 0, 0.02),
+    )
 
 
 if __name__ == "__main__":
