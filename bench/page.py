@@ -87,7 +87,7 @@ def write(figures: dict, path: Path) -> None:
     shown = [(f"{f['workload']}, {f['form']}", {labels[p]: r for p, r in f["ratios"].items()}) for f in found]
     charts.ratios(folder / "ratios", shown, [labels[p] for p in average])
     versions = ", ".join(f"{name} {machine[name]}" for name in ("ingot", "numpy", "numba", "jax") if name in machine)
-    clock = "the processor's time" if figures["clock"] == "cpu" else "time"
+    clock = "times of the processor" if figures["clock"] == "cpu" else "times"
     threads = "one thread" if figures["threads"] == 1 else f"{figures['threads']} threads"
     counts = {p: sum(f["ratios"].get(p, 1.0) < LEVEL for f in found) for p in average}
     by_peer = ", ".join(f"{PEERS[p]} in {count}" for p, count in counts.items())
@@ -97,7 +97,7 @@ def write(figures: dict, path: Path) -> None:
 
 Written by `make bench ARGUMENTS="--page docs/benchmarks.md"`; do not edit. Programs are those of `bench/workloads`: what each contestant runs is there, and in
 `bench/cpp`. Each result was compared with NumPy's before any was timed. All contestants of a program run alternately, in {figures["rounds"]} rounds,
-with {threads} each; figures are the least of {clock}.
+with {threads} each; figures are least {clock}.
 
 {machine["date"]}, {machine["cpu"]}; {versions}; C++ is g++ `-O3 -march=native -ffp-contract=off`.{busy}
 
