@@ -1,9 +1,8 @@
-"""Cosmology: how gravity makes a web of almost even matter in two dimensions, by the particle-
-mesh method.
+"""Cosmology: how gravity makes a web of almost even matter in two dimensions, by a mesh.
 
-Particles are spread to a mesh, the potential is found by Fourier transforms, and the particles
-fall. The universe is flat and full of matter; the clock is its scale a, today 1. Lengths are in
-cells.
+The particle-mesh method: particles are spread to a mesh, the potential is found by Fourier
+transforms, and the particles fall. The universe is flat and full of matter; the clock is its
+scale a, today 1. Lengths are in cells.
 """
 
 import ingot
@@ -30,9 +29,8 @@ def pull(density, kx, ky):
     square = kx * kx + ky * ky
     square[0, 0] = 1.0
     potential = -np.fft.rfft2(density - density.mean()) / square
-    return np.fft.irfft2(-1j * kx * potential, density.shape), np.fft.irfft2(
-        -1j * ky * potential, density.shape
-    )
+    ax, ay = -1j * kx * potential, -1j * ky * potential
+    return np.fft.irfft2(ax, density.shape), np.fft.irfft2(ay, density.shape)
 
 
 def at(field, x, y, p):
@@ -40,9 +38,8 @@ def at(field, x, y, p):
     i, j = int(x[p]), int(y[p])
     s, t = x[p] - i, y[p] - j
     i, j, k, m = i % n, j % n, (i + 1) % n, (j + 1) % n
-    return (1 - t) * ((1 - s) * field[i, j] + s * field[k, j]) + t * (
-        (1 - s) * field[i, m] + s * field[k, m]
-    )
+    low, high = (1 - s) * field[i, j] + s * field[k, j], (1 - s) * field[i, m] + s * field[k, m]
+    return (1 - t) * low + t * high
 
 
 @ingot.jit

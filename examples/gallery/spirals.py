@@ -1,7 +1,7 @@
 """Learning: a small network learns to distinguish two spirals.
 
-Three layers in plain NumPy; `ingot.grad` differentiates the loss by all weights at once, and the
-training loop with Adam's method is compiled as a whole.
+Three layers in plain NumPy; `ingot.value_and_grad` differentiates the loss by all weights at
+once, and the training loop with Adam's method is compiled as a whole.
 """
 
 import ingot
@@ -41,9 +41,8 @@ def spirals(points, rng):
     turn = np.sqrt(rng.random(points)) * 3 * np.pi
     labels = np.arange(points) % 2
     angle = turn + np.pi * labels
-    places = np.stack((np.cos(angle), np.sin(angle)), axis=1) * turn[
-        :, None
-    ] / 9 + 0.03 * rng.normal(size=(points, 2))
+    places = np.stack((np.cos(angle), np.sin(angle)), axis=1) * turn[:, None] / 9
+    places += 0.03 * rng.normal(size=(points, 2))
     return places, labels[:, None].astype(float)
 
 

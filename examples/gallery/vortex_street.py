@@ -59,9 +59,7 @@ def flow(f, solid, wind, rate, steps):
 def channel(height, width, wind):
     y, x = np.mgrid[:height, :width]
     solid = (x - width / 5) ** 2 + (y - height / 2 + 1) ** 2 < (height / 10) ** 2
-    sway = (
-        0.2 * wind * np.sin(2 * np.pi * x / width)
-    )  # without which flow on both sides would be the same
+    sway = 0.2 * wind * np.sin(2 * np.pi * x / width)  # else both sides would stay the same
     f = np.stack([equilibrium(k, 1.0, wind, sway) for k in range(9)])
     return f, solid
 
