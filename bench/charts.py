@@ -48,9 +48,9 @@ def ratios(path: Path, rows: Sequence[tuple[str, dict[str, float]]], peers: Sequ
 
     def paint(figure) -> None:
         axes = figure.subplots()
-        for colour, peer in enumerate(peers):
+        for number, (peer, marker) in enumerate(zip(peers, "sDo^v"), 1):
             points = [(found[peer], place) for place, (_, found) in enumerate(rows) if peer in found]
-            axes.plot(*zip(*points), "o", color=f"C{colour}", label=peer, markersize=5, alpha=0.85)
+            axes.plot(*zip(*points), marker, color=f"C{number}", label=peer, markersize=5, alpha=0.85)
         axes.axvline(1, color="C0", linewidth=1.2)
         low = min(1.0, *(v for _, found in rows for v in found.values()))
         axes.axvspan(0.8 * low, 1, color="gray", alpha=0.12, linewidth=0)
