@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour quick test test-all docs examples bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all docs examples gallery gallery-times front bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -26,6 +26,16 @@ examples:
 	  echo "$$example"; .venv/bin/python examples/$$example.py docs/images/$$example.png || exit 1; \
 	done
 
+# The gallery's programs, which draw their pictures into docs/gallery/images: two minutes.
+gallery:
+	@tools/setup examples
+	@.venv/bin/python examples/gallery/pictures.py $(ARGUMENTS)
+
+# The gallery's programs next to NumPy, Numba and JAX, into docs/gallery: five minutes.
+gallery-times:
+	@tools/setup test
+	@.venv/bin/python examples/gallery/times.py --page $(ARGUMENTS)
+
 # The manual into build/site, with the code of its pages run; a warning is an error.
 docs:
 	@tools/setup docs
@@ -33,10 +43,16 @@ docs:
 	@.venv/bin/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "build/site/index.html"
 
-# Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`.
+# Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`. With
+# ARGUMENTS="--page docs/benchmarks.md" it writes the manual's page.
 bench:
-	@tools/setup test
+	@tools/setup bench
 	@.venv/bin/python -m bench $(ARGUMENTS)
+
+# The program of the front page: its table in README.md, and its picture.
+front:
+	@tools/setup bench
+	@.venv/bin/python -m bench.front $(ARGUMENTS)
 
 # Derivatives of Ingot, JAX and C++, with one thread and two, into docs/derivative-speed.md: five minutes.
 derivatives:

@@ -1,9 +1,10 @@
-"""The command: `python -m bench [--only NAME ...] [--rounds N] [--threads N] [--clock cpu] [--small] [--json FILE]`."""
+"""The command: `python -m bench [--only NAME ...] [--rounds N] [--threads N] [--clock cpu] [--small] [--json FILE] [--page FILE]`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -19,6 +20,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--small", action="store_true", help="small arguments, for tests")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall", help="`cpu` where other work goes on (wall)")
     parser.add_argument("--json", metavar="FILE", help="write the figures to a file")
+    parser.add_argument("--page", metavar="FILE", help="write the figures as a page with charts, docs/benchmarks.md")
+    parser.add_argument("--figures", metavar="FILE", help="measure nothing: those that --json has written, for --page")
     options = parser.parse_args()
     if options.rounds < 1 or options.threads < 1:
         parser.error("--rounds and --threads are at least 1")
@@ -78,24 +81,36 @@ def _run(options: argparse.Namespace) -> int:
     wrong = [f"{o.name}: {r.name}" for o in outcomes for r in o.rows if r.wrong]
     refused = sum(r.refused is not None for o in outcomes for r in o.rows)
     print(f"\n{len(outcomes)} workloads; of the contestants {refused} refused, {len(wrong)} wrong", *wrong, sep="\n  ")
-    if options.json:
-        figures = {
-            "machine": what,
-            "threads": options.threads,
-            "rounds": options.rounds,
-            "clock": options.clock,
-            "small": options.small,
-            "absent": machine.absent,
-            "peaks": peaks,
-            "workloads": [o.as_json() for o in outcomes],
-            "means": report.means(outcomes),
-            "calls": tables,
-        }
-        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n")
+    figures = {
+        "machine": what,
+        "absent": machine.absent,
+        "peaks": peaks,
+        "workloads": [o.as_json() for o in outcomes],
+        "means": report.means(outcomes),
+        "calls": tables,
+    }
+    _keep(figures, options)
     return 1 if wrong else 0
+
+
+def _keep(figures: dict, options: argparse.Namespace) -> None:
+    """Writes the figures where the command's options ask for them."""
+    from . import page
+
+    asked = {name: getattr(options, name) for name in ("threads", "rounds", "clock", "small")}
+    figures = {"load": os.getloadavg()[0], **asked, **figures}
+    if options.json:
+        Path(options.json).write_text(json.dumps(figures, indent=1) + "\n")
+    if options.page:
+        page.write(figures, Path(options.page))
 
 
 if __name__ == "__main__":
     options = _options()
+    if options.figures:
+        from .page import write
+
+        write(json.loads(Path(options.figures).read_text()), Path(options.page or "docs/benchmarks.md"))
+        sys.exit()
     limit_threads(options.threads)
     sys.exit(_run(options))

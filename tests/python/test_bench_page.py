@@ -1,0 +1,88 @@
+"""The pages that benchmarks write: what Ingot loses comes first, and the front page's picture has its table's figures."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bench import charts, front, page  # noqa: E402
+
+README = (ROOT / "README.md").read_text()
+
+
+def workload(name, **milliseconds):
+    rows = [{"name": n.replace("_", " ").replace("cpp", "c++"), "times": [2e-3 * t, 1e-3 * t]} for n, t in milliseconds.items()]
+    return {"name": name, "rows": [*rows, {"name": "jax", "times": []}]}
+
+
+FIGURES = {
+    "machine": {"date": "2026-11-28", "cpu": "a CPU", "ingot": "0.1.0", "numpy": "2.4.6"},
+    "load": 9.0,
+    "threads": 1,
+    "rounds": 5,
+    "clock": "cpu",
+    "workloads": [
+        workload("faster", numpy=40.0, ingot_loop=10.0, ingot_fast_loop=8.0, cpp_fast=8.0, numba=9.9),
+        workload("slower", numpy=40.0, ingot_array=10.0, ingot_fast_array=10.0, cpp_strict=5.0),
+    ],
+    "calls": {"first call: f": {"ingot": {"min": 0.01}, "jax": "refused"}},
+}
+
+
+def test_forms_have_ratios_to_peers():
+    slower, faster = page.forms(FIGURES)
+    assert (slower["workload"], slower["form"], slower["seconds"]) == ("slower", "array", 0.01)
+    assert slower["ratios"] == pytest.approx({"c++ strict": 0.5, "numpy": 4.0})
+    assert faster["ratios"] == pytest.approx({"c++ fast": 1.0, "numba": 0.99, "numpy": 4.0})
+    assert page.means([slower, faster])["numpy"] == pytest.approx(4.0)
+
+
+def test_what_is_slower_comes_first(tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr(charts, "bars", lambda path, rows, *_: drawn.update({path.name: rows}))
+    monkeypatch.setattr(charts, "ratios", lambda path, rows, peers: drawn.update({path.name: rows}))
+    page.write(FIGURES, tmp_path / "benchmarks.md")
+    text = (tmp_path / "benchmarks.md").read_text()
+    first, others = text.split("## The others")
+    assert "| `slower` | array | 10 | **0.50** | - | - | - | 4.00 |" in first and "`faster`" not in first
+    assert "| `faster` | loop | 10 | - | 1.00 | 0.99 | - | 4.00 |" in others and "busy (9 processes" in first
+    assert "1 of 2 rows" in first and "| first call: f | ms | ingot 10 |" in others
+    assert [name for name, _ in drawn["ratios"]] == ["slower, array", "faster, loop"] and drawn["means"][0][0] == "Ingot"
+
+
+def test_the_manuals_page_is_of_the_renderer():
+    text = (ROOT / "docs" / "benchmarks.md").read_text()
+    assert text.index("## Where Ingot is slower") < text.index("## The others")
+    for name in re.findall(r"\{image\} (\S+)", text):
+        assert (ROOT / "docs" / name).stat().st_size < 200_000
+
+
+class TestFrontPage:
+    def test_its_program_is_diffusion(self):
+        module = front.program(README)
+        u = np.random.default_rng(0).random((20, 30))
+        expected = module.diffuse.__wrapped__(u.copy(), 3)
+        assert front.verdict(module.diffuse(u.copy(), 3), expected) == "NumPy's, bit for bit"
+        assert front.verdict(expected + 1e-15, expected) == "differs in the last bits"
+        assert front.verdict(expected + 0.02, expected) == "differs by 0.02: iterations race"
+
+    def test_its_picture_has_its_tables_figures(self):
+        rows = front.bars(README)
+        assert rows[0][0] == "Ingot" and [name.split()[0] for name, _, _ in rows[1:]] == ["NumPy", "Numba", "Numba,", "JAX"]
+        for theme in ("light", "dark"):
+            svg = (ROOT / "docs" / "images" / f"front-{theme}.svg").read_text()
+            assert all(f">{text}<" in svg for _, _, text in rows)
+
+    def test_a_table_is_read_as_it_is_written(self):
+        rows = [("NumPy 2.4", 1.0, 1.234, ""), ("**Ingot**", 0.2, 0.05, "NumPy's, bit for bit"), ("Numba, `parallel=True`", 1.0, 0.3, "differs by 1: iterations race")]
+        text = front.table(rows, 10, 3, "one core")
+        assert "| NumPy 2.4 | | 1 234 ms | |" in text
+        assert front.bars(text) == [("Ingot", 50.0, "50 ms"), ("NumPy 2.4", 1234.0, "1 234 ms"), ("Numba, parallel=True", 300.0, "300 ms, a wrong result")]
+
+    def test_it_is_short(self):
+        assert len(README.split()) <= 700
