@@ -45,6 +45,7 @@ def _made(name: str, parameters: str, *lines: str, waits: str = "", in_place: bo
     text = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
     function = function_of(text, f"operations.{name}", {"np": np})
     made = _Operation(EagerFunction, function, name)
+    made.__doc__ = f"As `numpy.ndarray.{name}`."
     if lines[0].startswith("return"):
         made._only_reads()
     if waits:

@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
 
 class Explanation(str):
-    """A string whose `repr` is the string itself."""
+    """What `explain` returns: a string that prompts and notebooks show as it is.
+
+    Parameters
+    ----------
+    text : str
+        The sections.
+    launches : Launches, optional
+        The launches of a call on a device, as data.
+
+    See Also
+    --------
+    ingot.jit : Functions that have `explain`.
+    """
 
     __slots__ = ("launches",)
 

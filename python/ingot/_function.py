@@ -131,9 +131,31 @@ def _of_function(name: str) -> Any:
 
 
 class Function(Base[P, R_co]):
-    """A Python function that is compiled when it is called.
+    """A compiled function: what `ingot.jit`, `ingot.grad` and `ingot.vmap` return.
 
-    The base makes the calls whose arguments are of a description that it remembers; all others come here.
+    It is called as the Python function is, and has its name, documentation and signature.
+
+    Parameters
+    ----------
+    function : function
+        The Python function, which is `__wrapped__`.
+    signatures, mode, relaxed, static, device
+        What `ingot.jit` makes of its options.
+
+    See Also
+    --------
+    ingot.jit : The decorator that makes it.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    >>> double.compile(1.5)
+    >>> len(double.specialisations)
+    2
     """
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
@@ -205,7 +227,11 @@ class Function(Base[P, R_co]):
 
     @property
     def specialisations(self) -> list[Specialisation]:
-        """What has been compiled so far, in order, each with the reason why."""
+        """What has been compiled so far, the last first.
+
+        Each has `why` (the reason why it was compiled: other types of arguments, a changed global, ...), `key` (the
+        description of its arguments) and `not_stored` (why its code is not on disk; empty where it is).
+        """
         return [s for entries in self._table.values() for s in entries]
 
     def __repr__(self) -> str:
@@ -492,12 +518,50 @@ class Function(Base[P, R_co]):
         return call.result(outcome)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles the full code of a call with these arguments, without running it. Raises what compiling the call would raise."""
+        """Compile the full code of a call with these arguments, without running it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the call, or others of the same types, shapes and layouts.
+
+        Raises
+        ------
+        UnsupportedError
+            The call cannot be compiled.
+
+        See Also
+        --------
+        compile_async : The same, in a thread while the program runs.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> double.compile(np.ones(3))
+        """
         self._prepare(args, kwargs)[0].complete()
 
     def compile_async(self, *args: Any, **kwargs: Any) -> Future[None]:
-        """As `compile`, in a thread while the program runs. The future is done when calls run full code, and raises what
-        `compile` raises. Arrays may be written to meanwhile; containers may not.
+        """Compile the full code of a call with these arguments, in a thread while the program runs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As of `compile`. Arrays may be written to meanwhile; containers may not.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            Done when calls run full code; its `result()` is None, or raises what `compile` raises.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> double.compile_async(np.ones(3)).result()
         """
         from concurrent.futures import Future
 
@@ -516,12 +580,43 @@ class Function(Base[P, R_co]):
         return future
 
     def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
-        """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
+        """Call the function, and write into a folder what is needed to make the call again without Python.
 
-        The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
-        arguments' memory afterwards, or the exception - and the IR after each pass, `1-frontend.ir`
-        and on. `ingot-opt --replay path` makes the call from each stage's IR, interpreted and compiled, and compares
-        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no replay file.
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the call.
+        path : str or path
+            The folder. It gets `call.txt` (arguments, what library routines and host calls were given and returned, results,
+            the memory of the arguments afterwards, or the exception) and the IR after each pass: `1-frontend.ir` and on.
+
+        Returns
+        -------
+        object
+            What the call returns. An exception of the call leaves it.
+
+        Raises
+        ------
+        UnsupportedError
+            The call runs on a device, draws from a stream of NumPy's, calls C functions or changes the caller's containers.
+
+        Notes
+        -----
+        ``ingot-opt --replay path`` makes the call from the IR of each stage, interpreted and compiled, and compares all bits.
+        docs/replay.md has the format. A call that is interrupted (KeyboardInterrupt) leaves no replay file.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = double.record(np.arange(3), path=folder)
+        ...     "call.txt" in os.listdir(folder)
+        True
+        >>> result
+        array([0, 2, 4])
         """
         from ._record import record
 
@@ -546,33 +641,81 @@ class Function(Base[P, R_co]):
         return record(self._mode, specialisation, arguments, path)
 
     def c_pointer(self, signature: str) -> Any:
-        """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
+        """Return a C function pointer to the function.
 
-        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
-        takes the GIL, and costs about as much as one from Python. An exception is printed on stderr, and the call returns 0.
+        Parameters
+        ----------
+        signature : str
+            The C function's parameters and result: ``"float64(float64, int64)"``. Arrays are pointers to elements in C order:
+            ``"float64(float64[:, :])"`` is ``double f(double *x, int64_t n, int64_t m)``, where the lengths follow. With names the
+            order is C's own: ``"float64(int32 n, float64[n] x, void* data)"`` is ``double f(int n, double *x, void *data)``; lengths
+            are names of integer parameters, or constants.
 
-        Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
-        the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
-        `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
-        Lengths are names of integers among the parameters, or constants.
+        Returns
+        -------
+        ctypes function pointer
+            C code may call it from any thread as long as this object is alive.
+
+        Raises
+        ------
+        TypeError
+            The signature has types that C does not have here.
+
+        Notes
+        -----
+        A call takes the GIL and costs about as much as one from Python. An exception is printed on stderr, and the call
+        returns 0. `scipy.LowLevelCallable` takes the pointer.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def square(x):
+        ...     return x * x
+        >>> square.c_pointer("float64(float64)")(3.0)
+        9.0
         """
         from ._host import c_pointer
 
         return c_pointer(self, signature)
 
     def explain(self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
-        """Returns a string that shows how the function is compiled for these arguments: for each loop whether it is vectorised (and
-        by how many iterations), shared among threads and fused with other lines, or why not; then source, array IR, loop IR,
-        LLVM IR, assembly, for calls on devices the kernels and the launches, and the milliseconds of CPU time of each
-        step. The function is compiled but not run.
+        """Show how the function is compiled for these arguments, without running it.
 
-        `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
-        move for these arguments compared with the least that must be moved.
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of a call.
+        svg : str or path, optional
+            A file for a drawing of what was fused: the loop nests, their ops, the bytes that they move and the least that
+            must be moved.
+        device : str or Device, optional
+            What it is compiled for: a device, or an architecture such as ``"sm_90"``, of which no GPU has to be there.
 
-        `device` is what it is compiled for: a device, or an architecture such as "sm_90", of
-        which no GPU has to be there. Launches are listed with grids, bytes, and what their kernels need; as data they are
-        the string's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
-        is not there.
+        Returns
+        -------
+        Explanation
+            A string: for each loop whether it is vectorised, shared among threads and fused with others, or why not; then
+            source, array IR, loop IR, LLVM IR and assembly (for devices kernels and launches), and the milliseconds of each step.
+            Its attribute `launches` has the launches of a call on a device as data, with `as_dict()`.
+
+        Raises
+        ------
+        UnsupportedError
+            The call cannot be compiled.
+        ValueError, RuntimeError
+            `device` is neither a device nor an architecture; there is no such device.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def total(x):
+        ...     s = 0
+        ...     for i in range(len(x)):
+        ...         s += x[i]
+        ...     return s
+        >>> print(total.explain(np.arange(1000)).split("=== source")[0])
+        === loops ===
+        ...vectorised...
         """
         from ._explanation import explanation
 

@@ -118,10 +118,27 @@ class _Capture:
 
 
 class Graph:
-    """What a function gives a device to do, to be done again; made by `ingot.graph`.
+    """Launches that a function gives a device, recorded to be done again: what `ingot.graph` returns.
 
-    `captures`: how many times the function has been captured. `launches` and `waits`: how many launches the last used
-    capture has, and how many times a replay of it waits for the device, to see whether a launch has raised.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    args, kwargs
+        Its arguments.
+
+    Attributes
+    ----------
+    captures : int
+        How many times the function has been captured.
+
+    See Also
+    --------
+    ingot.graph : The function that makes it.
+
+    Notes
+    -----
+    It is called as the function is. Arguments of other shapes, dtypes or strides, and other numbers, are captured again.
     """
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict) -> None:
@@ -137,10 +154,12 @@ class Graph:
 
     @property
     def launches(self) -> int:
+        """The number of launches of the capture used last."""
         return self._known[0].graph.launches
 
     @property
     def waits(self) -> int:
+        """How many times a replay waits for the device, to see whether a launch has raised."""
         return self._known[0].graph.waits
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -208,12 +227,39 @@ class Graph:
 
 
 def graph(function: Callable, /, *args: Any, **kwargs: Any) -> Graph:
-    """Captures what `function(*args, **kwargs)` gives a device to do, and does nothing of it. The graph is called as the
-    function is: `g(*args)` does it, with one call of the driver where nothing in it may raise, and gives what the function
-    would give.
+    """Capture what a call gives a device to do, without doing it.
 
-    The function is a compiled one, or a Python function that calls such. Arguments of other shapes, dtypes or strides, and other
-    numbers, are captured again. What the host does in the function between launches is done once, when it is captured; what
-    depends on values of the device there raises UnsupportedError, with its line.
+    Parameters
+    ----------
+    function : callable
+        A compiled function, or a Python function that calls such.
+    *args, **kwargs
+        The arguments of the call.
+
+    Returns
+    -------
+    Graph
+        Called as the function is: ``g(*args)`` does the work, by one call of the driver where nothing in it may raise, and
+        returns what the function would return.
+
+    Raises
+    ------
+    UnsupportedError
+        The host looks at values of the device between launches.
+
+    Notes
+    -----
+    What the host does between launches is done once, when the function is captured.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def step(x):
+    ...     x += 1
+    >>> x = ingot.device_put(np.zeros(3), "emulated")
+    >>> g = ingot.graph(step, x)
+    >>> g(x)
+    >>> x
+    Array([1., 1., 1.], device=emulated:0)
     """
     return Graph(function, args, kwargs)

@@ -118,16 +118,45 @@ def _type(result: Any) -> Type:
 
 @checked_keywords
 def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
-    """Lets compiled code call `function` in Python: `ingot.host(f, result="float64")`, or as a decorator.
+    """Let compiled code call a function in Python.
 
-    `result` is the type that it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; "float64" and
-    the like NumPy's; "float64[:, :]" arrays; None nothing. The arguments may be numbers, arrays, strings, None and tuples
-    of these. An exception of the function leaves compiled code. It cannot be called in loops over `prange`.
+    Used as ``ingot.host(f, result="float64")``, or as a decorator with `result` alone.
 
-    It may write into arrays. What else compiled code holds - globals and attributes that it has read, lists,
-    dicts, instances, the shapes of arrays - is compared after each call: a change raises UnsupportedError, since
-    compiled code would use stale values. `pure=True` promises that the function changes nothing of the kind;
-    then nothing is compared.
+    Parameters
+    ----------
+    function : callable
+        What is called. Its arguments may be numbers, arrays, strings, None and tuples of these.
+    result : type or str or None
+        What it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; ``"float64"`` and the like
+        NumPy's; ``"float64[:, :]"`` arrays; None nothing.
+    pure : bool, default False
+        Promises that the function changes nothing that compiled code holds; then nothing is compared after its calls.
+
+    Returns
+    -------
+    callable
+        A function that Python and compiled code call. An exception of it leaves compiled code.
+
+    Raises
+    ------
+    UnsupportedError
+        It is called in a loop over `prange`; or it has changed a global, an attribute, a list, a dict, an instance or
+        the shape of an array that compiled code holds.
+
+    Notes
+    -----
+    The function may write into arrays.
+
+    Examples
+    --------
+    >>> @ingot.host(result=float)
+    ... def measured(i):
+    ...     return [0.5, 1.5, 2.5][i]
+    >>> @ingot.jit
+    ... def total():
+    ...     return measured(0) + measured(2)
+    >>> total()
+    3.0
     """
     if function is None:
         return functools.partial(host, result=result, pure=pure)

@@ -115,37 +115,83 @@ def jit(
     forceinline: bool = False,
     locals: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Compiles a Python function for the arguments it is called with.
+    """Compile a Python function for the arguments it is called with.
 
-    Use it as `@jit`, with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type, or a list
-    of them): then only these argument types are compiled. The function keeps its behaviour: values,
-    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. A call whose code cannot be
-    compiled raises `ingot.UnsupportedError`.
+    Used as ``@jit``, with options (``@jit(fastmath=True)``) or with signatures (``@jit("float64(float64[:])")``). Values,
+    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy.
 
-    `fastmath` names what float arithmetic, in the function and in its callees, need not keep (docs/semantics.md):
-    `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
-    arithmetic is NumPy's, bit for bit.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    signatures : str, type, or list of these, optional
+        Only these argument types are compiled, and other arguments are converted or raise TypeError. May be given first.
+    fastmath : bool, str or iterable of str, default False
+        What float arithmetic in the function and its callees need not keep: ``nnan``, ``ninf``, ``nsz``, ``arcp``,
+        ``contract``, ``afn``, ``reassoc``; True or ``"fast"``: all of them.
+    static_argnums, static_argnames : int or str, or several, optional
+        Arguments whose values are constants of the code: each value has a specialisation of its own. Must be hashable.
+    device : str or Device, optional
+        Where calls run, for example ``"gpu"``: NumPy arrays are copied there and back. By default where the arrays are.
+    cache : bool, default True
+        Whether compiled code is stored on disk, from which the next process loads it.
+    tier : {"auto", "quick", "full"}, default "auto"
+        The code that calls run: quickly compiled code, full code, or the first until the second has been compiled.
+    parallel : bool, default True
+        False runs `prange` as `range`.
+    nopython, nogil, boundscheck, error_model, inline, forceinline, locals
+        Options of Numba, accepted and without effect.
 
-    `static_argnums` and `static_argnames` are the arguments, by number and name, whose values are constants: each value
-    has a specialisation of its own. Values have to be hashable (ValueError). docs/semantics.md has the rules.
+    Returns
+    -------
+    Function
+        The compiled function, called as the Python function is; with options or signatures alone, the decorator.
+        With ``INGOT_DISABLE=1`` in the environment, the Python function itself.
 
-    `device` is where calls run, for example "gpu": NumPy arrays are copied there for the call, and results are
-    NumPy arrays then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
+    Raises
+    ------
+    UnsupportedError
+        By a call: its code cannot be compiled. The message has the line, the reason and what to write instead.
+    TypeError, ValueError
+        The options are wrong; by a call: no signature takes the arguments, or a static argument is not hashable.
 
-    `cache=False` keeps the function out of the cache on disk, from which the next process loads compiled code
-    (docs/cache.md).
+    See Also
+    --------
+    vectorize : Make a ufunc of a function of numbers.
+    grad, vmap : Derivatives and batches of functions.
+    ingot.cuda.jit : Kernels.
 
-    `tier` is the code that calls run: "quick", which is compiled in little time; "full"; or "auto": quick code at first, and full
-    code once it has been compiled while the program runs (docs/tiers.md). All have the same values. Other words raise ValueError.
+    Notes
+    -----
+    The rules are in docs/semantics.md, docs/language.md (what compiles) and docs/cache.md. `njit` is `jit`.
 
-    `parallel=False` runs `prange` as `range`, in the function and in its callees: iterations may depend on each other. Threads
-    still share other loops that are long enough.
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def norm(x):
+    ...     total = 0.0
+    ...     for value in x:
+    ...         total += value * value
+    ...     return total**0.5
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    >>> norm([3, 4])
+    5.0
+    >>> [s.why for s in norm.specialisations]
+    ['the first call', 'arguments of other types']
 
-    `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs written for Numba,
-    and change nothing: all code is compiled, long calls release the GIL, indices are always checked, and divisions by zero and the
-    types of variables are Python's and NumPy's. `njit` is `jit`.
+    With a signature, only its types are compiled:
 
-    With INGOT_DISABLE=1 in the environment, for debugging, it returns the function itself.
+    >>> @ingot.jit("float64(float64)")
+    ... def half(x):
+    ...     return x / 2
+    >>> half(3)
+    np.float64(1.5)
+    >>> half("3")
+    Traceback (most recent call last):
+        ...
+    TypeError: no signature of `half` takes (str); there are
+      float64(float64)
     """
     relaxed = relaxations(fastmath)
     where = checked(device)

@@ -29,9 +29,26 @@ _REDUCTIONS = frozenset("sum prod mean std var max min amax amin all any argmax 
 
 
 class lazy:
-    """With `with ingot.lazy(False):` operations on arrays of devices run at once in the calling thread, with
-    `ingot.lazy(True)` they are computed when needed. Values are the same. The default is that of the environment variable
-    INGOT_LAZY; 0 is False.
+    """Set whether operations on arrays of devices wait until their results are needed.
+
+    A context manager: ``with ingot.lazy(False):`` runs them at once in the calling thread.
+
+    Parameters
+    ----------
+    on : bool, default True
+        True: operations wait, and those that a result depends on are computed together.
+
+    Notes
+    -----
+    Values are the same. At first it is the environment variable INGOT_LAZY, where 0 is False.
+
+    Examples
+    --------
+    >>> x = ingot.device_put(np.arange(3.0), "emulated")
+    >>> with ingot.lazy(False):
+    ...     y = 2 * x + 1
+    >>> y
+    Array([1., 3., 5.], device=emulated:0)
     """
 
     def __init__(self, on: bool = True) -> None:

@@ -238,7 +238,30 @@ else:
 
 
 class Vectorized(Base):
-    """A function of numbers as a ufunc: called as NumPy's are, and inlined in compiled functions."""
+    """A ufunc of a compiled function: what `ingot.vectorize` makes.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    signatures, identity, target, relaxed
+        What `ingot.vectorize` makes of its options.
+
+    See Also
+    --------
+    ingot.vectorize : The decorator that makes it.
+
+    Examples
+    --------
+    >>> @ingot.vectorize
+    ... def add(x, y):
+    ...     return x + y
+    >>> add.outer([1, 2], [10, 20])
+    array([[11, 21],
+           [12, 22]])
+    >>> add.nin, add.nout, add.types
+    (2, 1, ['ll->l'])
+    """
 
     __name__: str
     __qualname__: str
@@ -511,21 +534,57 @@ def vectorize(
     nopython: bool = True,
     cache: bool = True,
 ) -> Any:
-    """Makes a ufunc of a Python function of numbers: called with arrays, it computes each element in compiled code.
+    """Make a ufunc of a Python function of numbers.
 
-    As `@vectorize`, or with options, it compiles for the dtypes of each call. With signatures
-    (`@vectorize(["float64(float64, float64)", "float32(float32, float32)"])`, as of `jit`), it has just these loops,
-    and NumPy's rule chooses among them: the first that all inputs cast to safely. Without a result type it is
-    the type that the function returns; `return a, b` makes a ufunc of two outputs.
+    Used as ``@vectorize``, with options, or with signatures.
 
-    The result has what NumPy's ufuncs have - broadcasting, `out=`, `where=`, `dtype=`, `casting=`, `reduce`,
-    `accumulate`, `reduceat`, `outer`, `at` - and compiled functions may call it on arrays and on numbers.
+    Parameters
+    ----------
+    function : callable
+        The function of one element: numbers in, a number or a tuple of numbers out.
+    signatures : str, type, or list of these, optional
+        The loops of the ufunc, such as ``["float64(float64, float64)", "float32(float32, float32)"]``: the first one that all
+        inputs cast to safely is used. Without them loops are made for the dtypes of each call. May be given first.
+    identity : number, "reorderable" or None, default None
+        The identity of reductions.
+    target : {"cpu", "parallel", "cuda", "gpu"}, default "cpu"
+        ``"parallel"`` shares the elements of large arrays among threads, ``"cuda"`` and ``"gpu"`` run calls on a device.
+    fastmath : bool, str or iterable of str, default False
+        As of `jit`.
+    nopython, cache
+        Options of Numba, accepted and without effect.
 
-    `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
-    large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is that of
-    `jit`. An exception of the function for an element leaves the call.
+    Returns
+    -------
+    Vectorized
+        With what NumPy's ufuncs have: broadcasting, ``out=``, ``where=``, ``dtype=``, ``casting=``, `reduce`, `accumulate`,
+        `reduceat`, `outer`, `at`. Compiled functions may call it on arrays and on numbers.
 
-    `nopython` and `cache` are there for programs written for Numba, and change nothing.
+    Raises
+    ------
+    UnsupportedError
+        By a call: the function cannot be compiled.
+    TypeError
+        No signature takes the dtypes of a call.
+
+    See Also
+    --------
+    guvectorize : Functions of whole axes.
+    numpy.ufunc : What it returns.
+
+    Notes
+    -----
+    An exception of the function for an element leaves the call.
+
+    Examples
+    --------
+    >>> @ingot.vectorize
+    ... def clipped(x, most):
+    ...     return x if x < most else most
+    >>> clipped(np.arange(5), 3)
+    array([0, 1, 2, 3, 3])
+    >>> clipped.reduce(np.array([4, 2, 7]))
+    np.int64(2)
     """
     if target not in TARGETS:
         raise ValueError(f"vectorize() has no target {target!r}")

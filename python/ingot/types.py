@@ -13,7 +13,26 @@ optional = Optional
 
 
 def UniTuple(of: Type, count: int) -> Tuple:  # noqa: N802
-    """A tuple of `count` parts of one type."""
+    """Return the type of a tuple of `count` parts of one type.
+
+    Parameters
+    ----------
+    of : Type
+        The type of the parts.
+    count : int
+        How many.
+
+    Returns
+    -------
+    Tuple
+        The type.
+
+    Examples
+    --------
+    >>> from ingot import types
+    >>> print(types.UniTuple(types.float64, 3))
+    UniTuple(float64, 3)
+    """
     return Tuple((of,) * count)
 
 

@@ -92,10 +92,29 @@ else:
 
 
 class Region(Base):
-    """What `with` opens, any number of times, also inside itself; before a function it is a decorator.
+    """A region of a profile: ``with ingot.profile("apply"):``, or before a function.
 
+    It may be opened any number of times, also inside itself.
+
+    Parameters
+    ----------
+    label : int
+        The number of its name.
+
+    Notes
+    -----
     While it is open and a profile counts, `bytes_up`, `bytes_down` and `flops` are those of the call, and may be set; else
     they are 0, and what is set is forgotten.
+
+    Examples
+    --------
+    >>> ingot.profile.start()
+    >>> with ingot.profile("copies") as region:
+    ...     region.bytes_up += 800
+    >>> ingot.profile.rows()[0].bytes_up
+    800
+    >>> ingot.profile.stop()
+    >>> ingot.profile.reset()
     """
 
     __slots__ = ()

@@ -16,7 +16,33 @@ MOST_NAMES = 32
 class Row(NamedTuple):
     """What a profile has counted of one call path and implementation.
 
-    Times are in seconds. Of several processes, `seconds` and `own` are the longest of a process, `calls` and bytes the sums.
+    Parameters
+    ----------
+    path : tuple of str
+        The names of the regions, from the outermost one to this.
+    kind : str
+        ``"region"``, ``"compiled"`` (a call of a compiled function), ``"compile"``, ``"load"`` (a look into the cache on disk),
+        ``"upload"``, ``"download"``, ``"zero"``, or ``"kernel"`` (the time of a device).
+    implementation, device : str
+        As they were given.
+    calls : int
+        How many; of several processes the sum.
+    seconds, own : float
+        While a call was open, and of these not in rows inside; of several processes the longest.
+    shortest, longest : float or None
+        Seconds of the calls that have ended.
+    bytes_up, bytes_down : int
+        Bytes copied to a device, and from it.
+    flops : float or None
+        None: not known.
+    threads : int
+        How many threads made the calls.
+    thread_names : tuple of str
+        Of these threads, the first 32.
+    processes, calls_min, calls_max : int
+        How many processes took part, and the fewest and most calls of one.
+    seconds_min, seconds_max, seconds_mean, seconds_median : float
+        Of the processes.
     """
 
     path: tuple[str, ...]
@@ -52,7 +78,7 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The operation: the last name of the path."""
+        """The last name of the path."""
         return self.path[-1]
 
 

@@ -23,8 +23,17 @@ def _function_of(given: Any) -> Callable:
 
 
 class Reduce:
-    """A reduction, called with an array of one axis. Neighbours are joined, then what they have given, in a tree that
-    depends on the length alone: the function has to be associative."""
+    """A reduction by a function of two numbers: what `ingot.cuda.reduce` makes.
+
+    Parameters
+    ----------
+    function : callable
+        The function, which is associative.
+
+    See Also
+    --------
+    reduce : The decorator.
+    """
 
     def __init__(self, function: Callable) -> None:
         functools.update_wrapper(self, _function_of(function))
@@ -74,5 +83,30 @@ class Reduce:
 
 
 def reduce(function: Callable) -> Reduce:
-    """Makes a reduction of a function of two numbers: `@cuda.reduce`."""
+    """Make a reduction of a function of two numbers; a decorator.
+
+    Parameters
+    ----------
+    function : callable
+        The function, which is associative.
+
+    Returns
+    -------
+    Reduce
+        Called with an array of one axis, on the host or a device, it returns a number.
+
+    Notes
+    -----
+    Neighbours are combined, then what they gave, in a tree that depends on the length alone.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.reduce
+    ... def total(a, b):
+    ...     return a + b
+    >>> with ingot.device("emulated"):
+    ...     print(total(np.arange(10)))
+    45
+    """
     return Reduce(function)

@@ -24,9 +24,30 @@ changed = object()
 
 @dataclasses.dataclass(frozen=True)
 class Structure:
-    """A structure without its leaves. Equal structures have equal classes, keys and children.
+    """A structure without its leaves: what `ingot.tree.structure` returns.
 
-    `kind` is the class, None for a leaf; `aux` is what the class needs besides its children.
+    Parameters
+    ----------
+    kind : type or None
+        The class; None for a leaf.
+    aux : object
+        What the class needs besides its children, such as the keys of a dict.
+    children : tuple of Structure
+        The structures inside.
+
+    See Also
+    --------
+    ingot.tree.flatten : What makes one.
+
+    Notes
+    -----
+    Equal structures have equal classes, keys and children.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.structure([1, (2, 3)]) == tree.structure([4, (5, 6)])
+    True
     """
 
     kind: type | None
@@ -35,7 +56,7 @@ class Structure:
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves `unflatten` takes."""
+        """How many leaves `ingot.tree.unflatten` takes."""
         return 1 if self.kind is None else sum([child.num_leaves for child in self.children])
 
 
@@ -44,10 +65,31 @@ def register(
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]],
     unflatten: Callable[[Hashable, tuple[Any, ...]], Any],
 ) -> None:
-    """Makes the instances of `kind`, not of classes derived from it, structures.
+    """Make the instances of a class structures.
 
-    `flatten(instance)` is the children and what else `unflatten(aux, children)` needs to make such an instance.
-    Raises ValueError where the class is known already.
+    Parameters
+    ----------
+    kind : type
+        The class; classes derived from it are others.
+    flatten : callable
+        ``flatten(instance)`` returns the children, and what else `unflatten` needs.
+    unflatten : callable
+        ``unflatten(aux, children)`` makes an instance.
+
+    Raises
+    ------
+    ValueError
+        The class is known already.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> class Point:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> tree.register(Point, lambda p: ((p.x, p.y), None), lambda aux, parts: Point(*parts))
+    >>> tree.leaves([Point(1, 2), 3])
+    [1, 2, 3]
     """
     global changed
     if kind in users or kind in (tuple, list, dict, OrderedDict, defaultdict, type(None)):
@@ -132,10 +174,41 @@ def _made(kind: Any, aux: Any, children: tuple) -> Any:
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
-    """The leaves of `tree` and its structure.
+    """Return the leaves of a structure, and the structure without them.
 
-    Dicts are iterated over in the order of their sorted keys (TypeError where they have none), OrderedDicts in their own.
-    None has no leaves. A structure is a leaf where `is_leaf` returns True.
+    Parameters
+    ----------
+    tree : object
+        Leaves in tuples, lists, dicts, named tuples, dataclasses, None and registered classes.
+    is_leaf : callable, optional
+        Returns True for what is taken as a leaf.
+
+    Returns
+    -------
+    leaves, structure : tuple of list and Structure
+        None has no leaves.
+
+    Raises
+    ------
+    TypeError
+        Keys of a dict cannot be sorted.
+
+    See Also
+    --------
+    unflatten : The inverse.
+
+    Notes
+    -----
+    Dicts are iterated over in the order of their sorted keys, OrderedDicts in their own.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
+    >>> leaves
+    [2, 3, 1]
+    >>> tree.unflatten(structure, [20, 30, 10])
+    {'a': (20, 30), 'b': 10}
     """
     found, shape = _flat(tree, is_leaf)
     return [*found], shape
@@ -155,7 +228,35 @@ def _flat(tree: Any, is_leaf: Any) -> tuple:
 
 
 def unflatten(treedef: Structure, leaves: Iterable[Any]) -> Any:
-    """The structure `treedef` with these leaves. Raises ValueError where there are too few or too many."""
+    """Return a structure with these leaves.
+
+    Parameters
+    ----------
+    treedef : Structure
+        What `flatten` or `structure` returned.
+    leaves : iterable
+        The leaves, in the order of `flatten`.
+
+    Returns
+    -------
+    object
+        The tuple, list, dict or instance.
+
+    Raises
+    ------
+    ValueError
+        There are too few leaves, or too many.
+
+    See Also
+    --------
+    flatten : The inverse.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.unflatten(tree.structure((0, [0])), "ab")
+    ('a', ['b'])
+    """
     given = tuple([leaf for leaf in leaves])
     if len(given) != treedef.num_leaves:
         raise ValueError(f"the structure has {treedef.num_leaves} leaves, {len(given)} are given")
@@ -174,12 +275,54 @@ def _built(shape: Structure, leaves: tuple) -> Any:
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The leaves of `tree`, in `flatten`'s order."""
+    """Return the leaves of a structure, in the order of `flatten`.
+
+    Parameters
+    ----------
+    tree, is_leaf
+        As of `flatten`.
+
+    Returns
+    -------
+    list
+        The leaves.
+
+    See Also
+    --------
+    flatten : Leaves and structure.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.leaves({"b": 1, "a": (2, None)})
+    [2, 1]
+    """
     return [*_flat(tree, is_leaf)[0]]
 
 
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
-    """The structure of `tree`."""
+    """Return a structure without its leaves.
+
+    Parameters
+    ----------
+    tree, is_leaf
+        As of `flatten`.
+
+    Returns
+    -------
+    Structure
+        The structure.
+
+    See Also
+    --------
+    flatten : Leaves and structure.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.structure((1, {"a": 2})).num_leaves
+    2
+    """
     return _flat(tree, is_leaf)[1]
 
 
@@ -196,9 +339,34 @@ def _parts(shape: Structure, tree: Any) -> tuple:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The structure of `tree` with `f(leaf, *parts)` for each leaf; the parts are those there in `rest`.
+    """Apply a function to each leaf of a structure.
 
-    Raises ValueError where one of `rest` does not begin with the structure of `tree`.
+    Parameters
+    ----------
+    f : callable
+        ``f(leaf, *others)``.
+    tree : object
+        The structure, as of `flatten`.
+    *rest
+        Structures that begin with that of `tree`; `others` are what they have in the position of the leaf.
+    is_leaf : callable, optional
+        Returns True for what is taken as a leaf.
+
+    Returns
+    -------
+    object
+        The structure of `tree` with the results.
+
+    Raises
+    ------
+    ValueError
+        One of `rest` does not begin with the structure of `tree`.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
     """
     found, shape = _flat(tree, is_leaf)
     columns = [_parts(shape, other) for other in rest]
