@@ -237,7 +237,7 @@ class Array(Base):
 
     @property
     def flags(self) -> Flags:
-        """Whether it may be written into, and how it is contiguous: `numpy.ndarray.flags`."""
+        """Whether it may be written into and how it is contiguous, as `numpy.ndarray.flags`."""
         return Flags(self)
 
     def setflags(self, write: bool | None = None) -> None:
@@ -275,7 +275,7 @@ class Array(Base):
 
     @property
     def imag(self) -> Array:
-        """The imaginary part: a view, or zeros that cannot be written into."""
+        """The imaginary part, a view, or zeros that cannot be written into."""
         if self.dtype.kind == "c":
             return self._like(_ingot.stand_in(self).imag)
         zeros = _ingot.to_device(np.zeros(self.shape, self.dtype), self._handle)

@@ -43,8 +43,10 @@ class Device:
         Bytes of memory.
     processors : int
         The number of multiprocessors.
-    block_threads, block_memory : int
-        The most threads of a block, and the most bytes that they share.
+    block_threads : int
+        The most threads of a block.
+    block_memory : int
+        The most bytes that the threads of a block share.
 
     Notes
     -----

@@ -257,14 +257,14 @@ class GUFunction:
 
     @property
     def types(self) -> list[str]:
-        """The loops by the character codes of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes, such as ``dd->d``."""
         if self.outputs:
             return self.ufunc.types
         return ["".join(np.dtype(t.dtype).char for t in each.parameters) for each in self.signatures]
 
     @property
     def identity(self) -> None:
-        """None: there are no reductions."""
+        """None, since there are no reductions."""
         return None
 
     @property
@@ -273,7 +273,7 @@ class GUFunction:
         return _text_of(self.inputs, self.outputs)
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> tuple[np.dtype, ...]:
-        """As `np.ufunc.resolve_dtypes`."""
+        """As `numpy.ufunc.resolve_dtypes`."""
         return self.ufunc.resolve_dtypes(*args, **kwargs)
 
     def __copy__(self) -> GUFunction:

@@ -158,7 +158,8 @@ def jit(
     See Also
     --------
     vectorize : Make a ufunc of a function of numbers.
-    grad, vmap : Derivatives and batches of functions.
+    grad : Derivatives of a function.
+    vmap : A function for all elements of a batch.
     ingot.cuda.jit : Kernels.
 
     Notes

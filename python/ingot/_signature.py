@@ -143,7 +143,7 @@ class Tuple(NamedTuple):
 
     Parameters
     ----------
-    parts : tuple of types
+    parts : tuple of Type
         Those of its parts.
 
     See Also

@@ -356,27 +356,27 @@ class Vectorized(Base):
         return self.ufunc
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.reduce`."""
+        """As `numpy.ufunc.reduce`."""
         return self._current("reduce", args, kwargs)
 
     def accumulate(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.accumulate`."""
+        """As `numpy.ufunc.accumulate`."""
         return self._current("accumulate", args, kwargs)
 
     def reduceat(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.reduceat`."""
+        """As `numpy.ufunc.reduceat`."""
         return self._current("reduceat", args, kwargs)
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.outer`."""
+        """As `numpy.ufunc.outer`."""
         return self._current("outer", args, kwargs)
 
     def at(self, *args: Any, **kwargs: Any) -> None:
-        """As `np.ufunc.at`."""
+        """As `numpy.ufunc.at`."""
         self._current("at", args, kwargs)
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> tuple[np.dtype, ...]:
-        """As `np.ufunc.resolve_dtypes`."""
+        """As `numpy.ufunc.resolve_dtypes`."""
         return self._current("resolve_dtypes", args, kwargs)
 
     @property
@@ -401,7 +401,7 @@ class Vectorized(Base):
 
     @property
     def types(self) -> list[str]:
-        """The loops by the character codes of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes, such as ``dd->d``."""
         return self.ufunc.types
 
     @property
@@ -411,7 +411,7 @@ class Vectorized(Base):
 
     @property
     def signature(self) -> None:
-        """None: the operands are numbers."""
+        """None, since the operands are numbers."""
         return None
 
     def __repr__(self) -> str:

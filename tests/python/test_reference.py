@@ -5,6 +5,7 @@ import importlib
 import inspect
 import re
 import types
+from pathlib import Path
 
 import ingot
 import numpy as np
@@ -19,6 +20,7 @@ RESULTS = """
     ingot._profile._rows.Row ingot._vectorize.Vectorized
 """.split()
 """Classes of what public functions return, which have no public name."""
+PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "api"
 SECTIONS = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "See Also", "Notes", "Examples"]
 WITH_EXAMPLES = ("ingot", "ingot.lax", "ingot.random", "ingot.tree")
 """Modules of which each function has an example."""
@@ -125,6 +127,49 @@ def test_every_function_has_an_example():
         module = path.rpartition(".")[0]
         if module in WITH_EXAMPLES and path not in WITHOUT_EXAMPLES and not isinstance(value, types.ModuleType):
             assert ">>> " in inspect.getdoc(value), path
+
+
+def test_summaries_of_properties_have_no_colons():
+    """Sphinx takes what is before a colon for the type of a property."""
+    assert [path for path, member in MEMBERS.items() if isinstance(member, property) and ": " in inspect.getdoc(member).split("\n")[0]] == []
+
+
+def documented() -> set[str]:
+    """The names that pages of the reference have: those of directives, and those in tables."""
+    found = set()
+    for page in PAGES.glob("*.md"):
+        module = ""
+        for line in page.read_text().split("\n"):
+            if named := re.match(r"\.\. currentmodule:: (\S+)", line):
+                module = named[1]
+            if given := re.match(r"\.\. (?:auto\w+|py:function):: (\S+)", line):
+                if not line.startswith(".. autosummary"):
+                    found.add(given[1] if given[1].startswith("ingot.") else f"{module}.{given[1]}")
+            elif line.startswith("| `"):
+                found |= {f"table.{name}" for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    return found
+
+
+def test_every_public_name_is_on_a_page():
+    pages = documented()
+    for path, value in PUBLIC.items():
+        is_method = inspect.ismethod(value) and path.startswith("ingot.cuda.blas.")  # shown as methods of `Blas`
+        where = "ingot._profile.Profile" if path == "ingot.profile" else path
+        assert where in pages or is_method, path
+    for module in ("ingot", "ingot.cuda", "ingot.types"):
+        for name in names_of(module):
+            value = getattr(importlib.import_module(module), name)
+            is_shown = any(f"{each}.{name}" in pages for each in MODULES) or f"table.{name}" in pages
+            assert is_shown or isinstance(value, types.ModuleType) or name in ("gpus", "profile"), f"{module}.{name}"
+    assert "`gpus` are" in (PAGES / "kernels.md").read_text()
+
+
+def test_pages_name_what_there_is():
+    """What has been renamed or removed has left the pages."""
+    for path in documented():
+        if not path.startswith("table."):
+            module, _, name = path.rpartition(".")
+            assert hasattr(importlib.import_module(module), name), path
 
 
 def see_also() -> list[tuple[str, str]]:

@@ -105,7 +105,7 @@ class Profile(Base):
 
     @property
     def uncounted(self) -> int:
-        """How many copies and kernels have no row: their device has failed, or there was no memory for them."""
+        """How many copies and kernels have no row, since their device has failed or there was no memory for them."""
         return _counting.uncounted()
 
     def start(self, *, trace: bool = False) -> None:

@@ -106,7 +106,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             The types of the arguments: ``(float64[:], int64)``.
 
         Returns
@@ -121,7 +121,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             The types of the arguments: ``(float64[:], int64)``.
 
         Returns
@@ -138,7 +138,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             The types of the arguments: ``(float64[:], int64)``.
 
         Returns
@@ -167,7 +167,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             As of `inspect_asm`; needed where several have been compiled.
 
         Returns
@@ -182,7 +182,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             As of `get_regs_per_thread`.
 
         Returns
@@ -197,7 +197,7 @@ class Inspected:
 
         Parameters
         ----------
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             As of `get_regs_per_thread`.
 
         Returns
@@ -216,7 +216,7 @@ class Inspected:
             The threads of a block.
         dynsmemsize : int, default 0
             Bytes of dynamic shared memory of a block.
-        signature : tuple of types, optional
+        signature : tuple of Type, optional
             As of `get_regs_per_thread`.
 
         Returns

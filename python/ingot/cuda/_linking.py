@@ -44,7 +44,7 @@ class LinkableCode:
 
     @property
     def words(self) -> tuple[int, str, bytes]:
-        """What a device is given: the number of the kind, the name and the bytes."""
+        """What a device is given, the number of the kind, the name and the bytes."""
         data = self.data.encode() if isinstance(self.data, str) else bytes(self.data)
         return self.kind, self.name or f"<{type(self).__name__}>", data
 

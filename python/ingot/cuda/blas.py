@@ -84,7 +84,7 @@ class Blas:
     Notes
     -----
     Arrays are `ingot.Array` on one device, all of a call of one dtype: float32, float64, complex64 or complex128. Matrices are
-    those of NumPy, in any order. What differs raises TypeError or ValueError, an error of the library `LibraryError`.
+    those of NumPy, in any order. What differs raises TypeError or ValueError, an error of the library `ingot.cuda.LibraryError`.
 
     Examples
     --------

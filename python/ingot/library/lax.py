@@ -47,7 +47,7 @@ def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
     Parameters
     ----------
     index : int
-        Which one; a number out of range is the nearest in it.
+        Which one; clipped to the range of `branches`.
     branches : sequence of callable
         The functions, whose results have one structure. Only one is called.
     *operands
@@ -89,7 +89,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     body_fun : callable
         The body of the loop.
     init_val : object
-        The first value: a number, an array, or a structure of these, which the body keeps.
+        The first value: a number, an array, or a structure of these; the body returns one of the same structure.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any) -> Any:
     body_fun : callable
         The body of the loop.
     init_val : object
-        The first value: a number, an array, or a structure of these, which the body keeps.
+        The first value: a number, an array, or a structure of these; the body returns one of the same structure.
 
     Returns
     -------
