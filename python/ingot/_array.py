@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Iterator
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -37,8 +37,11 @@ class Flags:
     def __init__(self, array: Array) -> None:
         self._array = array
         c, f = array._orders
-        self.c_contiguous, self.f_contiguous = c, f
-        self.contiguous, self.forc, self.fnc = c, c or f, f and not c
+        self.c_contiguous: bool = c
+        self.f_contiguous: bool = f
+        self.contiguous: bool = c
+        self.forc: bool = c or f
+        self.fnc: bool = f and not c
 
     @property
     def writeable(self) -> bool:
@@ -53,18 +56,12 @@ class Flags:
         return "\n".join(f"  {name.upper()} : {getattr(self, name)}" for name in names)
 
 
-def _is_basic(keys: tuple) -> bool:
+def _is_basic(keys: tuple[Any, ...]) -> bool:
     kinds = (int, np.integer, slice, type(None), EllipsisType)
     return all(isinstance(key, kinds) and not isinstance(key, bool) for key in keys)
 
 
-if TYPE_CHECKING:
-    Base = object
-else:
-    Base = _ingot.DeviceArray
-
-
-class Array(Base):
+class Array(_ingot.DeviceArray):
     """An array on a device.
 
     `ingot.device_put` and functions that run on the device return it. It behaves as NumPy's arrays do: operators, methods,
@@ -89,21 +86,10 @@ class Array(Base):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-    __array_priority__ = 1000.0
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    __array_priority__: float = 1000.0
 
     if TYPE_CHECKING:
-        dtype: np.dtype
-        shape: tuple[int, ...]
-        strides: tuple[int, ...]
-        ndim: int
-        size: int
-        itemsize: int
-        nbytes: int
-        _address: int
-        _orders: tuple[bool, bool]
-        _handle: Any
-        _writable: bool
         sum: Any
         prod: Any
         mean: Any
@@ -512,7 +498,7 @@ class Array(Base):
     def __deepcopy__(self, memo: Any) -> Array:
         return self.copy("K")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_host(), self.device)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Array:
@@ -534,7 +520,7 @@ class Array(Base):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _eager.ufunc(ufunc, method, inputs, keywords)
 
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         return _eager.function(function, args, kwargs)
 
     @property

@@ -6,7 +6,7 @@ import operator
 import types
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -20,15 +20,35 @@ from .tree import map as tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class WithJvp(Protocol[P, R_co]):
+    """What `custom_jvp` returns."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defjvp(self, function: F, /) -> F:
+        """Set the rule; a decorator."""
+
+
+class WithVjp(Protocol[P, R_co]):
+    """What `custom_vjp` returns."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rules."""
+
 
 _MOST_COMPILED = 128
-_compiled: OrderedDict[tuple, tuple[Callable, Callable]] = OrderedDict()
+_compiled: OrderedDict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any]]] = OrderedDict()
 """By what is asked for and a function: it, and what is called for it; the last used come last."""
 
 
-def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Callable:
+def _compiled_for(what: Any, f: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
     key = what, f if type(f) is types.MethodType else id(f)
     known = _compiled.pop(key, None) or (f, make())
     _compiled[key] = known
@@ -37,10 +57,10 @@ def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Calla
     return known[1]
 
 
-def _derived(what: tuple, f: Callable, function: Callable) -> Any:
+def _derived(what: tuple[Any, ...], f: Callable[..., Any], function: Callable[..., Any]) -> Any:
     """The jitted function, with the name and parameters of `f`; the same for the same function, unless it holds values of its own."""
 
-    def make() -> Callable:
+    def make() -> Callable[..., Any]:
         return transformed(jit(function), f, what[0], what[1:])
 
     plain = f.__func__ if type(f) is types.MethodType else f
@@ -49,7 +69,7 @@ def _derived(what: tuple, f: Callable, function: Callable) -> Any:
     return _compiled_for(what, f, make) if holds_nothing else make()
 
 
-def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
+def _chosen(f: Callable[..., Any], argnums: Any) -> tuple[Any, tuple[str, ...]]:
     """`argnums` as ints and names, one or a tuple, and the names of the parameters, where there are names among these."""
     if not callable(f):
         raise TypeError(f"a function is wanted, not {f!r}")
@@ -70,31 +90,31 @@ def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
     return (numbers if several else numbers[0]), names
 
 
-def _positional(f: Callable) -> tuple[str, ...]:
+def _positional(f: Callable[..., Any]) -> tuple[str, ...]:
     """The names by which arguments are given whose position is known; empty for those that have none."""
     parameters = parameters_of_call(f)
     return () if parameters is None else ("",) * parameters.positional_only + parameters.by_position[parameters.positional_only :]
 
 
-def _jvp_of(f: Callable, has_aux: bool) -> Callable:
+def _jvp_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("jvp", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, x, t, has_aux)))
 
 
-def _linear_of(f: Callable, has_aux: bool) -> Callable:
+def _linear_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("linear", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, derivatives.own_copies(x), t, has_aux)[1]))
 
 
-def _pull_of(f: Callable, has_aux: bool) -> Callable:
+def _pull_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("pull", has_aux), f, lambda: jit(lambda x, c: derivatives.pulled_back(f, x, c, has_aux)))
 
 
-def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
+def _pull_of_copies_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(
@@ -102,7 +122,7 @@ def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
     )
 
 
-def _hvp_of(f: Callable) -> Callable:
+def _hvp_of(f: Callable[..., Any]) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for("hvp", f, lambda: jit(lambda x, t: derivatives.hvp(f, x, t)))
@@ -124,7 +144,7 @@ def _regions(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
 def _kept(tree: Any) -> tuple[Any, bool]:
     """A structure with copies of its arrays, which have their layouts and overlaps, and whether any overlap."""
     arrays = list({id(x): x for x in leaves(tree) if isinstance(x, np.ndarray)}.values())
-    copies = {id(x): np.array(x) for x in arrays}
+    copies: dict[int, Any] = {id(x): np.array(x) for x in arrays}
     count = sum(isinstance(x, np.ndarray) for x in leaves(tree))
     overlap = count > len(arrays)
     for region in _regions(arrays):
@@ -138,10 +158,10 @@ def _kept(tree: Any) -> tuple[Any, bool]:
             copy[...] = x
     for x in arrays:
         copies[id(x)].flags.writeable = x.flags.writeable
-    on_devices = list({id(x): x for x in leaves(tree) if isinstance(x, _ingot.DeviceArray)}.values())
-    for x in on_devices:
-        copies[id(x)] = x.copy("K")
-        copies[id(x)].flags.writeable = x.flags.writeable
+    on_devices: list[Any] = list({id(x): x for x in leaves(tree) if isinstance(x, _ingot.DeviceArray)}.values())
+    for there in on_devices:
+        copies[id(there)] = there.copy("K")
+        copies[id(there)].flags.writeable = there.flags.writeable
     shown = [_ingot.stand_in(x) for x in on_devices]
     if any(len(region) > 1 or _may_repeat(region[0]) for region in _regions(shown)):
         raise _errors.unsupported((), "`ingot.vjp` with arrays that share memory on a device", "pass copies of them")
@@ -159,7 +179,7 @@ def _may_repeat(x: np.ndarray) -> bool:
 
 
 @checked_keywords
-def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: bool = False) -> tuple:
+def jvp(f: Callable[..., Any], primals: tuple[Any, ...] | list[Any], tangents: tuple[Any, ...] | list[Any], has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a value and its derivative in a direction, in forward mode.
 
     Parameters
@@ -205,7 +225,7 @@ def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: boo
 
 
 @checked_keywords
-def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a value, and the linear function of tangents that is the derivative there.
 
     Parameters
@@ -245,7 +265,7 @@ def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return _with_aux(value, lambda *tangents: linear(copies, tangents), has_aux)
 
 
-def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
+def _with_aux(value: Any, function: Callable[..., Any], has_aux: bool) -> tuple[Any, ...]:
     """The value, and a function; of a pair its second part comes third."""
     from .library.derivatives import of_pair
 
@@ -447,7 +467,7 @@ def value_and_grad(
 
 
 @checked_keywords
-def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """Compute a value, and the function that pulls cotangents of it back to the arguments, in reverse mode.
 
     Parameters
@@ -541,7 +561,7 @@ def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomor
 
 
 @checked_keywords
-def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
+def hvp(f: Callable[..., Any], primals: tuple[Any, ...] | list[Any], tangents: tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
     """Compute the product of the Hessian of `f` with a vector, without the matrix.
 
     Parameters
@@ -576,7 +596,7 @@ def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
 
 
 @checked_keywords
-def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
+def custom_jvp(f: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> WithJvp[P, R]:
     """Give a function a derivative by a rule.
 
     Parameters
@@ -615,7 +635,7 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     """
     rule = None
 
-    def defjvp(function: Callable) -> Callable:
+    def defjvp(function: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal rule
         rule = function
         return function
@@ -631,7 +651,7 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
 
 
 @checked_keywords
-def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
+def custom_vjp(f: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> WithVjp[P, R]:
     """Give a function a derivative in reverse mode by two rules.
 
     Parameters
@@ -668,7 +688,7 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
     forth = None
     back = None
 
-    def defvjp(fwd: Callable, bwd: Callable) -> None:
+    def defvjp(fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         nonlocal forth, back
         forth, back = fwd, bwd
 
@@ -721,7 +741,7 @@ def checkpoint(f: F) -> F:
     return _named_as(f, wrapped)
 
 
-def _named_as(f: Callable, wrapped: Callable, **attributes: Any) -> Callable:
+def _named_as(f: Callable[..., Any], wrapped: Callable[..., Any], **attributes: Any) -> Any:
     for name, value in attributes.items():
         setattr(wrapped, name, value)
     return transformed(wrapped, f)
@@ -749,7 +769,7 @@ def stop_gradient(x: T) -> T:
 
 
 @checked_keywords
-def check_grads(f: Callable, args: tuple | list, order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
+def check_grads(f: Callable[..., Any], args: tuple[Any, ...] | list[Any], order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
     """Compare the derivatives of a function with central differences of its values.
 
     Parameters

@@ -85,7 +85,7 @@ class Device:
     def __repr__(self) -> str:
         return f"{self.kind}:{self.index}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.kind, self.index)
 
     def __copy__(self) -> Device:

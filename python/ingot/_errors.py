@@ -68,7 +68,7 @@ class LibraryError(DeviceError):
         super().__init__(message)
         self.status = status
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return LibraryError, (str(self), self.status)
 
 
@@ -102,7 +102,7 @@ class Captured(Exception):
 class Used(Exception):
     """Compiling needs these attributes of the instances of a class; never leaves the package."""
 
-    def __init__(self, type: type, names: tuple):
+    def __init__(self, type: type[Any], names: tuple[Any, ...]):
         super().__init__(type, names)
         self.type = type
         self.names = names
@@ -112,7 +112,7 @@ _MOST_CALLERS = 3
 
 
 def unsupported(
-    sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = (), quoted: tuple[tuple[Site, ...], ...] = ()
+    sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple[Any, ...] = (), quoted: tuple[tuple[Site, ...], ...] = ()
 ) -> UnsupportedError:
     """The refusal of what is at the first of some locations; the others are those of the calls that led there.
 

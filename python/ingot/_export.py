@@ -12,13 +12,13 @@ from ._parameters import checked_keywords, not_a_function
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Export(NamedTuple):
     """One function of a library to be."""
 
-    function: types.FunctionType
+    function: Any
     signature: Signature
     name: str
 

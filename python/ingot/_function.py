@@ -171,7 +171,7 @@ class Function(Base[P, R_co]):
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
     _shown = ""  # what its repr shows of it, where it is no function of the user's
-    _made_by: tuple[str, Any, tuple] | None = None  # the transform that made it, of what, and its other arguments
+    _made_by: tuple[str, Any, tuple[Any, ...]] | None = None  # the transform that made it, of what, and its other arguments
 
     def __init__(
         self,
@@ -186,7 +186,7 @@ class Function(Base[P, R_co]):
         self.__ingot_function__ = function
         _codes.remember(function)
         self._signatures = signatures
-        self._table: dict[tuple, list[Specialisation]] = {}
+        self._table: dict[tuple[Any, ...], list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
         self._mode = mode
         self._relaxed = relaxed
@@ -200,12 +200,12 @@ class Function(Base[P, R_co]):
         self._loading = Loading()
         self._is_settled = device is None
 
-    __code__ = _of_function("__code__")
-    __defaults__ = _of_function("__defaults__")
-    __kwdefaults__ = _of_function("__kwdefaults__")
-    __globals__ = _of_function("__globals__")
-    __closure__ = _of_function("__closure__")
-    __builtins__ = _of_function("__builtins__")
+    __code__: Any = _of_function("__code__")
+    __defaults__: Any = _of_function("__defaults__")
+    __kwdefaults__: Any = _of_function("__kwdefaults__")
+    __globals__: Any = _of_function("__globals__")
+    __closure__: Any = _of_function("__closure__")
+    __builtins__: Any = _of_function("__builtins__")
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `%autoreload` gives an object that has code the attributes of a function, plain or compiled.
@@ -240,13 +240,13 @@ class Function(Base[P, R_co]):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
 
-    def __copy__(self) -> Function:
+    def __copy__(self) -> Function[P, R_co]:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function[P, R_co]:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -256,13 +256,13 @@ class Function(Base[P, R_co]):
             return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
         return _restored, (Portable(self.__ingot_function__), *options)
 
-    def _call(self, args: tuple, kwargs: dict) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         """A call that the base cannot make."""
         return self._run(*self._prepare(args, kwargs))
 
-    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the flattened arguments."""
-        if not self._is_settled:
+        if self._device is not None and not self._is_settled:
             self._settle_on(handle_of(self._device))
             self._is_settled = True
         values = given = self._bind(args, kwargs)
@@ -290,7 +290,7 @@ class Function(Base[P, R_co]):
         code = self._own_function().__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
-    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[Any]:
         if self.__ingot_function__.__code__ is not self._code:
             self._renew_parameters()
         bound = bind(self.__ingot_function__, args, kwargs)
@@ -363,7 +363,7 @@ class Function(Base[P, R_co]):
         tier = asked_for(self._tier)
         return "full" if tier == "auto" and self._relaxed else tier
 
-    def _lowering(self, key: tuple) -> Callable[[], Any]:
+    def _lowering(self, key: tuple[Any, ...]) -> Callable[[], Any]:
         """What lowers the function for arguments of a description, with what is known now."""
         from ._specialisation import core
 
@@ -391,7 +391,7 @@ class Function(Base[P, R_co]):
                     arguments = self._describe(values)
             return self._make(arguments, values, why)
 
-    def _find(self, key: tuple) -> tuple[Specialisation | None, tuple | None]:
+    def _find(self, key: tuple[Any, ...]) -> tuple[Specialisation | None, tuple[Any, ...] | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
         changed = None
         for candidate in tuple(self._table.get(_hashable(key), ())):
@@ -571,7 +571,8 @@ class Function(Base[P, R_co]):
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(self.compile(*args, **kwargs))
+                self.compile(*args, **kwargs)
+                future.set_result(None)
             except BaseException as error:  # is the future's
                 future.set_exception(error)
 
@@ -579,7 +580,7 @@ class Function(Base[P, R_co]):
             future.cancel()
         return future
 
-    def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
+    def record(self, *args: Any, path: str | os.PathLike[str], **kwargs: Any) -> Any:
         """Call the function, and write into a folder what is needed to make the call again without Python.
 
         Parameters
@@ -678,7 +679,7 @@ class Function(Base[P, R_co]):
 
         return c_pointer(self, signature)
 
-    def explain(self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
+    def explain(self, *args: Any, svg: str | os.PathLike[str] | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
         """Show how the function is compiled for these arguments, without running it.
 
         Parameters
@@ -768,10 +769,10 @@ def _look_like(made: Function, function: types.FunctionType) -> None:
             del made.__dict__[name]
 
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def transformed(made: F, of: Callable, door: str = "", given: tuple = ()) -> F:
+def transformed(made: F, of: Callable[..., Any], door: str = "", given: tuple[Any, ...] = ()) -> F:
     """What a transform, such as `grad`, makes of a callable, with its name, module, documentation and parameters. `given` are
     the transform's other arguments.
     """
@@ -796,7 +797,7 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
 
     node, file, _ = _source.find(function)
     root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
-    place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+    place: Any = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
     end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
     site = (file, place.lineno, place.col_offset, end, function.__name__)
     return _errors.unsupported((site,), what, advice)
@@ -820,7 +821,7 @@ class Portable:
     def __init__(self, function: Any) -> None:
         self.function = function
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         from . import _source
 
         has_source = isinstance(self.function, types.FunctionType) and not is_pickled_by_name(self.function, sys._getframe(1))
@@ -833,7 +834,7 @@ def _arrived(function: Any, source: str | None) -> Any:
     return function
 
 
-def _transformed_again(door: str, of: Any, given: tuple, options: tuple | None) -> Function:
+def _transformed_again(door: str, of: Any, given: tuple[Any, ...], options: tuple[Any, ...] | None) -> Function:
     """What a transform made that has been pickled; with options, what `jit` made of it."""
     import ingot
 
@@ -868,7 +869,7 @@ def _restored(
     return made
 
 
-def shown_to_profilers(function: Function) -> Callable:
+def shown_to_profilers(function: Function) -> Callable[..., Any]:
     """A function of Python's that calls a compiled one, and has the name, file and line of what that compiles."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -890,7 +891,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
 
 
-def _hashable(key: tuple) -> tuple:
+def _hashable(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """The key with each value distinguished from equal ones of other types, and floats by their bits."""
     return tuple([_told_apart(part) for part in key])
 
@@ -922,7 +923,8 @@ def _form_of(dtype: np.dtype) -> Any:
 def type_text(value: Any) -> str:
     """What an argument is, for messages: `float64[:, :]`, `int`."""
     if isinstance(value, _ingot.DeviceArray):
-        return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {value.device}"
+        shown: Any = value
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {shown.device}"
     if isinstance(value, np.ndarray):
         return f"{_errors.dtype_text(value.dtype)}[{', '.join(':' * value.ndim)}]"
     if isinstance(value, np.void) and value.dtype.names is not None:

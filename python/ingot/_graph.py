@@ -63,7 +63,7 @@ def _check(function: Function, specialisation: Any, leaves: list[Any]) -> None:
 class _Leaves:
     """The arrays and numbers of arguments, in order, and all else of them: `shape`, a key."""
 
-    def __init__(self, args: tuple, kwargs: dict) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
         self.values: list[Any] = []
         self.shape = _flatten((args, kwargs), self._leaf, [])
 
@@ -78,7 +78,7 @@ class _Leaves:
             raise _refuse(f"an argument of type {type(value).__name__}", advice)
         return ("value", value)
 
-    def with_values(self, values: list[Any]) -> tuple[tuple, dict]:
+    def with_values(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[Any, Any]]:
         return _unflatten(self.shape, lambda leaf: values[leaf[1]] if leaf[0] == "leaf" else leaf[1])
 
 
@@ -141,8 +141,8 @@ class Graph:
     It is called as the function is. Arguments of other shapes, dtypes or strides, and other numbers, are captured again.
     """
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict) -> None:
-        self.captures = 0
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
+        self.captures: int = 0
         self._function, self._given = function, (args, kwargs)
         self._known: list[_Capture] = []
         self._lock = threading.RLock()
@@ -179,7 +179,7 @@ class Graph:
             assert result is not None
             return result[0]
 
-    def _described(self, args: tuple, kwargs: dict) -> tuple[Any, list[Any], _Leaves | None]:
+    def _described(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Any, list[Any], _Leaves | None]:
         """What decides, besides arrays and numbers, what is captured; arrays and numbers; of plain functions, both."""
         function = self._function
         if not isinstance(function, Function):
@@ -191,7 +191,7 @@ class Graph:
         specialisation, arguments = function._prepare(args, kwargs)
         return specialisation, arguments.leaves, None
 
-    def _capture(self, args: tuple, kwargs: dict, key: Any, leaves: list[Any], described: _Leaves | None) -> _Capture:
+    def _capture(self, args: tuple[Any, ...], kwargs: dict[Any, Any], key: Any, leaves: list[Any], described: _Leaves | None) -> _Capture:
         if isinstance(self._function, Function):
             _check(self._function, key, leaves)
         devices = {leaf.device for leaf in leaves if isinstance(leaf, Array)}
@@ -212,7 +212,7 @@ class Graph:
         del self._known[_MOST_CAPTURES:]
         return capture
 
-    def _captured(self, device: Any, args: tuple, kwargs: dict, leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
+    def _captured(self, device: Any, args: tuple[Any, ...], kwargs: dict[Any, Any], leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
         containers: list[Any] = []
         recorder = _ingot.GraphRecorder(device._handle)
         try:
@@ -226,7 +226,7 @@ class Graph:
             recorder.close()
 
 
-def graph(function: Callable, /, *args: Any, **kwargs: Any) -> Graph:
+def graph(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
     """Capture what a call gives a device to do, without doing it.
 
     Parameters

@@ -195,7 +195,7 @@ class GUFunction:
             raise TypeError(f"the layout {layout!r} has more than {MOST_OPERANDS} arguments")
         if any(len(core) > MOST_AXES for core in self.cores):
             raise TypeError(f"the layout {layout!r} has an argument of more than {MOST_AXES} axes: join some of them, as `reshape` does")
-        self._core: Callable = function
+        self._core: Callable[..., Any] = function
         if not is_disabled():
             self._core = self._compiled(function)
         self._loops: dict[tuple[Type, ...], CoreLoop] = {}
@@ -282,7 +282,7 @@ class GUFunction:
     def __deepcopy__(self, memo: dict[int, Any]) -> GUFunction:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -298,7 +298,7 @@ class GUFunction:
             return self._call_by_dtypes(args, kwargs)
         return self.ufunc(*args, **kwargs)
 
-    def _call_by_dtypes(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _call_by_dtypes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of what has no signatures: the dtypes of all operands choose the loop, so outputs must be given."""
         out = kwargs.pop("out", ())
         args = (*args, *(out if isinstance(out, tuple) else (out,)))
@@ -355,7 +355,7 @@ class GUFunction:
                 raise ValueError(f"the axis {axis} has lengths {lengths[axis]} and {length}")
         return array.shape[: array.ndim - len(core)]
 
-    def _signature_of(self, args: tuple) -> Signature:
+    def _signature_of(self, args: tuple[Any, ...]) -> Signature:
         for signature in self.signatures:
             if all(not isinstance(a, (np.ndarray, np.generic)) or a.dtype == np.dtype(t.dtype) for a, t in zip(args, signature.parameters)):
                 return signature
@@ -377,7 +377,7 @@ def guvectorize(
     fastmath: bool | str | Iterable[str] = False,
     cache: bool = True,
     nopython: bool = True,
-) -> Callable[[Callable], GUFunction]:
+) -> Callable[[Callable[..., Any]], GUFunction]:
     """Make a generalised ufunc: a function of whole axes, applied over all axes before them.
 
     Parameters

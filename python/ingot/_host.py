@@ -30,7 +30,7 @@ class HostFunction:
 
     __ingot_host__ = True  # as an argument it stands for itself, as functions do
 
-    def __init__(self, function: Callable, result: Any, pure: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], result: Any, pure: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.result = result
@@ -47,11 +47,11 @@ class HostFunction:
     def __repr__(self) -> str:
         return f"<host {self.function!r}, result={self.result!r}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return HostFunction, (self.function, self.result, self.pure)
 
     @property
-    def form(self) -> tuple:
+    def form(self) -> tuple[Any, ...]:
         """What the library wants to know: which of its functions makes the call, and that function's own arguments."""
         if self.type is None:
             return ("nothing",)
@@ -117,7 +117,7 @@ def _type(result: Any) -> Type:
 
 
 @checked_keywords
-def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
+def host(function: Callable[..., Any] | None = None, /, *, result: Any, pure: bool = False) -> Any:
     """Let compiled code call a function in Python.
 
     Used as ``ingot.host(f, result="float64")``, or as a decorator with `result` alone.
@@ -184,7 +184,7 @@ _C_TYPES = {"bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.
 }
 
 
-def c_pointer(function: Callable, signature: str) -> Any:
+def c_pointer(function: Callable[..., Any], signature: str) -> Any:
     """A `ctypes` function pointer to a compiled function, for C code with these parameters: see `Function.c_pointer`."""
     result, parameters = _c_signature(signature)
     names = [name for name, _, _ in parameters]
@@ -197,7 +197,7 @@ def c_pointer(function: Callable, signature: str) -> Any:
         passed = [i for i in passed if i not in lengths]
     described = [(_name_in_ir(kind or "int64"), shape) for _, kind, shape in parameters]
     entry = _ingot.CFunction(function, described, passed, result and _name_in_ir(result))
-    pointer = ctypes.CFUNCTYPE(_C_TYPES.get(result), *[_c_type(kind, shape) for _, kind, shape in parameters])(entry.address)
+    pointer: Any = ctypes.CFUNCTYPE(_C_TYPES.get(result), *[_c_type(kind, shape) for _, kind, shape in parameters])(entry.address)
     pointer.entry = entry  # lives as long
     return pointer
 
@@ -206,7 +206,7 @@ def _name_in_ir(kind: str) -> str:
     return kind if kind == "bool" else kind[0] + kind.lstrip("uintfloa")
 
 
-def _c_type(kind: str | None, shape: list | None) -> Any:
+def _c_type(kind: str | None, shape: list[Any] | None) -> Any:
     if kind is None:
         return ctypes.c_void_p
     return _C_TYPES[kind] if shape is None else ctypes.POINTER(_C_TYPES[kind])
@@ -225,7 +225,7 @@ def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None
     if whole is None or whole[1] not in ("", "void", "None", *_C_TYPES):
         raise refusal
     read = [_PARAMETER.fullmatch(part.strip()) for part in re.split(r",(?![^\[]*\])", whole[2]) if part.strip()]
-    parameters: list[tuple[str, str | None, list[tuple[int, int]] | None]] = []
+    parameters: list[tuple[str, str | None, list[Any] | None]] = []
     for part in read:
         kind = part[1] if part is not None and part[1] in _C_TYPES else None
         if part is None or kind is None and not (part[1].startswith("void") and part[2] is None):
@@ -243,7 +243,7 @@ def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None
     return whole[1] if whole[1] in _C_TYPES else None, parameters
 
 
-def _length(text: str, read: list, refusal: TypeError) -> tuple[int, int]:
+def _length(text: str, read: list[Any], refusal: TypeError) -> tuple[int, int]:
     if text.isdigit():
         return -1, int(text)
     names = [part and part[3] for part in read]

@@ -37,7 +37,7 @@ _BOUND = (types.MethodType, functools.partial)
 """Functions with values bound to them."""
 
 
-def _calling(bound: Callable) -> Callable:
+def _calling(bound: Callable[..., Any]) -> Callable[..., Any]:
     """A function that calls a method or partial, of which it looks at the values in each call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -236,7 +236,7 @@ class Engine:
     """What pandas calls for `engine=ingot.jit`, as its `BaseExecutionEngine` requires."""
 
     @staticmethod
-    def map(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
+    def map(data: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
         """The function of each element, as a number of Python's."""
         import numpy as np
 
@@ -246,7 +246,7 @@ class Engine:
         return made if values.ndim == 1 else np.array(made).reshape(values.shape)
 
     @staticmethod
-    def apply(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, axis: Any) -> Any:
+    def apply(data: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], decorator: Any, axis: Any) -> Any:
         """The function of each column, or row, as an array."""
         import numpy as np
 
@@ -258,7 +258,7 @@ class Engine:
         return np.stack(made, axis=-1 if by_column else 0)
 
 
-def _compiled(function: Callable, decorator: Any) -> Callable:
+def _compiled(function: Callable[..., Any], decorator: Any) -> Callable[..., Any]:
     return function if isinstance(function, Function) else (decorator or jit)(function)
 
 

@@ -152,7 +152,7 @@ def result_of(number: int, kinds: list[Any]) -> np.dtype | None:
     return np.dtype(result[1]) if all(map(_SEEN.search, raising)) else None
 
 
-_uses: dict[tuple, Function] = {}
+_uses: dict[tuple[Any, ...], Function] = {}
 """What uses an expression at once, by its key and the text of the use."""
 
 
@@ -199,10 +199,10 @@ def _text_of(value: Any) -> str | None:
     return text_of_dtype(value) if isinstance(value, np.dtype) and value in DTYPES else None
 
 
-def reduced(function: Any, arguments: tuple, keywords: dict[str, Any], is_dropped: bool) -> Any:
+def reduced(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], is_dropped: bool) -> Any:
     """What a reduction gives of an array that waits, by one function; NotImplemented: they are computed one after the
     other. `is_dropped`: nobody looks at the array itself later."""
-    texts = [*map(_text_of, arguments[1:]), *map(_text_of, keywords.values())]
+    texts: list[Any] = [*map(_text_of, arguments[1:]), *map(_text_of, keywords.values())]
     if None in texts or (expression := _expression(arguments[0], is_dropped)) is None:
         return NotImplemented
     passed = [f"t{len(expression.steps) - 1}", *texts[: len(arguments) - 1]]

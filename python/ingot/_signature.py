@@ -243,7 +243,11 @@ class Pointer(NamedTuple):
     """An address of elements, as functions that are linked with kernels take it: `CPointer(float32)`."""
 
     dtype: str
-    layout = "A"
+
+    @property
+    def layout(self) -> str:
+        """`A`, as of numbers."""
+        return "A"
 
     def __str__(self) -> str:
         return f"CPointer({self.dtype})"
@@ -279,7 +283,7 @@ def CPointer(of: Type) -> Pointer:  # noqa: N802
 TYPES = (Type, Tuple, Optional, Pointer)
 
 
-def scalar_class(type_: Any) -> type | None:
+def scalar_class(type_: Any) -> type[Any] | None:
     """NumPy's class of the numbers of a type, one of Ingot's or of Numba's; None: it has none."""
     if isinstance(type_, Type):
         return np.dtype(type_.dtype).type if type_.ndim is None else None

@@ -55,7 +55,7 @@ class Element:
         self.function = function
         self.relaxed = relaxed
         self.target = target
-        self.compiled = Function(function, relaxed=relaxed)
+        self.compiled: Function[..., Any] = Function(function, relaxed=relaxed)
         self.inputs = self._count_of_operands()
         self.outputs = _count_of_results(function)
         if self.inputs + self.outputs > MOST_OPERANDS:
@@ -95,7 +95,7 @@ class Element:
         return tuple(dtype for dtype in dtypes if dtype is not None)
 
 
-def _dtype_of(description: tuple) -> np.dtype | None:
+def _dtype_of(description: tuple[Any, ...]) -> np.dtype | None:
     """The dtype of an output for a result; None: it is no number."""
     if description[0] == "scalar":
         kind = description[1]
@@ -168,13 +168,14 @@ class Loop(_ingot.UfuncLoop):
         return specialisation
 
     @staticmethod
-    def exception(failure: tuple, errors: list) -> BaseException:
+    def exception(failure: tuple[Any, ...], errors: list[Any]) -> BaseException:
         """What a failure of compiled code raises, at the locations of the function alone."""
         from .library import vectorized
 
         kind, message, sites, *rest = failure
         own = vectorized.iterations_of.__code__.co_filename
-        return exception(kind, message, tuple(site for site in sites if site[0] != own), *rest, errors)
+        more = [*rest, errors]
+        return exception(kind, message, tuple(site for site in sites if site[0] != own), *more)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
         """A call that compiled code cannot make alone: it calls Python, or reads arrays outside."""
@@ -308,7 +309,7 @@ class Vectorized(Base):
         )
         self._table = table
         self._loops: dict[tuple[np.dtype, ...], Loop] = {}
-        self.ufunc = table.make()
+        self.ufunc: np.ufunc = table.make()
         remember(self)
         for signature in self._signatures or ():
             inputs = tuple(np.dtype(t.dtype) for t in signature.parameters)
@@ -321,7 +322,7 @@ class Vectorized(Base):
             self._loops[inputs] = loop
         return self._loops[inputs]
 
-    def _choose(self, given: tuple, fixed: tuple) -> tuple | None:
+    def _choose(self, given: tuple[Any, ...], fixed: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The dtypes of the loop for operands of these classes of dtypes; it is made if there is none. None: no loop."""
         inputs = _inputs_of(given[: self._element.inputs])
         if inputs is None:
@@ -338,7 +339,7 @@ class Vectorized(Base):
                 return None
         return tuple(type(dtype) for dtype in dtypes)
 
-    def _current(self, method: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _current(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the ufunc gives; with other loops, where those that it has are out of date."""
         try:
             return getattr(self.ufunc, method)(*args, **kwargs)
@@ -423,7 +424,7 @@ class Vectorized(Base):
     def __deepcopy__(self, memo: dict[int, Any]) -> Vectorized:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -468,7 +469,7 @@ def _dtype_of_class(kind: Any) -> np.dtype | None:
     return np.dtype(dtype.name) if dtype in DTYPES and isinstance(dtype, kind) or kind is np.dtypes.LongLongDType else None
 
 
-def _inputs_of(given: tuple) -> tuple[np.dtype, ...] | None:
+def _inputs_of(given: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
     """The dtypes of a loop for operands of these classes of dtypes; None: there can be none.
 
     A number of Python's takes the dtype that it is promoted to with NumPy's operands. An open class is that of a
@@ -488,7 +489,7 @@ def _inputs_of(given: tuple) -> tuple[np.dtype, ...] | None:
     return tuple(np.result_type(*strong, weak[kind.type]) if kind.type in weak else next(known) for kind in given)
 
 
-def _fits(results: tuple[np.dtype, ...], wanted: tuple) -> bool:
+def _fits(results: tuple[np.dtype, ...], wanted: tuple[Any, ...]) -> bool:
     return all(kind is None or isinstance(dtype, kind) for dtype, kind in zip(results, wanted))
 
 
@@ -512,7 +513,7 @@ def vectorize(
 ) -> Vectorized: ...
 @overload
 def vectorize(
-    function: str | Signature | tuple | list[Any] | None = None,
+    function: str | Signature | tuple[Any, ...] | list[Any] | None = None,
     /,
     signatures: Any = None,
     *,

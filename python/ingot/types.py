@@ -2,13 +2,24 @@
 
 from ._signature import Optional, Tuple, Type
 
-bool_ = Type("bool")
-int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("int64")
-uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
-float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
-complex64, complex128 = Type("complex64"), Type("complex128")
-void = Type("void")
-boolean, intp, uintp = bool_, int64, uint64
+bool_: Type = Type("bool")
+int8: Type = Type("int8")
+int16: Type = Type("int16")
+int32: Type = Type("int32")
+int64: Type = Type("int64")
+uint8: Type = Type("uint8")
+uint16: Type = Type("uint16")
+uint32: Type = Type("uint32")
+uint64: Type = Type("uint64")
+float16: Type = Type("float16")
+float32: Type = Type("float32")
+float64: Type = Type("float64")
+complex64: Type = Type("complex64")
+complex128: Type = Type("complex128")
+void: Type = Type("void")
+boolean: Type = bool_
+intp: Type = int64
+uintp: Type = uint64
 optional = Optional
 
 

@@ -214,7 +214,7 @@ class Profile(Base):
 
         return Watched(comm)
 
-    def save(self, file: str | os.PathLike, rows: Iterable[Row] | None = None) -> None:
+    def save(self, file: str | os.PathLike[str], rows: Iterable[Row] | None = None) -> None:
         """Write rows as CSV.
 
         Parameters
@@ -228,7 +228,7 @@ class Profile(Base):
 
         save(file, self.rows() if rows is None else rows)
 
-    def trace(self, file: str | os.PathLike, comm: Communicator | None = None) -> None:
+    def trace(self, file: str | os.PathLike[str], comm: Communicator | None = None) -> None:
         """Write each event since ``start(trace=True)`` as JSON that Perfetto and Chrome's tracing show.
 
         Parameters
@@ -254,7 +254,7 @@ class Profile(Base):
         return f"<ingot.profile, {'on' if self.is_on else 'off'}>"
 
 
-profile = Profile()
+profile: Profile = Profile()
 
 
 def compiling(around: int, tier: str) -> Any:

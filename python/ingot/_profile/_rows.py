@@ -82,7 +82,7 @@ class Row(NamedTuple):
         return self.path[-1]
 
 
-def row_of(told: tuple) -> Row:
+def row_of(told: tuple[Any, ...]) -> Row:
     """A row of this process, as C++ gives it."""
     path, kind, implementation, device, calls, seconds, own, shortest, longest, up, down, flops, threads, names = told
     longest = None if shortest is None else longest
@@ -92,21 +92,25 @@ def row_of(told: tuple) -> Row:
 
 def gathered(processes: Iterable[Sequence[Row]]) -> list[Row]:
     """The rows of several processes, one for each path, kind, implementation and device."""
-    same: dict[tuple, list[Row]] = {}
+    same: dict[tuple[Any, ...], list[Row]] = {}
     for rows in processes:
         for row in rows:
             same.setdefault(row[:4], []).append(row)
     return [_of_all(key, rows) for key, rows in sorted(same.items(), key=lambda item: item[0][0])]
 
 
-def _of_all(key: tuple, rows: list[Row]) -> Row:
+def _of_all(key: tuple[Any, ...], rows: list[Row]) -> Row:
     seconds = [row.seconds for row in rows]
     names = dict.fromkeys(name for row in rows for name in row.thread_names)
     shortest = [row.shortest for row in rows if row.shortest is not None]
     longest = [row.longest for row in rows if row.longest is not None]
     flops = [row.flops for row in rows if row.flops is not None]
+    path, kind, implementation, device = key
     return Row(
-        *key,
+        path,
+        kind,
+        implementation,
+        device,
         calls=sum(row.calls for row in rows),
         seconds=max(seconds),
         own=max(row.own for row in rows),

@@ -18,7 +18,7 @@ from .._signature import Type
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
 
-def _type_of(description: tuple) -> Any:
+def _type_of(description: tuple[Any, ...]) -> Any:
     """The type of an argument as a signature has it; of others their description."""
     if description[0] == "array":
         return Type(description[1], description[2], description[5])
@@ -27,7 +27,7 @@ def _type_of(description: tuple) -> Any:
     return description
 
 
-def _signature_of(specialisation: Any) -> tuple:
+def _signature_of(specialisation: Any) -> tuple[Any, ...]:
     """The types of a kernel's own arguments, after those of the grid."""
     return tuple(map(_type_of, specialisation.key[7][1])) if specialisation.key[7][0] == "tuple" else ()
 
@@ -78,7 +78,7 @@ class Inspected:
         @property
         def specialisations(self) -> list[Any]: ...
 
-    def _made(self) -> dict[tuple, Any]:
+    def _made(self) -> dict[tuple[Any, ...], Any]:
         return {_signature_of(s): s for s in self.specialisations if s.device is not None}
 
     def _chosen(self, signature: Any) -> Any:

@@ -37,7 +37,7 @@ class Gpu:
     """
 
     def __init__(self, device: Device) -> None:
-        self.device = device
+        self.device: Device = device
         properties = device._handle.properties
         self.id: int = device.index
         self.name: str = device.name
@@ -46,7 +46,9 @@ class Gpu:
         self.MULTIPROCESSOR_COUNT: int = device.processors
         self.MAX_THREADS_PER_BLOCK: int = device.block_threads
         self.MAX_SHARED_MEMORY_PER_BLOCK: int = device.block_memory
-        self.MAX_GRID_DIM_X, self.MAX_GRID_DIM_Y, self.MAX_GRID_DIM_Z = properties["grid"]
+        self.MAX_GRID_DIM_X: int = properties["grid"][0]
+        self.MAX_GRID_DIM_Y: int = properties["grid"][1]
+        self.MAX_GRID_DIM_Z: int = properties["grid"][2]
 
     def __repr__(self) -> str:
         return f"<ingot.cuda device {self.device}: {self.name}>"
@@ -86,7 +88,7 @@ class Context:
     """
 
     def __init__(self, device: Device) -> None:
-        self.device = Gpu(device)
+        self.device: Gpu = Gpu(device)
 
     def get_memory_info(self) -> MemoryInfo:
         """Return the bytes that arrays can still have, and all bytes of the device.
@@ -128,7 +130,7 @@ class _Gpus:
         return get_current_device()
 
 
-gpus = _Gpus()
+gpus: _Gpus = _Gpus()
 """The devices that kernels run on."""
 
 

@@ -83,15 +83,15 @@ class ConfiguredKernel:
 
     def __init__(self, kernel: Kernel, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> None:
         self.kernel = kernel
-        self.griddim = _extents(griddim, "the grid", _MOST_OF_GRID)
-        self.blockdim = _extents(blockdim, "a block", _MOST_OF_BLOCK)
+        self.griddim: tuple[int, int, int] = _extents(griddim, "the grid", _MOST_OF_GRID)
+        self.blockdim: tuple[int, int, int] = _extents(blockdim, "a block", _MOST_OF_BLOCK)
         threads = self.blockdim[0] * self.blockdim[1] * self.blockdim[2]
         if threads > MOST_THREADS:
             raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}: {blockdim!r}")
         if 0 < kernel._bounds[0] < threads:
             raise ValueError(f"a block of `{kernel.__name__}` has at most {kernel._bounds[0]} threads, by its launch_bounds, not {threads}")
-        self.stream = checked_stream(stream)
-        self.sharedmem = operator.index(sharedmem)
+        self.stream: Stream | None = checked_stream(stream)
+        self.sharedmem: int = operator.index(sharedmem)
         if self.sharedmem < 0:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
 
@@ -128,8 +128,11 @@ class _ForAll:
     def __init__(self, kernel: Kernel, ntasks: int, tpb: int, stream: Any, sharedmem: int) -> None:
         if ntasks < 0:
             raise ValueError(f"cannot run a kernel for {ntasks} tasks")
-        self.kernel, self.ntasks, self.tpb = kernel, ntasks, tpb or _THREADS_OF_FORALL
-        self.stream, self.sharedmem = stream, sharedmem
+        self.kernel: Kernel = kernel
+        self.ntasks: int = ntasks
+        self.tpb: int = tpb or _THREADS_OF_FORALL
+        self.stream: Any = stream
+        self.sharedmem: int = sharedmem
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         if self.ntasks == 0:
@@ -141,10 +144,10 @@ class _ForAll:
 class _Launcher(Function):
     """What launches a kernel: a function of the grid and of a tuple, whose parts messages name as the kernel's arguments."""
 
-    _kernel: Callable
+    _kernel: Any
 
     def _site(self) -> _errors.Site:
-        code = self._kernel.__code__  # type: ignore[attr-defined]
+        code = self._kernel.__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
@@ -183,20 +186,24 @@ class Kernel(Inspected):
     ingot.cuda.jit : The decorator that makes it.
     """
 
+    __name__: str
+    __qualname__: str
+
     def __init__(
-        self, function: Callable, signatures: list[Signature] | None, relaxed: tuple[str, ...], options: dict[str, Any]
+        self, function: Callable[..., Any], signatures: list[Signature] | None, relaxed: tuple[str, ...], options: dict[str, Any]
     ) -> None:
         functools.update_wrapper(self, function)
-        self.__ingot_function__ = self.py_func = function
+        self.__ingot_function__: Any = function
+        self.py_func: Callable[..., Any] = function
         self.signatures = signatures
-        self.link = options.get("link", ())
-        self.max_registers = options.get("max_registers")
-        self.launch_bounds = options.get("launch_bounds")
+        self.link: Any = options.get("link", ())
+        self.max_registers: Any = options.get("max_registers")
+        self.launch_bounds: Any = options.get("launch_bounds")
         self._bounds = _bounds(self.launch_bounds)
         if self.max_registers is not None and operator.index(self.max_registers) < 1:
             raise ValueError(f"a thread has at least one register: max_registers={self.max_registers!r}")
-        self.debug = options.get("debug", False)
-        self.opt = options.get("opt", True)
+        self.debug: bool = options.get("debug", False)
+        self.opt: bool = options.get("opt", True)
         _check_parameters(function)
         self._relaxed = relaxed
         self._functions: dict[tuple[Device | None, bool], Function] = {}
@@ -272,10 +279,10 @@ class Kernel(Inspected):
         """What has been compiled so far."""
         return [made for function in self._functions.values() for made in function.specialisations]
 
-    def _bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         parameters = _check_parameters(self.py_func)
         if kwargs or parameters.has_rest or len(args) != len(parameters.names):
-            bound = bind(self.py_func, args, kwargs)
+            bound = bind(self.__ingot_function__, args, kwargs)
             rest = bound[parameters.names[parameters.rest]] if parameters.has_rest else ()
             args = (*(bound[name] for name in parameters.by_position), *rest)
         if self.signatures is None:
@@ -288,7 +295,7 @@ class Kernel(Inspected):
         given = ", ".join(type_text(value) for value in args)
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
-    def _launch(self, at: ConfiguredKernel, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _launch(self, at: ConfiguredKernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         values = self._bind(args, kwargs)
         run = self._function(_place_of(values, at.stream), at.sharedmem > 0)
         with in_stream(at.stream):
@@ -296,7 +303,7 @@ class Kernel(Inspected):
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
-        node, file, _ = _source.find(self.py_func)
+        node, file, _ = _source.find(self.__ingot_function__)
         for place in _returns(node):
             value = place.value
             if value is None or isinstance(value, ast.Constant) and value.value is None:
@@ -315,7 +322,7 @@ def _check_parameters(function: Any) -> Parameters:
     return parameters
 
 
-def _place_of(values: tuple, stream: Stream | None) -> Device | None:
+def _place_of(values: tuple[Any, ...], stream: Stream | None) -> Device | None:
     """Where a kernel runs: the device of the stream, or the default one; None where its arrays decide."""
     if value_of("INGOT_KERNELS") == "interpreted":
         return None

@@ -151,7 +151,7 @@ class Declaration:
     link: tuple[LinkableCode, ...]
 
     @property
-    def form(self) -> tuple:
+    def form(self) -> tuple[Any, ...]:
         """What all declarations of the name in a kernel have to agree in."""
         return self.result, self.types, self.abi
 
@@ -162,7 +162,7 @@ class Declaration:
         return None if result is None or result.dtype == "void" else result.dtype
 
     @property
-    def kinds(self) -> tuple[tuple, ...]:
+    def kinds(self) -> tuple[tuple[Any, ...], ...]:
         """What the library makes of each argument."""
         return tuple(_kind(parameter) for parameter in self.signature.parameters)
 
@@ -172,7 +172,7 @@ class Declaration:
         return tuple(word for parameter in self.signature.parameters for word in _words(parameter))
 
 
-def _kind(parameter: Any) -> tuple:
+def _kind(parameter: Any) -> tuple[Any, ...]:
     if isinstance(parameter, Pointer):
         return ("pointer",)
     if parameter.ndim is not None:

@@ -18,7 +18,7 @@ TILE = 256
 """Elements that a block makes one of."""
 
 
-def _function_of(given: Any) -> Callable:
+def _function_of(given: Any) -> Callable[..., Any]:
     return given if isinstance(given, types.FunctionType) else getattr(given, "__ingot_function__", given)
 
 
@@ -35,7 +35,7 @@ class Reduce:
     reduce : The decorator.
     """
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, _function_of(function))
         self._function = _function_of(function)
 
@@ -82,7 +82,7 @@ class Reduce:
         return out.copy_to_host()[0] if res is None else None
 
 
-def reduce(function: Callable) -> Reduce:
+def reduce(function: Callable[..., Any]) -> Reduce:
     """Make a reduction of a function of two numbers; a decorator.
 
     Parameters

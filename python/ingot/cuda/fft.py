@@ -172,7 +172,10 @@ class FFTPlan:
 
     def __init__(self, shape: Any, itype: Any, otype: Any, batch: int = 1, stream: Any = 0) -> None:
         self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.itype, self.otype, self.batch, self.stream = np.dtype(itype), np.dtype(otype), int(batch), stream
+        self.itype: np.dtype = np.dtype(itype)
+        self.otype: np.dtype = np.dtype(otype)
+        self.batch: int = int(batch)
+        self.stream: Any = stream
         for dtype in (self.itype, self.otype):
             if dtype not in FLOATS:
                 raise TypeError(f"transforms of dtype {dtype}: they are of {', '.join(map(str, FLOATS))}")

@@ -11,7 +11,7 @@ the calls. The numbers are cuRAND's, not those of `np.random` nor of `ingot.rand
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .._array import Array
 from ._current import current_device
 from ._libraries import FLOATS, in_stream, operands, written
 from ._streams import checked_stream
+
+if TYPE_CHECKING:
+    from .._devices import Device
 
 _REAL = FLOATS[:2]
 
@@ -30,7 +33,7 @@ class _Generator:
     def __init__(self, kind: int | None, stream: Any, default: int) -> None:
         queue = checked_stream(stream)
         self.stream = stream
-        self.device = current_device() if queue is None else queue.device
+        self.device: Device = current_device() if queue is None else queue.device
         self._it = _ingot.random_generator(self.device._handle, default if kind is None else kind)
 
     def _draw(self, function: Any, ary: Array, size: int | None, dtypes: tuple[np.dtype, ...], *parameters: float) -> None:

@@ -44,7 +44,10 @@ class CSRMatrix:
     """
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
+        self.data: Array = data
+        self.indices: Array = indices
+        self.indptr: Array = indptr
+        self.shape: tuple[int, int] = shape
 
     @property
     def dtype(self) -> np.dtype:

@@ -10,7 +10,7 @@ import numpy as np
 from .structures import leaves_of, map_leaves
 
 
-def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """Return the result of one of two functions.
 
     Parameters
@@ -41,7 +41,7 @@ def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> 
     return true_fun(*operands) if pred else false_fun(*operands)
 
 
-def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """Return the result of one of several functions.
 
     Parameters
@@ -79,7 +79,7 @@ def fresh(tree: Any) -> Any:
     return map_leaves(lambda leaf: leaf, tree)
 
 
-def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
     """Run ``value = body_fun(value)`` as long as ``cond_fun(value)`` holds.
 
     Parameters
@@ -112,7 +112,7 @@ def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
     return value
 
 
-def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any) -> Any:
+def fori_loop(lower: int, upper: int, body_fun: Callable[..., Any], init_val: Any) -> Any:
     """Run ``value = body_fun(i, value)`` for each i in ``range(lower, upper)``.
 
     Parameters
@@ -165,7 +165,7 @@ def put(batch: Any, value: Any, k: Any) -> None:
     batch[k] = value
 
 
-def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple:
+def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, ...]:
     """Carry a value through calls of a function along the first axes of arrays.
 
     Parameters
@@ -215,7 +215,7 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     return carry, ys
 
 
-def map(f: Callable, xs: Any) -> Any:
+def map(f: Callable[..., Any], xs: Any) -> Any:
     """Return the results of a function for each entry along the first axes of arrays.
 
     Parameters
@@ -243,7 +243,7 @@ def map(f: Callable, xs: Any) -> Any:
     return scan(lambda carry, x: (carry, f(x)), 0, xs)[1]
 
 
-def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
     """Return running combinations of arrays along an axis, such as running sums.
 
     Parameters

@@ -12,7 +12,7 @@ users: dict[Any, Callable] = {}
 
 changed = object()
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def implements(*functions: Any) -> Callable[[F], F]:

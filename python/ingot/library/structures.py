@@ -61,7 +61,7 @@ class Structure:
 
 
 def register(
-    kind: type,
+    kind: type[Any],
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]],
     unflatten: Callable[[Hashable, tuple[Any, ...]], Any],
 ) -> None:
@@ -98,7 +98,7 @@ def register(
     changed = object()
 
 
-def rules_of(kind: Any) -> tuple | None:
+def rules_of(kind: Any) -> tuple[Any, ...] | None:
     """How instances of a class are opened and made: two functions, or None and the names of fields; () of namedtuples.
 
     None: they are leaves, or of the containers that all functions here know.
@@ -116,24 +116,24 @@ def rules_of(kind: Any) -> tuple | None:
     return None
 
 
-def _ordered(tree: Any) -> tuple:
+def _ordered(tree: Any) -> tuple[Any, ...]:
     return tuple(tree.values()), tuple(tree)
 
 
-def _ordered_of(keys: Any, children: tuple) -> Any:
+def _ordered_of(keys: Any, children: tuple[Any, ...]) -> Any:
     return OrderedDict(zip(keys, children, strict=True))
 
 
-def _with_default(tree: Any) -> tuple:
+def _with_default(tree: Any) -> tuple[Any, ...]:
     keys = tuple(sorted(tree))
     return tuple(tree[key] for key in keys), (tree.default_factory, keys)
 
 
-def _with_default_of(aux: Any, children: tuple) -> Any:
+def _with_default_of(aux: Any, children: tuple[Any, ...]) -> Any:
     return defaultdict(aux[0], zip(aux[1], children, strict=True))
 
 
-def _opened(tree: Any) -> tuple | None:
+def _opened(tree: Any) -> Any:
     """What the class of `tree` needs besides its children, and these; None for a leaf."""
     if tree is None:
         return None, ()
@@ -156,7 +156,7 @@ def _opened(tree: Any) -> tuple | None:
     return None
 
 
-def _made(kind: Any, aux: Any, children: tuple) -> Any:
+def _made(kind: Any, aux: Any, children: tuple[Any, ...]) -> Any:
     if kind is type(None):
         return None
     if kind is tuple:
@@ -214,7 +214,7 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     return [*found], shape
 
 
-def _flat(tree: Any, is_leaf: Any) -> tuple:
+def _flat(tree: Any, is_leaf: Any) -> tuple[Any, ...]:
     opened = None if is_leaf is not None and is_leaf(tree) else _opened(tree)
     if opened is None:
         return (tree,), Structure(None, None, ())
@@ -263,7 +263,7 @@ def unflatten(treedef: Structure, leaves: Iterable[Any]) -> Any:
     return _built(treedef, given)
 
 
-def _built(shape: Structure, leaves: tuple) -> Any:
+def _built(shape: Structure, leaves: tuple[Any, ...]) -> Any:
     if shape.kind is None:
         return leaves[0]
     children: tuple = ()
@@ -326,7 +326,7 @@ def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Struct
     return _flat(tree, is_leaf)[1]
 
 
-def _parts(shape: Structure, tree: Any) -> tuple:
+def _parts(shape: Structure, tree: Any) -> tuple[Any, ...]:
     """The parts of `tree` where `shape` has leaves."""
     if shape.kind is None:
         return (tree,)
@@ -373,7 +373,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], b
     return _built(shape, tuple([f(found[k], *[column[k] for column in columns]) for k in range(len(found))]))
 
 
-def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
+def map_leaves(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A structure as `tree` whose leaves are the function's results for its leaves and those of the others."""
     if tree is None:
         return None
@@ -401,13 +401,13 @@ def is_opened(tree: Any) -> bool:
     return primitives.rules_of(type(tree)) is not None
 
 
-def members_of(tree: Any) -> tuple:
+def members_of(tree: Any) -> tuple[Any, ...]:
     """The members of an instance that is a structure."""
     opened = _opened(tree)
     return () if opened is None else opened[1]
 
 
-def with_members(tree: Any, members: tuple) -> Any:
+def with_members(tree: Any, members: tuple[Any, ...]) -> Any:
     """An instance as `tree` with other members."""
     opened = _opened(tree)
     return None if opened is None else _made(type(tree), opened[0], members)
@@ -441,12 +441,12 @@ def remade(tree: Any, member: Callable[[Any, Any], Any]) -> Any:
     return with_members(tree, tuple([member(part, k) for k, part in enumerate(members_of(tree))]))
 
 
-def like(tree: tuple, members: tuple) -> Any:
+def like(tree: tuple[Any, ...], members: tuple[Any, ...]) -> Any:
     """A tuple of the class of another one."""
     return members if type(tree) is tuple else type(tree)(*members)
 
 
-def leaves_of(tree: Any) -> tuple:
+def leaves_of(tree: Any) -> tuple[Any, ...]:
     """The leaves of a structure, in order."""
     if tree is None:
         return ()
@@ -459,7 +459,7 @@ def leaves_of(tree: Any) -> tuple:
     return joined(tuple([leaves_of(part) for part in members_of(tree)]))
 
 
-def leaves_beside(tree: Any, other: Any) -> tuple:
+def leaves_beside(tree: Any, other: Any) -> tuple[Any, ...]:
     """The parts of another structure where a tree has its leaves, in their order; None is None for each leaf there."""
     if other is None:
         return tuple([None for leaf in leaves_of(tree)])
@@ -475,12 +475,12 @@ def leaves_beside(tree: Any, other: Any) -> tuple:
     return joined(tuple([leaves_beside(part, beside) for part, beside in zip(members_of(tree), members_of(other))]))
 
 
-def filled(tree: Any, leaves: tuple) -> Any:
+def filled(tree: Any, leaves: tuple[Any, ...]) -> Any:
     """A structure as `tree` with other leaves."""
     return _filled(tree, leaves)[0]
 
 
-def _filled(tree: Any, leaves: tuple) -> tuple:
+def _filled(tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
     """The structure, and the leaves that are left."""
     if tree is None:
         return None, leaves
@@ -501,7 +501,7 @@ def _filled(tree: Any, leaves: tuple) -> tuple:
     return (like(tree, parts) if isinstance(tree, tuple) else with_members(tree, parts)), leaves
 
 
-def joined(parts: tuple) -> tuple:
+def joined(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The members of tuples in a tuple."""
     members: tuple = ()
     for part in parts:
