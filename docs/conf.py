@@ -35,6 +35,7 @@ nb_execution_show_tb = True
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 default_role = "py:obj"  # in docstrings, `grad` is a link
 autosummary_generate = True
 napoleon_numpy_docstring = True

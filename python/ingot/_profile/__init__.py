@@ -58,7 +58,8 @@ class Profile(Base):
 
     Notes
     -----
-    Nothing is counted before `start`, or without INGOT_PROFILE=FILE in the environment. docs/profiling.md has the rules.
+    Counting begins with `start`, or with the process where INGOT_PROFILE=FILE is in the environment. docs/profiling.md has
+    the rules.
 
     Examples
     --------

@@ -215,7 +215,7 @@ def syncwarp(mask: int = 0xFFFFFFFF) -> None:
 
 
 def threadfence() -> None:
-    """Order memory: the device sees what the thread wrote before it before what it writes after it.
+    """Make the writes of the thread visible to the device, before those that follow.
 
     See Also
     --------
@@ -225,7 +225,7 @@ def threadfence() -> None:
 
 
 def threadfence_block() -> None:
-    """Order memory as `threadfence` does, for the threads of the block.
+    """Make the writes of the thread visible to the threads of its block, before those that follow.
 
     See Also
     --------
@@ -235,7 +235,7 @@ def threadfence_block() -> None:
 
 
 def threadfence_system() -> None:
-    """Order memory as `threadfence` does, for other devices and the host, too.
+    """Make the writes of the thread visible to all devices and the host, before those that follow.
 
     See Also
     --------
@@ -610,7 +610,7 @@ def selp(a: Any, b: Any, c: Any) -> Any:
 
 
 def nanosleep(ns: int) -> None:
-    """Let other threads go on for about so long.
+    """Suspend the thread for about so many nanoseconds.
 
     Parameters
     ----------

@@ -111,7 +111,7 @@ class Blas:
         Returns
         -------
         number
-            Of their dtype; it is waited for.
+            Of their dtype. The call waits for it.
 
         See Also
         --------
@@ -130,7 +130,7 @@ class Blas:
         Returns
         -------
         number
-            Of their dtype; it is waited for.
+            Of their dtype. The call waits for it.
 
         See Also
         --------
@@ -212,7 +212,7 @@ class Blas:
         Returns
         -------
         float
-            It is waited for.
+            The call waits for it.
         """
         return self._reduced(_ingot.blas_norm, x)
 
@@ -227,7 +227,7 @@ class Blas:
         Returns
         -------
         float
-            It is waited for.
+            The call waits for it.
         """
         return self._reduced(_ingot.blas_sizes, x)
 
@@ -247,7 +247,7 @@ class Blas:
         Returns
         -------
         int
-            From 0 on; it is waited for.
+            Counted from 0. The call waits for it.
 
         See Also
         --------
@@ -266,7 +266,7 @@ class Blas:
         Returns
         -------
         int
-            From 0 on; it is waited for.
+            Counted from 0. The call waits for it.
 
         See Also
         --------
@@ -287,7 +287,7 @@ class Blas:
         Parameters
         ----------
         trans : {"N", "T", "C"}
-            op: nothing, transposed, or transposed and conjugate.
+            What op does: nothing, transpose, or transpose and conjugate.
         m, n : int
             Rows and columns of `a`.
         alpha, beta : number
@@ -332,7 +332,7 @@ class Blas:
         Parameters
         ----------
         transa, transb : {"N", "T", "C"}
-            op of `a` and `b`: nothing, transposed, or transposed and conjugate.
+            What op does with `a` and `b`: nothing, transpose, or transpose and conjugate.
         m, n, k : int
             ``op(a)`` has the shape ``(m, k)``, ``op(b)`` ``(k, n)``.
         alpha, beta : number

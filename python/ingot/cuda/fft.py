@@ -71,7 +71,7 @@ def _transform(array: Array, output: Array, axes: int, is_inverse: bool, stream:
 
 
 def fft(ary: Array, out: Array, stream: Any = 0) -> None:
-    """Transform an array into another one.
+    """Compute the Fourier transform of an array into another one.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def fft(ary: Array, out: Array, stream: Any = 0) -> None:
 
 
 def ifft(ary: Array, out: Array, stream: Any = 0) -> None:
-    """Transform an array back into another one, unscaled.
+    """Compute the inverse Fourier transform of an array into another one, unscaled.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def ifft(ary: Array, out: Array, stream: Any = 0) -> None:
 
 
 def fft_inplace(ary: Array, stream: Any = 0) -> None:
-    """Transform a complex array in place.
+    """Compute the Fourier transform of a complex array in place.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def fft_inplace(ary: Array, stream: Any = 0) -> None:
 
 
 def ifft_inplace(ary: Array, stream: Any = 0) -> None:
-    """Transform a complex array back in place, unscaled.
+    """Compute the inverse Fourier transform of a complex array in place, unscaled.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class FFTPlan:
         return out
 
     def forward(self, ary: Array, out: Array | None = None) -> Array:
-        """Transform an array.
+        """Compute the Fourier transform of an array.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class FFTPlan:
         return self._run(ary, out, False)
 
     def inverse(self, ary: Array, out: Array | None = None) -> Array:
-        """Transform an array back, unscaled.
+        """Compute the inverse Fourier transform of an array, unscaled.
 
         Parameters
         ----------

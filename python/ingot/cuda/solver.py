@@ -141,7 +141,7 @@ def solve(a: Array, b: Array, stream: Any = 0) -> Array:
     Returns
     -------
     Array
-        x.
+        The solution x.
 
     Raises
     ------
@@ -186,7 +186,7 @@ def inv(a: Array, stream: Any = 0) -> Array:
     Returns
     -------
     Array
-        The inverse matrices.
+        Of the shape of `a`.
 
     Raises
     ------

@@ -183,7 +183,7 @@ def csrmv(trans: str, alpha: Any, a: CSRMatrix, x: Array, beta: Any, y: Array, s
     Parameters
     ----------
     trans : {"N", "T", "C"}
-        op: nothing, transposed, or transposed and conjugate.
+        What op does: nothing, transpose, or transpose and conjugate.
     alpha, beta : number
         Factors.
     a : CSRMatrix
@@ -206,7 +206,7 @@ def csrmm(trans: str, alpha: Any, a: CSRMatrix, b: Array, beta: Any, c: Array, s
     Parameters
     ----------
     trans : {"N", "T", "C"}
-        op: nothing, transposed, or transposed and conjugate.
+        What op does: nothing, transpose, or transpose and conjugate.
     alpha, beta : number
         Factors.
     a : CSRMatrix

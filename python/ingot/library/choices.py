@@ -67,7 +67,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> n
 
     Notes
     -----
-    Sorts by random bits, as often as collisions among them want it.
+    Entries are sorted by random bits; several times for long axes, since bits may be equal.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replac
 
     Notes
     -----
-    The largest of logarithms and numbers of Gumbel's distribution.
+    The class with the largest sum of its logarithm and a number of Gumbel's distribution (the Gumbel-max trick).
 
     Examples
     --------
