@@ -1,5 +1,6 @@
 """How Sphinx makes the manual: `make docs`."""
 
+import re
 from pathlib import Path
 
 import ingot
@@ -33,8 +34,14 @@ nb_merge_streams = True
 nb_execution_show_tb = True
 
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+default_role = "py:obj"  # in docstrings, `grad` is a link
 autosummary_generate = True
 napoleon_numpy_docstring = True
+napoleon_use_param = False  # several parameters of one entry stay one
+napoleon_use_rtype = False
+napoleon_use_ivar = True
 
 html_theme = "furo"
 html_title = f"Ingot {release}"
@@ -60,5 +67,11 @@ def write_llms_text(app, error):
     (out / "llms-full.txt").write_text("\n\n".join((source / f"{name}.md").read_text() for name in pages))
 
 
+def link_pages(app, what, name, obj, options, lines):
+    """Makes links of the pages that docstrings name: `docs/gpu.md`."""
+    lines[:] = [re.sub(r"docs/([\w-]+)\.md", r":doc:`/\1`", line) for line in lines]
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", link_pages)
     app.connect("build-finished", write_llms_text)

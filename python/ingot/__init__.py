@@ -1,4 +1,37 @@
-"""Ingot compiles numerical Python to native code and changes nothing but the speed."""
+"""Compile numerical Python to native code: the decorator changes nothing but the speed.
+
+>>> import ingot, numpy as np
+>>> @ingot.jit
+... def mean_square(x):
+...     total = 0.0
+...     for value in x:
+...         total += value * value
+...     return total / len(x)
+>>> mean_square(np.array([1.0, 2.0, 3.0]))
+np.float64(4.666666666666667)
+
+The first call with arguments of new types compiles. Values, dtypes, writes into arguments and exceptions are
+those of Python and NumPy. What Ingot does not compile raises `ingot.UnsupportedError`, with the line, the
+reason and what to write instead.
+
+Compile
+    jit, njit, vectorize, guvectorize, prange, implements, host, export
+Differentiate
+    grad, value_and_grad, vjp, jvp, jacrev, jacfwd, hessian, hvp, linearize, checkpoint, stop_gradient,
+    custom_jvp, custom_vjp, check_grads
+Batch
+    vmap, pmap, axis_index, psum, pmean, pmax, pmin, all_gather
+Threads, devices, memory
+    set_num_threads, devices, device, device_put, Array, graph, lazy, memory, ...
+Measure
+    profile; the method `explain` of compiled functions
+Modules
+    cuda (kernels), lax (control flow), numpy (NumPy's functions, compiled), random (keys), tree (structures),
+    types (types of signatures)
+
+In a terminal `python -m ingot info` shows what was built and what machine it sees, and
+`python -m ingot check FILE` which functions of a file compile. The manual is in `docs/`.
+"""
 
 import _thread
 import os as _os
@@ -136,7 +169,44 @@ def __dir__() -> list[str]:
 
 
 def prange(*bounds: int) -> range:
-    """`range`, whose iterations may run in parallel in compiled code; refused there where they depend on each other."""
+    """Return a `range` whose iterations may run in parallel in compiled code.
+
+    Parameters
+    ----------
+    *bounds : int
+        Start, stop and step, as of `range`.
+
+    Returns
+    -------
+    range
+        In Python, and with ``INGOT_DISABLE=1``, a plain `range`.
+
+    Raises
+    ------
+    UnsupportedError
+        When the loop is compiled: its iterations depend on each other.
+
+    See Also
+    --------
+    set_num_threads : The number of threads.
+    jit : `parallel=False` runs `prange` as `range`.
+
+    Notes
+    -----
+    Sums, products, minima and maxima that all iterations accumulate are reductions: each thread has its own, and they
+    are combined at the end. The result is the same for any number of threads.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in ingot.prange(len(x)):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.arange(1000.0))
+    np.float64(499500.0)
+    """
     return range(*bounds)
 
 

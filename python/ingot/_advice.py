@@ -79,7 +79,7 @@ _OF_PACKAGES = {
 _ELSEWHERE = "use it outside of the function, or in a function of `ingot.host`"
 
 
-def of_package(kind: type) -> str:
+def of_package(kind: type[Any]) -> str:
     """What to do with objects of a class that is of a package not written in Python; empty: it is of none."""
     packages = [getattr(base, "__module__", "").partition(".")[0] for base in kind.__mro__]
     for attribute, advice in (_OF_PACKAGES[package] for package in packages if package in _OF_PACKAGES):
@@ -114,7 +114,7 @@ def of_call(function: Any) -> tuple[str, str]:
     return name, advice or "use NumPy, math, a function written in Python, or ingot.host"
 
 
-def of_type(kind: type) -> str:
+def of_type(kind: type[Any]) -> str:
     """What to use instead of objects of a type; empty: that is not known."""
     if kind.__module__ == "_cffi_backend":
         return "give a function of C a name of its own outside, as in `cos = lib.cos`; other objects of cffi do not compile"

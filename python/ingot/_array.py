@@ -10,7 +10,7 @@ import operator
 import sys
 from collections.abc import Iterator
 from types import EllipsisType
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex
 
 import numpy as np
 
@@ -26,13 +26,22 @@ _OF_DLPACK = 2  # its number of GPUs of the kind
 
 
 class Flags:
-    """`a.flags`, as NumPy's arrays have them."""
+    """The flags of an array on a device, as `numpy.ndarray.flags`.
+
+    Parameters
+    ----------
+    array : Array
+        The array.
+    """
 
     def __init__(self, array: Array) -> None:
         self._array = array
         c, f = array._orders
-        self.c_contiguous, self.f_contiguous = c, f
-        self.contiguous, self.forc, self.fnc = c, c or f, f and not c
+        self.c_contiguous: bool = c
+        self.f_contiguous: bool = f
+        self.contiguous: bool = c
+        self.forc: bool = c or f
+        self.fnc: bool = f and not c
 
     @property
     def writeable(self) -> bool:
@@ -47,40 +56,40 @@ class Flags:
         return "\n".join(f"  {name.upper()} : {getattr(self, name)}" for name in names)
 
 
-def _is_basic(keys: tuple) -> bool:
+def _is_basic(keys: tuple[Any, ...]) -> bool:
     kinds = (int, np.integer, slice, type(None), EllipsisType)
     return all(isinstance(key, kinds) and not isinstance(key, bool) for key in keys)
 
 
-if TYPE_CHECKING:
-    Base = object
-else:
-    Base = _ingot.DeviceArray
-
-
-class Array(Base):
+class Array(_ingot.DeviceArray):
     """An array on a device.
 
-    It is what `ingot.device_put` and functions that run on the device give, and behaves as NumPy's arrays do: operators,
-    methods, views and writes in place. A caller that looks at its elements waits until they are computed.
+    `ingot.device_put` and functions that run on the device return it. It behaves as NumPy's arrays do: operators, methods,
+    views and writes in place. A caller that looks at its elements waits until they are computed.
+
+    See Also
+    --------
+    ingot.device_put : What makes one.
+
+    Notes
+    -----
+    Functions of NumPy's called with it run on the device; `numpy.asarray` of it raises TypeError: use `to_host`.
+
+    Examples
+    --------
+    >>> x = ingot.device_put(np.arange(4.0), "emulated")
+    >>> y = np.sqrt(x) + 1
+    >>> y
+    Array([1.        , 2.        , 2.41421356, 2.73205081], device=emulated:0)
+    >>> y.to_host()
+    array([1.        , 2.        , 2.41421356, 2.73205081])
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
-    __array_priority__ = 1000.0
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
+    __array_priority__: float = 1000.0
 
     if TYPE_CHECKING:
-        dtype: np.dtype
-        shape: tuple[int, ...]
-        strides: tuple[int, ...]
-        ndim: int
-        size: int
-        itemsize: int
-        nbytes: int
-        _address: int
-        _orders: tuple[bool, bool]
-        _handle: Any
-        _writable: bool
         sum: Any
         prod: Any
         mean: Any
@@ -173,15 +182,40 @@ class Array(Base):
         return _devices.of(self._handle.name)
 
     def to_device(self, device: str | Device, /, *, stream: Any = None) -> Any:
-        """The array on another device; on "cpu" it is an array of NumPy's."""
+        """Copy the array to another device.
+
+        Parameters
+        ----------
+        device : str or Device
+            Where to; on ``"cpu"`` the result is an array of NumPy's.
+        stream : object
+            Of the array API standard, and without effect.
+
+        Returns
+        -------
+        Array or numpy.ndarray
+            A copy, or the array itself where it is there already.
+        """
         return device_put(self, device)
 
     def to_host(self) -> np.ndarray:
-        """A copy as an array of NumPy's."""
+        """Return a copy as an array of NumPy's.
+
+        Returns
+        -------
+        numpy.ndarray
+            The elements.
+        """
         return _ingot.to_host(self)
 
     def block_until_ready(self) -> Array:
-        """Waits until the elements are computed; gives the array itself."""
+        """Wait until the elements are computed.
+
+        Returns
+        -------
+        Array
+            The array itself.
+        """
         _ingot.wait(self)
         return self
 
@@ -189,10 +223,17 @@ class Array(Base):
 
     @property
     def flags(self) -> Flags:
+        """Whether it may be written into and how it is contiguous, as `numpy.ndarray.flags`."""
         return Flags(self)
 
     def setflags(self, write: bool | None = None) -> None:
-        """Sets whether it may be written into."""
+        """Set whether it may be written into.
+
+        Parameters
+        ----------
+        write : bool, optional
+            Whether it may; None changes nothing.
+        """
         if write is not None:
             self._writable = bool(write)
 
@@ -201,14 +242,17 @@ class Array(Base):
 
     @property
     def T(self) -> Array:
+        """The transposed array, a view."""
         return self._like(_ingot.stand_in(self).T)
 
     @property
     def mT(self) -> Array:
+        """The array with its last two axes exchanged, a view."""
         return self._like(_ingot.stand_in(self).mT)
 
     @property
     def real(self) -> Array:
+        """The real part, a view."""
         return self._like(_ingot.stand_in(self).real)
 
     @real.setter
@@ -217,6 +261,7 @@ class Array(Base):
 
     @property
     def imag(self) -> Array:
+        """The imaginary part, a view, or zeros that cannot be written into."""
         if self.dtype.kind == "c":
             return self._like(_ingot.stand_in(self).imag)
         zeros = _ingot.to_device(np.zeros(self.shape, self.dtype), self._handle)
@@ -230,18 +275,23 @@ class Array(Base):
         self.imag[...] = value
 
     def transpose(self, *axes: Any) -> Array:
+        """Permute the axes, as `numpy.ndarray.transpose`: a view."""
         return self._like(_ingot.stand_in(self).transpose(*axes))
 
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex, /) -> Array:
+        """Exchange two axes, as `numpy.ndarray.swapaxes`: a view."""
         return self._like(_ingot.stand_in(self).swapaxes(axis1, axis2))
 
     def squeeze(self, axis: Any = None) -> Array:
+        """Remove axes of length 1, as `numpy.ndarray.squeeze`: a view."""
         return self._like(_ingot.stand_in(self).squeeze(axis))
 
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+        """Return diagonals, as `numpy.ndarray.diagonal`: a view."""
         return self._like(_ingot.stand_in(self).diagonal(offset, axis1, axis2))
 
     def view(self, dtype: Any = None) -> Array:
+        """Return a view of the same memory, also of another dtype, as `numpy.ndarray.view`."""
         shown = _ingot.stand_in(self)
         if dtype is None:
             return self._like(shown)
@@ -250,6 +300,7 @@ class Array(Base):
         return self._like(shown.view(dtype))
 
     def reshape(self, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
+        """Return the elements in another shape, as `numpy.ndarray.reshape`: a view where that is possible."""
         given: Any = shape[0] if len(shape) == 1 else shape
         if copy:
             return self.copy("F" if order == "F" else "C").reshape(given, order=order)
@@ -261,12 +312,14 @@ class Array(Base):
         return self.copy("F" if order == "F" or order == "A" and self.flags.fnc else "C").reshape(given, order=order)
 
     def ravel(self, order: Any = "C") -> Array:
+        """Return the elements along one axis, as `numpy.ndarray.ravel`: a view where that is possible."""
         if order == "K":
             axes = sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis]))
             return self.transpose(axes).reshape(-1)
         return self.reshape(-1, order=order)
 
     def flatten(self, order: Any = "C") -> Array:
+        """Return a copy of the elements along one axis, as `numpy.ndarray.flatten`."""
         flat = self.ravel(order)
         return flat.copy() if flat._address == self._address else flat
 
@@ -311,7 +364,7 @@ class Array(Base):
         return bool((self == value).any())
 
     def item(self, *place: Any) -> Any:
-        """An element as a number of Python's."""
+        """Return an element as a number of Python's, as `numpy.ndarray.item`."""
         if not place:
             return self._one().item()
         at = place[0] if len(place) == 1 and isinstance(place[0], tuple) else place
@@ -326,9 +379,11 @@ class Array(Base):
         return self[at].item()
 
     def tolist(self) -> Any:
+        """Return the elements as numbers of Python's in nested lists, as `numpy.ndarray.tolist`."""
         return self.to_host().tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
+        """Return the elements as bytes, as `numpy.ndarray.tobytes`."""
         return self.to_host().tobytes(order)
 
     def _one(self) -> np.ndarray:
@@ -363,7 +418,7 @@ class Array(Base):
     # Copies.
 
     def copy(self, order: Any = "C") -> Array:
-        """A copy on the same device."""
+        """Return a copy on the same device, as `numpy.ndarray.copy`."""
         flags = self.flags
         if order == "K" or order in "CA" and flags.c_contiguous or order in "FA" and flags.f_contiguous:
             copied = _ingot.copied(self)
@@ -372,9 +427,24 @@ class Array(Base):
         return _eager.copy(self, order)
 
     def copy_to_host(self, ary: np.ndarray | None = None, stream: Any = 0) -> np.ndarray:
-        """The elements as an array of NumPy's: a new one, or `ary`, of the same shape and dtype.
+        """Copy the elements into an array of NumPy's.
 
-        With a stream of `ingot.cuda` the copy is put there, and pinned memory is written later.
+        Parameters
+        ----------
+        ary : numpy.ndarray, optional
+            What takes them, of the same shape and dtype; by default a new array.
+        stream : Stream, optional
+            Of `ingot.cuda`: the copy is put there, and pinned memory is written later.
+
+        Returns
+        -------
+        numpy.ndarray
+            `ary`, or the new array.
+
+        Raises
+        ------
+        ValueError, TypeError
+            `ary` has another shape or dtype, cannot be written into, or is no array of NumPy's.
         """
         from .cuda._streams import checked_stream, in_stream
 
@@ -393,9 +463,19 @@ class Array(Base):
             return ary
 
     def copy_to_device(self, ary: Any, stream: Any = 0) -> None:
-        """Takes the elements of another array, of the same shape and dtype, which may be NumPy's.
+        """Take the elements of another array.
 
-        With a stream of `ingot.cuda` the copy is put there, and pinned memory is read later.
+        Parameters
+        ----------
+        ary : array_like or Array
+            Of the same shape and dtype.
+        stream : Stream, optional
+            Of `ingot.cuda`: the copy is put there, and pinned memory is read later.
+
+        Raises
+        ------
+        ValueError
+            Shapes or dtypes differ, or this array cannot be written into.
         """
         from .cuda._streams import checked_stream, in_stream
 
@@ -418,10 +498,11 @@ class Array(Base):
     def __deepcopy__(self, memo: Any) -> Array:
         return self.copy("K")
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.to_host(), self.device)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Array:
+        """Return a copy of another dtype, as `numpy.ndarray.astype`."""
         wanted = np.dtype(dtype)
         if wanted not in DTYPES:
             raise TypeError(f"arrays of dtype {wanted} cannot be on a device")
@@ -439,7 +520,7 @@ class Array(Base):
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **keywords: Any) -> Any:
         return _eager.ufunc(ufunc, method, inputs, keywords)
 
-    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         return _eager.function(function, args, kwargs)
 
     @property
@@ -486,8 +567,27 @@ _eager.add_methods(Array)
 
 
 def from_dlpack(x: Any, /) -> Any:
-    """The array that another library shows by DLPack, on the same memory: an `ingot.Array` of one on a GPU, one of
-    NumPy's of one on the host.
+    """Return the array that another library shows by DLPack, on the same memory.
+
+    Parameters
+    ----------
+    x : object
+        With `__dlpack__` and `__dlpack_device__`, such as an array of PyTorch or CuPy.
+
+    Returns
+    -------
+    Array or numpy.ndarray
+        An `ingot.Array` of an array on a GPU, an array of NumPy's of one on the host.
+
+    Raises
+    ------
+    BufferError
+        The array is on a device that cannot be shared.
+
+    Examples
+    --------
+    >>> ingot.from_dlpack(np.arange(3))
+    array([0, 1, 2])
     """
     if isinstance(x, Array):
         return x
@@ -510,10 +610,31 @@ def _restored(array: np.ndarray, device: Device) -> Array:
 
 
 def device_put(x: Any, device: str | Device | None = None) -> Any:
-    """An array on a device, as an `ingot.Array`: a copy of one of NumPy's, or of what NumPy makes an array of.
+    """Put an array on a device.
 
-    Without a device it is the default one (`ingot.default_device`). What is there already is given as it is; what is on another
-    device is copied from there. On "cpu" arrays are NumPy's.
+    Parameters
+    ----------
+    x : array_like or Array
+        What NumPy makes an array of, or an array on a device.
+    device : str or Device, optional
+        By default `default_device`. On ``"cpu"`` arrays are NumPy's.
+
+    Returns
+    -------
+    Array or numpy.ndarray
+        A copy there; an array that is there already is returned as it is.
+
+    Raises
+    ------
+    TypeError
+        The dtype cannot be on a device: objects, strings, dates, records, other byte orders.
+    MemoryError
+        The device has no memory for it.
+
+    Examples
+    --------
+    >>> ingot.device_put([1.0, 2.0], "emulated")
+    Array([1., 2.], device=emulated:0)
     """
     where = _devices.default_device() if device is None else _devices.device(device)
     if isinstance(x, Array):

@@ -55,7 +55,7 @@ class Argument(NamedTuple):
 class CFunction:
     """A function of C's as compiled code calls it."""
 
-    def __init__(self, function: Any, name: str, arguments: tuple, result: str | None, form: tuple, guards: tuple[str, ...]) -> None:
+    def __init__(self, function: Any, name: str, arguments: tuple[Any, ...], result: str | None, form: tuple[Any, ...], guards: tuple[str, ...]) -> None:
         self.function = function
         self.name = name
         self.arguments = arguments
@@ -192,7 +192,7 @@ def _of_cffi_library(function: Any) -> CFunction | None:
     return _of_cffi_type(function, kind, ("cffi library", module, function.__name__), function.__name__)
 
 
-def _of_cffi_type(function: Any, kind: Any, form: tuple, name: str) -> CFunction | None:
+def _of_cffi_type(function: Any, kind: Any, form: tuple[Any, ...], name: str) -> CFunction | None:
     result = None if kind.result.kind == "void" else _cffi_number(kind.result)
     is_variadic = kind.ellipsis and form[0] == "cffi"  # those of compiled libraries are no builtin functions
     if is_variadic or kind.result.kind != "void" and result is None:
@@ -261,7 +261,7 @@ def is_of_scipy(ufunc: np.ufunc) -> bool:
     return special is not None and special.__dict__.get(ufunc.__name__) is ufunc and ufunc.signature is None
 
 
-def loop_form(ufunc: np.ufunc, dtypes: list[np.dtype]) -> tuple:
+def loop_form(ufunc: np.ufunc, dtypes: list[np.dtype]) -> tuple[Any, ...]:
     """The form of that loop of a ufunc which is of these dtypes."""
     for types in ufunc.types:
         if [np.dtype(c) for c in types.replace("->", "")] == dtypes:
@@ -269,7 +269,7 @@ def loop_form(ufunc: np.ufunc, dtypes: list[np.dtype]) -> tuple:
     raise TypeError(f"no loop of {ufunc.__name__} is of {dtypes}")
 
 
-def addresses(forms: tuple) -> list[tuple[int, int]]:
+def addresses(forms: tuple[Any, ...]) -> list[tuple[int, int]]:
     """The address of each function, and the data of a loop of a ufunc."""
     return [_FINDERS[form[0]](*form[1:]) for form in forms]
 
@@ -291,7 +291,7 @@ _FINDERS: dict[str, Any] = {
 }
 
 
-def interpreted(forms: tuple, number: int, is_loop: bool, operands: list, dtypes: list[str], wanted: list[str]) -> list:
+def interpreted(forms: tuple[Any, ...], number: int, is_loop: bool, operands: list[Any], dtypes: list[str], wanted: list[str]) -> list[Any]:
     """What the interpreter has of a call: numbers and arrays go in, numbers come out.
 
     Dtypes of operands that are arrays begin with a star.

@@ -24,16 +24,16 @@ class Cells:
              "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
     PYTHON = (bool, int, float, complex)
 
-    def __init__(self, containers: list[Any], layouts: tuple) -> None:
+    def __init__(self, containers: list[Any], layouts: tuple[Any, ...]) -> None:
         self.containers = containers
         self.put = [put if names is None else assign for names in layouts]
-        self.keys = [names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)]
+        self.keys: list[Any] = [names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)]
         self.leaves = [[np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)]
 
     def flush(self) -> None:
         for container, store, keys, (tags, *values) in zip(self.containers, self.put, self.keys, self.leaves):
             for place in np.flatnonzero(tags):
-                store(container, keys[place], self._number(int(tags[place]) - 1, values, place))
+                store(container, keys[place], self._number(int(tags[place]) - 1, values, int(place)))
             tags[...] = 0
 
     def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
@@ -54,7 +54,7 @@ class Held:
         # NumPy does not resize an array that others refer to: its memory stays.
         self.references = [weakref.ref(owner) for array in self.arrays for owner in _owners(array)]
 
-    def state(self) -> tuple[list, list, list]:
+    def state(self) -> tuple[list[Any], list[Any], list[Any]]:
         """What captures hold, what is in containers, and the layouts of arrays."""
         return (
             [_ingot.held(owner, name) for owner, name in self.specialisation.captures],
@@ -62,7 +62,7 @@ class Held:
             [(array.dtype, array.shape, array.strides) for array in self.arrays],
         )
 
-    def need(self, before: tuple[list, list, list], function: HostFunction, sites: tuple[_errors.Site, ...]) -> None:
+    def need(self, before: tuple[list[Any], list[Any], list[Any]], function: HostFunction, sites: tuple[_errors.Site, ...]) -> None:
         """Refuses a call of a host function that has changed something."""
         guard = self.specialisation.changed()
         captured, contents, arrays = self.state()
@@ -79,7 +79,7 @@ class Held:
             raise of_change(changed[0], function, sites)
 
 
-def of_change(what: str, function: Callable, sites: tuple[_errors.Site, ...]) -> BaseException:
+def of_change(what: str, function: Callable[..., Any], sites: tuple[_errors.Site, ...]) -> BaseException:
     """The refusal of a call of a host function that has changed something."""
     name = getattr(function, "__name__", "a host function")
     return _errors.unsupported(
@@ -89,7 +89,7 @@ def of_change(what: str, function: Callable, sites: tuple[_errors.Site, ...]) ->
     )
 
 
-def named(guard: tuple) -> str:
+def named(guard: tuple[Any, ...]) -> str:
     """What a guard is of, for `of_change`."""
     return f"`{guard[1]}`" if guard[1] else "a captured variable"
 
@@ -102,7 +102,7 @@ def _owners(array: np.ndarray) -> list[np.ndarray]:
     return owners
 
 
-def _contents(container: Any, names: tuple | None) -> tuple:
+def _contents(container: Any, names: tuple[Any, ...] | None) -> tuple[Any, ...]:
     if type(container) is list:
         return tuple(container)
     if type(container) is dict:
@@ -110,7 +110,7 @@ def _contents(container: Any, names: tuple | None) -> tuple:
     return tuple([_ingot.own_attribute(container, name) for name in names or ()])
 
 
-def _are_same(old: tuple, new: tuple) -> bool:
+def _are_same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
     return len(old) == len(new) and all(map(_is_same, old, new))
 
 
@@ -122,7 +122,7 @@ def _is_same(a: Any, b: Any) -> bool:
     return operator.is_(a, b) or type(a) is type(b) and isinstance(a, (int, float, complex, str, np.generic, np.dtype)) and repr(a) == repr(b)
 
 
-def watches(function: Callable) -> bool:
+def watches(function: Callable[..., Any]) -> bool:
     """Whether what compiled code holds is looked at after a call of it."""
     host = getattr(function, "__self__", None)
     return isinstance(host, HostFunction) and not host.pure and getattr(function, "__func__", None) is HostFunction.fill
@@ -138,7 +138,7 @@ def assign(instance: Any, name: str, value: Any) -> None:
     object.__setattr__(instance, name, value)
 
 
-def append(container: list, value: Any) -> None:
+def append(container: list[Any], value: Any) -> None:
     """`container.append(value)`, for compiled code."""
     container.append(value)
 
@@ -148,23 +148,23 @@ def change(container: Any, method: str, *arguments: Any) -> None:
     getattr(container, method)(*arguments)
 
 
-def sorting(items: list, reverse: bool) -> list[int]:
+def sorting(items: list[Any], reverse: bool) -> list[int]:
     """The indices of items in the order in which `sorted` puts them."""
     return sorted(range(len(items)), key=items.__getitem__, reverse=reverse)
 
 
-def kept_after(function: Callable) -> int | None:
+def kept_after(function: Callable[..., Any]) -> int | None:
     """After how many arguments of a callee those come that it may keep; None: it keeps none."""
     if isinstance(getattr(function, "__self__", None), HostFunction):
         return 1
     return 0 if function in (put, append, assign, change) else None
 
 
-def quick_calls(hosts: tuple, watched: bool, direct: bool = False) -> dict[int, tuple]:
+def quick_calls(hosts: tuple[Any, ...], watched: bool, direct: bool = False) -> dict[int, tuple[Any, ...]]:
     """What `_ingot.HostCalls` takes: of `print`, of what changes the caller's containers if `direct`, and of host functions that
     give numbers, of those that are looked after if `watched`. They are given numbers and what is known; `print` texts, too.
     """
-    quick: dict[int, tuple] = {}
+    quick: dict[int, tuple[Any, ...]] = {}
     for site, (function, (positional, keywords), sites) in enumerate(hosts):
         if function is print or direct and function in (put, assign, append, change):
             parts = [_quick_part(part, function is print, direct) for part in positional] + [(value,) for value in keywords.values()]
@@ -185,7 +185,7 @@ def quick_calls(hosts: tuple, watched: bool, direct: bool = False) -> dict[int, 
 _MOST_PARTS = 16  # `kMostOnStack` in host_calls.cpp
 
 
-def _quick_part(part: tuple, texts: bool = False, containers: bool = False) -> Any:
+def _quick_part(part: tuple[Any, ...], texts: bool = False, containers: bool = False) -> Any:
     """How an argument is described to `_ingot.HostCalls`; None: that cannot make it."""
     if part[0] == "argument" and containers:
         return part[1]
@@ -221,7 +221,7 @@ def come_through(error: BaseException, sites: tuple[_errors.Site, ...]) -> BaseE
     return error.with_traceback(_frames.traceback(sites, inner))
 
 
-def call_host(function: Callable, positional: tuple, keywords: dict, sites: tuple[_errors.Site, ...]) -> Any:
+def call_host(function: Callable[..., Any], positional: tuple[Any, ...], keywords: dict[Any, Any], sites: tuple[_errors.Site, ...]) -> Any:
     """A call out of compiled code at these locations: they are where what it raises came through."""
     try:
         return function(*positional, **keywords)

@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 def check_script(script: str, *arguments: str) -> tuple[list[Verdict], int]:
     """The verdicts on the calls of compiled functions that a program makes, by function, and its exit status."""
     outcomes, status = _check_script.run(script, list(arguments))
-    order = list(dict.fromkeys(outcome.function for outcome in outcomes))
+    order: list[Any] = list(dict.fromkeys(outcome.function for outcome in outcomes))
     verdicts = []
     for function, values, verdict, message in sorted(outcomes, key=lambda outcome: order.index(outcome.function)):
         line = function.__ingot_function__.__code__.co_firstlineno
@@ -108,7 +108,7 @@ def check(file: Path, examples: Iterable[tuple[str, str]] = ()) -> list[Verdict]
     """
     module = _imported(file)
     functions = list(_functions(module, file))
-    given: dict[str, list[tuple[tuple, dict[str, Any]]]] = {}
+    given: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {}
     for name, arguments in examples:
         if name not in dict(functions):
             raise SystemExit(f"{file} has no function {name}")
@@ -120,7 +120,7 @@ def check(file: Path, examples: Iterable[tuple[str, str]] = ()) -> list[Verdict]
     ]
 
 
-def _arguments(name: str, text: str, module: types.ModuleType) -> tuple[tuple, dict[str, Any]]:
+def _arguments(name: str, text: str, module: types.ModuleType) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of an example, whose expressions see what the module sees, and `np`."""
     space = {"np": np, **vars(module), "arguments of the example": lambda *args, **kwargs: (args, kwargs)}
     try:
@@ -174,7 +174,7 @@ def _plain(member: Any) -> types.FunctionType | None:
     return member if isinstance(member, types.FunctionType) else None
 
 
-def _verdict(name: str, member: Any, call: tuple[tuple, dict[str, Any]] | None = None) -> Verdict:
+def _verdict(name: str, member: Any, call: tuple[tuple[Any, ...], dict[str, Any]] | None = None) -> Verdict:
     function = _plain(member)
     assert function is not None
     line = function.__code__.co_firstlineno
@@ -204,7 +204,7 @@ def _compiled(
     member: Any,
     function: types.FunctionType,
     samples: dict[str, Any],
-    call: tuple[tuple, dict[str, Any]] | None = None,
+    call: tuple[tuple[Any, ...], dict[str, Any]] | None = None,
 ) -> Verdict:
     parameters = parameters_of(function)
     missing = [p for p in parameters.names if p not in samples]
@@ -212,7 +212,7 @@ def _compiled(
         which = ", ".join(f"`{p}`" for p in missing)
         return Verdict(name, line, "unknown", None, f"the {'type' if len(missing) == 1 else 'types'} of {which} decide{'s' * (len(missing) == 1)}")
     shown = ", ".join(_type_name(v) for v in samples.values())
-    compiled = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
+    compiled: Function[..., Any] = Function(function, relaxed=getattr(member, "_relaxed", ()), static=getattr(member, "_static", Static()))
     compiled._in_order = getattr(member, "_in_order", False)
     try:
         by_position = tuple(samples[p] for p in parameters.by_position)
@@ -281,6 +281,7 @@ def _type_name(value: Any) -> str:
 
 def _refusals(node: Any, file: str, function: types.FunctionType) -> Iterator[UnsupportedError]:
     """What is refused in a function for any arguments, where it is reached."""
+    part: Any
     for part in ast.walk(node):
         refusal = _REFUSED.get(type(part))
         if isinstance(part, ast.Call):

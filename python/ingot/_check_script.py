@@ -67,7 +67,7 @@ def _watched(outcomes: list[Outcome]) -> Iterator[None]:
     prepare = Function._prepare
     seen = set()
 
-    def watching(self: Function, args: tuple, kwargs: dict) -> Any:
+    def watching(self: Function, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         compiled = len(self.specialisations)
         try:
             prepared = prepare(self, args, kwargs)
@@ -79,7 +79,7 @@ def _watched(outcomes: list[Outcome]) -> Iterator[None]:
             note(self, args, kwargs, "compiles", "" if why == "the first call" else why)
         return prepared
 
-    def note(function: Function, args: tuple, kwargs: dict, status: str, message: str) -> None:
+    def note(function: Function, args: tuple[Any, ...], kwargs: dict[Any, Any], status: str, message: str) -> None:
         outcome = Outcome(function, (*args, *kwargs.values()), status, message)
         key = (function, tuple(map(type_text, outcome.values)), status, message)
         if status == "compiles" or key not in seen:

@@ -6,7 +6,7 @@ import operator
 import types
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -20,15 +20,35 @@ from .tree import map as tree_map
 
 P = ParamSpec("P")
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class WithJvp(Protocol[P, R_co]):
+    """What `custom_jvp` returns."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defjvp(self, function: F, /) -> F:
+        """Set the rule; a decorator."""
+
+
+class WithVjp(Protocol[P, R_co]):
+    """What `custom_vjp` returns."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set the rules."""
+
 
 _MOST_COMPILED = 128
-_compiled: OrderedDict[tuple, tuple[Callable, Callable]] = OrderedDict()
+_compiled: OrderedDict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any]]] = OrderedDict()
 """By what is asked for and a function: it, and what is called for it; the last used come last."""
 
 
-def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Callable:
+def _compiled_for(what: Any, f: Callable[..., Any], make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
     key = what, f if type(f) is types.MethodType else id(f)
     known = _compiled.pop(key, None) or (f, make())
     _compiled[key] = known
@@ -37,10 +57,10 @@ def _compiled_for(what: Any, f: Callable, make: Callable[[], Callable]) -> Calla
     return known[1]
 
 
-def _derived(what: tuple, f: Callable, function: Callable) -> Any:
+def _derived(what: tuple[Any, ...], f: Callable[..., Any], function: Callable[..., Any]) -> Any:
     """The jitted function, with the name and parameters of `f`; the same for the same function, unless it holds values of its own."""
 
-    def make() -> Callable:
+    def make() -> Callable[..., Any]:
         return transformed(jit(function), f, what[0], what[1:])
 
     plain = f.__func__ if type(f) is types.MethodType else f
@@ -49,7 +69,7 @@ def _derived(what: tuple, f: Callable, function: Callable) -> Any:
     return _compiled_for(what, f, make) if holds_nothing else make()
 
 
-def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
+def _chosen(f: Callable[..., Any], argnums: Any) -> tuple[Any, tuple[str, ...]]:
     """`argnums` as ints and names, one or a tuple, and the names of the parameters, where there are names among these."""
     if not callable(f):
         raise TypeError(f"a function is wanted, not {f!r}")
@@ -70,31 +90,31 @@ def _chosen(f: Callable, argnums: Any) -> tuple[Any, tuple[str, ...]]:
     return (numbers if several else numbers[0]), names
 
 
-def _positional(f: Callable) -> tuple[str, ...]:
+def _positional(f: Callable[..., Any]) -> tuple[str, ...]:
     """The names by which arguments are given whose position is known; empty for those that have none."""
     parameters = parameters_of_call(f)
     return () if parameters is None else ("",) * parameters.positional_only + parameters.by_position[parameters.positional_only :]
 
 
-def _jvp_of(f: Callable, has_aux: bool) -> Callable:
+def _jvp_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("jvp", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, x, t, has_aux)))
 
 
-def _linear_of(f: Callable, has_aux: bool) -> Callable:
+def _linear_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("linear", has_aux), f, lambda: jit(lambda x, t: derivatives.jvp(f, derivatives.own_copies(x), t, has_aux)[1]))
 
 
-def _pull_of(f: Callable, has_aux: bool) -> Callable:
+def _pull_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(("pull", has_aux), f, lambda: jit(lambda x, c: derivatives.pulled_back(f, x, c, has_aux)))
 
 
-def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
+def _pull_of_copies_of(f: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for(
@@ -102,7 +122,7 @@ def _pull_of_copies_of(f: Callable, has_aux: bool) -> Callable:
     )
 
 
-def _hvp_of(f: Callable) -> Callable:
+def _hvp_of(f: Callable[..., Any]) -> Callable[..., Any]:
     from .library import derivatives
 
     return _compiled_for("hvp", f, lambda: jit(lambda x, t: derivatives.hvp(f, x, t)))
@@ -124,7 +144,7 @@ def _regions(arrays: list[np.ndarray]) -> list[list[np.ndarray]]:
 def _kept(tree: Any) -> tuple[Any, bool]:
     """A structure with copies of its arrays, which have their layouts and overlaps, and whether any overlap."""
     arrays = list({id(x): x for x in leaves(tree) if isinstance(x, np.ndarray)}.values())
-    copies = {id(x): np.array(x) for x in arrays}
+    copies: dict[int, Any] = {id(x): np.array(x) for x in arrays}
     count = sum(isinstance(x, np.ndarray) for x in leaves(tree))
     overlap = count > len(arrays)
     for region in _regions(arrays):
@@ -138,10 +158,10 @@ def _kept(tree: Any) -> tuple[Any, bool]:
             copy[...] = x
     for x in arrays:
         copies[id(x)].flags.writeable = x.flags.writeable
-    on_devices = list({id(x): x for x in leaves(tree) if isinstance(x, _ingot.DeviceArray)}.values())
-    for x in on_devices:
-        copies[id(x)] = x.copy("K")
-        copies[id(x)].flags.writeable = x.flags.writeable
+    on_devices: list[Any] = list({id(x): x for x in leaves(tree) if isinstance(x, _ingot.DeviceArray)}.values())
+    for there in on_devices:
+        copies[id(there)] = there.copy("K")
+        copies[id(there)].flags.writeable = there.flags.writeable
     shown = [_ingot.stand_in(x) for x in on_devices]
     if any(len(region) > 1 or _may_repeat(region[0]) for region in _regions(shown)):
         raise _errors.unsupported((), "`ingot.vjp` with arrays that share memory on a device", "pass copies of them")
@@ -159,27 +179,82 @@ def _may_repeat(x: np.ndarray) -> bool:
 
 
 @checked_keywords
-def jvp(f: Callable, primals: tuple | list, tangents: tuple | list, has_aux: bool = False) -> tuple:
-    """Returns `f(*primals)`, and its derivative in the direction of the tangents.
+def jvp(f: Callable[..., Any], primals: tuple[Any, ...] | list[Any], tangents: tuple[Any, ...] | list[Any], has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a value and its derivative in a direction, in forward mode.
 
-    Primals and tangents have the same structure: numbers and arrays of floats or complex numbers, in tuples, lists,
-    dicts, namedtuples and instances of dataclasses. So have the value and its tangents; ints and bools have the tangent 0.
-    With `has_aux`, `f` returns a pair: what is differentiated, and something else, which is the third result. Tangents are computed
-    together with values, in the same loops and branches; nothing is stored. `f` does to its arguments what it does when called.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    primals : tuple or list
+        Its arguments: numbers and arrays of floats or complex numbers, in tuples, lists, dicts, named tuples and instances
+        of dataclasses.
+    tangents : tuple or list
+        The direction: the same structure, shapes and dtypes.
+    has_aux : bool, default False
+        `f` returns a pair: what is differentiated, and something else.
 
-    Raises TypeError where a primal is no float or complex number, or a tangent is complex and its primal is not, ValueError
-    where structures or shapes differ, and `ingot.UnsupportedError` where an operation has no derivative, or nothing is
-    compiled. docs/derivatives.md has the rules.
+    Returns
+    -------
+    value, tangent : tuple
+        ``f(*primals)`` and its derivative, of one structure; ints and bools have the tangent 0. With `has_aux` a third result.
+
+    Raises
+    ------
+    TypeError
+        A primal is no float or complex number, or a tangent is complex and its primal is not.
+    ValueError
+        Structures or shapes differ.
+    UnsupportedError
+        An operation has no derivative, or nothing is compiled.
+
+    See Also
+    --------
+    linearize, jacfwd, vjp
+
+    Notes
+    -----
+    Values and tangents are computed in the same loops and branches; nothing is stored. docs/derivatives.md has the rules.
+
+    Examples
+    --------
+    >>> ingot.jvp(lambda x: x**3, (2.0,), (1.0,))
+    (8.0, 12.0)
     """
     return _jvp_of(f, has_aux)(primals, tangents)
 
 
 @checked_keywords
-def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """Returns `f(*primals)`, and the function of tangents that `jvp` is at the primals, which calls `f` again.
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a value, and the linear function of tangents that is the derivative there.
 
-    It does so on copies of the primals as they were, with their layouts. With `has_aux`, `f` returns a pair:
-    what is differentiated, and something else, which is the third result.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *primals
+        Its arguments, as of `jvp`.
+    has_aux : bool, default False
+        As of `jvp`.
+
+    Returns
+    -------
+    value, linear : tuple
+        ``f(*primals)`` and a function of tangents. With `has_aux` a third result.
+
+    See Also
+    --------
+    jvp, vjp
+
+    Notes
+    -----
+    The function calls `f` again, on copies of the primals as they were, with their layouts.
+
+    Examples
+    --------
+    >>> value, linear = ingot.linearize(lambda x: x**3, 2.0)
+    >>> value, linear(1.0), linear(0.5)
+    (8.0, 12.0, 6.0)
     """
     copies, overlap = _kept(primals)
     linear = _linear_of(f, has_aux)
@@ -190,7 +265,7 @@ def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return _with_aux(value, lambda *tangents: linear(copies, tangents), has_aux)
 
 
-def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
+def _with_aux(value: Any, function: Callable[..., Any], has_aux: bool) -> tuple[Any, ...]:
     """The value, and a function; of a pair its second part comes third."""
     from .library.derivatives import of_pair
 
@@ -199,12 +274,41 @@ def _with_aux(value: Any, function: Callable, has_aux: bool) -> tuple:
 
 @checked_keywords
 def jacfwd(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """Returns a compiled function that computes all derivatives of the result of `f`, in forward mode.
+    """Return a compiled function that computes the Jacobian of `f`, in forward mode.
 
-    A result of shape `s` and an argument of shape `a` have an array of derivatives of shape `s + a`; numbers have numbers.
-    The derivatives have the structure of the result, with that of the argument at each leaf; where `argnums`
-    is a tuple or list, with a tuple of those of the arguments. `argnums` and `has_aux` are those of `grad`; with `holomorphic`,
-    arguments and results are complex. `f` is called once, and once for each element of the arguments, on copies of all arguments.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    argnums, has_aux
+        As of `grad`.
+    holomorphic : bool, default False
+        Arguments and results are complex.
+
+    Returns
+    -------
+    Function
+        A result of shape ``s`` and an argument of shape ``a`` have derivatives of shape ``s + a``, in the structure of the result,
+        with that of the argument at each leaf; for several `argnums` with a tuple of those of the arguments.
+
+    Raises
+    ------
+    TypeError, UnsupportedError
+        By a call, as of `jvp`.
+
+    See Also
+    --------
+    jacrev : Better where the result has fewer elements than the arguments.
+
+    Notes
+    -----
+    `f` is called once, and once for each element of the arguments, on copies of all arguments.
+
+    Examples
+    --------
+    >>> ingot.jacfwd(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
     """
     from .library import derivatives
 
@@ -218,9 +322,36 @@ def jacfwd(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomor
 
 @checked_keywords
 def hessian(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """Returns a compiled function that computes all second derivatives, of shape `s + a + a`: `jacfwd` of `jacrev`.
+    """Return a compiled function that computes all second derivatives of `f`: `jacfwd` of `jacrev`.
 
-    They have the structure of the result of `f`, with that of the argument at each leaf, twice.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    argnums, has_aux
+        As of `grad`.
+    holomorphic : bool, default False
+        Arguments and results are complex.
+
+    Returns
+    -------
+    Function
+        Derivatives of shape ``s + a + a``, in the structure of the result of `f`, with that of the argument at each leaf, twice.
+
+    Raises
+    ------
+    TypeError, UnsupportedError
+        By a call, as of `jvp`.
+
+    See Also
+    --------
+    hvp : The product with a vector, without the matrix.
+
+    Examples
+    --------
+    >>> ingot.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
     """
     from .library import derivatives
 
@@ -234,17 +365,54 @@ def hessian(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomo
 
 @checked_keywords
 def grad(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False) -> Function[P, Any]:
-    """Returns a compiled function that computes the gradient of `f`, whose value is a real number, in reverse mode.
+    """Return a compiled function that computes the gradient of `f`, in reverse mode.
 
-    The gradient has the structure, shapes and dtypes of the argument. `argnums` is the argument: its number, which counts from
-    the end if it is negative, or its name; for several, in a tuple or list, the result is a tuple of gradients. Numbers are those
-    of arguments given by position; names also find arguments given by position. With `has_aux`, `f` returns a pair, its
-    value and something else, and the compiled function returns the gradient and that. With `holomorphic`, value and arguments are
-    complex. With `allow_int`, the gradient of ints and bools is 0.0, and of arrays of them zeros of float64. `f` does to its
-    arguments what it does when called.
+    Parameters
+    ----------
+    f : callable
+        A function whose value is one real number.
+    argnums : int or str, or tuple or list of these, default 0
+        The arguments that are differentiated, by number (negative: from the end) or name. For a tuple or list the result is a
+        tuple of gradients.
+    has_aux : bool, default False
+        `f` returns a pair: the value, and something else, which is returned after the gradient.
+    holomorphic : bool, default False
+        Value and arguments are complex.
+    allow_int : bool, default False
+        Arguments may be ints and bools: their gradient is 0.0, of arrays of them zeros of float64.
 
-    Raises TypeError where an argument has ints, bools or other objects among its leaves, or the value is no real number, and
-    `ingot.UnsupportedError` where an operation has no derivative. docs/derivatives.md has the rules.
+    Returns
+    -------
+    Function
+        With the parameters of `f`. The gradient has the structure, shapes and dtypes of the argument.
+
+    Raises
+    ------
+    TypeError
+        By a call: an argument has ints, bools or other objects among its leaves, or the value is no real number.
+    ValueError
+        `argnums` is empty, or names no parameter.
+    UnsupportedError
+        By a call: an operation has no derivative, or `f` cannot be compiled.
+
+    See Also
+    --------
+    value_and_grad, vjp, jacrev, hessian, check_grads
+
+    Notes
+    -----
+    `f` does to its arguments what it does when called. Loops store what the sweep back needs, and recompute the rest.
+    docs/derivatives.md has the rules.
+
+    Examples
+    --------
+    >>> def loss(w, x, y):
+    ...     return ((x @ w - y) ** 2).sum()
+    >>> x = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> ingot.grad(loss)(np.zeros(2), x, np.ones(2))
+    array([ -8., -12.])
+    >>> ingot.grad(lambda x, y: x * y, argnums=(0, 1))(2.0, 3.0)
+    (3.0, 2.0)
     """
     from .library import derivatives
 
@@ -260,7 +428,34 @@ def grad(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorph
 def value_and_grad(
     f: Callable[P, R], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False
 ) -> Function[P, tuple[R, Any]]:
-    """As `grad`, but the compiled function returns a pair: the value of `f`, and the gradient."""
+    """Return a compiled function that computes the value of `f` and its gradient.
+
+    Parameters
+    ----------
+    f : callable
+        A function whose value is one real number.
+    argnums, has_aux, holomorphic, allow_int
+        As of `grad`.
+
+    Returns
+    -------
+    Function
+        It returns a pair, the value and the gradient; with `has_aux` the value is the pair that `f` returns.
+
+    Raises
+    ------
+    TypeError, ValueError, UnsupportedError
+        As of `grad`.
+
+    See Also
+    --------
+    grad : The gradient alone.
+
+    Examples
+    --------
+    >>> ingot.value_and_grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
+    (np.float64(5.0), array([2., 4.]))
+    """
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
@@ -272,12 +467,43 @@ def value_and_grad(
 
 
 @checked_keywords
-def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """Returns `f(*primals)`, and a function that takes cotangents of that value and returns those of the primals, in a tuple.
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """Compute a value, and the function that pulls cotangents of it back to the arguments, in reverse mode.
 
-    Numbers are paired by `Re(c * t)`, without conjugation, as in JAX. The function calls `f` again, on copies of the primals as
-    they were, with their layouts. With `has_aux`, `f` returns a pair: what is differentiated, and something
-    else, which is the third result.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    *primals
+        Its arguments, as of `jvp`.
+    has_aux : bool, default False
+        `f` returns a pair: what is differentiated, and something else.
+
+    Returns
+    -------
+    value, pull : tuple
+        ``f(*primals)``, and a function that takes cotangents of the structure of the value and returns a tuple of those of the
+        primals. With `has_aux` a third result.
+
+    Raises
+    ------
+    TypeError, UnsupportedError
+        As of `jvp`.
+
+    See Also
+    --------
+    grad, jacrev, linearize
+
+    Notes
+    -----
+    Numbers are paired by ``Re(c * t)``, without conjugation, as in JAX. The function calls `f` again, on copies of the
+    primals as they were, with their layouts.
+
+    Examples
+    --------
+    >>> value, pull = ingot.vjp(lambda x, y: x * y, 2.0, 3.0)
+    >>> value, pull(1.0)
+    (6.0, (3.0, 2.0))
     """
     copies, overlap = _kept(primals)
     if overlap:
@@ -289,7 +515,41 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 @checked_keywords
 def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False) -> Function[P, Any]:
-    """As `jacfwd`, in reverse mode: `f` is called once for each element of its result."""
+    """Return a compiled function that computes the Jacobian of `f`, in reverse mode.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    argnums, has_aux
+        As of `grad`.
+    holomorphic : bool, default False
+        Arguments and results are complex.
+
+    Returns
+    -------
+    Function
+        Derivatives of the shapes and structure of `jacfwd`.
+
+    Raises
+    ------
+    TypeError, UnsupportedError
+        By a call, as of `jvp`.
+
+    See Also
+    --------
+    jacfwd : Better where the arguments have fewer elements than the result.
+
+    Notes
+    -----
+    `f` is called once for each element of its result.
+
+    Examples
+    --------
+    >>> ingot.jacrev(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
     from .library import derivatives
 
     numbers, names = _chosen(f, argnums)
@@ -301,22 +561,81 @@ def jacrev(f: Callable[P, Any], argnums: Any = 0, has_aux: bool = False, holomor
 
 
 @checked_keywords
-def hvp(f: Callable, primals: tuple | list, tangents: tuple | list) -> tuple:
-    """Returns the products of the Hessian of `f` at the primals with the tangents: the derivative of its gradient in their direction."""
+def hvp(f: Callable[..., Any], primals: tuple[Any, ...] | list[Any], tangents: tuple[Any, ...] | list[Any]) -> tuple[Any, ...]:
+    """Compute the product of the Hessian of `f` with a vector, without the matrix.
+
+    Parameters
+    ----------
+    f : callable
+        A function whose value is one real number.
+    primals : tuple or list
+        Its arguments.
+    tangents : tuple or list
+        The vector: the same structure, shapes and dtypes.
+
+    Returns
+    -------
+    tuple
+        For each primal, the derivative of the gradient in the direction of the tangents.
+
+    Raises
+    ------
+    TypeError, ValueError, UnsupportedError
+        As of `jvp` and `grad`.
+
+    See Also
+    --------
+    hessian : All second derivatives.
+
+    Examples
+    --------
+    >>> ingot.hvp(lambda x: (x**3).sum(), (np.array([1.0, 2.0]),), (np.array([1.0, 0.0]),))
+    (array([6., 0.]),)
+    """
     return _hvp_of(f)(primals, tangents)
 
 
 @checked_keywords
-def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
-    """Returns `f` with a derivative by a rule, which `@f.defjvp` sets before `f` is first differentiated.
+def custom_jvp(f: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> WithJvp[P, R]:
+    """Give a function a derivative by a rule.
 
-    `rule(primals, tangents)` returns `f(*primals)` and its tangent, which is linear in the tangents; ints and bools
-    have the tangent None. Reverse mode transposes the rule. Arguments at `nondiff_argnums` come first:
-    `rule(*nondiff, primals, tangents)`. The rule may be differentiated like any function.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    nondiff_argnums : tuple of int, default ()
+        The numbers of arguments that are not differentiated. The rule gets them first.
+
+    Returns
+    -------
+    callable
+        `f` with the method `defjvp`, a decorator, which sets ``rule(*nondiff, primals, tangents)``: it returns ``f(*primals)`` and its
+        tangent, which is linear in the tangents. Ints and bools have the tangent None.
+
+    See Also
+    --------
+    custom_vjp : A rule in reverse mode.
+
+    Notes
+    -----
+    Reverse mode transposes the rule. The rule may be differentiated like any function. It is set before `f` is first
+    differentiated.
+
+    Examples
+    --------
+    >>> @ingot.custom_jvp
+    ... def log1pexp(x):
+    ...     return np.log(1 + np.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), t * (1 - 1 / (1 + np.exp(x)))
+    >>> ingot.grad(log1pexp)(0.0)
+    0.5
     """
     rule = None
 
-    def defjvp(function: Callable) -> Callable:
+    def defjvp(function: Callable[..., Any]) -> Callable[..., Any]:
         nonlocal rule
         rule = function
         return function
@@ -332,17 +651,44 @@ def custom_jvp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
 
 
 @checked_keywords
-def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
-    """Returns `f` with a derivative in reverse mode by rules, which `f.defvjp(forth, back)` sets.
+def custom_vjp(f: Callable[P, R], nondiff_argnums: tuple[int, ...] = ()) -> WithVjp[P, R]:
+    """Give a function a derivative in reverse mode by two rules.
 
-    `forth(*args)` returns `f(*args)` and any value `kept`; `back(kept, cotangents)` returns a tuple of the
-    cotangents of the arguments, where None stands for zeros. It has no derivative in forward mode (TypeError). Arguments at
-    `nondiff_argnums` come first: `back(*nondiff, kept, cotangents)`.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    nondiff_argnums : tuple of int, default ()
+        The numbers of arguments that are not differentiated. ``back`` gets them first.
+
+    Returns
+    -------
+    callable
+        `f` with the method ``defvjp(forth, back)``: ``forth(*args)`` returns ``f(*args)`` and any value ``kept``;
+        ``back(*nondiff, kept, cotangents)`` returns a tuple of the cotangents of the arguments, where None is zeros.
+
+    Raises
+    ------
+    TypeError
+        In forward mode, where it has no derivative.
+
+    See Also
+    --------
+    custom_jvp : A rule for both modes.
+
+    Examples
+    --------
+    >>> @ingot.custom_vjp
+    ... def clipped(x):  # whose gradient is clipped to [-1, 1]
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda kept, c: (min(max(c, -1.0), 1.0),))
+    >>> ingot.grad(lambda x: 10 * clipped(x))(2.0)
+    1.0
     """
     forth = None
     back = None
 
-    def defvjp(fwd: Callable, bwd: Callable) -> None:
+    def defvjp(fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         nonlocal forth, back
         forth, back = fwd, bwd
 
@@ -358,9 +704,31 @@ def custom_vjp(f: Callable, nondiff_argnums: tuple[int, ...] = ()) -> Any:
 
 @checked_keywords
 def checkpoint(f: F) -> F:
-    """Returns `f`, of whose calls reverse mode stores the arguments alone: the sweep calls `f` again.
+    """Return `f`, of whose calls reverse mode stores the arguments alone, and calls it again in the sweep back.
 
-    `f` has to return the same for the same arguments, and to change none of them.
+    Parameters
+    ----------
+    f : callable
+        It returns the same for the same arguments, and changes none of them.
+
+    Returns
+    -------
+    callable
+        Called as `f` is.
+
+    See Also
+    --------
+    grad : What uses it.
+
+    Notes
+    -----
+    Less memory for about one more evaluation, as in A. Griewank and A. Walther, "Evaluating Derivatives", chapter 12.
+
+    Examples
+    --------
+    >>> step = ingot.checkpoint(lambda x: np.sin(x) * x)
+    >>> ingot.grad(lambda x: step(step(x)))(1.0)
+    1.8050828865248598
     """
 
     names = _positional(f)
@@ -373,23 +741,60 @@ def checkpoint(f: F) -> F:
     return _named_as(f, wrapped)
 
 
-def _named_as(f: Callable, wrapped: Callable, **attributes: Any) -> Callable:
+def _named_as(f: Callable[..., Any], wrapped: Callable[..., Any], **attributes: Any) -> Any:
     for name, value in attributes.items():
         setattr(wrapped, name, value)
     return transformed(wrapped, f)
 
 
 def stop_gradient(x: T) -> T:
-    """Returns x, which derivatives treat as a constant."""
+    """Return x, which derivatives treat as a constant.
+
+    Parameters
+    ----------
+    x : object
+        Any value.
+
+    Returns
+    -------
+    object
+        `x` itself.
+
+    Examples
+    --------
+    >>> ingot.grad(lambda x: x * ingot.stop_gradient(x))(3.0)
+    3.0
+    """
     return x
 
 
 @checked_keywords
-def check_grads(f: Callable, args: tuple | list, order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
-    """Raises AssertionError where derivatives of `f` at `args` differ from central differences of its values.
+def check_grads(f: Callable[..., Any], args: tuple[Any, ...] | list[Any], order: int = 1, atol: float | None = None, rtol: float | None = None) -> None:
+    """Compare the derivatives of a function with central differences of its values.
 
-    `args` are numbers and arrays of floats or complex numbers. Derivatives up to `order` are checked, each in a direction that is
-    drawn from a fixed seed; the default tolerances are those of the differences in the precision of the arguments.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args : tuple or list
+        Its arguments: numbers and arrays of floats or complex numbers.
+    order : int, default 1
+        The highest derivative that is checked.
+    atol, rtol : float, optional
+        Tolerances; by default those of the differences in the precision of the arguments.
+
+    Raises
+    ------
+    AssertionError
+        They differ.
+
+    Notes
+    -----
+    Each derivative is checked in forward mode, in one direction, which is drawn from a fixed seed.
+
+    Examples
+    --------
+    >>> ingot.check_grads(lambda x: np.sin(x) * x, (1.0,), order=2)
     """
     rng = np.random.default_rng(0)
 

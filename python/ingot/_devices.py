@@ -20,9 +20,46 @@ AMD = ("gfx90a", "gfx942", "gfx1100")
 
 
 class Device:
-    """What functions run on: a GPU, the GPU in software (`emulated`), a device of OpenCL's (`opencl`), or the host (`cpu`).
+    """A device that functions run on.
 
-    `with` makes it the default one of the code inside.
+    Parameters
+    ----------
+    handle : object
+        The driver's device. Devices are looked up by `ingot.device`.
+
+    Attributes
+    ----------
+    kind : {"gpu", "emulated", "opencl", "amd", "cpu"}
+        A GPU, the GPU in software, a device of OpenCL's, one of AMD's GPUs, or the host.
+    index : int
+        Its number among those of its kind.
+    name : str
+        The driver's name of it.
+    code : str
+        What code for it is made for, such as ``"sm_90"``.
+    capability : int
+        The compute capability times ten.
+    memory : int
+        Bytes of memory.
+    processors : int
+        The number of multiprocessors.
+    block_threads : int
+        The most threads of a block.
+    block_memory : int
+        The most bytes that the threads of a block share.
+
+    Notes
+    -----
+    ``with device:`` makes it the default one of the code inside.
+
+    Examples
+    --------
+    >>> device = ingot.device("emulated")
+    >>> device
+    emulated:0
+    >>> with device:
+    ...     ingot.default_device().kind
+    'emulated'
     """
 
     __slots__ = ("_handle", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
@@ -48,7 +85,7 @@ class Device:
     def __repr__(self) -> str:
         return f"{self.kind}:{self.index}"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.kind, self.index)
 
     def __copy__(self) -> Device:
@@ -68,7 +105,7 @@ class Device:
         _default.set(before)
 
     def synchronize(self) -> None:
-        """Waits for all that it has been given to do."""
+        """Wait for all that the device has been given to do."""
         if self._handle is not None:
             self._handle.synchronize()
 
@@ -109,7 +146,28 @@ def of(name: str) -> Device:
 
 
 def devices(kind: str | None = None) -> list[Device]:
-    """The devices of a kind: "gpu", "emulated" (a GPU in software), "opencl", or "cpu". Without a kind GPUs, then the CPU."""
+    """List the devices of a kind.
+
+    Parameters
+    ----------
+    kind : {"gpu", "emulated", "opencl", "amd", "cpu"}, optional
+        ``"emulated"`` is a GPU in software. By default GPUs, then the CPU.
+
+    Returns
+    -------
+    list of Device
+        Empty where there are none.
+
+    Raises
+    ------
+    ValueError
+        There is no such kind.
+
+    Examples
+    --------
+    >>> ingot.devices("cpu")
+    [cpu:0]
+    """
     if kind is None:
         return [*_of_kind("gpu"), *_of_kind("cpu")]
     if kind not in KINDS:
@@ -118,8 +176,31 @@ def devices(kind: str | None = None) -> list[Device]:
 
 
 def device(kind: str | Device, index: int | None = None) -> Device:
-    """The device of a kind and number: `device("gpu", 1)` or `device("gpu:1")`. `with device("gpu"):` makes it the
-    default one of the code inside.
+    """Return a device.
+
+    Parameters
+    ----------
+    kind : str or Device
+        The kind, as of `devices`, or kind and number: ``"gpu:1"``.
+    index : int, optional
+        The number of the device among those of its kind, 0 by default.
+
+    Returns
+    -------
+    Device
+        ``with device("gpu"):`` makes it the default one of the code inside.
+
+    Raises
+    ------
+    RuntimeError
+        There is no such device; the message has the driver's reason.
+    TypeError, ValueError
+        `kind` is no device.
+
+    Examples
+    --------
+    >>> ingot.device("cpu")
+    cpu:0
     """
     if isinstance(kind, Device):
         return kind
@@ -137,14 +218,41 @@ def device(kind: str | Device, index: int | None = None) -> Device:
 
 
 def default_device() -> Device:
-    """The device that `device_put` uses by default: that of `with device(...)`, else of `set_default_device`, else
-    the first GPU, else the CPU.
+    """Return the device that `device_put` and kernels use by default.
+
+    Returns
+    -------
+    Device
+        That of ``with device(...)``, else of `set_default_device`, else the first GPU, else the CPU.
+
+    Examples
+    --------
+    >>> with ingot.device("emulated"):
+    ...     ingot.default_device()
+    emulated:0
     """
     return _default.get() or _chosen[0] or devices()[0]
 
 
 def set_default_device(device: str | Device | None) -> None:
-    """Sets the default device; None: the first GPU, or the CPU where there is none."""
+    """Set the default device.
+
+    Parameters
+    ----------
+    device : str or Device or None
+        None: the first GPU, or the CPU where there is none.
+
+    See Also
+    --------
+    default_device : Which one it is.
+
+    Examples
+    --------
+    >>> ingot.set_default_device("emulated")
+    >>> ingot.default_device()
+    emulated:0
+    >>> ingot.set_default_device(None)
+    """
     _chosen[0] = None if device is None else _named(device)
 
 
@@ -192,7 +300,29 @@ def memory_of(device: Device) -> dict[str, int]:
 
 
 def set_memory_limit(device: str | Device, bytes: int) -> None:
-    """Limits the bytes of a device's memory that arrays take, with memory kept for later arrays; 0: no limit."""
+    """Limit the bytes of a device's memory that arrays take, together with memory kept for later arrays.
+
+    Parameters
+    ----------
+    device : str or Device
+        A device with memory of its own.
+    bytes : int
+        The limit; 0: none.
+
+    Raises
+    ------
+    ValueError
+        `bytes` is negative, or the device is the host.
+    MemoryError
+        By a later operation: its arrays do not fit.
+
+    Examples
+    --------
+    >>> ingot.set_memory_limit("emulated", 2**30)
+    >>> ingot.memory("emulated")["limit"]
+    1073741824
+    >>> ingot.set_memory_limit("emulated", 0)
+    """
     if bytes < 0:
         raise ValueError(f"the limit is a number of bytes, not {bytes}")
     handle = handle_of(device)
@@ -202,13 +332,46 @@ def set_memory_limit(device: str | Device, bytes: int) -> None:
 
 
 def reset_memory_peak(device: str | Device) -> None:
-    """Begins `peak` again, at what is in use now."""
+    """Set the `peak` of a device's memory to what is in use now.
+
+    Parameters
+    ----------
+    device : str or Device
+        The device.
+
+    See Also
+    --------
+    memory : `peak` and other figures.
+
+    Examples
+    --------
+    >>> ingot.reset_memory_peak("emulated")
+    >>> ingot.memory("emulated")["peak"] == ingot.memory("emulated")["in_use"]
+    True
+    """
     if (handle := handle_of(device)) is not None:
         handle.reset_memory_peak()
 
 
 def release_memory(device: str | Device) -> int:
-    """Frees the memory of a device that is kept for later arrays, and returns how many bytes it was."""
+    """Free the memory of a device that is kept for later arrays.
+
+    Parameters
+    ----------
+    device : str or Device
+        The device.
+
+    Returns
+    -------
+    int
+        How many bytes were freed.
+
+    Examples
+    --------
+    >>> released = ingot.release_memory("emulated")
+    >>> ingot.memory("emulated")["kept"]
+    0
+    """
     handle = handle_of(device)
     return 0 if handle is None else handle.release_memory()
 

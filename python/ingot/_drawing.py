@@ -104,7 +104,7 @@ class Layout:
         self.width = max((b.x + b.width / 2 for b in everything), default=0)
 
     @staticmethod
-    def _order(layers: list[list[Box]], up: dict, low: dict) -> None:
+    def _order(layers: list[list[Box]], up: dict[Any, Any], low: dict[Any, Any]) -> None:
         for sweep in range(8):
             rows, near = (layers, up) if sweep % 2 == 0 else (layers[::-1], low)
             for previous, row in zip(rows, rows[1:]):
@@ -113,7 +113,7 @@ class Layout:
                 row.sort(key=lambda b: _mean([position[n] for n in near[b]], own[b]))
 
     @staticmethod
-    def _place(layers: list[list[Box]], up: dict, low: dict, across: float) -> None:
+    def _place(layers: list[list[Box]], up: dict[Any, Any], low: dict[Any, Any], across: float) -> None:
         for row in layers:
             _spread(row, [0.0] * len(row), across)
         for sweep in range(12):
@@ -173,7 +173,7 @@ def bytes_text(size: int | None) -> str:
     return f"{size} B"
 
 
-def _source(place: tuple | None) -> str:
+def _source(place: tuple[Any, ...] | None) -> str:
     """The piece of source that an op comes from."""
     if place is None:
         return ""

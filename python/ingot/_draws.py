@@ -18,7 +18,7 @@ _SEED = 20240229
 _WEIGHTS = np.array([0.1, 0.2, 0.3, 0.4])
 _ROW = np.arange(12).reshape(3, 4)
 _MEAN, _COVARIANCE = np.array([1.0, -2.0]), np.array([[2.0, 0.5], [0.5, 1.0]])
-_REALS: dict[str, tuple] = {
+_REALS: dict[str, tuple[Any, ...]] = {
     "standard_cauchy": (), "standard_t": (3.5,), "vonmises": (0.5, 2.0), "pareto": (2.5,), "weibull": (1.5,), "power": (2.5,),
     "laplace": (1.0, 2.0), "gumbel": (1.0, 2.0), "logistic": (1.0, 2.0), "lognormal": (0.5, 0.25), "rayleigh": (2.0,),
     "wald": (1.0, 2.0), "triangular": (0.0, 1.0, 4.0), "f": (3.0, 5.0), "noncentral_f": (3.0, 5.0, 1.5), "chisquare": (2.5,),
@@ -27,16 +27,16 @@ _REALS: dict[str, tuple] = {
 }  # fmt: skip
 
 
-def _plain(name: str, parameters: tuple) -> Callable[[Any], list]:
+def _plain(name: str, parameters: tuple[Any, ...]) -> Callable[[Any], list[Any]]:
     return lambda stream: [getattr(stream, name)(*parameters), getattr(stream, name)(*parameters, size=40)]
 
 
-def _several(name: str, *calls: tuple, **keywords: Any) -> Callable[[Any], list]:
+def _several(name: str, *calls: tuple[Any, ...], **keywords: Any) -> Callable[[Any], list[Any]]:
     return lambda stream: [getattr(stream, name)(*call, **keywords) for call in calls]
 
 
-def _shuffled(name: str) -> Callable[[Any], list]:
-    def ask(stream: Any) -> list:
+def _shuffled(name: str) -> Callable[[Any], list[Any]]:
+    def ask(stream: Any) -> list[Any]:
         numbers, rows = np.arange(60), _ROW.copy()
         getattr(stream, name)(numbers)
         getattr(stream, name)(rows)
@@ -45,8 +45,8 @@ def _shuffled(name: str) -> Callable[[Any], list]:
     return ask
 
 
-def _without_warnings(name: str, *calls: tuple) -> Callable[[Any], list]:
-    def ask(stream: Any) -> list:
+def _without_warnings(name: str, *calls: tuple[Any, ...]) -> Callable[[Any], list[Any]]:
+    def ask(stream: Any) -> list[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return _several(name, *calls)(stream)
@@ -54,14 +54,15 @@ def _without_warnings(name: str, *calls: tuple) -> Callable[[Any], list]:
     return ask
 
 
-def _reals(name: str) -> Callable[[Any], list]:
+def _reals(name: str) -> Callable[[Any], list[Any]]:
     """`random` and `standard_*`: of both dtypes."""
     return lambda stream: [getattr(stream, name)(size, t) for size in (None, 40) for t in (np.float64, np.float32)]
 
 
-def _integers(name: str, *keywords: dict) -> Callable[[Any], list]:
-    def ask(stream: Any) -> list:
+def _integers(name: str, *keywords: dict[Any, Any]) -> Callable[[Any], list[Any]]:
+    def ask(stream: Any) -> list[Any]:
         draw, given = getattr(stream, name), []
+        dtype: Any
         for dtype in (np.int64, np.int32, np.uint16, np.int8, np.bool):
             high = 1 if np.dtype(dtype) == np.bool else min(1000, int(np.iinfo(np.dtype(dtype)).max))
             for more in keywords or ({},):
@@ -72,7 +73,7 @@ def _integers(name: str, *keywords: dict) -> Callable[[Any], list]:
     return ask
 
 
-_OF_GENERATORS: dict[str, Callable[[Any], list]] = {
+_OF_GENERATORS: dict[str, Callable[[Any], list[Any]]] = {
     **{name: _plain(name, parameters) for name, parameters in _REALS.items()},
     "random": _reals("random"),
     "standard_normal": _reals("standard_normal"),
@@ -98,13 +99,13 @@ _OF_GENERATORS: dict[str, Callable[[Any], list]] = {
 }  # fmt: skip
 
 
-def _axis_shuffled(stream: np.random.Generator) -> list:
+def _axis_shuffled(stream: np.random.Generator) -> list[Any]:
     rows = _ROW.copy()
     stream.shuffle(rows, axis=1)
     return [rows]
 
 
-_OF_STATES: dict[str, Callable[[Any], list]] = {
+_OF_STATES: dict[str, Callable[[Any], list[Any]]] = {
     **{name: _plain(name, parameters) for name, parameters in _REALS.items()},
     **{name: _several(name, (), (40,)) for name in ("random_sample", "random", "standard_normal", "standard_exponential")},
     **{name: _several(name, (), (5, 8)) for name in ("rand", "randn")},

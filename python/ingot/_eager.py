@@ -45,6 +45,7 @@ def _made(name: str, parameters: str, *lines: str, waits: str = "", in_place: bo
     text = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
     function = function_of(text, f"operations.{name}", {"np": np})
     made = _Operation(EagerFunction, function, name)
+    made.__doc__ = f"As `numpy.ndarray.{name}`."
     if lines[0].startswith("return"):
         made._only_reads()
     if waits:
@@ -52,11 +53,11 @@ def _made(name: str, parameters: str, *lines: str, waits: str = "", in_place: bo
     return made
 
 
-def _Operation(kind: type, function: Any, name: str) -> Any:
+def _Operation(kind: type[Any], function: Any, name: str) -> Any:
     class Operation(kind):  # type: ignore[misc]
         """An operator, which leaves it to others what it does not take."""
 
-        def _call(self, args: tuple, kwargs: dict) -> Any:
+        def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
             if name.startswith("__"):
                 args = tuple(np.asarray(value) if isinstance(value, (list, tuple)) else value for value in args)
                 if name in ("__eq__", "__ne__") and (args[1] is None or isinstance(args[1], (str, bytes))):
@@ -80,7 +81,7 @@ def _compared(array: Any, differs: bool) -> Any:
 class _Deferred:
     """A method that is made when it is first asked for, and then replaces itself."""
 
-    def __init__(self, owner: type, name: str, make: Callable[[], Any]) -> None:
+    def __init__(self, owner: type[Any], name: str, make: Callable[[], Any]) -> None:
         self.owner, self.name, self.make = owner, name, make
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -93,7 +94,7 @@ def _namespace() -> Any:
     return importlib.import_module("ingot.numpy")
 
 
-def add_methods(owner: type) -> None:
+def add_methods(owner: type[Any]) -> None:
     """Gives a class of arrays its operators and methods."""
 
     def add(name: str, make: Callable[[], Any]) -> None:
@@ -158,7 +159,7 @@ def astype(array: Any, dtype: np.dtype, order: str) -> Any:
     return _made("astype", "a, dtype, order", "return a.astype(dtype, order)")(array, dtype, order)
 
 
-def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any:
+def ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: dict[Any, Any]) -> Any:
     """What NumPy asks of its ufuncs where one of the operands is on a device."""
     out = keywords.pop("out", ())
     if len(out) == 1:
@@ -169,7 +170,7 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple, keywords: dict) -> Any
     return (compiled if method == "__call__" else getattr(compiled, method))(*inputs, **keywords)
 
 
-def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
+def _applied(function: np.ufunc, inputs: tuple[Any, ...], keywords: dict[Any, Any]) -> Any:
     """A compiled function that applies one of `ingot.vectorize`; None: the ufunc is none of these."""
     from ._vectorize import Vectorized, made_of
     from .numpy._namespace import EagerFunction, function_of
@@ -196,7 +197,7 @@ def _applied(function: np.ufunc, inputs: tuple, keywords: dict) -> Any:
 
 
 # Functions that return types and shapes, which look at no element.
-_TOLD: dict[Callable, Callable] = {
+_TOLD: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: lambda a: a.shape,
     np.ndim: lambda a: a.ndim,
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
@@ -209,7 +210,7 @@ _TOLD: dict[Callable, Callable] = {
 _OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.min_scalar_type)
 
 
-def _copy_to(target: Any, source: Any, casting: str, where: Any) -> None:
+def _copy_to(target: Any, source: Any, casting: Any, where: Any) -> None:
     if isinstance(target, np.ndarray):
         np.copyto(target, source.to_host(), casting, where if where is True else np.asarray(where))
         return
@@ -219,7 +220,7 @@ def _copy_to(target: Any, source: Any, casting: str, where: Any) -> None:
         _made("copyto_where", "a, value, casting, where", "np.copyto(a, value, casting, where)")(target, source, casting, where)
 
 
-def function(function: Callable, args: tuple, kwargs: dict) -> Any:
+def function(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
     """What NumPy asks of its functions where one of the arguments is on a device."""
     if function in _TOLD:
         return _TOLD[function](*args, **kwargs)
@@ -242,7 +243,7 @@ def _compiled() -> dict[int, tuple[Any, str]]:
     return found
 
 
-def compiled_function(original: Callable) -> Any:
+def compiled_function(original: Callable[..., Any]) -> Any:
     """The compiled function that a function of NumPy's is."""
     space, name = _compiled().get(id(original), (None, ""))
     if space is None or getattr(space, name) is original:

@@ -8,32 +8,67 @@ from typing import Any
 
 
 class UnsupportedError(Exception):
-    """Python code that Ingot does not compile. The message shows where it is and what to write instead."""
+    """Python code that Ingot does not compile.
+
+    The message shows the line with a caret, the reason, and what to write instead.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def f(x):
+    ...     return eval(x)
+    >>> try:
+    ...     f("1 + 1")
+    ... except ingot.UnsupportedError as error:
+    ...     print(str(error).splitlines()[-1].strip())
+    instead: write the code into the function
+    """
 
     _told: tuple[str, str] | None = None
     """Reason and advice of one that is at no location of the user's."""
 
 
 class TypeChangeError(TypeError):
-    """A value whose Python type depends on a number: the case that was not compiled has come up."""
+    """A value whose Python type depends on a number: the case that was not compiled has come up.
+
+    The message shows where, and how to have one type. It is a TypeError.
+
+    See Also
+    --------
+    UnsupportedError : What is refused when compiling.
+    """
 
 
 class InternalError(RuntimeError):
-    """A fault of Ingot itself: please report it, with the function and the types of its arguments."""
+    """A fault of Ingot itself.
+
+    Please report it, with the function and the types of its arguments.
+    """
 
 
 class DeviceError(RuntimeError):
-    """What a device's driver answers that it cannot do, or what a kernel has done wrong there."""
+    """What a device's driver answers that it cannot do, or what a kernel has done wrong there.
+
+    The message names the operation of the driver and its error.
+    """
 
 
 class LibraryError(DeviceError):
-    """What a library of a device answers that is no success. `status` is its name: `"CUBLAS_STATUS_NOT_SUPPORTED"`."""
+    """A vendor's library has not done what it was asked for.
+
+    Parameters
+    ----------
+    message : str
+        What was asked for.
+    status : str
+        The library's name of the error, such as ``"CUBLAS_STATUS_NOT_SUPPORTED"``; also an attribute.
+    """
 
     def __init__(self, message: str, status: str):
         super().__init__(message)
         self.status = status
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return LibraryError, (str(self), self.status)
 
 
@@ -67,7 +102,7 @@ class Captured(Exception):
 class Used(Exception):
     """Compiling needs these attributes of the instances of a class; never leaves the package."""
 
-    def __init__(self, type: type, names: tuple):
+    def __init__(self, type: type[Any], names: tuple[Any, ...]):
         super().__init__(type, names)
         self.type = type
         self.names = names
@@ -77,7 +112,7 @@ _MOST_CALLERS = 3
 
 
 def unsupported(
-    sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple = (), quoted: tuple[tuple[Site, ...], ...] = ()
+    sites: tuple[Site, ...], reason: str, advice: str, operands: list[str] | tuple[Any, ...] = (), quoted: tuple[tuple[Site, ...], ...] = ()
 ) -> UnsupportedError:
     """The refusal of what is at the first of some locations; the others are those of the calls that led there.
 

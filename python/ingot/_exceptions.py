@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import importlib
 import re
 import types
 from typing import Any
@@ -13,13 +14,13 @@ import numpy as np
 from . import _errors, _frames, _ingot
 
 
-def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...]) -> BaseException:
+def built(known: tuple[Any, ...], arguments: tuple[Any, ...], sites: tuple[_errors.Site, ...]) -> BaseException:
     """The first of some exceptions, of which is known: class, kind or the exception itself, which ones are cause and
     context, and where each was raised.
 
     Where making one of them raises, it is what that raises, as in Python.
     """
-    made: dict[int | None, BaseException | None] = {None: None}
+    made: dict[int | None, Any] = {None: None}
     for place, (kind, _, context, _, places) in reversed(tuple(enumerate(known))):
         given = arguments[place]
         try:
@@ -28,14 +29,14 @@ def built(known: tuple, arguments: tuple, sites: tuple[_errors.Site, ...]) -> Ba
             error.__context__ = made.get(context)
             return error.with_traceback(None)
     for place, (_, cause, context, is_suppressing, places) in enumerate(known):
-        error = made[place]
-        error.__cause__, error.__context__ = made[cause], made[context]
-        error.__suppress_context__ = is_suppressing
-        error.__traceback__ = _frames.traceback(places)
+        raised = made[place]
+        raised.__cause__, raised.__context__ = made[cause], made[context]
+        raised.__suppress_context__ = is_suppressing
+        raised.__traceback__ = _frames.traceback(places)
     return made[0]
 
 
-def _of_kind(kind: Any, given: tuple, sites: tuple[_errors.Site, ...]) -> BaseException:
+def _of_kind(kind: Any, given: tuple[Any, ...], sites: tuple[_errors.Site, ...]) -> BaseException:
     if isinstance(kind, BaseException):
         return _copied(kind)
     return _new_exception(kind, given[0], sites) if type(kind) is str else kind(*given)
@@ -44,7 +45,7 @@ def _of_kind(kind: Any, given: tuple, sites: tuple[_errors.Site, ...]) -> BaseEx
 def _copied(known: BaseException) -> BaseException:
     error = type(known).__new__(type(known), *known.args)
     if not isinstance(type(known).__init__, types.FunctionType):
-        error.__init__(*known.args)  # Python's own keep some arguments besides `args`
+        type(known).__init__(error, *known.args)  # Python's own keep some arguments besides `args`
     error.__dict__.update(known.__dict__)
     for name in (name for parent in type(known).__mro__ for name in getattr(parent, "__slots__", ())):
         if hasattr(known, name):
@@ -52,12 +53,12 @@ def _copied(known: BaseException) -> BaseException:
     return error
 
 
-def throw(known: tuple, arguments: tuple) -> None:
+def throw(known: tuple[Any, ...], arguments: tuple[Any, ...]) -> None:
     """Raises such an exception, for compiled code."""
     raise built(known, arguments, ())
 
 
-def exception_type(kind: str, message: str) -> type:
+def exception_type(kind: str, message: str) -> type[Any]:
     """The class of an exception of compiled code, whose message may have holes."""
     try:
         return type(_new_exception(kind, message.replace("{}", "1"), ()))
@@ -69,7 +70,7 @@ _NO_MEMORY = re.compile(r"Unable to allocate an array with shape \((.*)\) and da
 
 
 def exception(
-    kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, made: tuple[int, list] | None, errors: list
+    kind: str, message: str, sites: tuple[_errors.Site, ...], pending: Any, made: tuple[int, list[Any]] | None, errors: list[Any]
 ) -> BaseException:
     """What a call raises, which has failed at these locations; pending: what has been raised in Python already.
 
@@ -104,7 +105,8 @@ def _new_exception(kind: str, message: str, sites: tuple[_errors.Site, ...]) -> 
         return KeyError(ast.literal_eval(message))  # the message of a KeyError is the repr of its key
     if kind == "MemoryError" and (match := _NO_MEMORY.fullmatch(message)):
         shape, dtype = match.groups()
-        return np._core._exceptions._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
+        errors = importlib.import_module("numpy._core._exceptions")
+        return errors._ArrayMemoryError(tuple(int(n) for n in re.findall(r"\d+", shape)), np.dtype(dtype))
     if kind == "TypeError" and (error := _ufunc_error(message)) is not None:
         return error
     return getattr(builtins, kind)(*([message] if message else []))
@@ -118,10 +120,11 @@ _NO_CAST = re.compile(
 
 def _ufunc_error(message: str) -> TypeError | None:
     """NumPy's own subclass of TypeError, where it has one for a message."""
-    errors = np._core._exceptions
+    errors = importlib.import_module("numpy._core._exceptions")
     if match := _NO_CAST.fullmatch(message):
         name, which, number, given, wanted, casting = match.groups()
-        ufunc = getattr(np._core.umath, name, None) or getattr(np.fft._pocketfft_umath, name)
+        ufunc = getattr(importlib.import_module("numpy._core.umath"), name, None)
+        ufunc = ufunc or getattr(importlib.import_module("numpy.fft._pocketfft_umath"), name)
         error = errors._UFuncOutputCastingError if which == "output" else errors._UFuncInputCastingError
         operand = ufunc.nin if which == "output" else int(number or 0)
         return error(ufunc, casting, np.dtype(given), np.dtype(wanted), operand)

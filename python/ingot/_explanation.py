@@ -12,7 +12,19 @@ if TYPE_CHECKING:
 
 
 class Explanation(str):
-    """A string whose `repr` is the string itself."""
+    """What `explain` returns: a string that prompts and notebooks show as it is.
+
+    Parameters
+    ----------
+    text : str
+        The sections.
+    launches : Launches, optional
+        The launches of a call on a device, as data.
+
+    See Also
+    --------
+    ingot.jit : Functions that have `explain`.
+    """
 
     __slots__ = ("launches",)
 
@@ -24,7 +36,7 @@ class Explanation(str):
         made.launches = launches
         return made
 
-    def __getnewargs__(self) -> tuple:
+    def __getnewargs__(self) -> tuple[Any, ...]:
         return str(self), self.launches
 
     def __repr__(self) -> str:
@@ -39,7 +51,7 @@ class Explanation(str):
         printer.text(str(self))
 
 
-def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str, svg: str | os.PathLike | None) -> Explanation:
+def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str, svg: str | os.PathLike[str] | None) -> Explanation:
     """How a specialisation is made: for what takes `code`, if that is not empty, else for where its arrays are."""
     from . import _loops
 
@@ -59,7 +71,7 @@ def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str
     return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]), launches)
 
 
-def _draw(specialisation: Any, stages: dict[str, Any], leaves: list[Any], path: str | os.PathLike) -> None:
+def _draw(specialisation: Any, stages: dict[str, Any], leaves: list[Any], path: str | os.PathLike[str]) -> None:
     from . import _drawing, _fusion
 
     loops = next(text for name, text in stages["passes"] if name == "to_loops")

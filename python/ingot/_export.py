@@ -12,27 +12,52 @@ from ._parameters import checked_keywords, not_a_function
 from ._profile import uncounted
 from ._signature import Signature, parse_signatures
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Export(NamedTuple):
     """One function of a library to be."""
 
-    function: types.FunctionType
+    function: Any
     signature: Signature
     name: str
 
 
 @checked_keywords
 def export(signature: Any, name: str | None = None) -> Callable[[F], F]:
-    """Has `python -m ingot build` compile the function for arguments of these types, under this name.
+    """Have ``python -m ingot build`` compile a function for arguments of these types.
 
-    `signature` is a string such as "float64(float64[:], int64)", with or without the result's type, or a type:
-    `ingot.float64(ingot.float64[:])`. `name` is the function's own without it. The decorator may be used several times, once
-    for each signature, each with a name; it changes nothing of the function, which may be one of `ingot.jit`, whose options
-    then hold.
+    Parameters
+    ----------
+    signature : str or type
+        ``"float64(float64[:], int64)"``, with or without the type of the result, or ``ingot.float64(ingot.float64[:])``.
+    name : str, optional
+        The name in the library; by default that of the function.
 
-    TypeError for what is no signature, and for what is no function; ValueError for a name that C does not have.
+    Returns
+    -------
+    callable
+        A decorator, which returns its function unchanged. Several of them give a function several signatures, each with
+        its own name. The function may be one of `ingot.jit`, whose options then hold.
+
+    Raises
+    ------
+    TypeError
+        `signature` is none, or what is decorated is no function.
+    ValueError
+        C does not have such a name.
+
+    Notes
+    -----
+    docs/ahead-of-time.md has the rules.
+
+    Examples
+    --------
+    >>> @ingot.export("float64(float64[:])")
+    ... def total(x):
+    ...     return x.sum()
+    >>> total(np.ones(3))
+    np.float64(3.0)
     """
     parsed = parse_signatures(signature)
     if len(parsed) != 1:

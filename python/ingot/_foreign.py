@@ -30,11 +30,11 @@ constants = (type, np.dtype, types.FunctionType, types.BuiltinFunctionType, type
 class Kind:
     """Stands for any object of a type."""
 
-    def __init__(self, of: type) -> None:
+    def __init__(self, of: type[Any]) -> None:
         self.of = of
 
 
-def describe(value: Any) -> tuple:
+def describe(value: Any) -> tuple[Any, ...]:
     """`("foreign", type, dtype, number of axes, 0)`; None and 0 for what is not NumPy's own."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic) and kind.__module__ == "numpy":
@@ -47,7 +47,7 @@ def shape(value: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.zeros((), np.bool), value.shape)
 
 
-def part(description: tuple, ndim: int) -> tuple | None:
+def part(description: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
     """The description of a part of an array that has so many axes; None where its type is not known."""
     _, kind, dtype, _, _ = description
     if ndim == 0 and dtype.kind in "OT":
@@ -55,7 +55,7 @@ def part(description: tuple, ndim: int) -> tuple | None:
     return ("foreign", kind if ndim else dtype.type, dtype, ndim, 0)
 
 
-def words(description: tuple) -> str:
+def words(description: tuple[Any, ...]) -> str:
     """How a message names it: `an array of dtype object`."""
     from ._advice import name_of
     from ._errors import dtype_text
@@ -75,7 +75,7 @@ def words(description: tuple) -> str:
     return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype_text(dtype)}"
 
 
-def hint(description: tuple) -> str:
+def hint(description: tuple[Any, ...]) -> str:
     """What to pass instead, where it is a thing of its own; else nothing."""
     from ._advice import of_type
 
@@ -93,7 +93,7 @@ def hint(description: tuple) -> str:
 TEXT = "a string made when the call runs"
 
 
-def stand_in(description: tuple) -> Any:
+def stand_in(description: tuple[Any, ...]) -> Any:
     """An array or scalar of the same dtype and rank; else a Kind."""
     _, kind, dtype, ndim, _ = description
     if dtype is None:
@@ -104,12 +104,13 @@ def stand_in(description: tuple) -> Any:
 
 def iterator(name: str) -> Any:
     """An iterator over nothing whose class has this name; None: not known."""
-    made = [(None for _ in ()), zip(), enumerate(()), map(abs, ()), filter(None, ())]
-    made += [f(of) for f in (iter, reversed) for of in ([], (), {}, {}.values(), {}.items(), range(0))] + [iter("")]
+    made: list[Any] = [(None for _ in ()), zip(), enumerate(()), map(abs, ()), filter(None, ())]
+    iterated: tuple[Any, ...] = ([], (), {}, {}.values(), {}.items(), range(0))
+    made += [f(of) for f in (iter, reversed) for of in iterated] + [iter("")]
     return next((i for i in made if type(i).__name__ == name), None)
 
 
-def _has(kind: type, *names: str) -> bool:
+def _has(kind: type[Any], *names: str) -> bool:
     """Whether objects of a type may have one of these attributes; True where nobody can know."""
     if not kind.__flags__ & _IMMUTABLE and kind.__flags__ & _HEAP:
         return True  # a class of Python: it may change
@@ -141,7 +142,7 @@ def _arithmetic(symbol: str, a: Any, b: Any) -> Exception | None:
     return TypeError(f"unsupported operand type(s) for {symbol}: '{_name(a)}' and '{_name(b)}'")
 
 
-def _by_type(operation: str, symbol: str, operands: list) -> Exception | None:
+def _by_type(operation: str, symbol: str, operands: list[Any]) -> Exception | None:
     """The exception of an operation on objects that are known by their types alone."""
     first = operands[0]
     kind = first.of if isinstance(first, Kind) else None
@@ -180,25 +181,25 @@ def _store(container: Any, index: Any, value: Any) -> None:
     container[index] = value
 
 
-_OPERATIONS: dict[str, Callable] = {
+_OPERATIONS: dict[str, Callable[..., Any]] = {
     "subscript": operator.getitem,
     "store": _store,
     "attribute": getattr,
     "iterate": iter,
     "unpack": iter,
 }
-_SYMBOLS: dict[str, Callable] = {
+_SYMBOLS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
     "%": operator.mod, "** or pow()": operator.pow, "@": operator.matmul, "<<": operator.lshift, ">>": operator.rshift,
     "&": operator.and_, "|": operator.or_, "^": operator.xor, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
-_IN_PLACE: dict[str, Callable] = {
+_IN_PLACE: dict[str, Callable[..., Any]] = {
     "+=": operator.iadd, "-=": operator.isub, "*=": operator.imul, "/=": operator.itruediv, "//=": operator.ifloordiv,
     "%=": operator.imod, "**=": operator.ipow, "@=": operator.imatmul, "<<=": operator.ilshift, ">>=": operator.irshift,
     "&=": operator.iand, "|=": operator.ior, "^=": operator.ixor,
 }  # fmt: skip
-_UNARY: dict[str, Callable] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+_UNARY: dict[str, Callable[..., Any]] = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 
 _BY_RANK = ("too many indices", "invalid index to scalar", "only integers, slices")
 
@@ -218,10 +219,10 @@ def _is_object(value: Any) -> bool:
 
 
 # Of these an empty one shows what all of them do with numbers.
-_EMPTY = {kind: kind() for kind in (set, frozenset, bytearray, dict, list)} | {range: range(0)}
+_EMPTY: dict[Any, Any] = {kind: kind() for kind in (set, frozenset, bytearray, dict, list)} | {range: range(0)}
 
 
-def _empty(operands: list) -> list | None:
+def _empty(operands: list[Any]) -> list[Any] | None:
     """The operands with an empty container for each that is known by its type; None where that shows nothing."""
     if any(isinstance(v, Kind) and v.of not in _EMPTY or isinstance(v, np.ndarray) for v in operands):
         return None
@@ -229,7 +230,7 @@ def _empty(operands: list) -> list | None:
     return None if _contains(made, lambda v: isinstance(v, Kind)) else made
 
 
-def probe(operation: str, symbol: str, function: Any, operands: list, keywords: dict | None = None) -> Exception | None:
+def probe(operation: str, symbol: str, function: Any, operands: list[Any], keywords: dict[Any, Any] | None = None) -> Exception | None:
     """The exception that Python raises for any operands of these types; None where that depends on them."""
     keywords = keywords or {}
     if operation == "call" and function is not None:
@@ -271,7 +272,7 @@ def probe(operation: str, symbol: str, function: Any, operands: list, keywords: 
 _SHAPED = ("numpy.zeros", "numpy.ones", "numpy.empty", "numpy.full")
 
 
-def _shape_error(given: list) -> Exception | None:
+def _shape_error(given: list[Any]) -> Exception | None:
     """The TypeError of a shape among whose lengths is what cannot be one."""
     for length in given[0] if given and isinstance(given[0], tuple) else given[:1]:
         if isinstance(length, Kind) and not _has(length.of, "__index__", "__len__", "__getitem__", "__iter__"):
@@ -281,7 +282,7 @@ def _shape_error(given: list) -> Exception | None:
     return None
 
 
-def _no_dimensions(operands: list) -> Exception | None:
+def _no_dimensions(operands: list[Any]) -> Exception | None:
     """The ValueError of `@` between an array and an object of which NumPy makes one without axes."""
     names = ("__array__", "__array_interface__", "__array_struct__", "__len__", "__getitem__", "__matmul__", "__rmatmul__",
              "__array_ufunc__", "__buffer__")  # fmt: skip
@@ -295,7 +296,7 @@ def _no_dimensions(operands: list) -> Exception | None:
     return None
 
 
-def _calls(function: Any, operands: list, keywords: dict) -> bool:
+def _calls(function: Any, operands: list[Any], keywords: dict[Any, Any]) -> bool:
     """Whether a function calls another that is among its arguments."""
     return "key" in keywords or function is functools.reduce and len(operands) > 1
 

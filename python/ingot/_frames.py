@@ -74,7 +74,7 @@ def _entry(site: Site, inner: types.TracebackType | None) -> types.TracebackType
     return types.TracebackType(inner, frame, frame.f_lasti if instruction is None else instruction, line)
 
 
-def _frame(code: types.CodeType, space: dict[str, Any], positional: Iterable, named: dict[str, Any]) -> types.FrameType:
+def _frame(code: types.CodeType, space: dict[str, Any], positional: Iterable[Any], named: dict[str, Any]) -> types.FrameType:
     closure = tuple(types.CellType() for _ in code.co_freevars)
     waiting = types.FunctionType(code, space, closure=closure)(*positional, **named)
     next(waiting)
@@ -83,13 +83,13 @@ def _frame(code: types.CodeType, space: dict[str, Any], positional: Iterable, na
     return frame
 
 
-def _takes(code: types.CodeType) -> tuple:
+def _takes(code: types.CodeType) -> tuple[Any, ...]:
     """What calls of code bind."""
     kinds = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
     return code.co_posonlyargcount, code.co_argcount, code.co_kwonlyargcount, kinds
 
 
-def with_arguments(function: Any, shown: types.TracebackType, positional: tuple, named: dict[str, Any]) -> types.TracebackType:
+def with_arguments(function: Any, shown: types.TracebackType, positional: tuple[Any, ...], named: dict[str, Any]) -> types.TracebackType:
     """The traceback of a call of a compiled function, with arguments in its first frame: those whose names the function
     does not bind anew, as what it has bound to the others by then is not known."""
     own, code = function.__ingot_function__.__code__, shown.tb_frame.f_code
@@ -147,7 +147,7 @@ def _body(node: Any) -> list[ast.stmt]:
 def _compiled(node: Any, site: Site, columns: tuple[int, int], body: list[ast.stmt]) -> types.CodeType:
     """The code of a frame, which waits at these columns of the line that has failed, and does not come to the body."""
     file, line, _, _, name = site
-    place = {"lineno": line, "end_lineno": line, "col_offset": columns[0], "end_col_offset": columns[1]}
+    place: dict[str, Any] = {"lineno": line, "end_lineno": line, "col_offset": columns[0], "end_col_offset": columns[1]}
     waits = ast.If(ast.Yield(None, **place), body or [ast.Pass(**place)], [ast.Return(None, **place)], **place)
     of_outside = {n for part in body for each in ast.walk(part) if isinstance(each, ast.Nonlocal) for n in each.names}
     first = line if node is None else _source.first_line(node)
@@ -162,7 +162,7 @@ def _compiled(node: Any, site: Site, columns: tuple[int, int], body: list[ast.st
     return code.replace(co_name=name, co_qualname=name, co_consts=(*code.co_consts, _NOT_KEPT))  # by which frames are known
 
 
-def _at(line: int) -> dict[str, int]:
+def _at(line: int) -> dict[str, Any]:
     return {"lineno": line, "end_lineno": line, "col_offset": 0, "end_col_offset": 0}
 
 
@@ -181,14 +181,16 @@ def _parameters(node: Any) -> ast.arguments:
 
     rest, others = plain([its.vararg] if its.vararg else []), plain([its.kwarg] if its.kwarg else [])
     named = plain(its.kwonlyargs)
-    return ast.arguments(plain(its.posonlyargs), plain(its.args), *(rest or [None]), named, [None] * len(named), *(others or [None]), [])
+    defaults: list[ast.expr | None] = [None] * len(named)
+    one, other = rest[0] if rest else None, others[0] if others else None
+    return ast.arguments(plain(its.posonlyargs), plain(its.args), one, named, defaults, other, [])
 
 
 def _instruction(code: types.CodeType, site: Site) -> int | None:
     """Which instruction is at a location: of several in a row the last one, which works on what the others have loaded."""
     _, line, column, end_column, _ = site
 
-    def is_there(place: tuple) -> bool:
+    def is_there(place: tuple[Any, ...]) -> bool:
         if place[0] != line or place[2] != column:
             return False
         return place[1] == line and place[3] == end_column if end_column > column else place[1] > line

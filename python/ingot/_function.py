@@ -131,9 +131,31 @@ def _of_function(name: str) -> Any:
 
 
 class Function(Base[P, R_co]):
-    """A Python function that is compiled when it is called.
+    """A compiled function: what `ingot.jit`, `ingot.grad` and `ingot.vmap` return.
 
-    The base makes the calls whose arguments are of a description that it remembers; all others come here.
+    It is called as the Python function is, and has its name, documentation and signature.
+
+    Parameters
+    ----------
+    function : function
+        The Python function, which is `__wrapped__`.
+    signatures, mode, relaxed, static, device
+        What `ingot.jit` makes of its options.
+
+    See Also
+    --------
+    ingot.jit : The decorator that makes it.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(21)
+    42
+    >>> double.compile(1.5)
+    >>> len(double.specialisations)
+    2
     """
 
     __class_getitem__: Any = classmethod(types.GenericAlias)
@@ -149,7 +171,7 @@ class Function(Base[P, R_co]):
     _tier = "auto"  # which code calls run
     _in_order = False  # whether `prange` is `range` in it, and in what it calls
     _shown = ""  # what its repr shows of it, where it is no function of the user's
-    _made_by: tuple[str, Any, tuple] | None = None  # the transform that made it, of what, and its other arguments
+    _made_by: tuple[str, Any, tuple[Any, ...]] | None = None  # the transform that made it, of what, and its other arguments
 
     def __init__(
         self,
@@ -164,7 +186,7 @@ class Function(Base[P, R_co]):
         self.__ingot_function__ = function
         _codes.remember(function)
         self._signatures = signatures
-        self._table: dict[tuple, list[Specialisation]] = {}
+        self._table: dict[tuple[Any, ...], list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
         self._mode = mode
         self._relaxed = relaxed
@@ -178,12 +200,12 @@ class Function(Base[P, R_co]):
         self._loading = Loading()
         self._is_settled = device is None
 
-    __code__ = _of_function("__code__")
-    __defaults__ = _of_function("__defaults__")
-    __kwdefaults__ = _of_function("__kwdefaults__")
-    __globals__ = _of_function("__globals__")
-    __closure__ = _of_function("__closure__")
-    __builtins__ = _of_function("__builtins__")
+    __code__: Any = _of_function("__code__")
+    __defaults__: Any = _of_function("__defaults__")
+    __kwdefaults__: Any = _of_function("__kwdefaults__")
+    __globals__: Any = _of_function("__globals__")
+    __closure__: Any = _of_function("__closure__")
+    __builtins__: Any = _of_function("__builtins__")
 
     def __setattr__(self, name: str, value: Any) -> None:
         # `%autoreload` gives an object that has code the attributes of a function, plain or compiled.
@@ -205,7 +227,11 @@ class Function(Base[P, R_co]):
 
     @property
     def specialisations(self) -> list[Specialisation]:
-        """What has been compiled so far, in order, each with the reason why."""
+        """What has been compiled so far, the last first.
+
+        Each has `why` (the reason why it was compiled: other types of arguments, a changed global, ...), `key` (the
+        description of its arguments) and `not_stored` (why its code is not on disk; empty where it is).
+        """
         return [s for entries in self._table.values() for s in entries]
 
     def __repr__(self) -> str:
@@ -214,13 +240,13 @@ class Function(Base[P, R_co]):
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
 
-    def __copy__(self) -> Function:
+    def __copy__(self) -> Function[P, R_co]:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Function:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Function[P, R_co]:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -230,13 +256,13 @@ class Function(Base[P, R_co]):
             return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
         return _restored, (Portable(self.__ingot_function__), *options)
 
-    def _call(self, args: tuple, kwargs: dict) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
         """A call that the base cannot make."""
         return self._run(*self._prepare(args, kwargs))
 
-    def _prepare(self, args: tuple, kwargs: dict) -> tuple[Specialisation, Any]:
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the flattened arguments."""
-        if not self._is_settled:
+        if self._device is not None and not self._is_settled:
             self._settle_on(handle_of(self._device))
             self._is_settled = True
         values = given = self._bind(args, kwargs)
@@ -264,7 +290,7 @@ class Function(Base[P, R_co]):
         code = self._own_function().__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
-    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[Any]:
         if self.__ingot_function__.__code__ is not self._code:
             self._renew_parameters()
         bound = bind(self.__ingot_function__, args, kwargs)
@@ -337,7 +363,7 @@ class Function(Base[P, R_co]):
         tier = asked_for(self._tier)
         return "full" if tier == "auto" and self._relaxed else tier
 
-    def _lowering(self, key: tuple) -> Callable[[], Any]:
+    def _lowering(self, key: tuple[Any, ...]) -> Callable[[], Any]:
         """What lowers the function for arguments of a description, with what is known now."""
         from ._specialisation import core
 
@@ -365,7 +391,7 @@ class Function(Base[P, R_co]):
                     arguments = self._describe(values)
             return self._make(arguments, values, why)
 
-    def _find(self, key: tuple) -> tuple[Specialisation | None, tuple | None]:
+    def _find(self, key: tuple[Any, ...]) -> tuple[Specialisation | None, tuple[Any, ...] | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
         changed = None
         for candidate in tuple(self._table.get(_hashable(key), ())):
@@ -501,12 +527,50 @@ class Function(Base[P, R_co]):
         return call.result(outcome)
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Compiles the full code of a call with these arguments, without running it. Raises what compiling the call would raise."""
+        """Compile the full code of a call with these arguments, without running it.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the call, or others of the same types, shapes and layouts.
+
+        Raises
+        ------
+        UnsupportedError
+            The call cannot be compiled.
+
+        See Also
+        --------
+        compile_async : The same, in a thread while the program runs.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> double.compile(np.ones(3))
+        """
         self._prepare(args, kwargs)[0].complete()
 
     def compile_async(self, *args: Any, **kwargs: Any) -> Future[None]:
-        """As `compile`, in a thread while the program runs. The future is done when calls run full code, and raises what
-        `compile` raises. Arrays may be written to meanwhile; containers may not.
+        """Compile the full code of a call with these arguments, in a thread while the program runs.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            As of `compile`. Arrays may be written to meanwhile; containers may not.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            Done when calls run full code; its `result()` is None, or raises what `compile` raises.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> double.compile_async(np.ones(3)).result()
         """
         from concurrent.futures import Future
 
@@ -516,7 +580,8 @@ class Function(Base[P, R_co]):
             if not future.set_running_or_notify_cancel():
                 return
             try:
-                future.set_result(self.compile(*args, **kwargs))
+                self.compile(*args, **kwargs)
+                future.set_result(None)
             except BaseException as error:  # is the future's
                 future.set_exception(error)
 
@@ -524,13 +589,44 @@ class Function(Base[P, R_co]):
             future.cancel()
         return future
 
-    def record(self, *args: Any, path: str | os.PathLike, **kwargs: Any) -> Any:
-        """Calls the function, and writes into the folder `path` what is needed to make the call again without Python.
+    def record(self, *args: Any, path: str | os.PathLike[str], **kwargs: Any) -> Any:
+        """Call the function, and write into a folder what is needed to make the call again without Python.
 
-        The files are `call.txt` - arguments, what library routines and host calls were given and gave, results, the
-        arguments' memory afterwards, or the exception - and the IR after each pass, `1-frontend.ir`
-        and on. `ingot-opt --replay path` makes the call from each stage's IR, interpreted and compiled, and compares
-        all bits; docs/replay.md has the format. Returns or raises what the call does. A call that is interrupted (KeyboardInterrupt) leaves no replay file.
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the call.
+        path : str or path
+            The folder. It gets `call.txt` (arguments, what library routines and host calls were given and returned, results,
+            the memory of the arguments afterwards, or the exception) and the IR after each pass: `1-frontend.ir` and on.
+
+        Returns
+        -------
+        object
+            What the call returns. An exception of the call leaves it.
+
+        Raises
+        ------
+        UnsupportedError
+            The call runs on a device, draws from a stream of NumPy's, calls C functions or changes the caller's containers.
+
+        Notes
+        -----
+        ``ingot-opt --replay path`` makes the call from the IR of each stage, interpreted and compiled, and compares all bits.
+        docs/replay.md has the format. A call that is interrupted (KeyboardInterrupt) leaves no replay file.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> @ingot.jit
+        ... def double(x):
+        ...     return 2 * x
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result = double.record(np.arange(3), path=folder)
+        ...     "call.txt" in os.listdir(folder)
+        True
+        >>> result
+        array([0, 2, 4])
         """
         from ._record import record
 
@@ -555,33 +651,81 @@ class Function(Base[P, R_co]):
         return record(self._mode, specialisation, arguments, path)
 
     def c_pointer(self, signature: str) -> Any:
-        """A C function pointer to the function, made by `ctypes`: `f.c_pointer("float64(float64, int64)")`.
+        """Return a C function pointer to the function.
 
-        C code may call it as long as the object lives, from any thread; SciPy takes it in a `LowLevelCallable`. A call
-        takes the GIL, and costs about as much as one from Python. An exception is printed on stderr, and the call returns 0.
+        Parameters
+        ----------
+        signature : str
+            The C function's parameters and result: ``"float64(float64, int64)"``. Arrays are pointers to elements in C order:
+            ``"float64(float64[:, :])"`` is ``double f(double *x, int64_t n, int64_t m)``, where the lengths follow. With names the
+            order is C's own: ``"float64(int32 n, float64[n] x, void* data)"`` is ``double f(int n, double *x, void *data)``; lengths
+            are names of integer parameters, or constants.
 
-        Arrays are pointers to elements in C order. `float64(float64[:, :])` is `double f(double *x, int64_t n, int64_t m)`:
-        the lengths follow. With names the signature has C's own order: `float64(int32 n, float64[n] x, void* data)` is
-        `double f(int n, double *x, void *data)`; of these parameters the function is given those that have names of its own.
-        Lengths are names of integers among the parameters, or constants.
+        Returns
+        -------
+        ctypes function pointer
+            C code may call it from any thread as long as this object is alive.
+
+        Raises
+        ------
+        TypeError
+            The signature has types that C does not have here.
+
+        Notes
+        -----
+        A call takes the GIL and costs about as much as one from Python. An exception is printed on stderr, and the call
+        returns 0. `scipy.LowLevelCallable` takes the pointer.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def square(x):
+        ...     return x * x
+        >>> square.c_pointer("float64(float64)")(3.0)
+        9.0
         """
         from ._host import c_pointer
 
         return c_pointer(self, signature)
 
-    def explain(self, *args: Any, svg: str | os.PathLike | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
-        """Returns a string that shows how the function is compiled for these arguments: for each loop whether it is vectorised (and
-        by how many iterations), shared among threads and fused with other lines, or why not; then source, array IR, loop IR,
-        LLVM IR, assembly, for calls on devices the kernels and the launches, and the milliseconds of CPU time of each
-        step. The function is compiled but not run.
+    def explain(self, *args: Any, svg: str | os.PathLike[str] | None = None, device: str | Device | None = None, **kwargs: Any) -> Explanation:
+        """Show how the function is compiled for these arguments, without running it.
 
-        `svg` names a file for a drawing of what was fused: the loop nests, the ops in each, and the bytes that they
-        move for these arguments compared with the least that must be moved.
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of a call.
+        svg : str or path, optional
+            A file for a drawing of what was fused: the loop nests, their ops, the bytes that they move and the least that
+            must be moved.
+        device : str or Device, optional
+            What it is compiled for: a device, or an architecture such as ``"sm_90"``, of which no GPU has to be there.
 
-        `device` is what it is compiled for: a device, or an architecture such as "sm_90", of
-        which no GPU has to be there. Launches are listed with grids, bytes, and what their kernels need; as data they are
-        the string's attribute `launches`, with `as_dict()`. ValueError for what is neither, RuntimeError for a device that
-        is not there.
+        Returns
+        -------
+        Explanation
+            A string: for each loop whether it is vectorised, shared among threads and fused with others, or why not; then
+            source, array IR, loop IR, LLVM IR and assembly (for devices kernels and launches), and the milliseconds of each step.
+            Its attribute `launches` has the launches of a call on a device as data, with `as_dict()`.
+
+        Raises
+        ------
+        UnsupportedError
+            The call cannot be compiled.
+        ValueError, RuntimeError
+            `device` is neither a device nor an architecture; there is no such device.
+
+        Examples
+        --------
+        >>> @ingot.jit
+        ... def total(x):
+        ...     s = 0
+        ...     for i in range(len(x)):
+        ...         s += x[i]
+        ...     return s
+        >>> print(total.explain(np.arange(1000)).split("=== source")[0])
+        === loops ===
+        ...vectorised...
         """
         from ._explanation import explanation
 
@@ -634,10 +778,10 @@ def _look_like(made: Function, function: types.FunctionType) -> None:
             del made.__dict__[name]
 
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def transformed(made: F, of: Callable, door: str = "", given: tuple = ()) -> F:
+def transformed(made: F, of: Callable[..., Any], door: str = "", given: tuple[Any, ...] = ()) -> F:
     """What a transform, such as `grad`, makes of a callable, with its name, module, documentation and parameters. `given` are
     the transform's other arguments.
     """
@@ -662,7 +806,7 @@ def refused_argument(function: Any, name: str, what: str, advice: str) -> Unsupp
 
     node, file, _ = _source.find(function)
     root = re.match(r"\w*", name).group()  # type: ignore[union-attr]
-    place = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
+    place: Any = next((a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == root), node)
     end = place.end_col_offset if place.end_lineno == place.lineno else place.col_offset + 1
     site = (file, place.lineno, place.col_offset, end, function.__name__)
     return _errors.unsupported((site,), what, advice)
@@ -686,7 +830,7 @@ class Portable:
     def __init__(self, function: Any) -> None:
         self.function = function
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         from . import _source
 
         has_source = isinstance(self.function, types.FunctionType) and not is_pickled_by_name(self.function, sys._getframe(1))
@@ -699,7 +843,7 @@ def _arrived(function: Any, source: str | None) -> Any:
     return function
 
 
-def _transformed_again(door: str, of: Any, given: tuple, options: tuple | None) -> Function:
+def _transformed_again(door: str, of: Any, given: tuple[Any, ...], options: tuple[Any, ...] | None) -> Function:
     """What a transform made that has been pickled; with options, what `jit` made of it."""
     import ingot
 
@@ -734,7 +878,7 @@ def _restored(
     return made
 
 
-def shown_to_profilers(function: Function) -> Callable:
+def shown_to_profilers(function: Function) -> Callable[..., Any]:
     """A function of Python's that calls a compiled one, and has the name, file and line of what that compiles."""
 
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -756,7 +900,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
 
 
-def _hashable(key: tuple) -> tuple:
+def _hashable(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """The key with each value distinguished from equal ones of other types, and floats by their bits."""
     return tuple([_told_apart(part) for part in key])
 
@@ -788,7 +932,8 @@ def _form_of(dtype: np.dtype) -> Any:
 def type_text(value: Any) -> str:
     """What an argument is, for messages: `float64[:, :]`, `int`."""
     if isinstance(value, _ingot.DeviceArray):
-        return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {value.device}"
+        shown: Any = value
+        return f"{value.dtype}[{', '.join(':' * value.ndim)}] on {shown.device}"
     if isinstance(value, np.ndarray):
         return f"{_errors.dtype_text(value.dtype)}[{', '.join(':' * value.ndim)}]"
     if isinstance(value, np.void) and value.dtype.names is not None:

@@ -8,6 +8,7 @@ that runs an unknown number of times counts as one over all elements of the arra
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator
@@ -66,7 +67,8 @@ class View:
 
     @property
     def elements(self) -> int | None:
-        return None if None in self.lengths else int(np.prod(self.lengths, dtype=object))  # type: ignore[arg-type]
+        lengths = [length for length in self.lengths if length is not None]
+        return math.prod(lengths) if len(lengths) == len(self.lengths) else None
 
 
 @dataclass(eq=False)
@@ -78,7 +80,7 @@ class Buffer:
     kind: str
     """`argument`, `temporary` or `result`."""
     dtype: str = ""
-    shape: tuple | None = None
+    shape: tuple[Any, ...] | None = None
 
 
 @dataclass(eq=False)
@@ -205,7 +207,7 @@ def _element(kind: str) -> str:
     return match[1] if match else kind
 
 
-SCALARS: dict[str, Callable] = {
+SCALARS: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "subtract": operator.sub,
     "multiply": operator.mul,
@@ -343,8 +345,8 @@ class _Reader:
         if self._holds_nests(node):
             count = self.known(node.operands[0]) if node.op != "while" else None
             for region in node.regions:
-                for parameter, given in zip(region.parameters[node.op != "while" :], node.operands[node.op != "while" :]):
-                    self._bind([parameter], [given])
+                for parameter, operand in zip(region.parameters[node.op != "while" :], node.operands[node.op != "while" :]):
+                    self._bind([parameter], [operand])
                 given = self.read(region, _product(iterations, count))
                 self.left = []
             self._bind(node.results, given)

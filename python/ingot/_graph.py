@@ -63,7 +63,7 @@ def _check(function: Function, specialisation: Any, leaves: list[Any]) -> None:
 class _Leaves:
     """The arrays and numbers of arguments, in order, and all else of them: `shape`, a key."""
 
-    def __init__(self, args: tuple, kwargs: dict) -> None:
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
         self.values: list[Any] = []
         self.shape = _flatten((args, kwargs), self._leaf, [])
 
@@ -78,7 +78,7 @@ class _Leaves:
             raise _refuse(f"an argument of type {type(value).__name__}", advice)
         return ("value", value)
 
-    def with_values(self, values: list[Any]) -> tuple[tuple, dict]:
+    def with_values(self, values: list[Any]) -> tuple[tuple[Any, ...], dict[Any, Any]]:
         return _unflatten(self.shape, lambda leaf: values[leaf[1]] if leaf[0] == "leaf" else leaf[1])
 
 
@@ -118,14 +118,31 @@ class _Capture:
 
 
 class Graph:
-    """What a function gives a device to do, to be done again; made by `ingot.graph`.
+    """Launches that a function gives a device, recorded to be done again: what `ingot.graph` returns.
 
-    `captures`: how many times the function has been captured. `launches` and `waits`: how many launches the last used
-    capture has, and how many times a replay of it waits for the device, to see whether a launch has raised.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    args, kwargs
+        Its arguments.
+
+    Attributes
+    ----------
+    captures : int
+        How many times the function has been captured.
+
+    See Also
+    --------
+    ingot.graph : The function that makes it.
+
+    Notes
+    -----
+    It is called as the function is. Arguments of other shapes, dtypes or strides, and other numbers, are captured again.
     """
 
-    def __init__(self, function: Callable, args: tuple, kwargs: dict) -> None:
-        self.captures = 0
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
+        self.captures: int = 0
         self._function, self._given = function, (args, kwargs)
         self._known: list[_Capture] = []
         self._lock = threading.RLock()
@@ -137,10 +154,12 @@ class Graph:
 
     @property
     def launches(self) -> int:
+        """The number of launches of the capture used last."""
         return self._known[0].graph.launches
 
     @property
     def waits(self) -> int:
+        """How many times a replay waits for the device, to see whether a launch has raised."""
         return self._known[0].graph.waits
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -160,7 +179,7 @@ class Graph:
             assert result is not None
             return result[0]
 
-    def _described(self, args: tuple, kwargs: dict) -> tuple[Any, list[Any], _Leaves | None]:
+    def _described(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Any, list[Any], _Leaves | None]:
         """What decides, besides arrays and numbers, what is captured; arrays and numbers; of plain functions, both."""
         function = self._function
         if not isinstance(function, Function):
@@ -172,7 +191,7 @@ class Graph:
         specialisation, arguments = function._prepare(args, kwargs)
         return specialisation, arguments.leaves, None
 
-    def _capture(self, args: tuple, kwargs: dict, key: Any, leaves: list[Any], described: _Leaves | None) -> _Capture:
+    def _capture(self, args: tuple[Any, ...], kwargs: dict[Any, Any], key: Any, leaves: list[Any], described: _Leaves | None) -> _Capture:
         if isinstance(self._function, Function):
             _check(self._function, key, leaves)
         devices = {leaf.device for leaf in leaves if isinstance(leaf, Array)}
@@ -193,7 +212,7 @@ class Graph:
         del self._known[_MOST_CAPTURES:]
         return capture
 
-    def _captured(self, device: Any, args: tuple, kwargs: dict, leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
+    def _captured(self, device: Any, args: tuple[Any, ...], kwargs: dict[Any, Any], leaves: list[Any], described: _Leaves | None) -> tuple[Any, Any]:
         containers: list[Any] = []
         recorder = _ingot.GraphRecorder(device._handle)
         try:
@@ -207,13 +226,40 @@ class Graph:
             recorder.close()
 
 
-def graph(function: Callable, /, *args: Any, **kwargs: Any) -> Graph:
-    """Captures what `function(*args, **kwargs)` gives a device to do, and does nothing of it. The graph is called as the
-    function is: `g(*args)` does it, with one call of the driver where nothing in it may raise, and gives what the function
-    would give.
+def graph(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
+    """Capture what a call gives a device to do, without doing it.
 
-    The function is a compiled one, or a Python function that calls such. Arguments of other shapes, dtypes or strides, and other
-    numbers, are captured again. What the host does in the function between launches is done once, when it is captured; what
-    depends on values of the device there raises UnsupportedError, with its line.
+    Parameters
+    ----------
+    function : callable
+        A compiled function, or a Python function that calls such.
+    *args, **kwargs
+        The arguments of the call.
+
+    Returns
+    -------
+    Graph
+        Called as the function is: ``g(*args)`` does the work, by one call of the driver where nothing in it may raise, and
+        returns what the function would return.
+
+    Raises
+    ------
+    UnsupportedError
+        The host looks at values of the device between launches.
+
+    Notes
+    -----
+    What the host does between launches is done once, when the function is captured.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def step(x):
+    ...     x += 1
+    >>> x = ingot.device_put(np.zeros(3), "emulated")
+    >>> g = ingot.graph(step, x)
+    >>> g(x)
+    >>> x
+    Array([1., 1., 1.], device=emulated:0)
     """
     return Graph(function, args, kwargs)

@@ -143,7 +143,29 @@ class CoreLoop(_ingot.GufuncLoop):
 
 
 class GUFunction:
-    """A compiled core, and the loops over it: called as NumPy's generalised ufuncs are."""
+    """A generalised ufunc of a compiled function: what `ingot.guvectorize` makes.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    signatures, layout, relaxed, is_stored
+        What `ingot.guvectorize` makes of its options.
+
+    See Also
+    --------
+    ingot.guvectorize : The decorator that makes it.
+
+    Examples
+    --------
+    >>> @ingot.guvectorize(["void(float64[:], float64[:], float64[:])"], "(n),(n)->()")
+    ... def dot(x, y, out):
+    ...     out[0] = (x * y).sum()
+    >>> dot(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    >>> dot.signature
+    '(n),(n)->()'
+    """
 
     __name__: str
     __qualname__: str
@@ -173,7 +195,7 @@ class GUFunction:
             raise TypeError(f"the layout {layout!r} has more than {MOST_OPERANDS} arguments")
         if any(len(core) > MOST_AXES for core in self.cores):
             raise TypeError(f"the layout {layout!r} has an argument of more than {MOST_AXES} axes: join some of them, as `reshape` does")
-        self._core: Callable = function
+        self._core: Callable[..., Any] = function
         if not is_disabled():
             self._core = self._compiled(function)
         self._loops: dict[tuple[Type, ...], CoreLoop] = {}
@@ -235,14 +257,14 @@ class GUFunction:
 
     @property
     def types(self) -> list[str]:
-        """The loops by the character codes of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes, such as ``dd->d``."""
         if self.outputs:
             return self.ufunc.types
         return ["".join(np.dtype(t.dtype).char for t in each.parameters) for each in self.signatures]
 
     @property
     def identity(self) -> None:
-        """None: there are no reductions."""
+        """None, since there are no reductions."""
         return None
 
     @property
@@ -251,7 +273,7 @@ class GUFunction:
         return _text_of(self.inputs, self.outputs)
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> tuple[np.dtype, ...]:
-        """As `np.ufunc.resolve_dtypes`."""
+        """As `numpy.ufunc.resolve_dtypes`."""
         return self.ufunc.resolve_dtypes(*args, **kwargs)
 
     def __copy__(self) -> GUFunction:
@@ -260,7 +282,7 @@ class GUFunction:
     def __deepcopy__(self, memo: dict[int, Any]) -> GUFunction:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -276,7 +298,7 @@ class GUFunction:
             return self._call_by_dtypes(args, kwargs)
         return self.ufunc(*args, **kwargs)
 
-    def _call_by_dtypes(self, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _call_by_dtypes(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call of what has no signatures: the dtypes of all operands choose the loop, so outputs must be given."""
         out = kwargs.pop("out", ())
         args = (*args, *(out if isinstance(out, tuple) else (out,)))
@@ -333,7 +355,7 @@ class GUFunction:
                 raise ValueError(f"the axis {axis} has lengths {lengths[axis]} and {length}")
         return array.shape[: array.ndim - len(core)]
 
-    def _signature_of(self, args: tuple) -> Signature:
+    def _signature_of(self, args: tuple[Any, ...]) -> Signature:
         for signature in self.signatures:
             if all(not isinstance(a, (np.ndarray, np.generic)) or a.dtype == np.dtype(t.dtype) for a, t in zip(args, signature.parameters)):
                 return signature
@@ -355,20 +377,52 @@ def guvectorize(
     fastmath: bool | str | Iterable[str] = False,
     cache: bool = True,
     nopython: bool = True,
-) -> Callable[[Callable], GUFunction]:
-    """Compiles a function whose arrays have the axes of `layout`, and applies it over all axes before them.
+) -> Callable[[Callable[..., Any]], GUFunction]:
+    """Make a generalised ufunc: a function of whole axes, applied over all axes before them.
 
-    `signatures` are as of `jit`, without result type; `layout` is as `(m,n),(n)->(m)`, in NumPy's notation, where a number
-    is a length. The result is called as NumPy's generalised ufuncs are: leading axes are broadcast, inputs converted to the
-    first signature that they cast to safely, and there are `out=`, `axis=`, `axes=`, `keepdims=`, `dtype=`, `casting=`. The
-    function may read inputs and write into outputs; an output without axes is an array of one element.
+    Parameters
+    ----------
+    signatures : str, type, or list of these
+        As of `jit`, without a result: inputs, then outputs. With a layout alone (``@guvectorize("(n)->(n)")``) the function is
+        compiled for the dtypes of each call, which has arrays for the outputs.
+    layout : str
+        Core dimensions in NumPy's notation: ``"(m,n),(n)->(m)"``. A number is a length. Without ``->`` there is no result: the
+        function writes into its arguments.
+    target : {"cpu", "parallel", "cuda", "gpu"}, default "cpu"
+        ``"cuda"`` and ``"gpu"`` run calls on a device.
+    fastmath, cache
+        As of `jit`.
+    nopython : bool
+        An option of Numba, accepted and without effect.
 
-    With a layout without `->` there is no result: the function writes into its arguments, whose dtypes are those of a signature.
-    With a layout alone (`@guvectorize("(n)->(n)")`) it is compiled for the dtypes of each call, which has arrays for the outputs.
+    Returns
+    -------
+    callable
+        The decorator. The `GUFunction` that it makes is called as NumPy's generalised ufuncs are, with ``out=``, ``axis=``,
+        ``axes=``, ``keepdims=``, ``dtype=`` and ``casting=``.
 
-    `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` and `cache` are those of `jit`; `nopython`
-    is there for programs written for Numba, and changes nothing. Raises TypeError for dtypes that no signature has, ValueError
-    for axes of different lengths.
+    Raises
+    ------
+    TypeError
+        No signature takes the dtypes of a call.
+    ValueError
+        Core dimensions of a call differ.
+
+    See Also
+    --------
+    vectorize : Functions of numbers.
+
+    Notes
+    -----
+    The function reads inputs and writes into outputs; an output without axes is an array of one element.
+
+    Examples
+    --------
+    >>> @ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
+    ... def mean(x, out):
+    ...     out[0] = x.sum() / len(x)
+    >>> mean(np.arange(6.0).reshape(2, 3))
+    array([1., 4.])
     """
     if target not in TARGETS:
         raise ValueError(f"guvectorize() has no target {target!r}")

@@ -30,7 +30,7 @@ class HostFunction:
 
     __ingot_host__ = True  # as an argument it stands for itself, as functions do
 
-    def __init__(self, function: Callable, result: Any, pure: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], result: Any, pure: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.result = result
@@ -47,11 +47,11 @@ class HostFunction:
     def __repr__(self) -> str:
         return f"<host {self.function!r}, result={self.result!r}>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return HostFunction, (self.function, self.result, self.pure)
 
     @property
-    def form(self) -> tuple:
+    def form(self) -> tuple[Any, ...]:
         """What the library wants to know: which of its functions makes the call, and that function's own arguments."""
         if self.type is None:
             return ("nothing",)
@@ -117,17 +117,46 @@ def _type(result: Any) -> Type:
 
 
 @checked_keywords
-def host(function: Callable | None = None, /, *, result: Any, pure: bool = False) -> Any:
-    """Lets compiled code call `function` in Python: `ingot.host(f, result="float64")`, or as a decorator.
+def host(function: Callable[..., Any] | None = None, /, *, result: Any, pure: bool = False) -> Any:
+    """Let compiled code call a function in Python.
 
-    `result` is the type that it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; "float64" and
-    the like NumPy's; "float64[:, :]" arrays; None nothing. The arguments may be numbers, arrays, strings, None and tuples
-    of these. An exception of the function leaves compiled code. It cannot be called in loops over `prange`.
+    Used as ``ingot.host(f, result="float64")``, or as a decorator with `result` alone.
 
-    It may write into arrays. What else compiled code holds - globals and attributes that it has read, lists,
-    dicts, instances, the shapes of arrays - is compared after each call: a change raises UnsupportedError, since
-    compiled code would use stale values. `pure=True` promises that the function changes nothing of the kind;
-    then nothing is compared.
+    Parameters
+    ----------
+    function : callable
+        What is called. Its arguments may be numbers, arrays, strings, None and tuples of these.
+    result : type or str or None
+        What it returns: `bool`, `int`, `float`, `complex` (or their names) are Python's numbers; ``"float64"`` and the like
+        NumPy's; ``"float64[:, :]"`` arrays; None nothing.
+    pure : bool, default False
+        Promises that the function changes nothing that compiled code holds; then nothing is compared after its calls.
+
+    Returns
+    -------
+    callable
+        A function that Python and compiled code call. An exception of it leaves compiled code.
+
+    Raises
+    ------
+    UnsupportedError
+        It is called in a loop over `prange`; or it has changed a global, an attribute, a list, a dict, an instance or
+        the shape of an array that compiled code holds.
+
+    Notes
+    -----
+    The function may write into arrays.
+
+    Examples
+    --------
+    >>> @ingot.host(result=float)
+    ... def measured(i):
+    ...     return [0.5, 1.5, 2.5][i]
+    >>> @ingot.jit
+    ... def total():
+    ...     return measured(0) + measured(2)
+    >>> total()
+    3.0
     """
     if function is None:
         return functools.partial(host, result=result, pure=pure)
@@ -155,7 +184,7 @@ _C_TYPES = {"bool": ctypes.c_bool, "float32": ctypes.c_float, "float64": ctypes.
 }
 
 
-def c_pointer(function: Callable, signature: str) -> Any:
+def c_pointer(function: Callable[..., Any], signature: str) -> Any:
     """A `ctypes` function pointer to a compiled function, for C code with these parameters: see `Function.c_pointer`."""
     result, parameters = _c_signature(signature)
     names = [name for name, _, _ in parameters]
@@ -168,7 +197,7 @@ def c_pointer(function: Callable, signature: str) -> Any:
         passed = [i for i in passed if i not in lengths]
     described = [(_name_in_ir(kind or "int64"), shape) for _, kind, shape in parameters]
     entry = _ingot.CFunction(function, described, passed, result and _name_in_ir(result))
-    pointer = ctypes.CFUNCTYPE(_C_TYPES.get(result), *[_c_type(kind, shape) for _, kind, shape in parameters])(entry.address)
+    pointer: Any = ctypes.CFUNCTYPE(_C_TYPES.get(result), *[_c_type(kind, shape) for _, kind, shape in parameters])(entry.address)
     pointer.entry = entry  # lives as long
     return pointer
 
@@ -177,7 +206,7 @@ def _name_in_ir(kind: str) -> str:
     return kind if kind == "bool" else kind[0] + kind.lstrip("uintfloa")
 
 
-def _c_type(kind: str | None, shape: list | None) -> Any:
+def _c_type(kind: str | None, shape: list[Any] | None) -> Any:
     if kind is None:
         return ctypes.c_void_p
     return _C_TYPES[kind] if shape is None else ctypes.POINTER(_C_TYPES[kind])
@@ -196,7 +225,7 @@ def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None
     if whole is None or whole[1] not in ("", "void", "None", *_C_TYPES):
         raise refusal
     read = [_PARAMETER.fullmatch(part.strip()) for part in re.split(r",(?![^\[]*\])", whole[2]) if part.strip()]
-    parameters: list[tuple[str, str | None, list[tuple[int, int]] | None]] = []
+    parameters: list[tuple[str, str | None, list[Any] | None]] = []
     for part in read:
         kind = part[1] if part is not None and part[1] in _C_TYPES else None
         if part is None or kind is None and not (part[1].startswith("void") and part[2] is None):
@@ -214,7 +243,7 @@ def _c_signature(signature: str) -> tuple[str | None, list[tuple[str, str | None
     return whole[1] if whole[1] in _C_TYPES else None, parameters
 
 
-def _length(text: str, read: list, refusal: TypeError) -> tuple[int, int]:
+def _length(text: str, read: list[Any], refusal: TypeError) -> tuple[int, int]:
     if text.isdigit():
         return -1, int(text)
     names = [part and part[3] for part in read]

@@ -37,7 +37,7 @@ _BOUND = (types.MethodType, functools.partial)
 """Functions with values bound to them."""
 
 
-def _calling(bound: Callable) -> Callable:
+def _calling(bound: Callable[..., Any]) -> Callable[..., Any]:
     """A function that calls a method or partial, of which it looks at the values in each call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -115,37 +115,84 @@ def jit(
     forceinline: bool = False,
     locals: Mapping[str, Any] | None = None,
 ) -> Any:
-    """Compiles a Python function for the arguments it is called with.
+    """Compile a Python function for the arguments it is called with.
 
-    Use it as `@jit`, with options (`@jit(...)`), or with signatures (`@jit("float64(float64[:])")`, a type, or a list
-    of them): then only these argument types are compiled. The function keeps its behaviour: values,
-    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy. A call whose code cannot be
-    compiled raises `ingot.UnsupportedError`.
+    Used as ``@jit``, with options (``@jit(fastmath=True)``) or with signatures (``@jit("float64(float64[:])")``). Values,
+    dtypes, shapes, writes into arguments and exceptions are those of Python and NumPy.
 
-    `fastmath` names what float arithmetic, in the function and in its callees, need not keep (docs/semantics.md):
-    `nnan`, `ninf`, `nsz`, `arcp`, `contract`, `afn`, `reassoc`, one or several; True or "fast": all. Without it
-    arithmetic is NumPy's, bit for bit.
+    Parameters
+    ----------
+    function : callable
+        The function.
+    signatures : str, type, or list of these, optional
+        Only these argument types are compiled, and other arguments are converted or raise TypeError. May be given first.
+    fastmath : bool, str or iterable of str, default False
+        What float arithmetic in the function and its callees need not keep: ``nnan``, ``ninf``, ``nsz``, ``arcp``,
+        ``contract``, ``afn``, ``reassoc``; True or ``"fast"``: all of them.
+    static_argnums, static_argnames : int or str, or several, optional
+        Arguments whose values are constants of the code: each value has a specialisation of its own. Must be hashable.
+    device : str or Device, optional
+        Where calls run, for example ``"gpu"``: NumPy arrays are copied there and back. By default where the arrays are.
+    cache : bool, default True
+        Whether compiled code is stored on disk, from which the next process loads it.
+    tier : {"auto", "quick", "full"}, default "auto"
+        The code that calls run: quickly compiled code, full code, or the first until the second has been compiled.
+    parallel : bool, default True
+        False runs `prange` as `range`.
+    nopython, nogil, boundscheck, error_model, inline, forceinline, locals
+        Options of Numba, accepted and without effect.
 
-    `static_argnums` and `static_argnames` are the arguments, by number and name, whose values are constants: each value
-    has a specialisation of its own. Values have to be hashable (ValueError). docs/semantics.md has the rules.
+    Returns
+    -------
+    Function
+        The compiled function, called as the Python function is; with options or signatures alone, the decorator.
+        With ``INGOT_DISABLE=1`` in the environment, the Python function itself.
 
-    `device` is where calls run, for example "gpu": NumPy arrays are copied there for the call, and results are
-    NumPy arrays then. Without it a call runs on the device of its arrays. docs/gpu.md has the rules.
+    Raises
+    ------
+    UnsupportedError
+        By a call: its code cannot be compiled. The message has the line, the reason and what to write instead.
+    TypeError, ValueError
+        The options are wrong; by a call: no signature takes the arguments, or a static argument is not hashable.
 
-    `cache=False` keeps the function out of the cache on disk, from which the next process loads compiled code
-    (docs/cache.md).
+    See Also
+    --------
+    vectorize : Make a ufunc of a function of numbers.
+    grad : Derivatives of a function.
+    vmap : A function for all elements of a batch.
+    ingot.cuda.jit : Kernels.
 
-    `tier` is the code that calls run: "quick", which is compiled in little time; "full"; or "auto": quick code at first, and full
-    code once it has been compiled while the program runs (docs/tiers.md). All have the same values. Other words raise ValueError.
+    Notes
+    -----
+    The rules are in docs/semantics.md, docs/language.md (what compiles) and docs/cache.md. `njit` is `jit`.
 
-    `parallel=False` runs `prange` as `range`, in the function and in its callees: iterations may depend on each other. Threads
-    still share other loops that are long enough.
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def norm(x):
+    ...     total = 0.0
+    ...     for value in x:
+    ...         total += value * value
+    ...     return total**0.5
+    >>> norm(np.array([3.0, 4.0]))
+    np.float64(5.0)
+    >>> norm([3, 4])
+    5.0
+    >>> [s.why for s in norm.specialisations]
+    ['the first call', 'arguments of other types']
 
-    `nopython`, `nogil`, `boundscheck`, `error_model`, `inline`, `forceinline` and `locals` are there for programs written for Numba,
-    and change nothing: all code is compiled, long calls release the GIL, indices are always checked, and divisions by zero and the
-    types of variables are Python's and NumPy's. `njit` is `jit`.
+    With a signature, only its types are compiled:
 
-    With INGOT_DISABLE=1 in the environment, for debugging, it returns the function itself.
+    >>> @ingot.jit("float64(float64)")
+    ... def half(x):
+    ...     return x / 2
+    >>> half(3)
+    np.float64(1.5)
+    >>> half("3")
+    Traceback (most recent call last):
+        ...
+    TypeError: no signature of `half` takes (str); there are
+      float64(float64)
     """
     relaxed = relaxations(fastmath)
     where = checked(device)
@@ -189,7 +236,7 @@ class Engine:
     """What pandas calls for `engine=ingot.jit`, as its `BaseExecutionEngine` requires."""
 
     @staticmethod
-    def map(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
+    def map(data: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], decorator: Any, skip_na: bool) -> Any:
         """The function of each element, as a number of Python's."""
         import numpy as np
 
@@ -199,7 +246,7 @@ class Engine:
         return made if values.ndim == 1 else np.array(made).reshape(values.shape)
 
     @staticmethod
-    def apply(data: Any, func: Callable, args: tuple, kwargs: dict[str, Any], decorator: Any, axis: Any) -> Any:
+    def apply(data: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], decorator: Any, axis: Any) -> Any:
         """The function of each column, or row, as an array."""
         import numpy as np
 
@@ -211,7 +258,7 @@ class Engine:
         return np.stack(made, axis=-1 if by_column else 0)
 
 
-def _compiled(function: Callable, decorator: Any) -> Callable:
+def _compiled(function: Callable[..., Any], decorator: Any) -> Callable[..., Any]:
     return function if isinstance(function, Function) else (decorator or jit)(function)
 
 

@@ -136,7 +136,8 @@ class Launches:
 
 
 def _product_of(numbers: Iterable[int | None]) -> int | None:
-    return functools.reduce(_product, numbers, 1)
+    one: int | None = 1
+    return functools.reduce(_product, numbers, one)
 
 
 def _number(value: int | None) -> str:
@@ -320,7 +321,7 @@ class _KernelReader:
 
     def __init__(self, host: _Reader, launch: Node, extents: list[int | None]) -> None:
         self.host = host
-        self.sizes: tuple[dict[tuple, tuple[Buffer, int | None]], ...] = ({}, {})
+        self.sizes: tuple[dict[tuple[Any, ...], tuple[Buffer, int | None]], ...] = ({}, {})
         """Of what is read, and of what is written: by view and the elements of it that all iterations share."""
         self.own: set[str] = set(launch.regions[0].parameters)
         """The values that differ between threads or iterations."""
@@ -365,7 +366,7 @@ class _KernelReader:
         self.sizes[writes][key] = (view.buffer, None if before is None or size is None else max(before, size))
 
     @staticmethod
-    def _by_buffer(sizes: dict[tuple, tuple[Buffer, int | None]]) -> dict[Buffer, int | None]:
+    def _by_buffer(sizes: dict[tuple[Any, ...], tuple[Buffer, int | None]]) -> dict[Buffer, int | None]:
         found: dict[Buffer, int | None] = {}
         for buffer, size in sizes.values():
             found[buffer] = _sum((found.get(buffer, 0), size))
@@ -399,7 +400,7 @@ def read_launches(text: str, name: str, leaves: list[Any], code: str, kernels: s
 
 def _together(launches: list[Launch]) -> list[Launch]:
     """Those of one kernel that are alike as one, which runs as often as all of them."""
-    found: dict[tuple, Launch] = {}
+    found: dict[tuple[Any, ...], Launch] = {}
     for launch in launches:
         key = launch.number, launch.grid, launch.block, launch.read, launch.written, launch.dynamic_shared, launch.times is None
         if key in found:

@@ -29,9 +29,26 @@ _REDUCTIONS = frozenset("sum prod mean std var max min amax amin all any argmax 
 
 
 class lazy:
-    """With `with ingot.lazy(False):` operations on arrays of devices run at once in the calling thread, with
-    `ingot.lazy(True)` they are computed when needed. Values are the same. The default is that of the environment variable
-    INGOT_LAZY; 0 is False.
+    """Set whether operations on arrays of devices wait until their results are needed.
+
+    A context manager: ``with ingot.lazy(False):`` runs them at once in the calling thread.
+
+    Parameters
+    ----------
+    on : bool, default True
+        True: operations wait, and those that a result depends on are computed together.
+
+    Notes
+    -----
+    Values are the same. At first it is the environment variable INGOT_LAZY, where 0 is False.
+
+    Examples
+    --------
+    >>> x = ingot.device_put(np.arange(3.0), "emulated")
+    >>> with ingot.lazy(False):
+    ...     y = 2 * x + 1
+    >>> y
+    Array([1., 3., 5.], device=emulated:0)
     """
 
     def __init__(self, on: bool = True) -> None:
@@ -135,7 +152,7 @@ def result_of(number: int, kinds: list[Any]) -> np.dtype | None:
     return np.dtype(result[1]) if all(map(_SEEN.search, raising)) else None
 
 
-_uses: dict[tuple, Function] = {}
+_uses: dict[tuple[Any, ...], Function] = {}
 """What uses an expression at once, by its key and the text of the use."""
 
 
@@ -182,10 +199,10 @@ def _text_of(value: Any) -> str | None:
     return text_of_dtype(value) if isinstance(value, np.dtype) and value in DTYPES else None
 
 
-def reduced(function: Any, arguments: tuple, keywords: dict[str, Any], is_dropped: bool) -> Any:
+def reduced(function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], is_dropped: bool) -> Any:
     """What a reduction gives of an array that waits, by one function; NotImplemented: they are computed one after the
     other. `is_dropped`: nobody looks at the array itself later."""
-    texts = [*map(_text_of, arguments[1:]), *map(_text_of, keywords.values())]
+    texts: list[Any] = [*map(_text_of, arguments[1:]), *map(_text_of, keywords.values())]
     if None in texts or (expression := _expression(arguments[0], is_dropped)) is None:
         return NotImplemented
     passed = [f"t{len(expression.steps) - 1}", *texts[: len(arguments) - 1]]

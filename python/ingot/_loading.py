@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Loading(NamedTuple):
     """How a function's kernels are compiled and loaded; 0 is the default."""
 
-    linked: tuple = ()
+    linked: tuple[Any, ...] = ()
     """What is linked with them: objects of `cuda.LinkableCode`."""
     max_registers: int = 0
     """Of a thread."""

@@ -134,7 +134,7 @@ def _fused(loop: Loop) -> str:
     return f"fused with {_listed(others)}" if others else ""
 
 
-def _because(obstacle: tuple, loop: Loop) -> str:
+def _because(obstacle: tuple[Any, ...], loop: Loop) -> str:
     """An obstacle with its lines, where these are neither the loop's own nor that of the function."""
     what, *places = obstacle
     numbers = {place[1] for place in places if place[0] == loop.line[0]} - {loop.line[1]}
@@ -142,7 +142,7 @@ def _because(obstacle: tuple, loop: Loop) -> str:
     return f"{what} ({_listed(lines)})" if lines else what
 
 
-def _why(obstacles: list[tuple], loop: Loop, which: int) -> str:
+def _why(obstacles: list[tuple[Any, ...]], loop: Loop, which: int) -> str:
     """Why a loop has no lanes (1), or is not shared (2); empty: that is not known."""
     known = [each[which] for each in obstacles if each[0][:2] == loop.line and each[which] is not None]
     return _because(known[-1], loop) if known else ""  # that of what is innermost
@@ -152,7 +152,7 @@ def _lines_of(loops: list[Loop]) -> str:
     return _listed(sorted({loop.line[1] for loop in loops}))
 
 
-def _words(loop: Loop, obstacles: list[tuple]) -> Iterator[str]:
+def _words(loop: Loop, obstacles: list[tuple[Any, ...]]) -> Iterator[str]:
     lanes, threads = _why(obstacles, loop, 1), _why(obstacles, loop, 2)
     inside, around = list(loop.inside.values()), list(loop.around.values())
     is_shared = loop.is_shared or loop.is_inside_shared

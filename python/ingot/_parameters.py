@@ -184,6 +184,6 @@ def _hollow(code: types.CodeType) -> types.CodeType:
 _BOUND = (lambda: locals()).__code__
 
 
-def bind(function: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+def bind(function: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """The values of a function's parameters in a call, by their names. TypeError: the one that Python raises."""
     return without_body(function)(*args, **kwargs)

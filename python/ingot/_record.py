@@ -107,19 +107,19 @@ class Recorder:
         offset = leaf.ctypes.data - self.memories[memory].low
         return f"view {dtype} in {memory} at {offset} lengths {_tuple(leaf.shape)} strides {_tuple(leaf.strides)}"
 
-    def host(self, call: Callable) -> Callable:
+    def host(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """A host call that is taken down."""
 
-        def recorded(site: int, values: list) -> None:
+        def recorded(site: int, values: list[Any]) -> None:
             operands = [self._operand(*o) for o in zip(self.operands[site], values)]
             self._take_down(f"host {site}", operands, lambda: call(site, values))
 
         return recorded
 
-    def library(self, call: Callable, fills: bool) -> Callable:
+    def library(self, call: Callable[..., Any], fills: bool) -> Callable[..., Any]:
         """A library routine that is taken down; `fills`: its last operand is what it fills, of a gufunc its outputs."""
 
-        def recorded(routine: str, values: list) -> Any:
+        def recorded(routine: str, values: list[Any]) -> Any:
             count = inputs(routine) if "." in routine else len(values) - 1 if fills else len(values)
             given = values[:count]
             operands = [_array(v) if isinstance(v, np.ndarray) else _number("i64", v) for v in given]
@@ -130,7 +130,7 @@ class Recorder:
 
         return recorded
 
-    def _take_down(self, what: str, operands: list[str], call: Callable) -> Any:
+    def _take_down(self, what: str, operands: list[str], call: Callable[..., Any]) -> Any:
         self.calls.append(f"{what} (" + "".join(f"\n  {o}\n  ," for o in operands).removesuffix(",") + ")")
         try:
             return call()
@@ -143,7 +143,7 @@ class Recorder:
             return _number(dtype, value)
         return _array(_ingot.Objects(self.leaves, []).make(VIEW, [value]))
 
-    def write(self, folder: Path, outcome: Any, result: tuple) -> None:
+    def write(self, folder: Path, outcome: Any, result: tuple[Any, ...]) -> None:
         """Writes the files, and how the call ended: the outcome that the code gave, described by `result`."""
         folder.mkdir(parents=True, exist_ok=True)
         texts = [("frontend", self.program.text(spans=True)), *self.specialisation.compile(texts=True)["passes"]]
@@ -161,13 +161,13 @@ class Recorder:
         (folder / "call.txt").write_text("\n".join(parts) + "\n", "utf-8", "replace")
 
     @staticmethod
-    def _raised(kind: str, message: str, sites: tuple, pending: Any, _: Any) -> list[str]:
+    def _raised(kind: str, message: str, sites: tuple[Any, ...], pending: Any, _: Any) -> list[str]:
         if pending is not None:
             return [f"raised {_raised(pending)}"]
         place = f" at {_quoted(sites[0][0])}:{sites[0][1]}" if sites else ""
         return [f"raised {kind} {_quoted(message)}{place}"]
 
-    def _returned(self, outcome: list, result: tuple) -> list[str]:
+    def _returned(self, outcome: list[Any], result: tuple[Any, ...]) -> list[str]:
         memories: dict[int, int] = {}
         lines = []
         for dtype, value, specified in zip(self.results, outcome, _specified(result, iter(outcome))):
@@ -189,7 +189,7 @@ class Recorder:
         return ["returned", *lines]
 
 
-def _specified(description: tuple, values: Iterator) -> Iterator[bool]:
+def _specified(description: tuple[Any, ...], values: Iterator[Any]) -> Iterator[bool]:
     """For each value that code gives for a description whether it means something: what comes with a None does not."""
     tag = description[0]
     if tag in ("scalar", "member"):

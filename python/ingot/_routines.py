@@ -6,6 +6,7 @@ code takes it. A name with a point is that of a gufunc, whose outputs are operan
 
 from __future__ import annotations
 
+import importlib
 import operator
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from ._streams import default_stream
 
 
-def library(routine: str, operands: list) -> Any:
+def library(routine: str, operands: list[Any]) -> Any:
     """What a routine of the library table gives."""
     if "." in routine:
         return gufunc(routine, operands)
@@ -24,7 +25,7 @@ def library(routine: str, operands: list) -> Any:
 
 
 def _gufunc_of(routine: str) -> np.ufunc:
-    from numpy.fft import _pocketfft_umath
+    _pocketfft_umath = importlib.import_module("numpy.fft._pocketfft_umath")
     from numpy.linalg import _umath_linalg
 
     module, name = routine.split(".")
@@ -36,7 +37,7 @@ def inputs(routine: str) -> int:
     return _gufunc_of(routine).nin
 
 
-def gufunc(routine: str, operands: list) -> None:
+def gufunc(routine: str, operands: list[Any]) -> None:
     """Calls one of NumPy's gufuncs on inputs, outputs, and whether it failed."""
     function = _gufunc_of(routine)
     *given, failed = operands
@@ -45,7 +46,7 @@ def gufunc(routine: str, operands: list) -> None:
         function(*given[: function.nin], out=tuple(given[function.nin :]))
 
 
-def library_into(routine: str, operands: list) -> None:
+def library_into(routine: str, operands: list[Any]) -> None:
     """The same, put into the last operand."""
     if "." in routine:
         return gufunc(routine, operands)

@@ -250,6 +250,7 @@ def _consumed(element: Any, kind: str) -> list[ast.stmt]:
 
 def _at(node: Any, place: Any) -> Any:
     """The node, and what in it has no location, at the location of another."""
+    part: Any
     for part in ast.walk(node):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
             ast.copy_location(part, place)

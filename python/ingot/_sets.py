@@ -35,11 +35,11 @@ def empty() -> History:
     return History((set, None))
 
 
-def made(kind: type, iterable: Any) -> History:
+def made(kind: type[Any], iterable: Any) -> History:
     return History((kind, iterable))
 
 
-def then(history: History, method: str, arguments: tuple, changes: bool) -> History:
+def then(history: History, method: str, arguments: tuple[Any, ...], changes: bool) -> History:
     return History((history, method, arguments, changes))
 
 
@@ -61,13 +61,13 @@ def display(node: Any, function: Any = None) -> History | None:
         return None
 
 
-def _constant_of(code: types.CodeType | None, constant: frozenset) -> frozenset:
+def _constant_of(code: types.CodeType | None, constant: frozenset[Any]) -> frozenset[Any]:
     """The set that a function's code has for a constant: its order is that of the program, which may have been read from a file."""
     key = constant_key(constant)
     return next((own for own in _sets_of(code) if constant_key(own) == key), constant)
 
 
-def _sets_of(code: types.CodeType | None) -> Iterator[frozenset]:
+def _sets_of(code: types.CodeType | None) -> Iterator[frozenset[Any]]:
     constants = () if code is None else code.co_consts
     yield from (constant for constant in constants if isinstance(constant, frozenset))
     for constant in constants:

@@ -44,7 +44,28 @@ _ALIASES = {
 
 
 class Type(NamedTuple):
-    """A scalar (`ndim` None) or an array: its dtype, number of axes and layout (`C`, `F`, or `A` for any)."""
+    """The type of a number or an array, of which signatures are made: ``ingot.float64``, ``ingot.float64[:, :]``.
+
+    Parameters
+    ----------
+    dtype : str
+        The name of the dtype.
+    ndim : int or None
+        The number of axes; None: a number.
+    layout : {"C", "F", "A"}, default "A"
+        C or Fortran order, or any: ``float64[:, ::1]`` is C order, ``float64[::1, :]`` Fortran order.
+
+    Notes
+    -----
+    Called with types it is a signature, ``float64(float64[:], int64)``; with a number, NumPy's number of that dtype.
+
+    Examples
+    --------
+    >>> print(ingot.float64(ingot.float64[:, ::1], ingot.int64))
+    float64(float64[:, ::1], int64)
+    >>> ingot.float32(0.1)
+    np.float32(0.1)
+    """
 
     dtype: str
     ndim: int | None = None
@@ -86,7 +107,18 @@ class Type(NamedTuple):
         return f"{self.dtype}[{', '.join(axes)}]"
 
     def convert(self, value: Any) -> Any:
-        """The value as an argument of this type; NotImplemented where it is none."""
+        """Return a value as an argument of this type.
+
+        Parameters
+        ----------
+        value : object
+            An argument.
+
+        Returns
+        -------
+        object
+            The converted argument; NotImplemented where it is none of this type.
+        """
         if self.ndim is None:
             return self._convert_scalar(value)
         if not isinstance(value, (np.ndarray, _ingot.DeviceArray)) or value.dtype != np.dtype(self.dtype) or value.ndim != self.ndim:
@@ -107,13 +139,29 @@ class Type(NamedTuple):
 
 
 class Tuple(NamedTuple):
-    """A tuple of so many parts, each of a type: `Tuple((float64, int64))`."""
+    """The type of a tuple.
+
+    Parameters
+    ----------
+    parts : tuple of Type
+        Those of its parts.
+
+    See Also
+    --------
+    ingot.types.UniTuple : Parts of one type.
+
+    Examples
+    --------
+    >>> from ingot import types
+    >>> print(types.Tuple((types.float64, types.int64[:])))
+    Tuple((float64, int64[:]))
+    """
 
     parts: tuple[Any, ...]
 
     @property
     def layout(self) -> str:
-        """`A` where none of its arrays has another one."""
+        """The layout of its arrays; `A` where none of them has another one."""
         return next((part.layout for part in self.parts if part.layout != "A"), "A")
 
     def __str__(self) -> str:
@@ -125,7 +173,18 @@ class Tuple(NamedTuple):
         return Signature(self, parameters)
 
     def convert(self, value: Any) -> Any:
-        """The tuple with its parts converted; NotImplemented where it is none of this type."""
+        """Return a tuple with its parts converted.
+
+        Parameters
+        ----------
+        value : object
+            An argument.
+
+        Returns
+        -------
+        tuple
+            The converted argument; NotImplemented where it is none of this type.
+        """
         if type(value) is not tuple or len(value) != len(self.parts):
             return NotImplemented
         parts = tuple(part.convert(each) for part, each in zip(self.parts, value))
@@ -135,13 +194,27 @@ class Tuple(NamedTuple):
 
 
 class Optional(NamedTuple):
-    """A type, or None: `optional(float64)`."""
+    """The type of a value that may be None; also `optional`.
+
+    Parameters
+    ----------
+    of : Type
+        The type of the value.
+
+    Examples
+    --------
+    >>> @ingot.jit("float64(float64, optional(float64))")
+    ... def scaled(x, by):
+    ...     return x if by is None else x * by
+    >>> scaled(2.0, None), scaled(2.0, 3.0)
+    (np.float64(2.0), np.float64(6.0))
+    """
 
     of: Any
 
     @property
     def layout(self) -> str:
-        """That of the type."""
+        """The layout of the type."""
         return self.of.layout
 
     def __str__(self) -> str:
@@ -151,7 +224,18 @@ class Optional(NamedTuple):
         return Signature(self, parameters)
 
     def convert(self, value: Any) -> Any:
-        """None, or the value as one of the type."""
+        """Return None, or a value as one of the type.
+
+        Parameters
+        ----------
+        value : object
+            An argument.
+
+        Returns
+        -------
+        object
+            The converted argument; NotImplemented where it is none of this type.
+        """
         return None if value is None else self.of.convert(value)
 
 
@@ -159,7 +243,11 @@ class Pointer(NamedTuple):
     """An address of elements, as functions that are linked with kernels take it: `CPointer(float32)`."""
 
     dtype: str
-    layout = "A"
+
+    @property
+    def layout(self) -> str:
+        """`A`, as of numbers."""
+        return "A"
 
     def __str__(self) -> str:
         return f"CPointer({self.dtype})"
@@ -170,7 +258,23 @@ class Pointer(NamedTuple):
 
 
 def CPointer(of: Type) -> Pointer:  # noqa: N802
-    """The type of an address of numbers."""
+    """Return the type of an address of numbers, for functions that are linked with kernels.
+
+    Parameters
+    ----------
+    of : Type
+        The type of the numbers.
+
+    Returns
+    -------
+    Pointer
+        For `ingot.cuda.declare_device`: an array of that dtype without gaps is given.
+
+    Examples
+    --------
+    >>> print(ingot.cuda.CPointer(ingot.float32))
+    CPointer(float32)
+    """
     if not isinstance(of, Type) or of.ndim is not None:
         raise TypeError(f"a pointer is one to numbers, such as CPointer(float32), not {of!r}")
     return Pointer(of.dtype)
@@ -179,7 +283,7 @@ def CPointer(of: Type) -> Pointer:  # noqa: N802
 TYPES = (Type, Tuple, Optional, Pointer)
 
 
-def scalar_class(type_: Any) -> type | None:
+def scalar_class(type_: Any) -> type[Any] | None:
     """NumPy's class of the numbers of a type, one of Ingot's or of Numba's; None: it has none."""
     if isinstance(type_, Type):
         return np.dtype(type_.dtype).type if type_.ndim is None else None

@@ -16,7 +16,7 @@ import stat
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import _decompile
@@ -48,7 +48,7 @@ def first_line(node: Any) -> int:
 def _definitions(tree: ast.Module) -> dict[_Key, list[_Definition]]:
     """The functions of a source; one with decorators starts at the first of these, or at its `def`."""
     found: dict[_Key, list[_Definition]] = {}
-    waiting = [(node, "", unit) for unit, node in enumerate(tree.body)]
+    waiting: list[tuple[Any, str, int]] = [(node, "", unit) for unit, node in enumerate(tree.body)]
     while waiting:
         node, owner, unit = waiting.pop()
         if isinstance(node, ast.Lambda):
@@ -151,7 +151,7 @@ class _Text:
         self._flags = flags | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self._tree = _tree(text, file, flags)
         self._definitions = _definitions(self._tree)
-        self._compiled: dict[tuple, dict[_Key, list[types.CodeType]]] = {}
+        self._compiled: dict[tuple[Any, ...], dict[_Key, list[types.CodeType]]] = {}
 
     def found(self, function: types.FunctionType, is_part: bool = False) -> Any:
         """The AST of a function, wherever it is in the source; None: the source has no function of this code."""
@@ -186,7 +186,7 @@ class _Text:
                 pairs = zip(inside, codes)
                 yield from ((d, is_rewritten or level == 0) for d, code in pairs if same_code(code, function.__code__))
 
-    def _ways(self, definitions: list[_Definition], function: types.FunctionType, is_part: bool) -> Iterator[tuple]:
+    def _ways(self, definitions: list[_Definition], function: types.FunctionType, is_part: bool) -> Iterator[tuple[Any, ...]]:
         """How the source may have been compiled: after which imports, which statement of it, and whether by pytest."""
         if is_part:
             modules = tuple(n for n in function.__code__.co_names if isinstance(function.__globals__.get(n), types.ModuleType))
@@ -201,7 +201,7 @@ class _Text:
         if definitions and "@pytest_ar" in function.__globals__:
             yield (), None, True
 
-    def _codes(self, imports: tuple, unit: int | None, is_rewritten: bool, level: int) -> dict[_Key, list[types.CodeType]]:
+    def _codes(self, imports: tuple[Any, ...], unit: int | None, is_rewritten: bool, level: int) -> dict[_Key, list[types.CodeType]]:
         """All code that is made in such a way; none where Python does not compile it."""
         way = (imports, unit, is_rewritten, level)
         if way not in self._compiled:
@@ -229,7 +229,7 @@ def _rewritten(text: str, file: str) -> ast.Module:
     return tree
 
 
-def _start(code: types.CodeType) -> tuple[int, int]:
+def _start(code: types.CodeType) -> Any:
     # What begins and ends a function is in column 0, up to column 0.
     return min(((p[0], p[2]) for p in code.co_positions() if p[0] is not None and p[3]), default=(0, 0))  # type: ignore[type-var]
 
@@ -237,7 +237,7 @@ def _start(code: types.CodeType) -> tuple[int, int]:
 def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
     """The AST. Python 3.11 counts the depth of ASTs for all threads together: where two make some at once, one fails for
     no reason of its own."""
-    parse = functools.partial(compile, text, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
+    parse: Callable[[], Any] = functools.partial(compile, text, file, "exec", flags | ast.PyCF_ONLY_AST, dont_inherit=True)
     with warnings.catch_warnings(action="ignore"):  # Python has reported them
         for _ in range(4):
             with contextlib.suppress(SystemError):
@@ -246,7 +246,7 @@ def _tree(text: str, file: str, flags: int = 0) -> ast.Module:
 
 
 _lines: dict[str, tuple[str, dict[_Key, str]]] = {}
-_texts: dict[tuple, _Text] = {}
+_texts: dict[tuple[Any, ...], _Text] = {}
 _GOES_ON = " \t\f\r\n#)]}"  # begins lines that end no function
 
 
@@ -264,7 +264,7 @@ def _block(file: str, source: str, key: _Key) -> str:
     return parts[key]
 
 
-def _parsed(place: tuple, text: str, file: str, flags: int) -> _Text:
+def _parsed(place: tuple[Any, ...], text: str, file: str, flags: int) -> _Text:
     """A source, parsed once as long as it stays what it is."""
     known = _texts.get((place, flags))
     if known is None or known.text != text:

@@ -68,10 +68,10 @@ class Specialisation(_ingot.Specialisation):
     """Which code calls are to have: that of a tier, or `auto`."""
     label = OF_NO_FUNCTION
     """Of the calls of its function, in profiles."""
-    captures: tuple = ()
+    captures: tuple[Any, ...] = ()
     """What of outside it is given, as pairs of owner and name."""
 
-    def __init__(self, program: Any, key: tuple, why: str, loading: Loading = Loading()) -> None:  # noqa: B008
+    def __init__(self, program: Any, key: tuple[Any, ...], why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
         self._loading = loading
         self.result = _ingot.private_of(program.result)
@@ -92,7 +92,7 @@ class Specialisation(_ingot.Specialisation):
     def __repr__(self) -> str:
         return f"<specialisation {self.key}: {self.why}>"
 
-    def take_captures(self, captures: tuple) -> None:
+    def take_captures(self, captures: tuple[Any, ...]) -> None:
         """Sets what it is given from outside. What calls Python in ways that C++ knows is called by C++ from then on."""
         self.captures = captures
         if self.device is not None or not (self.hosts or self.writes):
@@ -104,11 +104,11 @@ class Specialisation(_ingot.Specialisation):
         calls = _ingot.HostCalls(quick) if quick else None
         self._call_directly(calls, self.layouts if self.writes else None, self.keeps if is_slow else None)
 
-    def _host_of(self, leaves: list, containers: list) -> Callable:
+    def _host_of(self, leaves: list[Any], containers: list[Any]) -> Callable[..., Any]:
         """What makes the calls of one call of the code that C++ does not; it returns what they raise."""
         call = Call(self, _Given(leaves, containers), writes=False)
 
-        def host(site: int, values: list) -> BaseException | None:
+        def host(site: int, values: list[Any]) -> BaseException | None:
             try:
                 call.host(site, values)
             except BaseException as error:
@@ -135,7 +135,7 @@ class Specialisation(_ingot.Specialisation):
             self._make(Tier.FULL if self.wanted == "full" or self.device is not None else Tier.QUICK)
         return self.loaded
 
-    def code_for(self, leaves: list) -> Any:
+    def code_for(self, leaves: list[Any]) -> Any:
         """The same, for a call with these arguments."""
         if self.loaded is None and self.wanted == "auto" and _tiers.is_long(leaves):
             self._make(Tier.FULL)
@@ -240,13 +240,15 @@ class Specialisation(_ingot.Specialisation):
         """What the device's driver reports of a kernel in the text `kernels`, launched with blocks of so many threads and so many
         bytes of memory of their own: registers, local and shared bytes, blocks that a processor holds."""
         options = self.load_options or _ingot.load_options([], 0)
-        return _ingot.kernel_needs(self.device._handle, kernels, kernel, threads, dynamic, options)
+        device: Any = self.device
+        return _ingot.kernel_needs(device._handle, kernels, kernel, threads, dynamic, options)
 
     @property
     def multiplies_by_library(self) -> bool:
         """Whether products of matrices are a library's of the device. It is opened where there are any."""
-        uses_libraries = self.device is not None and self.key[-1][3]
-        return uses_libraries and self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
+        if self.device is None or not self.key[-1][3]:
+            return False
+        return self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
 
     def compile(self, texts: bool = False, target: str = "", quick: bool = False, any_state: bool = False) -> dict[str, Any]:
         """The object file and how it was made; with the IR and assembly if `texts`. `target`: for what else than for the
@@ -266,13 +268,13 @@ _OWN = (__file__, _callbacks.__file__)
 class _Given(NamedTuple):
     """What a call gets of its arguments."""
 
-    leaves: list
-    containers: list
-    locks: tuple = ()
+    leaves: list[Any]
+    containers: list[Any]
+    locks: tuple[Any, ...] = ()
     place: Any = None
 
 
-def _has_no_arrays(result: tuple) -> bool:
+def _has_no_arrays(result: tuple[Any, ...]) -> bool:
     """Whether no part of what a function returns may be what a host function has kept."""
     if result[0] in ("tuple", "text"):
         return all(map(_has_no_arrays, result[-1]))
@@ -290,7 +292,7 @@ class Call:
         self.objects = _ingot.Objects(self.leaves, self.containers)
         self.held = Held(specialisation, self.leaves, self.containers) if specialisation.watched else None
 
-    def host(self, site: int, values: list) -> None:
+    def host(self, site: int, values: list[Any]) -> None:
         """A call out of the function."""
         self.cells.flush()
         function, (positional, keywords), sites = self.specialisation.hosts[site]
@@ -309,7 +311,7 @@ class Call:
         function, _, sites = self.specialisation.hosts[site]
         self.held.need(self.before, function.__self__, sites)  # type: ignore[union-attr]
 
-    def run(self, mode: str, host: Callable | None = None, routines: Callable | None = None) -> list | tuple:
+    def run(self, mode: str, host: Callable[..., Any] | None = None, routines: Callable[..., Any] | None = None) -> list[Any] | tuple[Any, ...]:
         """What is given: values, as a list, or a failure: the arguments of `_exceptions.exception`.
 
         `host` and `routines` replace `host` and of `_routines`' functions.
@@ -334,10 +336,13 @@ class Call:
             finally:
                 self.cells.flush()
 
-    def error(self, outcome: list | tuple) -> BaseException | None:
+    def error(self, outcome: list[Any] | tuple[Any, ...]) -> BaseException | None:
         """The exception that a failure is."""
-        return _exceptions.exception(*outcome, self.specialisation.errors) if type(outcome) is tuple else None
+        if type(outcome) is not tuple:
+            return None
+        failure = [*outcome, self.specialisation.errors]
+        return _exceptions.exception(*failure)
 
-    def result(self, outcome: list) -> Any:
+    def result(self, outcome: Any) -> Any:
         """What the function returns that has given these values."""
         return self.objects.make(self.specialisation.result, outcome)

@@ -28,7 +28,8 @@ def _numbers(given: Any) -> tuple[int, ...]:
     if given is None:
         return ()
     if isinstance(given, str) or not isinstance(given, Iterable):
-        return (operator.index(given),)
+        number: Any = given
+        return (operator.index(number),)
     return tuple(map(operator.index, given))
 
 

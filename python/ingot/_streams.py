@@ -18,7 +18,7 @@ def default_stream(seed: np.ndarray, kind: np.int64, length: np.int64) -> np.nda
     interface = bits.ctypes
     words = np.zeros(length, np.uint64)
     functions = (interface.next_uint64, interface.next_uint32, interface.next_double, interface.next_uint64)
-    words[1:5] = [ctypes.cast(function, ctypes.c_void_p).value for function in functions]
+    words[1:5] = [ctypes.cast(function, ctypes.c_void_p).value or 0 for function in functions]
     low = 2**64 - 1
     words[8:] = [state["state"] & low, state["state"] >> 64, state["inc"] & low, state["inc"] >> 64]
     return words

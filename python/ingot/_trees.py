@@ -20,7 +20,7 @@ LIBRARY = os.path.join(os.path.dirname(__file__), "library", "")
 KEPT = os.path.join(LIBRARY, "_trees")
 
 
-def _words(code: types.CodeType) -> tuple:
+def _words(code: types.CodeType) -> tuple[Any, ...]:
     """What distinguishes code from other code of the same name and line; the order of sets, and files, do not."""
     constants = tuple(_words(c) if isinstance(c, types.CodeType) else c for c in code.co_consts)
     names = (code.co_name, code.co_firstlineno, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)

@@ -15,7 +15,7 @@ def _emptied(value: Any) -> Any:
     return value
 
 
-def _method(ufunc: np.ufunc, name: str, operands: tuple, out: Any, given: dict[str, Any]) -> tuple[np.dtype, ...]:
+def _method(ufunc: np.ufunc, name: str, operands: tuple[Any, ...], out: Any, given: dict[str, Any]) -> tuple[np.dtype, ...]:
     """The same of a method of a ufunc: the dtype at which it combines."""
     arrays = [np.ones(1, value.dtype) for value in operands]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -34,7 +34,7 @@ def _method(ufunc: np.ufunc, name: str, operands: tuple, out: Any, given: dict[s
     return ufunc.resolve_dtypes(types, reduction=True, casting="unsafe", **chosen)[:1]
 
 
-def loop(ufunc: np.ufunc, operands: tuple, outputs: tuple, keywords: dict[str, Any]) -> tuple[np.dtype, ...]:
+def loop(ufunc: np.ufunc, operands: tuple[Any, ...], outputs: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[np.dtype, ...]:
     """The dtypes that a ufunc computes at, inputs first; raises what a call raises by its types and keywords.
 
     Operands are stand-ins of the same types and ranks; an output that is not given is None. `method` names a method of
@@ -57,7 +57,7 @@ def loop(ufunc: np.ufunc, operands: tuple, outputs: tuple, keywords: dict[str, A
     signature = given.get("signature", given.get("sig"))
     if signature is None and given.get("dtype") is not None:
         signature = (*[None] * ufunc.nin, *[given["dtype"]] * ufunc.nout)
-    types = [type(v) if type(v) in (int, float, complex) else np.asarray(v).dtype for v in operands]
+    types: list[Any] = [type(v) if type(v) in (int, float, complex) else np.asarray(v).dtype for v in operands]
     types += [None if out is None else out.dtype for out in outputs]
     chosen = {} if signature is None else {"signature": signature}
     return ufunc.resolve_dtypes(tuple(types), casting=given.get("casting", "same_kind"), **chosen)

@@ -55,7 +55,7 @@ class Element:
         self.function = function
         self.relaxed = relaxed
         self.target = target
-        self.compiled = Function(function, relaxed=relaxed)
+        self.compiled: Function[..., Any] = Function(function, relaxed=relaxed)
         self.inputs = self._count_of_operands()
         self.outputs = _count_of_results(function)
         if self.inputs + self.outputs > MOST_OPERANDS:
@@ -95,7 +95,7 @@ class Element:
         return tuple(dtype for dtype in dtypes if dtype is not None)
 
 
-def _dtype_of(description: tuple) -> np.dtype | None:
+def _dtype_of(description: tuple[Any, ...]) -> np.dtype | None:
     """The dtype of an output for a result; None: it is no number."""
     if description[0] == "scalar":
         kind = description[1]
@@ -168,13 +168,14 @@ class Loop(_ingot.UfuncLoop):
         return specialisation
 
     @staticmethod
-    def exception(failure: tuple, errors: list) -> BaseException:
+    def exception(failure: tuple[Any, ...], errors: list[Any]) -> BaseException:
         """What a failure of compiled code raises, at the locations of the function alone."""
         from .library import vectorized
 
         kind, message, sites, *rest = failure
         own = vectorized.iterations_of.__code__.co_filename
-        return exception(kind, message, tuple(site for site in sites if site[0] != own), *rest, errors)
+        more = [*rest, errors]
+        return exception(kind, message, tuple(site for site in sites if site[0] != own), *more)
 
     def run(self, inputs: tuple[np.ndarray, ...], outputs: tuple[np.ndarray, ...]) -> None:
         """A call that compiled code cannot make alone: it calls Python, or reads arrays outside."""
@@ -238,7 +239,30 @@ else:
 
 
 class Vectorized(Base):
-    """A function of numbers as a ufunc: called as NumPy's are, and inlined in compiled functions."""
+    """A ufunc of a compiled function: what `ingot.vectorize` makes.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    signatures, identity, target, relaxed
+        What `ingot.vectorize` makes of its options.
+
+    See Also
+    --------
+    ingot.vectorize : The decorator that makes it.
+
+    Examples
+    --------
+    >>> @ingot.vectorize
+    ... def add(x, y):
+    ...     return x + y
+    >>> add.outer([1, 2], [10, 20])
+    array([[11, 21],
+           [12, 22]])
+    >>> add.nin, add.nout, add.types
+    (2, 1, ['ll->l'])
+    """
 
     __name__: str
     __qualname__: str
@@ -285,7 +309,7 @@ class Vectorized(Base):
         )
         self._table = table
         self._loops: dict[tuple[np.dtype, ...], Loop] = {}
-        self.ufunc = table.make()
+        self.ufunc: np.ufunc = table.make()
         remember(self)
         for signature in self._signatures or ():
             inputs = tuple(np.dtype(t.dtype) for t in signature.parameters)
@@ -298,7 +322,7 @@ class Vectorized(Base):
             self._loops[inputs] = loop
         return self._loops[inputs]
 
-    def _choose(self, given: tuple, fixed: tuple) -> tuple | None:
+    def _choose(self, given: tuple[Any, ...], fixed: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """The dtypes of the loop for operands of these classes of dtypes; it is made if there is none. None: no loop."""
         inputs = _inputs_of(given[: self._element.inputs])
         if inputs is None:
@@ -315,7 +339,7 @@ class Vectorized(Base):
                 return None
         return tuple(type(dtype) for dtype in dtypes)
 
-    def _current(self, method: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _current(self, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the ufunc gives; with other loops, where those that it has are out of date."""
         try:
             return getattr(self.ufunc, method)(*args, **kwargs)
@@ -333,27 +357,27 @@ class Vectorized(Base):
         return self.ufunc
 
     def reduce(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.reduce`."""
+        """As `numpy.ufunc.reduce`."""
         return self._current("reduce", args, kwargs)
 
     def accumulate(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.accumulate`."""
+        """As `numpy.ufunc.accumulate`."""
         return self._current("accumulate", args, kwargs)
 
     def reduceat(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.reduceat`."""
+        """As `numpy.ufunc.reduceat`."""
         return self._current("reduceat", args, kwargs)
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
-        """As `np.ufunc.outer`."""
+        """As `numpy.ufunc.outer`."""
         return self._current("outer", args, kwargs)
 
     def at(self, *args: Any, **kwargs: Any) -> None:
-        """As `np.ufunc.at`."""
+        """As `numpy.ufunc.at`."""
         self._current("at", args, kwargs)
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> tuple[np.dtype, ...]:
-        """As `np.ufunc.resolve_dtypes`."""
+        """As `numpy.ufunc.resolve_dtypes`."""
         return self._current("resolve_dtypes", args, kwargs)
 
     @property
@@ -378,7 +402,7 @@ class Vectorized(Base):
 
     @property
     def types(self) -> list[str]:
-        """The loops by the character codes of their dtypes: `dd->d`."""
+        """The loops by the character codes of their dtypes, such as ``dd->d``."""
         return self.ufunc.types
 
     @property
@@ -388,7 +412,7 @@ class Vectorized(Base):
 
     @property
     def signature(self) -> None:
-        """None: the operands are numbers."""
+        """None, since the operands are numbers."""
         return None
 
     def __repr__(self) -> str:
@@ -400,7 +424,7 @@ class Vectorized(Base):
     def __deepcopy__(self, memo: dict[int, Any]) -> Vectorized:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
@@ -445,7 +469,7 @@ def _dtype_of_class(kind: Any) -> np.dtype | None:
     return np.dtype(dtype.name) if dtype in DTYPES and isinstance(dtype, kind) or kind is np.dtypes.LongLongDType else None
 
 
-def _inputs_of(given: tuple) -> tuple[np.dtype, ...] | None:
+def _inputs_of(given: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
     """The dtypes of a loop for operands of these classes of dtypes; None: there can be none.
 
     A number of Python's takes the dtype that it is promoted to with NumPy's operands. An open class is that of a
@@ -465,7 +489,7 @@ def _inputs_of(given: tuple) -> tuple[np.dtype, ...] | None:
     return tuple(np.result_type(*strong, weak[kind.type]) if kind.type in weak else next(known) for kind in given)
 
 
-def _fits(results: tuple[np.dtype, ...], wanted: tuple) -> bool:
+def _fits(results: tuple[np.dtype, ...], wanted: tuple[Any, ...]) -> bool:
     return all(kind is None or isinstance(dtype, kind) for dtype, kind in zip(results, wanted))
 
 
@@ -489,7 +513,7 @@ def vectorize(
 ) -> Vectorized: ...
 @overload
 def vectorize(
-    function: str | Signature | tuple | list[Any] | None = None,
+    function: str | Signature | tuple[Any, ...] | list[Any] | None = None,
     /,
     signatures: Any = None,
     *,
@@ -511,21 +535,57 @@ def vectorize(
     nopython: bool = True,
     cache: bool = True,
 ) -> Any:
-    """Makes a ufunc of a Python function of numbers: called with arrays, it computes each element in compiled code.
+    """Make a ufunc of a Python function of numbers.
 
-    As `@vectorize`, or with options, it compiles for the dtypes of each call. With signatures
-    (`@vectorize(["float64(float64, float64)", "float32(float32, float32)"])`, as of `jit`), it has just these loops,
-    and NumPy's rule chooses among them: the first that all inputs cast to safely. Without a result type it is
-    the type that the function returns; `return a, b` makes a ufunc of two outputs.
+    Used as ``@vectorize``, with options, or with signatures.
 
-    The result has what NumPy's ufuncs have - broadcasting, `out=`, `where=`, `dtype=`, `casting=`, `reduce`,
-    `accumulate`, `reduceat`, `outer`, `at` - and compiled functions may call it on arrays and on numbers.
+    Parameters
+    ----------
+    function : callable
+        The function of one element: numbers in, a number or a tuple of numbers out.
+    signatures : str, type, or list of these, optional
+        The loops of the ufunc, such as ``["float64(float64, float64)", "float32(float32, float32)"]``: the first one that all
+        inputs cast to safely is used. Without them loops are made for the dtypes of each call. May be given first.
+    identity : number, "reorderable" or None, default None
+        The identity of reductions.
+    target : {"cpu", "parallel", "cuda", "gpu"}, default "cpu"
+        ``"parallel"`` shares the elements of large arrays among threads, ``"cuda"`` and ``"gpu"`` run calls on a device.
+    fastmath : bool, str or iterable of str, default False
+        As of `jit`.
+    nopython, cache
+        Options of Numba, accepted and without effect.
 
-    `identity` is that of reductions: a number, "reorderable", or None. `target="parallel"` shares the elements of
-    large arrays among threads, `target="cuda"`, or "gpu", runs calls on a device (docs/cuda.md). `fastmath` is that of
-    `jit`. An exception of the function for an element leaves the call.
+    Returns
+    -------
+    Vectorized
+        With what NumPy's ufuncs have: broadcasting, ``out=``, ``where=``, ``dtype=``, ``casting=``, `reduce`, `accumulate`,
+        `reduceat`, `outer`, `at`. Compiled functions may call it on arrays and on numbers.
 
-    `nopython` and `cache` are there for programs written for Numba, and change nothing.
+    Raises
+    ------
+    UnsupportedError
+        By a call: the function cannot be compiled.
+    TypeError
+        No signature takes the dtypes of a call.
+
+    See Also
+    --------
+    guvectorize : Functions of whole axes.
+    numpy.ufunc : What it returns.
+
+    Notes
+    -----
+    An exception of the function for an element leaves the call.
+
+    Examples
+    --------
+    >>> @ingot.vectorize
+    ... def clipped(x, most):
+    ...     return x if x < most else most
+    >>> clipped(np.arange(5), 3)
+    array([0, 1, 2, 3, 3])
+    >>> clipped.reduce(np.array([4, 2, 7]))
+    np.int64(2)
     """
     if target not in TARGETS:
         raise ValueError(f"vectorize() has no target {target!r}")

@@ -18,7 +18,7 @@ from ._vectorize import Vectorized
 _THREADS = 128
 
 
-def _device_of(args: tuple, stream: Any) -> tuple[Device, contextlib.AbstractContextManager[Any], bool]:
+def _device_of(args: tuple[Any, ...], stream: Any) -> tuple[Device, contextlib.AbstractContextManager[Any], bool]:
     """Where a call runs, what has it run in the stream, and whether arrays of a device are among the arguments."""
     from .cuda._current import current_device
     from .cuda._streams import checked_stream, in_stream
@@ -70,11 +70,11 @@ class DeviceGUFunction(GUFunction):
         with scope:
             return self._run(args, device, stays)
 
-    def _run(self, args: tuple, device: Device, stays: bool) -> Any:
+    def _run(self, args: tuple[Any, ...], device: Device, stays: bool) -> Any:
         cores, count = self.inputs + self.outputs, len(self.inputs)
         shown = [np.broadcast_to(np.zeros((), a.dtype), a.shape) if isinstance(a, Array) else a for a in args]
         signature = self._signature_of(tuple(shown))
-        given = [a if isinstance(a, (Array, np.ndarray)) else np.asarray(a, t.dtype) for a, t in zip(args, signature.parameters)]
+        given: list[Any] = [a if isinstance(a, (Array, np.ndarray)) else np.asarray(a, t.dtype) for a, t in zip(args, signature.parameters)]
         lengths: dict[str, int] = {}
         leading = [self._leading(a, core, lengths) for a, core in zip(given, cores)]
         shape = np.broadcast_shapes(*leading[:count])

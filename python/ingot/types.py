@@ -2,18 +2,48 @@
 
 from ._signature import Optional, Tuple, Type
 
-bool_ = Type("bool")
-int8, int16, int32, int64 = Type("int8"), Type("int16"), Type("int32"), Type("int64")
-uint8, uint16, uint32, uint64 = Type("uint8"), Type("uint16"), Type("uint32"), Type("uint64")
-float16, float32, float64 = Type("float16"), Type("float32"), Type("float64")
-complex64, complex128 = Type("complex64"), Type("complex128")
-void = Type("void")
-boolean, intp, uintp = bool_, int64, uint64
+bool_: Type = Type("bool")
+int8: Type = Type("int8")
+int16: Type = Type("int16")
+int32: Type = Type("int32")
+int64: Type = Type("int64")
+uint8: Type = Type("uint8")
+uint16: Type = Type("uint16")
+uint32: Type = Type("uint32")
+uint64: Type = Type("uint64")
+float16: Type = Type("float16")
+float32: Type = Type("float32")
+float64: Type = Type("float64")
+complex64: Type = Type("complex64")
+complex128: Type = Type("complex128")
+void: Type = Type("void")
+boolean: Type = bool_
+intp: Type = int64
+uintp: Type = uint64
 optional = Optional
 
 
 def UniTuple(of: Type, count: int) -> Tuple:  # noqa: N802
-    """A tuple of `count` parts of one type."""
+    """Return the type of a tuple of `count` parts of one type.
+
+    Parameters
+    ----------
+    of : Type
+        The type of the parts.
+    count : int
+        How many.
+
+    Returns
+    -------
+    Tuple
+        The type.
+
+    Examples
+    --------
+    >>> from ingot import types
+    >>> print(types.UniTuple(types.float64, 3))
+    UniTuple(float64, 3)
+    """
     return Tuple((of,) * count)
 
 

@@ -149,19 +149,32 @@ WRONG = {
 }
 
 
+ASSERTED = Path(__file__).with_name("typed.py")
+"""A program of `assert_type`, which pyright checks, too (`tools/types`)."""
+
+
 @pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """What mypy reports of the program, as pairs of line and text."""
+def reported(tmp_path_factory):
+    """What mypy reports of both programs: of the one above as pairs of line and text, and the lines of the other."""
     file = tmp_path_factory.mktemp("typing") / "program.py"
     file.write_text(PROGRAM + "".join(f"{line}\n" for line in WRONG))
     package = str(Path(ingot.__file__).parents[1])
-    options = ["--follow-imports=silent", "--cache-dir", str(file.parent), str(file)]
+    options = ["--follow-imports=silent", "--cache-dir", str(file.parent), str(file), str(ASSERTED)]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options], env={"MYPYPATH": package, "PATH": ""}, capture_output=True, text=True, timeout=300
     )
     lines = [line.split(":", 2) for line in done.stdout.splitlines() if line.startswith(str(file))]
     assert lines, done.stdout + done.stderr
-    return [(int(number), text) for _, number, text in lines]
+    return [(int(number), text) for _, number, text in lines], [line for line in done.stdout.splitlines() if ASSERTED.name in line]
+
+
+@pytest.fixture(scope="module")
+def said(reported):
+    return reported[0]
+
+
+def test_types_that_are_asserted(reported):
+    assert reported[1] == []
 
 
 def test_results_have_the_types_of_the_function(said):

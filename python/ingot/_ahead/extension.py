@@ -184,7 +184,7 @@ class _Plan:
         self.text = self._of(function.description)
         self.kinds = "".join((*self._given, *self._constants))
 
-    def _of(self, description: tuple) -> str:
+    def _of(self, description: tuple[Any, ...]) -> str:
         tag = description[0]
         if tag == "scalar":
             return self._add("n" if description[1].startswith("numpy.") else "p")
@@ -198,7 +198,7 @@ class _Plan:
             return "{" + "".join(self._under(key, part) for key, part in zip(description[1], description[2])) + "."
         return ("(" if tag == "tuple" else "[") + "".join(map(self._of, description[1])) + "."
 
-    def _under(self, key: str, part: tuple) -> str:
+    def _under(self, key: str, part: tuple[Any, ...]) -> str:
         self.keys.append(key)
         return self._of(part)
 

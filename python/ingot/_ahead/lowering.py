@@ -76,7 +76,7 @@ class Compiled(NamedTuple):
     """What the code gives, in order."""
     results: tuple[Given | Constant, ...]
     """Those that the caller sees, in order."""
-    description: tuple
+    description: tuple[Any, ...]
     """How results are made of what the code gives, as `bindings/results` has it."""
     versions: tuple[Version, ...]
     """By level."""
@@ -170,12 +170,12 @@ class _Lowering:
             except Used as used:
                 raise self._error(f"uses an instance of {used.type.__name__}: only numbers and arrays are compiled ahead of time") from None
 
-    def _lower(self, descriptions: tuple, captures: tuple) -> Any:
+    def _lower(self, descriptions: tuple[Any, ...], captures: tuple[Any, ...]) -> Any:
         compiler, registry = core()
         with np.errstate(all="ignore"):  # what is known is computed by NumPy
             return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True, in_order=self.in_order)
 
-    def _held(self, owner: Any, name: str, alias_set: int) -> tuple:
+    def _held(self, owner: Any, name: str, alias_set: int) -> tuple[Any, ...]:
         value, shown = self._array(owner, name), name or "a captured variable"
         if type(value) is not np.ndarray or value.dtype not in DTYPES:
             what = f"`{shown}` outside of `{self.function.__name__}`, of type {type(value).__name__}, ahead of time,"
@@ -207,7 +207,7 @@ class _Lowering:
             self._refuse_outside(program, made["outside"])
         return made
 
-    def _refuse_outside(self, program: Any, calls: list[tuple]) -> None:
+    def _refuse_outside(self, program: Any, calls: list[tuple[Any, ...]]) -> None:
         """The refusal of what only a process of Python's has, at the first of its locations."""
 
         def shown(what: str, number: int) -> str:
@@ -277,7 +277,7 @@ class _Flat:
         self.results: list[Given | Constant] = []
         self.given: list[Given] = []
 
-    def add(self, description: tuple, name: str) -> None:
+    def add(self, description: tuple[Any, ...], name: str) -> None:
         tag = description[0]
         if tag in ("scalar", "array"):
             self._take(name)
@@ -303,7 +303,7 @@ class _Flat:
         self.given.append(given)
         self.results.append(given)
 
-    def _add_all(self, parts: tuple, name: str, names: Any) -> None:
+    def _add_all(self, parts: tuple[Any, ...], name: str, names: Any) -> None:
         for part, suffix in zip(parts, names):
             self.add(part, f"{name}_{suffix}")
 
@@ -324,7 +324,7 @@ def _code(made: dict[str, Any]) -> Code:
     return Code(made["object"], made["symbol"], made["info"], made["features"])
 
 
-def _description(type_: Type, alias_set: int) -> tuple:
+def _description(type_: Type, alias_set: int) -> tuple[Any, ...]:
     """As a call describes an argument: see `bindings/signature`. Nothing is known of lengths."""
     if type_.ndim is None:
         return ("scalar", f"numpy.{type_.dtype}")

@@ -29,7 +29,7 @@ _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
 _MOST_LESSONS = 8
 
 
-def _registrations() -> tuple:
+def _registrations() -> tuple[Any, ...]:
     """What users have registered with `ingot.implements` and for `ingot.tree`. Raises Unnamed."""
     found = []
     for name in entries.REGISTRIES:
@@ -54,7 +54,7 @@ class Environment:
 class Keys(NamedTuple):
     """Where a specialisation is stored, and what was known when it was made."""
 
-    function: types.FunctionType
+    function: Any
     facts: Facts
     own: Key
     plain: Key
@@ -96,7 +96,7 @@ class Cache:
             arguments = function._describe(values)
         return None
 
-    def keep(self, keys: Keys, guards: tuple, stored: Stored, tier: int, code: bytes) -> str:
+    def keep(self, keys: Keys, guards: tuple[Any, ...], stored: Stored, tier: int, code: bytes) -> str:
         """Stores what has been compiled. Why it is not stored; empty: it is."""
         try:
             new = {keys.own.digest: entries.code_entry(keys.function, keys.own.objects, keys.facts, guards, stored, tier, code)}

@@ -63,7 +63,7 @@ class Facts(NamedTuple):
     opened: tuple[int, ...]
     opens_texts: bool
     captures: tuple[tuple[Any, str], ...]
-    attributes: tuple[tuple[type, tuple[str, ...]], ...]
+    attributes: tuple[tuple[type[Any], tuple[str, ...]], ...]
 
     @classmethod
     def of(cls, function: Function) -> Facts:
@@ -81,7 +81,7 @@ class Facts(NamedTuple):
         return self == NO_FACTS
 
     @property
-    def outline(self) -> tuple:
+    def outline(self) -> tuple[Any, ...]:
         """All but the objects."""
         return (*self[:4], tuple(name for _, name in self.captures), tuple(names for _, names in self.attributes))
 
@@ -114,15 +114,16 @@ class Facts(NamedTuple):
         function._opened, function._opens_texts = set(self.opened), self.opens_texts
         function._open_texts(self.opened)
 
-    def stored(self, namer: Namer) -> tuple:
+    def stored(self, namer: Namer) -> tuple[Any, ...]:
         """With the numbers of objects. Raises Unnamed."""
         captures = tuple((namer.number(owner), name) for owner, name in self.captures)
         return (*self[:4], captures, tuple((namer.number(kind), names) for kind, names in self.attributes))
 
     @classmethod
-    def restored(cls, stored: tuple, objects: list[Any]) -> Facts:
+    def restored(cls, stored: tuple[Any, ...], objects: list[Any]) -> Facts:
         *plain, captures, attributes = stored
-        return cls(*plain, tuple((objects[o], n) for o, n in captures), tuple((objects[t], n) for t, n in attributes))
+        fields = [*plain, tuple((objects[o], n) for o, n in captures), tuple((objects[t], n) for t, n in attributes)]
+        return cls(*fields)
 
 
 NO_FACTS = Facts((), (), (), True, (), ())
@@ -136,7 +137,7 @@ class Key(NamedTuple):
     """Those in the description of the arguments, which have to be found, in order."""
 
 
-def key_of(environment: bytes, function: Function, description: tuple, facts: Facts) -> Key:
+def key_of(environment: bytes, function: Function, description: tuple[Any, ...], facts: Facts) -> Key:
     """Raises Unnamed."""
     objects: list[Any] = []
 
@@ -149,7 +150,7 @@ def key_of(environment: bytes, function: Function, description: tuple, facts: Fa
     return Key(_ingot.digest(_ingot.encode((environment, of_function, options, description, facts.outline), name)), objects)
 
 
-def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple) -> Entry:
+def facts_entry(function: types.FunctionType, objects: list[Any], facts: Facts, guards: tuple[Any, ...]) -> Entry:
     """What has to be described of arguments with these objects in their description without facts. Raises Unnamed."""
     namer = Namer(function, objects)
     for owner, name in facts.captures:  # of what is captured, the classes have facts
@@ -181,7 +182,7 @@ def _is_ours(owner: Any) -> bool:
     return type(owner) is dict and str(owner.get("__name__")).startswith(_LIBRARY)
 
 
-def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:
+def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple[Any, ...]]:
     """Guards with numbers instead of objects. What an owner is found by may be guarded later. Raises Unnamed."""
     waiting, ours = list(guards), set()
     while waiting:
@@ -213,13 +214,13 @@ def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple]:
 class Stored(NamedTuple):
     """What a specialisation is made of."""
 
-    result: tuple
-    hosts: tuple
+    result: tuple[Any, ...]
+    hosts: tuple[Any, ...]
     writes: bool
-    layouts: tuple
-    errors: list
+    layouts: tuple[Any, ...]
+    errors: list[Any]
     multiplies: bool
-    functions: tuple
+    functions: tuple[Any, ...]
 
 
 def code_entry(
@@ -241,7 +242,7 @@ class Restored(NamedTuple):
 
     stored: Stored
     guards: tuple[Guard, ...]
-    moves: tuple[tuple, ...]
+    moves: tuple[tuple[Any, ...], ...]
     """Where functions are now that were elsewhere: file, first and last line, the file now, and by how many lines."""
 
 
@@ -275,13 +276,13 @@ def _lines(code: types.CodeType) -> tuple[int, int]:
     return code.co_firstlineno, max([last, *inside])
 
 
-def _moves(places: tuple, objects: list[Any]) -> Iterator[tuple]:
+def _moves(places: tuple[Any, ...], objects: list[Any]) -> Iterator[tuple[Any, ...]]:
     all_places = [(file, first, last, objects[number].__code__) for file, first, last, number in places]
     if any(code.co_filename != file or code.co_firstlineno != first for file, first, _, code in all_places):
         yield from ((file, first, last, code.co_filename, code.co_firstlineno - first) for file, first, last, code in all_places)
 
 
-def mover(moves: tuple[tuple, ...]) -> Callable[[str, int], tuple[str, int]]:
+def mover(moves: tuple[tuple[Any, ...], ...]) -> Callable[[str, int], tuple[str, int]]:
     """Where a line of a file is now."""
 
     def where(file: str, line: int) -> tuple[str, int]:

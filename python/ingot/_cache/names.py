@@ -50,7 +50,7 @@ _PLAIN = frozenset({type(None), type(Ellipsis), bool, int, float, complex, str, 
 _MOST_VALUES = 100_000  # of a tuple, those of the tuples in it among them, which may be one that it holds twice
 
 
-def is_small(value: tuple) -> bool:
+def is_small(value: tuple[Any, ...]) -> bool:
     """Whether a tuple can be looked through."""
     waiting, count = [value], 0
     while waiting and count <= _MOST_VALUES:
@@ -204,19 +204,19 @@ def _is_jitted(value: Any) -> bool:
     return isinstance(value, Function)
 
 
-def _function_form(function: types.FunctionType) -> tuple:
+def _function_form(function: types.FunctionType) -> tuple[Any, ...]:
     own = {k: v for k, v in function.__dict__.items() if k not in ("__wrapped__", "__ingot_source__")}
     if not all(map(is_plain, own.values())):
         refuse(function)
     return ("function", code_form(function.__code__), function.__qualname__, function.__module__, tuple(sorted(own.items())))
 
 
-def _wrapper_form(wrapper: Any) -> tuple:
+def _wrapper_form(wrapper: Any) -> tuple[Any, ...]:
     parts = (wrapper.fget, wrapper.fset, wrapper.fdel) if isinstance(wrapper, property) else (wrapper.__func__,)
     return (type(wrapper).__name__, *(None if part is None else form_of(part) for part in parts))
 
 
-def class_form(kind: type) -> Any:
+def class_form(kind: type[Any]) -> Any:
     """What a class is: its path where it is not a user's; else its bases, its metaclass and what its methods do.
 
     Values that it holds are not in it: they may change, and guards have what they have to be. The members of an Enum are,
@@ -244,7 +244,7 @@ def class_form(kind: type) -> Any:
     return ("class", _ingot.digest(_ingot.encode(whole, refuse)))
 
 
-_MIXED: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+_MIXED: tuple[tuple[type[Any], Callable[[Any], Any]], ...] = (
     (int, int.__int__),
     (float, float.__float__),
     (complex, complex.__complex__),
@@ -256,7 +256,7 @@ _MIXED: tuple[tuple[type, Callable[[Any], Any]], ...] = (
 """Types that members of an Enum may be of, too, and what is read of them then."""
 
 
-def _member_form(member: enum.Enum) -> tuple:
+def _member_form(member: enum.Enum) -> tuple[Any, ...]:
     """What a member of an Enum is called, its value, and what it is as a number or string. What is read of a value otherwise is guarded."""
     value = member.__dict__.get("_value_")
     try:
@@ -270,13 +270,13 @@ def _member_form(member: enum.Enum) -> tuple:
     return member._name_, of_value, of_member
 
 
-def _members_form(kind: enum.EnumType) -> tuple:
+def _members_form(kind: Any) -> tuple[Any, ...]:
     """What an Enum has: its members and other names of them, in order, and what a Flag makes of bits that it does not know."""
     members = tuple((name, *_member_form(member)) for name, member in kind._member_map_.items())
     return members, getattr(getattr(kind, "_boundary_", None), "_name_", None)
 
 
-def _dataclass_field_form(field: dataclasses.Field) -> tuple:
+def _dataclass_field_form(field: dataclasses.Field) -> tuple[Any, ...]:
     parts = (form_of(field.default), form_of(field.default_factory))
     marks = (field.init, field.repr, field.hash, field.compare, field.kw_only is True, repr(field._field_type))  # type: ignore[attr-defined]
     return ("dataclass's field", field.name, parts, marks)
@@ -293,15 +293,15 @@ _LIMITS = (
 )
 
 
-def _limits_form(limits: np.finfo | np.iinfo) -> tuple:
+def _limits_form(limits: np.finfo | np.iinfo) -> tuple[Any, ...]:
     values = [getattr(limits, name, None) for name in _LIMITS]
     return ("limits", class_form(type(limits)), tuple(value if is_plain(value) else None for value in values))
 
 
-_Field: Any = type(collections.namedtuple("_Pair", "first").first)
+_Field: Any = type(getattr(collections.namedtuple("_Pair", "first"), "first"))
 
 
-def _partial_form(partial: functools.partial) -> tuple:
+def _partial_form(partial: functools.partial) -> tuple[Any, ...]:
     if type(partial) is not functools.partial:
         refuse(partial)
     keywords = tuple((name, _form_inside(value)) for name, value in partial.keywords.items())
@@ -346,7 +346,7 @@ class Namer:
     """
 
     def __init__(self, function: types.FunctionType, arguments: list[Any]) -> None:
-        self.steps: list[tuple] = []
+        self.steps: list[tuple[Any, ...]] = []
         self.codes: dict[types.CodeType, int] = {}
         self._numbers: dict[int, int] = {}
         self._parts: dict[int, tuple[str, Any, Any]] = {}
@@ -382,7 +382,7 @@ class Namer:
     def knows(self, value: Any) -> bool:
         return id(value) in self._numbers or id(value) in self._parts
 
-    def add(self, value: Any, step: tuple) -> int:
+    def add(self, value: Any, step: tuple[Any, ...]) -> int:
         """The number of an object that is found by a step. Raises Unnamed."""
         if any(value is each for each in _HASHING):
             raise Unnamed(f"`{value.__name__}`, whose results depend on hashes")
@@ -464,7 +464,7 @@ def _items(values: Any, kind: str) -> Iterator[tuple[Any, str, int]]:
 class Finder:
     """Finds the objects of steps. Raises Changed where one is not there, is of another form, or is two of them."""
 
-    def __init__(self, function: types.FunctionType, arguments: list[Any], steps: tuple) -> None:
+    def __init__(self, function: types.FunctionType, arguments: list[Any], steps: tuple[Any, ...]) -> None:
         self.objects: list[Any] = []
         self._arguments = arguments
         self._function = function

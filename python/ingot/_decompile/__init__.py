@@ -120,7 +120,8 @@ def _comprehension(code: types.CodeType, iterable: Any, call: Any, outer: _Funct
             value, key = stack.pop(), stack.pop()
             node = ast.DictComp(key, value, generators)
         elif part.op(i) == "POP_TOP" and stack and isinstance(stack[-1], ast.Yield):
-            node = ast.GeneratorExp(stack[-1].value, generators)
+            yielded: Any = stack[-1]
+            node = ast.GeneratorExp(yielded.value, generators)
         else:
             raise Unstructured("a comprehension")
     return at(node, call.place)

@@ -60,12 +60,12 @@ def decode(code: types.CodeType) -> tuple[list[Instruction], list[int]]:
             )
             line, column = place[:2]
         found.append(Instruction(i.opname, i.arg or 0, i.argval, place, i.offset))
-    for i in found:
-        if "JUMP" in i.op or i.op in ("FOR_ITER", "SEND"):
-            i.target = index_of[i.value]
+    for made in found:
+        if "JUMP" in made.op or made.op in ("FOR_ITER", "SEND"):
+            made.target = index_of[made.value]
     handlers = [-1] * len(found)
     for entry in dis._parse_exception_table(code):  # type: ignore[attr-defined]
-        for k, i in enumerate(found):
-            if entry.start <= i.offset < entry.end:
+        for k, made in enumerate(found):
+            if entry.start <= made.offset < entry.end:
                 handlers[k] = index_of[entry.target]
     return found, handlers

@@ -264,7 +264,7 @@ class Expressions(abc.ABC):
         keywords = []
         if i.arg & 1:
             named = stack.pop()
-            pairs = zip(named.keys, named.values) if isinstance(named, ast.Dict) else [(None, named)]
+            pairs: Any = zip(named.keys, named.values) if isinstance(named, ast.Dict) else [(None, named)]
             keywords = [at(ast.keyword(k.value if k is not None else None, v), i.place) for k, v in pairs]
         null, function, values = _pop(stack, 3)
         arguments = values.elts if isinstance(values, ast.Tuple) else [at(ast.Starred(values, ast.Load()), i.place)]

@@ -390,8 +390,9 @@ class Blocks(Structure):
         )
         orelse = self.block(other, join, inner) if join >= 0 else []
         if len(body) == 1 and _is_raised_assert(body[0]) and not orelse:
-            body[0].test = negated(test)
-            out.append(body[0])
+            asserted: Any = body[0]
+            asserted.test = negated(test)
+            out.append(asserted)
         else:
             out.append(at(ast.If(test, body or [at(ast.Pass(), place)], orelse), place))
         return end
@@ -473,7 +474,7 @@ class Blocks(Structure):
         )
         body = self.block(h, again, inner)
         orelse = self.block(end, join, replace(context, follow=join)) if join > end else []
-        place = (
+        place: Any = (
             test.lineno,
             max(test.col_offset - 6, 0),
             test.end_lineno,

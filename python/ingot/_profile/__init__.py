@@ -40,13 +40,38 @@ else:
 
 
 class Profile(Base):
-    """The profile of this process, and what has calls counted: `@ingot.profile`, `with ingot.profile("apply"):`.
+    """The profile of this process: ``ingot.profile``.
 
-    `profile(function)` returns a function whose calls are counted in rows with its name; `profile("name")` a region, which
-    is used by `with`, or as a decorator. `implementation` distinguishes functions that do the same: each has
-    rows of its own. TypeError for what is neither a name nor a function.
+    ``@ingot.profile`` counts the calls of a function, ``with ingot.profile("apply"):`` a region, in rows by call path.
 
-    Nothing is counted before `start()`, or INGOT_PROFILE=FILE in the environment; docs/profiling.md has the rules.
+    Parameters
+    ----------
+    given : callable or str
+        A function: a function whose calls have rows with its name is returned. A name: a `Region`, for `with` or as a decorator.
+    implementation : str, default ""
+        Distinguishes functions that do the same: each has rows of its own.
+
+    Raises
+    ------
+    TypeError
+        `given` is neither a name nor a function.
+
+    Notes
+    -----
+    Counting begins with `start`, or with the process where INGOT_PROFILE=FILE is in the environment. docs/profiling.md has
+    the rules.
+
+    Examples
+    --------
+    >>> ingot.profile.start()
+    >>> with ingot.profile("sums"):
+    ...     for n in range(3):
+    ...         with ingot.profile("sum"):
+    ...             total = sum(range(n))
+    >>> ingot.profile.stop()
+    >>> [(row.path, row.calls) for row in ingot.profile.rows()]
+    [(('sums',), 1), (('sums', 'sum'), 3)]
+    >>> ingot.profile.reset()
     """
 
     if TYPE_CHECKING:
@@ -81,19 +106,25 @@ class Profile(Base):
 
     @property
     def uncounted(self) -> int:
-        """How many copies and kernels have no row: their device has failed, or there was no memory for them."""
+        """How many copies and kernels have no row, since their device has failed or there was no memory for them."""
         return _counting.uncounted()
 
     def start(self, *, trace: bool = False) -> None:
-        """Counts from now on, together with what was counted before. `trace`: keeps each event, too, for `trace(file)`."""
+        """Count from now on, together with what was counted before.
+
+        Parameters
+        ----------
+        trace : bool, default False
+            Keeps each event, too, for `trace`.
+        """
         _counting.start(trace)
 
     def stop(self) -> None:
-        """Ends counting. Open regions count as calls that end now."""
+        """End counting. Open regions count as calls that end now."""
         _counting.stop()
 
     def reset(self) -> None:
-        """Discards what was counted. Regions that are open now are not counted when they end."""
+        """Discard what was counted. Regions that are open now are not counted when they end."""
         _counting.reset()
 
     def add(
@@ -108,10 +139,27 @@ class Profile(Base):
         bytes_down: int = 0,
         flops: float = 0.0,
     ) -> None:
-        """Counts calls that were measured elsewhere, in a row inside the region that is open.
+        """Count calls that were measured elsewhere, in a row inside the region that is open.
 
-        Their seconds are no longer that region's own ones, unless `device` marks them as a device's. Bytes are those
-        moved to a device and from it. Nothing is counted where the profile is off. ValueError: a number is negative.
+        Parameters
+        ----------
+        name : str
+            The name of the row.
+        seconds : float, default 0.0
+            Their time, which is no longer the region's own, unless `device` marks them as a device's.
+        calls : int, default 1
+            How many.
+        implementation, device : str, default ""
+            Columns of the row.
+        bytes_up, bytes_down : int, default 0
+            Bytes that were copied to a device, and from it.
+        flops : float, default 0.0
+            Floating-point operations.
+
+        Raises
+        ------
+        ValueError
+            A number is negative.
         """
         if min(seconds, calls, bytes_up, bytes_down, flops) < 0 or seconds != seconds or flops != flops:
             raise ValueError(f"what is added to a profile is not negative: {name!r}")
@@ -120,15 +168,29 @@ class Profile(Base):
             _counting.add(label, seconds, calls, bytes_up, bytes_down, flops)
 
     def rows(self) -> list[Row]:
-        """What has been counted so far, a row for each call path, a path after the one around it."""
+        """Return what has been counted so far.
+
+        Returns
+        -------
+        list of Row
+            A row for each call path, a path after the one around it.
+        """
         from ._rows import row_of
 
         return [row_of(told) for told in _counting.rows()]
 
     def gather(self, comm: Communicator) -> list[Row] | None:
-        """The rows of all processes of a communicator, put together by path, in process 0; None in the others.
+        """Put together the rows of all processes of a communicator, by path.
 
-        All of them call it. `comm` is a communicator of mpi4py's, or has its `gather`.
+        Parameters
+        ----------
+        comm : communicator
+            Of mpi4py's, or with its `gather`. All of its processes call this.
+
+        Returns
+        -------
+        list of Row or None
+            The rows in process 0, None in the others.
         """
         from ._rows import gathered
 
@@ -136,26 +198,51 @@ class Profile(Base):
         return None if every is None else gathered(every)
 
     def watch(self, comm: Any) -> Any:
-        """A communicator of mpi4py's, or what is like one, whose calls have rows: `MPI.Allreduce`, of the implementation `mpi`.
+        """Return a communicator whose calls have rows, such as ``MPI.Allreduce``, of the implementation ``mpi``.
 
-        Communicators that it gives, such as those of `Split`, are watched as well. What wants mpi4py's own class is given the
-        communicator itself.
+        Parameters
+        ----------
+        comm : communicator
+            Of mpi4py's, or one like it.
+
+        Returns
+        -------
+        communicator
+            Communicators that it returns, such as those of `Split`, are watched as well. What needs mpi4py's own class is given
+            the communicator itself.
         """
         from ._mpi import Watched
 
         return Watched(comm)
 
-    def save(self, file: str | os.PathLike, rows: Iterable[Row] | None = None) -> None:
-        """Writes the rows, or those given, as CSV; docs/profiling.md names the columns."""
+    def save(self, file: str | os.PathLike[str], rows: Iterable[Row] | None = None) -> None:
+        """Write rows as CSV.
+
+        Parameters
+        ----------
+        file : str or path
+            The file.
+        rows : iterable of Row, optional
+            By default those of this process. docs/profiling.md names the columns.
+        """
         from ._rows import save
 
         save(file, self.rows() if rows is None else rows)
 
-    def trace(self, file: str | os.PathLike, comm: Communicator | None = None) -> None:
-        """Writes each event since `start(trace=True)` as JSON that Perfetto and Chrome's tracing show.
+    def trace(self, file: str | os.PathLike[str], comm: Communicator | None = None) -> None:
+        """Write each event since ``start(trace=True)`` as JSON that Perfetto and Chrome's tracing show.
 
-        With a communicator all its processes call it, and process 0 writes the events of all. RuntimeError: no events
-        have been kept.
+        Parameters
+        ----------
+        file : str or path
+            The file.
+        comm : communicator, optional
+            All of its processes call this, and process 0 writes the events of all.
+
+        Raises
+        ------
+        RuntimeError
+            No events have been kept.
         """
         from ._trace import events_of, write
 
@@ -168,7 +255,7 @@ class Profile(Base):
         return f"<ingot.profile, {'on' if self.is_on else 'off'}>"
 
 
-profile = Profile()
+profile: Profile = Profile()
 
 
 def compiling(around: int, tier: str) -> Any:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-_counting = _ingot.profile
+_counting: Any = _ingot.profile
 
 
 def short_name(function: Any) -> str:
@@ -40,7 +40,7 @@ class Profiled(_counting.Profiled):
 
     __doc__: str | None
 
-    def __init__(self, function: Callable, label: int) -> None:
+    def __init__(self, function: Callable[..., Any], label: int) -> None:
         super().__init__(function, label)
         for name in functools.WRAPPER_ASSIGNMENTS:
             with contextlib.suppress(AttributeError):
@@ -60,7 +60,7 @@ class Profiled(_counting.Profiled):
     def __deepcopy__(self, memo: dict[int, Any]) -> Profiled:
         return self
 
-    def __reduce_ex__(self, protocol: Any) -> str | tuple:
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function."""
         by_value = "cloudpickle" in sys._getframe(1).f_globals.get("__name__", "")
         found = sys.modules.get(self.__module__)
@@ -72,7 +72,7 @@ class Profiled(_counting.Profiled):
         return _restored, (self.__wrapped__, name, kind, implementation, device)
 
 
-def _restored(function: Callable, name: str, kind: str, implementation: str, device: str) -> Profiled:
+def _restored(function: Callable[..., Any], name: str, kind: str, implementation: str, device: str) -> Profiled:
     return Profiled(function, number_of(name, kind, implementation, device))
 
 
@@ -92,10 +92,29 @@ else:
 
 
 class Region(Base):
-    """What `with` opens, any number of times, also inside itself; before a function it is a decorator.
+    """A region of a profile: ``with ingot.profile("apply"):``, or before a function.
 
+    It may be opened any number of times, also inside itself.
+
+    Parameters
+    ----------
+    label : int
+        The number of its name.
+
+    Notes
+    -----
     While it is open and a profile counts, `bytes_up`, `bytes_down` and `flops` are those of the call, and may be set; else
     they are 0, and what is set is forgotten.
+
+    Examples
+    --------
+    >>> ingot.profile.start()
+    >>> with ingot.profile("copies") as region:
+    ...     region.bytes_up += 800
+    >>> ingot.profile.rows()[0].bytes_up
+    800
+    >>> ingot.profile.stop()
+    >>> ingot.profile.reset()
     """
 
     __slots__ = ()
@@ -112,7 +131,7 @@ class Region(Base):
     def __repr__(self) -> str:
         return f"<ingot.profile({_counting.label_of(self._label)[0]!r})>"
 
-    def __reduce__(self) -> tuple:
+    def __reduce__(self) -> tuple[Any, ...]:
         return _region, _counting.label_of(self._label)
 
 
@@ -149,7 +168,7 @@ def counted(function: F, name: str | None, implementation: str = "") -> F:
     is_compiled = isinstance(it, _ingot.Callable)
     if is_compiled and name is None:
         label = it._profile_label()
-    elif is_compiled:
+    elif is_compiled and name is not None:
         label = number_of(name, "compiled", implementation or "ingot")
     else:
         label = number_of(short_name(it) if name is None else name, "region", implementation)
@@ -159,7 +178,7 @@ def counted(function: F, name: str | None, implementation: str = "") -> F:
     return Profiled(it, label)  # type: ignore[return-value]
 
 
-def _stepped(iterator: Any, steps: Any) -> Generator:
+def _stepped(iterator: Any, steps: Any) -> Generator[Any, Any, Any]:
     """What `yield from iterator` does, each step of it counted."""
     value: Any = None
     error: BaseException | None = None
@@ -193,13 +212,13 @@ class _Awaited:
     def __init__(self, iterator: Any, steps: Any) -> None:
         self._iterator, self._steps = iterator, steps
 
-    def __await__(self) -> Generator:
+    def __await__(self) -> Generator[Any, Any, Any]:
         return _stepped(self._iterator, self._steps)
 
 
-def _counted_generator(function: Callable, label: int) -> Callable:
+def _counted_generator(function: Callable[..., Any], label: int) -> Callable[..., Any]:
     @functools.wraps(function)
-    def generator(*args: Any, **kwargs: Any) -> Generator:
+    def generator(*args: Any, **kwargs: Any) -> Generator[Any, Any, Any]:
         steps = _counting.Steps(label)
         try:
             return (yield from _stepped(function(*args, **kwargs), steps))
@@ -209,7 +228,7 @@ def _counted_generator(function: Callable, label: int) -> Callable:
     return _marked(generator)
 
 
-def _counted_coroutine(function: Callable, label: int) -> Callable:
+def _counted_coroutine(function: Callable[..., Any], label: int) -> Callable[..., Any]:
     @functools.wraps(function)
     async def coroutine(*args: Any, **kwargs: Any) -> Any:
         steps = _counting.Steps(label)
@@ -221,7 +240,7 @@ def _counted_coroutine(function: Callable, label: int) -> Callable:
     return _marked(coroutine)
 
 
-def _counted_async_generator(function: Callable, label: int) -> Callable:
+def _counted_async_generator(function: Callable[..., Any], label: int) -> Callable[..., Any]:
     @functools.wraps(function)
     async def generator(*args: Any, **kwargs: Any) -> Any:
         steps = _counting.Steps(label)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ._rows import Row, path_text
 
@@ -89,7 +89,7 @@ def merged(runs: Sequence[tuple[str, Sequence[Row]]], by: str = "operation", own
 
     `own`: seconds are those that are not in rows inside; the total is of whole seconds all the same.
     """
-    found: dict[tuple, list[list[Row]]] = {}
+    found: dict[tuple[Any, ...], list[list[Row]]] = {}
     inside: set[int] = set()
     for number, (_, rows) in enumerate(runs):
         if by == "operation" and not own:

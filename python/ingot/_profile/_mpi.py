@@ -28,7 +28,7 @@ class Watched:
         return f"<ingot.profile.watch({self._comm!r})>"
 
 
-def _of_communicators(method: Any, kind: type) -> Any:
+def _of_communicators(method: Any, kind: type[Any]) -> Any:
     """A method that gives a watched communicator where it gives a communicator: `Split`, `Dup`."""
 
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -16,7 +16,33 @@ MOST_NAMES = 32
 class Row(NamedTuple):
     """What a profile has counted of one call path and implementation.
 
-    Times are in seconds. Of several processes, `seconds` and `own` are the longest of a process, `calls` and bytes the sums.
+    Parameters
+    ----------
+    path : tuple of str
+        The names of the regions, from the outermost one to this.
+    kind : str
+        ``"region"``, ``"compiled"`` (a call of a compiled function), ``"compile"``, ``"load"`` (a look into the cache on disk),
+        ``"upload"``, ``"download"``, ``"zero"``, or ``"kernel"`` (the time of a device).
+    implementation, device : str
+        As they were given.
+    calls : int
+        How many; of several processes the sum.
+    seconds, own : float
+        While a call was open, and of these not in rows inside; of several processes the longest.
+    shortest, longest : float or None
+        Seconds of the calls that have ended.
+    bytes_up, bytes_down : int
+        Bytes copied to a device, and from it.
+    flops : float or None
+        None: not known.
+    threads : int
+        How many threads made the calls.
+    thread_names : tuple of str
+        Of these threads, the first 32.
+    processes, calls_min, calls_max : int
+        How many processes took part, and the fewest and most calls of one.
+    seconds_min, seconds_max, seconds_mean, seconds_median : float
+        Of the processes.
     """
 
     path: tuple[str, ...]
@@ -52,11 +78,11 @@ class Row(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The operation: the last name of the path."""
+        """The last name of the path."""
         return self.path[-1]
 
 
-def row_of(told: tuple) -> Row:
+def row_of(told: tuple[Any, ...]) -> Row:
     """A row of this process, as C++ gives it."""
     path, kind, implementation, device, calls, seconds, own, shortest, longest, up, down, flops, threads, names = told
     longest = None if shortest is None else longest
@@ -66,21 +92,25 @@ def row_of(told: tuple) -> Row:
 
 def gathered(processes: Iterable[Sequence[Row]]) -> list[Row]:
     """The rows of several processes, one for each path, kind, implementation and device."""
-    same: dict[tuple, list[Row]] = {}
+    same: dict[tuple[Any, ...], list[Row]] = {}
     for rows in processes:
         for row in rows:
             same.setdefault(row[:4], []).append(row)
     return [_of_all(key, rows) for key, rows in sorted(same.items(), key=lambda item: item[0][0])]
 
 
-def _of_all(key: tuple, rows: list[Row]) -> Row:
+def _of_all(key: tuple[Any, ...], rows: list[Row]) -> Row:
     seconds = [row.seconds for row in rows]
     names = dict.fromkeys(name for row in rows for name in row.thread_names)
     shortest = [row.shortest for row in rows if row.shortest is not None]
     longest = [row.longest for row in rows if row.longest is not None]
     flops = [row.flops for row in rows if row.flops is not None]
+    path, kind, implementation, device = key
     return Row(
-        *key,
+        path,
+        kind,
+        implementation,
+        device,
         calls=sum(row.calls for row in rows),
         seconds=max(seconds),
         own=max(row.own for row in rows),

@@ -11,12 +11,12 @@ _DEVICES = 1 << 20
 """The number of the first device's line; those of threads are below."""
 
 
-def events_of(threads: list[tuple]) -> list[tuple]:
+def events_of(threads: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """What C++ gives of threads, as it is sent to another process: (number, name, events, events that were lost)."""
     return [(number, name, list(events), lost) for number, name, events, lost in threads]
 
 
-def write(file: str | os.PathLike, processes: list[list[tuple]]) -> None:
+def write(file: str | os.PathLike, processes: list[list[tuple[Any, ...]]]) -> None:
     """Writes the events of processes, in the order of their ranks. RuntimeError: there are none."""
     starts = [event[4] for threads in processes for _, _, events, _ in threads for event in events]
     if not starts:
@@ -32,7 +32,7 @@ def _named(what: str, rank: int, thread: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": rank, "tid": thread, "args": {"name": name}}
 
 
-def _of_process(rank: int, threads: list[tuple], first: int) -> Iterator[dict[str, Any]]:
+def _of_process(rank: int, threads: list[tuple[Any, ...]], first: int) -> Iterator[dict[str, Any]]:
     yield _named("process_name", rank, 0, f"process {rank}")
     devices: dict[str, int] = {}
     for number, name, events, lost in threads:

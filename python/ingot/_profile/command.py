@@ -60,7 +60,14 @@ def run_merge(options: argparse.Namespace) -> int:
         return 2
     table = merged(list(zip(names_of(options.files), runs)), options.by, options.own)
     print(as_text(table))
-    return _written(lambda: (options.csv and save_table(options.csv, table), options.html and save_page(options.html, table)))
+
+    def write() -> None:
+        if options.csv:
+            save_table(options.csv, table)
+        if options.html:
+            save_page(options.html, table)
+
+    return _written(write)
 
 
 def run_gather(options: argparse.Namespace) -> int:

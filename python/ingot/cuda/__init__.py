@@ -65,152 +65,558 @@ laneid: Any = Special("laneid")
 
 
 def grid(ndim: int) -> Any:
-    """The index of the thread in the whole grid: a number (`ndim` 1), or a tuple of two or three."""
+    """Return the index of the thread in the whole grid.
+
+    Parameters
+    ----------
+    ndim : {1, 2, 3}
+        The number of axes.
+
+    Returns
+    -------
+    int or tuple of int
+        A number for one axis, else a tuple.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def double(x):
+    ...     i = cuda.grid(1)
+    ...     if i < x.size:
+    ...         x[i] *= 2
+    >>> x = np.arange(5)
+    >>> with ingot.device("emulated"):
+    ...     double[2, 4](x)
+    >>> x
+    array([0, 2, 4, 6, 8])
+    """
     outside("grid")
 
 
 def gridsize(ndim: int) -> Any:
-    """The threads of the whole grid, as `grid` counts them."""
+    """Return the number of threads of the whole grid.
+
+    Parameters
+    ----------
+    ndim : {1, 2, 3}
+        The number of axes.
+
+    Returns
+    -------
+    int or tuple of int
+        A number for one axis, else a tuple.
+
+    See Also
+    --------
+    grid : The index of a thread.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def fill(x):  # any number of elements
+    ...     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+    ...         x[i] = i
+    >>> x = np.zeros(5, int)
+    >>> with ingot.device("emulated"):
+    ...     fill[1, 2](x)
+    >>> x
+    array([0, 1, 2, 3, 4])
+    """
     outside("gridsize")
 
 
 def syncthreads() -> None:
-    """Waits for all threads of the block that have not ended; what they have written before is seen after it."""
+    """Wait for all threads of the block that have not ended.
+
+    What they have written before is seen after it.
+
+    See Also
+    --------
+    cg.this_grid : All threads of a launch.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def reverse(x):
+    ...     part = cuda.shared.array(4, np.float64)
+    ...     i = cuda.threadIdx.x
+    ...     part[i] = x[i]
+    ...     cuda.syncthreads()
+    ...     x[i] = part[3 - i]
+    >>> x = np.arange(4.0)
+    >>> with ingot.device("emulated"):
+    ...     reverse[1, 4](x)
+    >>> x
+    array([3., 2., 1., 0.])
+    """
     outside("syncthreads")
 
 
 def syncthreads_count(predicate: Any) -> int:
-    """As `syncthreads`: for how many of the threads the predicate holds."""
+    """Wait as `syncthreads` does, and return for how many of the threads a predicate holds.
+
+    Parameters
+    ----------
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    int
+        The number, the same for all threads of the block.
+    """
     outside("syncthreads_count")
 
 
 def syncthreads_and(predicate: Any) -> bool:
-    """As `syncthreads`: whether the predicate holds for all."""
+    """Wait as `syncthreads` does, and return whether a predicate holds for all threads.
+
+    Parameters
+    ----------
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    bool
+        The same for all threads of the block.
+    """
     outside("syncthreads_and")
 
 
 def syncthreads_or(predicate: Any) -> bool:
-    """As `syncthreads`: whether the predicate holds for any."""
+    """Wait as `syncthreads` does, and return whether a predicate holds for any thread.
+
+    Parameters
+    ----------
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    bool
+        The same for all threads of the block.
+    """
     outside("syncthreads_or")
 
 
 def syncwarp(mask: int = 0xFFFFFFFF) -> None:
-    """Waits for the lanes of the mask."""
+    """Wait for lanes of the warp.
+
+    Parameters
+    ----------
+    mask : int, default 0xFFFFFFFF
+        The lanes, as bits.
+    """
     outside("syncwarp")
 
 
 def threadfence() -> None:
-    """What the thread has written before is seen by the device before what it writes after it."""
+    """Make the writes of the thread visible to the device, before those that follow.
+
+    See Also
+    --------
+    threadfence_block, threadfence_system
+    """
     outside("threadfence")
 
 
 def threadfence_block() -> None:
-    """As `threadfence`, seen by the block."""
+    """Make the writes of the thread visible to the threads of its block, before those that follow.
+
+    See Also
+    --------
+    threadfence
+    """
     outside("threadfence_block")
 
 
 def threadfence_system() -> None:
-    """As `threadfence`, seen by other devices and the host."""
+    """Make the writes of the thread visible to all devices and the host, before those that follow.
+
+    See Also
+    --------
+    threadfence
+    """
     outside("threadfence_system")
 
 
 def shfl_sync(mask: int, value: Any, src_lane: int, width: int = 32) -> Any:
-    """The value of another lane, which has to be in the mask."""
+    """Return the value that another lane of the warp has.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    value : number
+        What this lane gives the others.
+    src_lane : int
+        The lane, which is in the mask.
+    width : int, default 32
+        The lanes of a group, a power of two; lanes are counted in it.
+
+    Returns
+    -------
+    number
+        The other lane's value.
+
+    See Also
+    --------
+    shfl_up_sync, shfl_down_sync, shfl_xor_sync
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def of_lane_2(x):
+    ...     i = cuda.laneid
+    ...     x[i] = cuda.shfl_sync(0xFFFFFFFF, x[i], 2)
+    >>> x = np.arange(32)
+    >>> with ingot.device("emulated"):
+    ...     of_lane_2[1, 32](x)
+    >>> x[:4]
+    array([2, 2, 2, 2])
+    """
     outside("shfl_sync")
 
 
 def shfl_up_sync(mask: int, value: Any, delta: int, width: int = 32) -> Any:
-    """The value of the lane so many below; one's own where there is none."""
+    """Return the value of the lane that is `delta` below.
+
+    Parameters
+    ----------
+    mask, value, width
+        As of `shfl_sync`.
+    delta : int
+        How many lanes.
+
+    Returns
+    -------
+    number
+        The other lane's value; this lane's own where there is none.
+
+    See Also
+    --------
+    shfl_sync
+    """
     outside("shfl_up_sync")
 
 
 def shfl_down_sync(mask: int, value: Any, delta: int, width: int = 32) -> Any:
-    """The value of the lane so many above; one's own where there is none."""
+    """Return the value of the lane that is `delta` above.
+
+    Parameters
+    ----------
+    mask, value, width
+        As of `shfl_sync`.
+    delta : int
+        How many lanes.
+
+    Returns
+    -------
+    number
+        The other lane's value; this lane's own where there is none.
+
+    See Also
+    --------
+    shfl_sync
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def warp_sum(x, out):
+    ...     value = x[cuda.laneid]
+    ...     for delta in (16, 8, 4, 2, 1):
+    ...         value += cuda.shfl_down_sync(0xFFFFFFFF, value, delta)
+    ...     if cuda.laneid == 0:
+    ...         out[0] = value
+    >>> out = np.zeros(1, int)
+    >>> with ingot.device("emulated"):
+    ...     warp_sum[1, 32](np.arange(32), out)
+    >>> out
+    array([496])
+    """
     outside("shfl_down_sync")
 
 
 def shfl_xor_sync(mask: int, value: Any, lane_mask: int, width: int = 32) -> Any:
-    """The value of the lane whose number differs in these bits."""
+    """Return the value of the lane whose number differs in some bits.
+
+    Parameters
+    ----------
+    mask, value, width
+        As of `shfl_sync`.
+    lane_mask : int
+        The bits.
+
+    Returns
+    -------
+    number
+        The other lane's value; this lane's own where there is none.
+
+    See Also
+    --------
+    shfl_sync
+    """
     outside("shfl_xor_sync")
 
 
 def all_sync(mask: int, predicate: Any) -> bool:
-    """Whether the predicate holds for all lanes of the mask."""
+    """Return whether a predicate holds for all lanes of the mask.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    bool
+        The same for all these lanes.
+    """
     outside("all_sync")
 
 
 def any_sync(mask: int, predicate: Any) -> bool:
-    """Whether the predicate holds for any lane of the mask."""
+    """Return whether a predicate holds for any lane of the mask.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    bool
+        The same for all these lanes.
+    """
     outside("any_sync")
 
 
 def eq_sync(mask: int, predicate: Any) -> bool:
-    """Whether the predicate is the same for all lanes of the mask."""
+    """Return whether a predicate is the same for all lanes of the mask.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    bool
+        The same for all these lanes.
+    """
     outside("eq_sync")
 
 
 def ballot_sync(mask: int, predicate: Any) -> Any:
-    """The lanes of the mask for which the predicate holds, as bits of a uint32."""
+    """Return the lanes of the mask for which a predicate holds.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    predicate : object
+        Its truth value.
+
+    Returns
+    -------
+    uint32
+        The lanes, as bits.
+    """
     outside("ballot_sync")
 
 
 def match_any_sync(mask: int, value: Any) -> Any:
-    """The lanes of the mask that have the same value, bit for bit."""
+    """Return the lanes of the mask that have the same value.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    value : number
+        What is compared, bit for bit.
+
+    Returns
+    -------
+    uint32
+        The lanes, as bits, this one among them.
+    """
     outside("match_any_sync")
 
 
 def match_all_sync(mask: int, value: Any) -> tuple[Any, bool]:
-    """(the mask, True) if all of its lanes have the same value, else (0, False)."""
+    """Return whether all lanes of the mask have the same value.
+
+    Parameters
+    ----------
+    mask : int
+        The lanes that take part, as bits.
+    value : number
+        What is compared, bit for bit.
+
+    Returns
+    -------
+    lanes, same : tuple of uint32 and bool
+        The mask and True, or 0 and False.
+    """
     outside("match_all_sync")
 
 
 def activemask() -> Any:
-    """The lanes of the warp that are at this location together, the own one among them."""
+    """Return the lanes of the warp that are at this location together.
+
+    Returns
+    -------
+    uint32
+        The lanes, as bits, this one among them.
+    """
     outside("activemask")
 
 
 def lanemask_lt() -> Any:
-    """The lanes below the own one."""
+    """Return the lanes below this one.
+
+    Returns
+    -------
+    uint32
+        The lanes, as bits.
+    """
     outside("lanemask_lt")
 
 
 def popc(x: int) -> int:
-    """How many bits are set."""
+    """Return how many bits are set.
+
+    Parameters
+    ----------
+    x : int
+        An integer.
+
+    Returns
+    -------
+    int
+        The number.
+    """
     outside("popc")
 
 
 def brev(x: int) -> Any:
-    """The bits in the opposite order, as an unsigned integer of the same width."""
+    """Return the bits in the opposite order.
+
+    Parameters
+    ----------
+    x : int
+        An integer.
+
+    Returns
+    -------
+    unsigned integer
+        Of the same width.
+    """
     outside("brev")
 
 
 def clz(x: int) -> int:
-    """How many of the highest bits are 0 before the first that is not."""
+    """Return how many of the highest bits are 0 before the first that is not.
+
+    Parameters
+    ----------
+    x : int
+        An integer.
+
+    Returns
+    -------
+    int
+        The number.
+    """
     outside("clz")
 
 
 def ffs(x: int) -> int:
-    """The position of the lowest bit that is set, from 1 on; 0 if none is."""
+    """Return the position of the lowest bit that is set.
+
+    Parameters
+    ----------
+    x : int
+        An integer.
+
+    Returns
+    -------
+    int
+        From 1 on; 0 if no bit is set.
+    """
     outside("ffs")
 
 
 def cbrt(x: Any) -> Any:
-    """The cube root."""
+    """Return the cube root.
+
+    Parameters
+    ----------
+    x : float
+        A number.
+
+    Returns
+    -------
+    float
+        The root, of the dtype of `x`.
+    """
     outside("cbrt")
 
 
 def fma(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c of floats, rounded once."""
+    """Return ``a * b + c``, rounded once.
+
+    Parameters
+    ----------
+    a, b, c : float
+        Numbers of one dtype.
+
+    Returns
+    -------
+    float
+        Of that dtype.
+    """
     outside("fma")
 
 
 def selp(a: Any, b: Any, c: Any) -> Any:
-    """b if a, else c; both are evaluated."""
+    """Return one of two values, both of which are evaluated.
+
+    Parameters
+    ----------
+    a : object
+        Its truth value.
+    b, c : number
+        The value if it is true, and if not.
+
+    Returns
+    -------
+    number
+        `b` or `c`.
+    """
     outside("selp")
 
 
 def nanosleep(ns: int) -> None:
-    """Lets other threads go on, for so many nanoseconds about."""
+    """Suspend the thread for about so many nanoseconds.
+
+    Parameters
+    ----------
+    ns : int
+        Nanoseconds.
+    """
     outside("nanosleep")
 
 

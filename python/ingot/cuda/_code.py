@@ -18,7 +18,7 @@ from .._signature import Type
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
 
-def _type_of(description: tuple) -> Any:
+def _type_of(description: tuple[Any, ...]) -> Any:
     """The type of an argument as a signature has it; of others their description."""
     if description[0] == "array":
         return Type(description[1], description[2], description[5])
@@ -27,7 +27,7 @@ def _type_of(description: tuple) -> Any:
     return description
 
 
-def _signature_of(specialisation: Any) -> tuple:
+def _signature_of(specialisation: Any) -> tuple[Any, ...]:
     """The types of a kernel's own arguments, after those of the grid."""
     return tuple(map(_type_of, specialisation.key[7][1])) if specialisation.key[7][0] == "tuple" else ()
 
@@ -78,7 +78,7 @@ class Inspected:
         @property
         def specialisations(self) -> list[Any]: ...
 
-    def _made(self) -> dict[tuple, Any]:
+    def _made(self) -> dict[tuple[Any, ...], Any]:
         return {_signature_of(s): s for s in self.specialisations if s.device is not None}
 
     def _chosen(self, signature: Any) -> Any:
@@ -102,18 +102,55 @@ class Inspected:
         return {own: _stages(s)[stage] for own, s in self._made().items()}
 
     def inspect_llvm(self, signature: Any = None) -> Any:
-        """The LLVM IR for a signature; without one a dict of all, by signature."""
+        """Return the LLVM IR of the compiled code.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            The types of the arguments: ``(float64[:], int64)``.
+
+        Returns
+        -------
+        str or dict
+            Without a signature a dict of all, by signature.
+        """
         return self._texts("kernels: LLVM IR", signature)
 
     def inspect_asm(self, signature: Any = None) -> Any:
-        """The PTX for a signature; without one a dict of all, by signature."""
+        """Return the PTX of the compiled code.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            The types of the arguments: ``(float64[:], int64)``.
+
+        Returns
+        -------
+        str or dict
+            Without a signature a dict of all, by signature.
+        """
         return self._texts("kernels", signature)
 
     inspect_ptx = inspect_asm
 
     def inspect_sass(self, signature: Any = None) -> Any:
-        """The machine code for a signature; without one a dict of all, by signature. nvJitLink makes it for the device's
-        generation of GPUs, and nvdisasm shows it; RuntimeError where they are not there."""
+        """Return the machine code, made by nvJitLink and shown by nvdisasm.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            The types of the arguments: ``(float64[:], int64)``.
+
+        Returns
+        -------
+        str or dict
+            Without a signature a dict of all, by signature.
+
+        Raises
+        ------
+        RuntimeError
+            These programs are not there.
+        """
         if signature is not None:
             return _machine_code(self._chosen(signature))
         return {own: _machine_code(s) for own, s in self._made().items()}
@@ -126,22 +163,81 @@ class Inspected:
         return specialisation.needs_of(text, name, threads, operator.index(dynsmemsize))
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
-        """The registers of a thread."""
+        """Return the registers of a thread.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            As of `inspect_asm`; needed where several have been compiled.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return self._needs(signature)[0]
 
     def get_local_mem_per_thread(self, signature: Any = None) -> int:
-        """The bytes of local memory of a thread."""
+        """Return the bytes of local memory of a thread.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            As of `get_regs_per_thread`.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return self._needs(signature)[1]
 
     def get_shared_mem_per_block(self, signature: Any = None) -> int:
-        """The bytes of shared memory of a block, without the dynamic ones."""
+        """Return the bytes of shared memory of a block, without the dynamic ones.
+
+        Parameters
+        ----------
+        signature : tuple of Type, optional
+            As of `get_regs_per_thread`.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return self._needs(signature)[2]
 
     def resident_blocks(self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None) -> int:
-        """How many blocks of so many threads a processor holds at once."""
+        """Return how many blocks of so many threads a processor holds at once.
+
+        Parameters
+        ----------
+        blockdim : int or tuple of int
+            The threads of a block.
+        dynsmemsize : int, default 0
+            Bytes of dynamic shared memory of a block.
+        signature : tuple of Type, optional
+            As of `get_regs_per_thread`.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         extents = blockdim if isinstance(blockdim, (tuple, list)) else (blockdim,)
         return self._needs(signature, math.prod(map(operator.index, extents)), dynsmemsize)[3]
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0, signature: Any = None) -> int:
-        """The most blocks of a launch whose threads all wait for each other (`cuda.cg.this_grid().sync()`)."""
+        """Return the most blocks of a launch whose threads all wait for each other (`ingot.cuda.cg.this_grid`).
+
+        Parameters
+        ----------
+        blockdim, dynsmemsize, signature
+            As of `resident_blocks`.
+
+        Returns
+        -------
+        int
+            The number.
+        """
         return self.resident_blocks(blockdim, dynsmemsize, signature) * self._chosen(signature).device.processors

@@ -19,13 +19,25 @@ def current_device() -> Device:
 
 
 class Gpu:
-    """A device by the names that Numba has for what it is: `cuda.get_current_device()`, `cuda.gpus[0]`.
+    """A device by the names that Numba has for its properties.
 
-    `with` makes it the current one of the code inside. `device` is the same as an `ingot.Device`.
+    Parameters
+    ----------
+    device : Device
+        The device, also an attribute.
+
+    See Also
+    --------
+    get_current_device, gpus
+
+    Notes
+    -----
+    Its attributes are `id`, `name`, `compute_capability`, `WARP_SIZE`, `MULTIPROCESSOR_COUNT`, `MAX_THREADS_PER_BLOCK`,
+    `MAX_SHARED_MEMORY_PER_BLOCK` and `MAX_GRID_DIM_X`, `_Y` and `_Z`. ``with gpu:`` makes it the current one of the code inside.
     """
 
     def __init__(self, device: Device) -> None:
-        self.device = device
+        self.device: Device = device
         properties = device._handle.properties
         self.id: int = device.index
         self.name: str = device.name
@@ -34,7 +46,9 @@ class Gpu:
         self.MULTIPROCESSOR_COUNT: int = device.processors
         self.MAX_THREADS_PER_BLOCK: int = device.block_threads
         self.MAX_SHARED_MEMORY_PER_BLOCK: int = device.block_memory
-        self.MAX_GRID_DIM_X, self.MAX_GRID_DIM_Y, self.MAX_GRID_DIM_Z = properties["grid"]
+        self.MAX_GRID_DIM_X: int = properties["grid"][0]
+        self.MAX_GRID_DIM_Y: int = properties["grid"][1]
+        self.MAX_GRID_DIM_Z: int = properties["grid"][2]
 
     def __repr__(self) -> str:
         return f"<ingot.cuda device {self.device}: {self.name}>"
@@ -61,18 +75,34 @@ class MemoryInfo(NamedTuple):
 
 
 class Context:
-    """What `cuda.current_context()` gives: a device in use."""
+    """A device in use: what `current_context` returns.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+
+    See Also
+    --------
+    current_context
+    """
 
     def __init__(self, device: Device) -> None:
-        self.device = Gpu(device)
+        self.device: Gpu = Gpu(device)
 
     def get_memory_info(self) -> MemoryInfo:
-        """The bytes that arrays can still have, those that are kept for them among them, and all bytes."""
+        """Return the bytes that arrays can still have, and all bytes of the device.
+
+        Returns
+        -------
+        MemoryInfo
+            `free`, with memory that is kept for later arrays, and `total`.
+        """
         device = self.device.device
         return MemoryInfo(_ingot.free_memory(device._handle) + device._handle.memory["kept"], device.memory)
 
     def synchronize(self) -> None:
-        """Waits for all streams of the device."""
+        """Wait for all streams of the device."""
         self.device.device.synchronize()
 
 
@@ -100,22 +130,80 @@ class _Gpus:
         return get_current_device()
 
 
-gpus = _Gpus()
+gpus: _Gpus = _Gpus()
 """The devices that kernels run on."""
 
 
 def get_current_device() -> Gpu:
-    """The device that is meant where none is named."""
+    """Return the device that is used where none is named.
+
+    Returns
+    -------
+    Gpu
+        The default device, `ingot.default_device`.
+
+    Raises
+    ------
+    RuntimeError
+        There is no device for kernels.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.get_current_device().WARP_SIZE
+    32
+    """
     return Gpu(current_device())
 
 
 def current_context(devnum: int | None = None) -> Context:
-    """The current device in use, or that of this number."""
+    """Return the context of a device.
+
+    Parameters
+    ----------
+    devnum : int, optional
+        The number of the device; by default the current one.
+
+    Returns
+    -------
+    Context
+        The device in use.
+
+    Raises
+    ------
+    RuntimeError
+        There is no device for kernels.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     info = cuda.current_context().get_memory_info()
+    >>> 0 < info.free <= info.total
+    True
+    """
     return Context(current_device() if devnum is None else gpus[devnum].device)
 
 
 def select_device(device_id: int) -> Gpu:
-    """Makes the device of this number the current one of the calling thread."""
+    """Make a device the current one of the calling thread.
+
+    Parameters
+    ----------
+    device_id : int
+        Its number.
+
+    Returns
+    -------
+    Gpu
+        The device.
+
+    Raises
+    ------
+    RuntimeError
+        There is no such device.
+    """
     found = gpus._all()
     if not 0 <= device_id < len(found):
         kind = default_device().kind
@@ -125,12 +213,31 @@ def select_device(device_id: int) -> Gpu:
 
 
 def is_available() -> bool:
-    """Whether there is a device that kernels run on."""
+    """Return whether there is a device that kernels run on.
+
+    Returns
+    -------
+    bool
+        Without a GPU True inside ``with ingot.device("emulated")``.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.is_available()
+    True
+    """
     return len(gpus) > 0
 
 
 def detect() -> bool:
-    """Prints which devices there are; whether there are any."""
+    """Print which devices there are.
+
+    Returns
+    -------
+    bool
+        Whether there are any.
+    """
     found = list(gpus)
     if not found:
         print(f"no devices: {_ingot.why_no_devices('gpu')}")
@@ -141,5 +248,17 @@ def detect() -> bool:
 
 
 def synchronize() -> None:
-    """Waits for all streams of the current device."""
+    """Wait for all streams of the current device.
+
+    Raises
+    ------
+    RuntimeError
+        There is no device for kernels.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.synchronize()
+    """
     current_device().synchronize()

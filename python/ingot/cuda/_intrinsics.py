@@ -16,7 +16,13 @@ def outside(name: str) -> NoReturn:
 
 
 class Index3(NamedTuple):
-    """An index in a block or a grid."""
+    """An index in a block or a grid, with `x`, `y` and `z`.
+
+    Parameters
+    ----------
+    x, y, z : int
+        Along each axis; x counts fastest.
+    """
 
     x: int
     y: int
@@ -24,7 +30,13 @@ class Index3(NamedTuple):
 
 
 class Dim3(NamedTuple):
-    """The extents of a block or a grid."""
+    """The extents of a block or a grid, with `x`, `y` and `z`.
+
+    Parameters
+    ----------
+    x, y, z : int
+        Along each axis.
+    """
 
     x: int
     y: int

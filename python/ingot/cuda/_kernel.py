@@ -67,19 +67,31 @@ def _bounds(given: Any) -> tuple[int, int]:
 
 
 class ConfiguredKernel:
-    """A kernel with its grid: what `kernel[griddim, blockdim, stream, sharedmem]` gives."""
+    """A kernel with its grid: ``kernel[griddim, blockdim, stream, sharedmem]``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel.
+    griddim, blockdim, stream, sharedmem
+        As of `Kernel.configure`.
+
+    See Also
+    --------
+    ingot.cuda.jit : The decorator that makes kernels.
+    """
 
     def __init__(self, kernel: Kernel, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> None:
         self.kernel = kernel
-        self.griddim = _extents(griddim, "the grid", _MOST_OF_GRID)
-        self.blockdim = _extents(blockdim, "a block", _MOST_OF_BLOCK)
+        self.griddim: tuple[int, int, int] = _extents(griddim, "the grid", _MOST_OF_GRID)
+        self.blockdim: tuple[int, int, int] = _extents(blockdim, "a block", _MOST_OF_BLOCK)
         threads = self.blockdim[0] * self.blockdim[1] * self.blockdim[2]
         if threads > MOST_THREADS:
             raise ValueError(f"a block has at most {MOST_THREADS} threads, not {threads}: {blockdim!r}")
         if 0 < kernel._bounds[0] < threads:
             raise ValueError(f"a block of `{kernel.__name__}` has at most {kernel._bounds[0]} threads, by its launch_bounds, not {threads}")
-        self.stream = checked_stream(stream)
-        self.sharedmem = operator.index(sharedmem)
+        self.stream: Stream | None = checked_stream(stream)
+        self.sharedmem: int = operator.index(sharedmem)
         if self.sharedmem < 0:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
 
@@ -90,8 +102,19 @@ class ConfiguredKernel:
         return f"<ingot.cuda kernel {self.kernel.__module__}.{self.kernel.__qualname__}[{self.griddim}, {self.blockdim}]>"
 
     def explain(self, *args: Any, device: str | Device | None = None, **kwargs: Any) -> Explanation:
-        """What becomes of this launch, as `explain` of functions shows it: `kernel[blocks, threads].explain(x, device="sm_90")`.
-        Nothing is launched. Without a device, that of the arrays, or the current one.
+        """Show how a launch is compiled, without launching anything.
+
+        Parameters
+        ----------
+        *args, **kwargs
+            The arguments of the kernel.
+        device : str or Device, optional
+            As of `ingot.jit` functions' `explain`, for example ``"sm_90"``; by default where the arrays are, or the current device.
+
+        Returns
+        -------
+        Explanation
+            A string; its attribute `launches` has the launches as data.
         """
         values = self.kernel._bind(args, kwargs)
         place = None if device is not None else _place_of(values, self.stream)
@@ -105,8 +128,11 @@ class _ForAll:
     def __init__(self, kernel: Kernel, ntasks: int, tpb: int, stream: Any, sharedmem: int) -> None:
         if ntasks < 0:
             raise ValueError(f"cannot run a kernel for {ntasks} tasks")
-        self.kernel, self.ntasks, self.tpb = kernel, ntasks, tpb or _THREADS_OF_FORALL
-        self.stream, self.sharedmem = stream, sharedmem
+        self.kernel: Kernel = kernel
+        self.ntasks: int = ntasks
+        self.tpb: int = tpb or _THREADS_OF_FORALL
+        self.stream: Any = stream
+        self.sharedmem: int = sharedmem
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         if self.ntasks == 0:
@@ -118,10 +144,10 @@ class _ForAll:
 class _Launcher(Function):
     """What launches a kernel: a function of the grid and of a tuple, whose parts messages name as the kernel's arguments."""
 
-    _kernel: Callable
+    _kernel: Any
 
     def _site(self) -> _errors.Site:
-        code = self._kernel.__code__  # type: ignore[attr-defined]
+        code = self._kernel.__code__
         return (code.co_filename, code.co_firstlineno, 0, 0, code.co_name)
 
     def _refusal(self, name: str, what: str, advice: str) -> UnsupportedError:
@@ -144,22 +170,40 @@ class _Launcher(Function):
 
 
 class Kernel(Inspected):
-    """What `@cuda.jit` makes of a function: `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs it."""
+    """A kernel: what `ingot.cuda.jit` makes of a function.
+
+    ``kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)`` runs it.
+
+    Parameters
+    ----------
+    function : function
+        The Python function, also `py_func`.
+    signatures, relaxed, options
+        What `ingot.cuda.jit` makes of its options.
+
+    See Also
+    --------
+    ingot.cuda.jit : The decorator that makes it.
+    """
+
+    __name__: str
+    __qualname__: str
 
     def __init__(
-        self, function: Callable, signatures: list[Signature] | None, relaxed: tuple[str, ...], options: dict[str, Any]
+        self, function: Callable[..., Any], signatures: list[Signature] | None, relaxed: tuple[str, ...], options: dict[str, Any]
     ) -> None:
         functools.update_wrapper(self, function)
-        self.__ingot_function__ = self.py_func = function
+        self.__ingot_function__: Any = function
+        self.py_func: Callable[..., Any] = function
         self.signatures = signatures
-        self.link = options.get("link", ())
-        self.max_registers = options.get("max_registers")
-        self.launch_bounds = options.get("launch_bounds")
+        self.link: Any = options.get("link", ())
+        self.max_registers: Any = options.get("max_registers")
+        self.launch_bounds: Any = options.get("launch_bounds")
         self._bounds = _bounds(self.launch_bounds)
         if self.max_registers is not None and operator.index(self.max_registers) < 1:
             raise ValueError(f"a thread has at least one register: max_registers={self.max_registers!r}")
-        self.debug = options.get("debug", False)
-        self.opt = options.get("opt", True)
+        self.debug: bool = options.get("debug", False)
+        self.opt: bool = options.get("opt", True)
         _check_parameters(function)
         self._relaxed = relaxed
         self._functions: dict[tuple[Device | None, bool], Function] = {}
@@ -179,12 +223,41 @@ class Kernel(Inspected):
         raise ValueError(f"the launch of a kernel wants a grid: {self.__name__}[griddim, blockdim](arguments)")
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> ConfiguredKernel:
-        """The same as `kernel[griddim, blockdim, stream, sharedmem]`."""
+        """Return the kernel with its grid: the same as ``kernel[griddim, blockdim, stream, sharedmem]``.
+
+        Parameters
+        ----------
+        griddim, blockdim : int or tuple of int
+            The blocks of the grid, and the threads of a block, along one to three axes.
+        stream : Stream, optional
+            Where it runs; 0 is the calling thread's stream.
+        sharedmem : int, default 0
+            Bytes of dynamic shared memory of a block.
+
+        Returns
+        -------
+        ConfiguredKernel
+            It is called with the kernel's arguments.
+        """
         return ConfiguredKernel(self, griddim, blockdim, stream, sharedmem)
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> _ForAll:
-        """The kernel for at least `ntasks` threads along one axis, `tpb` of them a block; the kernel looks whether its
-        number is below what it has to do."""
+        """Return the kernel for at least so many threads along one axis.
+
+        Parameters
+        ----------
+        ntasks : int
+            The least number of threads. The kernel compares its index with what it has to do.
+        tpb : int, optional
+            Threads of a block.
+        stream, sharedmem
+            As of `configure`.
+
+        Returns
+        -------
+        callable
+            It is called with the kernel's arguments.
+        """
         return _ForAll(self, operator.index(ntasks), operator.index(tpb), stream, sharedmem)
 
     def _function(self, device: Device | None, with_shared: bool = False) -> Function:
@@ -206,10 +279,10 @@ class Kernel(Inspected):
         """What has been compiled so far."""
         return [made for function in self._functions.values() for made in function.specialisations]
 
-    def _bind(self, args: tuple, kwargs: dict[str, Any]) -> tuple:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         parameters = _check_parameters(self.py_func)
         if kwargs or parameters.has_rest or len(args) != len(parameters.names):
-            bound = bind(self.py_func, args, kwargs)
+            bound = bind(self.__ingot_function__, args, kwargs)
             rest = bound[parameters.names[parameters.rest]] if parameters.has_rest else ()
             args = (*(bound[name] for name in parameters.by_position), *rest)
         if self.signatures is None:
@@ -222,7 +295,7 @@ class Kernel(Inspected):
         given = ", ".join(type_text(value) for value in args)
         raise TypeError(f"no signature of `{self.__name__}` takes ({given}); there are\n{listed}")
 
-    def _launch(self, at: ConfiguredKernel, args: tuple, kwargs: dict[str, Any]) -> None:
+    def _launch(self, at: ConfiguredKernel, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         values = self._bind(args, kwargs)
         run = self._function(_place_of(values, at.stream), at.sharedmem > 0)
         with in_stream(at.stream):
@@ -230,7 +303,7 @@ class Kernel(Inspected):
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
-        node, file, _ = _source.find(self.py_func)
+        node, file, _ = _source.find(self.__ingot_function__)
         for place in _returns(node):
             value = place.value
             if value is None or isinstance(value, ast.Constant) and value.value is None:
@@ -249,7 +322,7 @@ def _check_parameters(function: Any) -> Parameters:
     return parameters
 
 
-def _place_of(values: tuple, stream: Stream | None) -> Device | None:
+def _place_of(values: tuple[Any, ...], stream: Stream | None) -> Device | None:
     """Where a kernel runs: the device of the stream, or the default one; None where its arrays decide."""
     if value_of("INGOT_KERNELS") == "interpreted":
         return None
@@ -272,7 +345,19 @@ def _returns(node: Any) -> Iterable[Any]:
 
 
 class DeviceFunction(Function):
-    """What `@cuda.jit(device=True)` makes of a function: kernels, and functions that they call, call it."""
+    """A function that kernels call: what ``ingot.cuda.jit(device=True)`` makes.
+
+    Parameters
+    ----------
+    function : function
+        The Python function.
+    signatures, mode, relaxed, static, device
+        As of `ingot.jit` functions.
+
+    See Also
+    --------
+    ingot.cuda.jit : The decorator that makes it.
+    """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(
@@ -309,20 +394,67 @@ def jit(
     inline: Any = "never",
     lineinfo: bool = False,
 ) -> Any:
-    """Makes a kernel of a Python function, or a device function that kernels call.
+    """Make a kernel of a Python function, or a device function that kernels call.
 
-    Use it as `@cuda.jit`, with options, or with signatures, as `ingot.jit` takes them: `@cuda.jit("void(float64[:])")`.
-    `kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)` runs a kernel once for each thread of the grid of
-    blocks. A kernel returns nothing. With `device=True`, kernels call the function, which may return any value.
+    Used as ``@cuda.jit``, with options, or with signatures: ``@cuda.jit("void(float64[:])")``.
 
-    `link` lists what is linked with it, whose functions `declare_device` declares: files of CUDA C++ (`.cu`, compiled by
-    NVRTC), PTX (`.ptx`), the vendor's machine code (`.cubin`, `.fatbin`, `.o`, `.a`) or `.ltoir`, and objects of
-    `LinkableCode`. The files are read now.
+    Parameters
+    ----------
+    func_or_sig : callable, or str, type or list of these, optional
+        The function, or the signatures, as of `ingot.jit`.
+    device : bool, default False
+        True: kernels call the function, which may return any value. A kernel returns nothing.
+    link : str, LinkableCode, or list of these, optional
+        What is linked with a kernel, whose functions `declare_device` declares: files of CUDA C++ (``.cu``, compiled by
+        NVRTC), PTX (``.ptx``), machine code (``.cubin``, ``.fatbin``, ``.o``, ``.a``), ``.ltoir``. They are read now.
+    fastmath : bool, str or iterable of str, default False
+        As of `ingot.jit`.
+    max_registers : int, optional
+        The most registers of a thread, for the device's compiler.
+    launch_bounds : int or tuple of int, optional
+        The most threads of a block, or these and the fewest blocks that fit on a processor.
+    debug, opt : bool
+        Attributes of the kernel.
+    cache, inline, lineinfo
+        Options of Numba, accepted and without effect.
 
-    `fastmath` is what arithmetic need not keep, as that of `ingot.jit`. `max_registers` (of a thread) and
-    `launch_bounds` (the most threads of a block, or these and the fewest blocks that fit on a processor) are for the device's
-    compiler; launches of larger blocks raise ValueError. `debug` and `opt` are attributes of the kernel; `cache`,
-    `inline` and `lineinfo` are there for programs written for Numba, and change nothing.
+    Returns
+    -------
+    Kernel or DeviceFunction
+        With options or signatures alone, a decorator. ``kernel[griddim, blockdim, stream=0, sharedmem=0](arguments)`` runs the
+        kernel once for each thread of the grid of blocks.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Options are wrong; by a launch: no signature takes the arguments, or the grid is too large for the device.
+    UnsupportedError
+        By a launch: the kernel cannot be compiled.
+    RuntimeError
+        By a launch: there is no device for it.
+
+    See Also
+    --------
+    ingot.jit : Functions of whole arrays and loops.
+
+    Notes
+    -----
+    Exceptions of threads leave the launch: that of the lowest thread, by its indices. docs/cuda.md has the rules.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.jit
+    ... def add(x, y, out):
+    ...     i = cuda.grid(1)
+    ...     if i < out.size:
+    ...         out[i] = x[i] + y[i]
+    >>> x = np.arange(4.0)
+    >>> out = np.zeros(4)
+    >>> with ingot.device("emulated"):  # a GPU in software
+    ...     add[1, 4](x, x, out)
+    >>> out
+    array([0., 2., 4., 6.])
     """
     if device and link:
         raise ValueError("a device function is linked with the kernels that call it: give `link` to them")

@@ -17,19 +17,52 @@ FLOATS = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "c
 
 
 def libraries() -> dict[str, str]:
-    """Of each library - `blas`, `fft`, `solver`, `random`, `sparse` - path and version, or why the current device has none.
+    """Return which of the vendor's libraries the current device has.
 
-    All of them are opened.
+    Returns
+    -------
+    dict of str to str
+        For `blas`, `fft`, `solver`, `random` and `sparse` path and version, or why there is none. All of them are opened.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     sorted(cuda.libraries())
+    ['blas', 'fft', 'random', 'solver', 'sparse']
     """
     handle = current_device()._handle
     return {name: _ingot.why_no_library(handle, name) or _ingot.library_description(handle, name) for name in NAMES}
 
 
 def use_libraries(used: bool) -> bool:
-    """Sets whether compiled code on the current device uses its libraries, for `@`, `np.linalg` and `np.fft`; whether it did.
+    """Set whether compiled code on the current device uses the vendor's libraries for `@`, `np.linalg` and `np.fft`.
 
-    At first it does on GPUs, and does not on the software device, whose libraries are stand-ins. DeviceError for a device
-    that has none.
+    Parameters
+    ----------
+    used : bool
+        Whether it does.
+
+    Returns
+    -------
+    bool
+        Whether it did.
+
+    Raises
+    ------
+    DeviceError
+        The device has no libraries.
+
+    Notes
+    -----
+    At first it does on GPUs, and does not on the software device, whose libraries are stand-ins.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.use_libraries(False)
+    False
     """
     handle = current_device()._handle
     before = _ingot.uses_libraries(handle)

@@ -18,7 +18,19 @@ _SUFFIXES: dict[str, type[LinkableCode]] = {}
 
 @dataclasses.dataclass(frozen=True)
 class LinkableCode:
-    """What is linked, where it is not a file: a string or bytes, and a name for it in messages."""
+    """What is linked with a kernel, where it is not a file.
+
+    Parameters
+    ----------
+    data : str or bytes
+        The code.
+    name : str, optional
+        A name for it in messages.
+
+    See Also
+    --------
+    declare_device : The functions in it.
+    """
 
     data: Any
     name: str | None = None
@@ -32,37 +44,79 @@ class LinkableCode:
 
     @property
     def words(self) -> tuple[int, str, bytes]:
-        """For a device."""
+        """What a device is given, the number of the kind, the name and the bytes."""
         data = self.data.encode() if isinstance(self.data, str) else bytes(self.data)
         return self.kind, self.name or f"<{type(self).__name__}>", data
 
 
 class PTXSource(LinkableCode, kind=0, suffixes=(".ptx",)):
-    """PTX."""
+    """PTX to link with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class CUSource(LinkableCode, kind=1, suffixes=(".cu",)):
-    """CUDA C++, which NVRTC compiles."""
+    """CUDA C++ to link with a kernel, which NVRTC compiles.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class Cubin(LinkableCode, kind=2, suffixes=(".cubin",)):
-    """Machine code for one generation of GPUs."""
+    """Machine code for one generation of GPUs, to link with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class Object(LinkableCode, kind=3, suffixes=(".o",)):
-    """An object file with code for GPUs in it."""
+    """An object file with code for GPUs in it, to link with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class Fatbin(LinkableCode, kind=4, suffixes=(".fatbin",)):
-    """Machine code for several generations."""
+    """Machine code for several generations of GPUs, to link with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class Archive(LinkableCode, kind=5, suffixes=(".a",)):
-    """An archive of object files."""
+    """An archive of object files, to link with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 class LTOIR(LinkableCode, kind=6, suffixes=(".ltoir",)):
-    """What nvJitLink compiles and optimises together."""
+    """Code that nvJitLink compiles and optimises together with a kernel.
+
+    Parameters
+    ----------
+    data, name
+        As of `LinkableCode`.
+    """
 
 
 def linkables(given: Any) -> tuple[LinkableCode, ...]:
@@ -97,7 +151,7 @@ class Declaration:
     link: tuple[LinkableCode, ...]
 
     @property
-    def form(self) -> tuple:
+    def form(self) -> tuple[Any, ...]:
         """What all declarations of the name in a kernel have to agree in."""
         return self.result, self.types, self.abi
 
@@ -108,7 +162,7 @@ class Declaration:
         return None if result is None or result.dtype == "void" else result.dtype
 
     @property
-    def kinds(self) -> tuple[tuple, ...]:
+    def kinds(self) -> tuple[tuple[Any, ...], ...]:
         """What the library makes of each argument."""
         return tuple(_kind(parameter) for parameter in self.signature.parameters)
 
@@ -118,7 +172,7 @@ class Declaration:
         return tuple(word for parameter in self.signature.parameters for word in _words(parameter))
 
 
-def _kind(parameter: Any) -> tuple:
+def _kind(parameter: Any) -> tuple[Any, ...]:
     if isinstance(parameter, Pointer):
         return ("pointer",)
     if parameter.ndim is not None:
@@ -138,7 +192,17 @@ def _words(parameter: Any) -> tuple[str, ...]:
 
 
 class LinkedFunction(DeviceFunction):
-    """What `declare_device` gives: kernels, and functions that they call, call it."""
+    """A function that is linked with kernels: what `ingot.cuda.declare_device` returns.
+
+    Parameters
+    ----------
+    function, signatures, mode, relaxed, static, device
+        As of `ingot.jit` functions.
+
+    See Also
+    --------
+    declare_device
+    """
 
     def __repr__(self) -> str:
         return f"<ingot.cuda linked function {self.__name__}>"
@@ -146,14 +210,30 @@ class LinkedFunction(DeviceFunction):
 
 @checked_keywords
 def declare_device(name: str, sig: Any, link: Any = None, *, abi: str = "numba") -> LinkedFunction:
-    """A function that is linked with kernels: `declare_device("bar", "int32(int32, int32)")`.
+    """Declare a function that is linked with kernels.
 
-    `link` is what it is linked from, as `cuda.jit` takes it; it may be named at the kernel instead. The types are numbers,
-    `CPointer(float32)`, for which an array of that dtype without gaps is given, and arrays.
+    Parameters
+    ----------
+    name : str
+        Its name in the code that is linked.
+    sig : str or type
+        Its signature: ``"int32(int32, int32)"``. Types are numbers, arrays, and ``CPointer(float32)``, for which an array of that
+        dtype without gaps is given.
+    link : str, LinkableCode, or list of these, optional
+        What it is linked from, as of `jit`; it may be named at the kernel instead.
+    abi : {"numba", "c"}, default "numba"
+        ``"numba"``: ``extern "C" __device__ int bar(int* result, int a, int b)``, which returns a status; where it is not 0 the thread
+        raises RuntimeError. ``"c"``: ``extern "C" __device__ int bar(int a, int b)``.
 
-    By Numba's convention the function is `extern "C" __device__ int bar(int* result, int a, int b)`: it returns a status,
-    which is 0 if all went well, else the thread raises RuntimeError. With `abi="c"` it is
-    `extern "C" __device__ int bar(int a, int b)`.
+    Returns
+    -------
+    LinkedFunction
+        Kernels, and functions that they call, call it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The signature or the link is wrong.
     """
     from ..library.linked import calling
 

@@ -24,10 +24,34 @@ def _place(stream: Stream | None) -> Device:
 
 
 def to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Array | None = None) -> Any:
-    """A copy of an array of NumPy's, or of what NumPy makes an array of, on the current device or that of the stream.
+    """Copy an array to the current device.
 
-    An array that is on a device is given as it is. With a stream, pinned memory is read later. `copy=False` leaves the
-    elements unspecified. `to` is an array on a device that takes the elements, and is given.
+    Parameters
+    ----------
+    obj : array_like or Array
+        What is copied; an array that is on a device is returned as it is.
+    stream : Stream, optional
+        The copy is put there, and pinned memory is read later.
+    copy : bool, default True
+        False leaves the elements unspecified.
+    to : Array, optional
+        An array on a device that takes the elements, and is returned.
+
+    Returns
+    -------
+    Array
+        The array on the device.
+
+    See Also
+    --------
+    ingot.device_put : The same without streams.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.to_device([1.0, 2.0])
+    Array([1., 2.], device=emulated:0)
     """
     queue = checked_stream(stream)
     if to is not None:
@@ -66,7 +90,37 @@ def _check(strides: Any, order: str) -> None:
 
 
 def device_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0) -> Array:
-    """A new array of unspecified elements on the current device, or that of the stream."""
+    """Return a new array on the current device, of unspecified elements.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Its shape.
+    dtype : dtype, default float64
+        Its dtype.
+    strides : None
+        Only None.
+    order : {"C", "F"}, default "C"
+        Its layout.
+    stream : Stream, optional
+        The array is on its device.
+
+    Returns
+    -------
+    Array
+        The array.
+
+    See Also
+    --------
+    to_device, device_array_like
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     cuda.device_array((2, 3)).shape
+    (2, 3)
+    """
     _check(strides, order)
     queue = checked_stream(stream)
     with in_stream(queue):
@@ -78,7 +132,24 @@ def _order_of(ary: Any) -> str:
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> Array:
-    """A new array of the shape, dtype and order of another one, which may be NumPy's."""
+    """Return a new array on the current device of the shape, dtype and order of another one.
+
+    Parameters
+    ----------
+    ary : array_like or Array
+        The other one.
+    stream : Stream, optional
+        The array is on its device.
+
+    Returns
+    -------
+    Array
+        Its elements are unspecified.
+
+    See Also
+    --------
+    device_array
+    """
     return device_array(ary.shape, ary.dtype, None, _order_of(ary), stream)
 
 
@@ -96,17 +167,64 @@ def _pinned(shape: Any, dtype: Any, strides: None, order: str, of_kind: str) -> 
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C") -> np.ndarray:
-    """A new array of NumPy's in pinned memory: copies in a stream read and write it while the host goes on."""
+    """Return a new array of NumPy's in pinned memory.
+
+    Copies in a stream read and write it while the host goes on.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order
+        As of `device_array`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Its elements are unspecified.
+
+    See Also
+    --------
+    mapped_array, managed_array, pinned
+    """
     return _pinned(shape, dtype, strides, order, "pinned")
 
 
 def pinned_array_like(ary: Any) -> np.ndarray:
-    """A new array in pinned memory of the shape, dtype and order of another one."""
+    """Return a new array in pinned memory of the shape, dtype and order of another one.
+
+    Parameters
+    ----------
+    ary : array_like
+        The other one.
+
+    Returns
+    -------
+    numpy.ndarray
+        Its elements are unspecified.
+
+    See Also
+    --------
+    pinned_array
+    """
     return pinned_array(ary.shape, ary.dtype, None, _order_of(ary))
 
 
 def mapped_array(shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0) -> np.ndarray:
-    """A new array of NumPy's in pinned memory that kernels read and write themselves: calls do not copy it."""
+    """Return a new array of NumPy's in pinned memory that kernels read and write themselves.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order, stream
+        As of `device_array`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Calls do not copy it. Its elements are unspecified.
+
+    See Also
+    --------
+    managed_array
+    """
     checked_stream(stream)
     return _pinned(shape, dtype, strides, order, "mapped")
 
@@ -114,8 +232,28 @@ def mapped_array(shape: Any, dtype: Any = np.float64, strides: None = None, orde
 def managed_array(
     shape: Any, dtype: Any = np.float64, strides: None = None, order: str = "C", stream: Any = 0, attach_global: bool = True
 ) -> np.ndarray:
-    """A new array of NumPy's in managed memory, which kernels and the host both use, and which is where it is used: calls do not
-    copy it. MemoryError where it is larger than the device's memory.
+    """Return a new array of NumPy's in managed memory, which kernels and the host both use.
+
+    Parameters
+    ----------
+    shape, dtype, strides, order, stream
+        As of `device_array`.
+    attach_global : bool
+        An option of Numba.
+
+    Returns
+    -------
+    numpy.ndarray
+        Calls do not copy it. Its elements are unspecified.
+
+    Raises
+    ------
+    MemoryError
+        It is larger than the device's memory.
+
+    See Also
+    --------
+    mapped_array
     """
     checked_stream(stream)
     if not attach_global:
@@ -124,13 +262,45 @@ def managed_array(
 
 
 def mapped_array_like(ary: Any, stream: Any = 0) -> np.ndarray:
-    """A new array in mapped memory of the shape, dtype and order of another one."""
+    """Return a new array in mapped memory of the shape, dtype and order of another one.
+
+    Parameters
+    ----------
+    ary : array_like
+        The other one.
+    stream : Stream, optional
+        The array is for its device.
+
+    Returns
+    -------
+    numpy.ndarray
+        Its elements are unspecified.
+
+    See Also
+    --------
+    mapped_array
+    """
     return mapped_array(ary.shape, ary.dtype, None, _order_of(ary), stream)
 
 
 @contextlib.contextmanager
 def pinned(*arrays: np.ndarray) -> Iterator[None]:
-    """`with pinned(x, y):` pins the memory of arrays of NumPy's for a time. At the end all streams are waited for."""
+    """Pin the memory of arrays of NumPy's for a time: ``with cuda.pinned(x, y):``.
+
+    Parameters
+    ----------
+    *arrays : numpy.ndarray
+        The arrays.
+
+    Yields
+    ------
+    None
+        At the end all streams are waited for.
+
+    See Also
+    --------
+    pinned_array
+    """
     device = current_device()
     for array in arrays:
         if not isinstance(array, np.ndarray):

@@ -18,15 +18,24 @@ TILE = 256
 """Elements that a block makes one of."""
 
 
-def _function_of(given: Any) -> Callable:
+def _function_of(given: Any) -> Callable[..., Any]:
     return given if isinstance(given, types.FunctionType) else getattr(given, "__ingot_function__", given)
 
 
 class Reduce:
-    """A reduction, called with an array of one axis. Neighbours are joined, then what they have given, in a tree that
-    depends on the length alone: the function has to be associative."""
+    """A reduction by a function of two numbers: what `ingot.cuda.reduce` makes.
 
-    def __init__(self, function: Callable) -> None:
+    Parameters
+    ----------
+    function : callable
+        The function, which is associative.
+
+    See Also
+    --------
+    reduce : The decorator.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, _function_of(function))
         self._function = _function_of(function)
 
@@ -73,6 +82,31 @@ class Reduce:
         return out.copy_to_host()[0] if res is None else None
 
 
-def reduce(function: Callable) -> Reduce:
-    """Makes a reduction of a function of two numbers: `@cuda.reduce`."""
+def reduce(function: Callable[..., Any]) -> Reduce:
+    """Make a reduction of a function of two numbers; a decorator.
+
+    Parameters
+    ----------
+    function : callable
+        The function, which is associative.
+
+    Returns
+    -------
+    Reduce
+        Called with an array of one axis, on the host or a device, it returns a number.
+
+    Notes
+    -----
+    Neighbours are combined, then what they gave, in a tree that depends on the length alone.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> @cuda.reduce
+    ... def total(a, b):
+    ...     return a + b
+    >>> with ingot.device("emulated"):
+    ...     print(total(np.arange(10)))
+    45
+    """
     return Reduce(function)

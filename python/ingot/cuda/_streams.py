@@ -20,7 +20,16 @@ _entered = threading.local()
 class Stream:
     """A queue of a device: what is put into it is done in order, while the host goes on.
 
-    Made by `cuda.stream()`. `with stream:` makes it the stream of what the calling thread does on the device.
+    Made by `ingot.cuda.stream`. ``with stream:`` makes it the stream of what the calling thread does on the device.
+
+    Parameters
+    ----------
+    device, handle, is_kept, priority
+        The device, and the driver's stream.
+
+    See Also
+    --------
+    stream, event
     """
 
     __slots__ = ("_handle", "_is_kept", "device", "priority")
@@ -49,24 +58,48 @@ class Stream:
         _ingot.use_stream(self.device._handle, before)
 
     def synchronize(self) -> None:
-        """Waits for all that has been put into it."""
+        """Wait for all that has been put into the stream."""
         self._handle.synchronize()
 
     def is_done(self) -> bool:
-        """Whether all that has been put into it is done."""
+        """Return whether all that has been put into the stream is done.
+
+        Returns
+        -------
+        bool
+            The same as `query`.
+        """
         return self._handle.is_done()
 
     query = is_done
 
     @contextlib.contextmanager
     def auto_synchronize(self) -> Iterator[Stream]:
-        """`with stream.auto_synchronize():` waits for the stream at the end."""
+        """Wait for the stream at the end of a `with`: ``with stream.auto_synchronize():``.
+
+        Yields
+        ------
+        Stream
+            The stream.
+        """
         yield self
         self.synchronize()
 
 
 class Event:
-    """A point in a stream, made by `cuda.event()`."""
+    """A point in a stream, made by `ingot.cuda.event`.
+
+    Parameters
+    ----------
+    device : Device
+        The device.
+    timing : bool
+        Whether it has a time.
+
+    See Also
+    --------
+    event
+    """
 
     __slots__ = ("_handle", "device", "timing")
 
@@ -78,23 +111,52 @@ class Event:
         self._handle = _ingot.make_event(device._handle)
 
     def record(self, stream: Any = 0) -> None:
-        """Puts the point at the end of the stream."""
+        """Put the point at the end of a stream.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream; 0 is the calling thread's.
+        """
         self._handle.record(_handle_of(stream, self.device))
 
     def wait(self, stream: Any = 0) -> None:
-        """What is put into the stream from now on waits for the point."""
+        """Let what is put into a stream from now on wait for the point.
+
+        Parameters
+        ----------
+        stream : Stream, optional
+            The stream; 0 is the calling thread's.
+        """
         self._handle.let_wait(_handle_of(stream, self.device))
 
     def synchronize(self) -> None:
-        """Waits for the point."""
+        """Wait for the point."""
         self._handle.synchronize()
 
     def query(self) -> bool:
-        """Whether the point has been passed."""
+        """Return whether the point has been passed.
+
+        Returns
+        -------
+        bool
+            Also True where it is in no stream.
+        """
         return self._handle.is_done()
 
     def elapsed_time(self, evtend: Event) -> float:
-        """Milliseconds from this point to another one; both have been passed."""
+        """Return the time from this point to another one.
+
+        Parameters
+        ----------
+        evtend : Event
+            The other point. Both have been passed.
+
+        Returns
+        -------
+        float
+            Milliseconds.
+        """
         if not (self.timing and evtend.timing):
             raise ValueError("the time between events that are made with `timing=False`")
         if self.device is not evtend.device:
@@ -130,8 +192,28 @@ def in_stream(stream: Stream | None, device: Device | None = None) -> contextlib
 
 
 def stream(priority: int = 0) -> Stream:
-    """A new stream of the current device. Where work of several streams can go on, that of the greatest priority does; 0 is the
-    least, and what is above the most that the device has is that.
+    """Return a new stream of the current device.
+
+    Parameters
+    ----------
+    priority : int, default 0
+        Where work of several streams can go on, that of the greatest priority does; 0 is the least, and what is above the
+        most of the device is that.
+
+    Returns
+    -------
+    Stream
+        The stream.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     stream = cuda.stream()
+    ...     x = cuda.to_device(np.ones(3), stream)
+    ...     stream.synchronize()
+    >>> stream.is_done()
+    True
     """
     device, priority = current_device(), max(operator.index(priority), 0)
     try:
@@ -142,7 +224,17 @@ def stream(priority: int = 0) -> Stream:
 
 
 def default_stream() -> Stream:
-    """The current device's own stream, which work goes into where no other is given."""
+    """Return the current device's own stream, which work goes into where no other is given.
+
+    Returns
+    -------
+    Stream
+        The stream.
+
+    See Also
+    --------
+    stream : A new one.
+    """
     device = current_device()
     before = _ingot.stream_of(device._handle)
     _ingot.use_stream(device._handle, None)
@@ -152,10 +244,47 @@ def default_stream() -> Stream:
 
 
 def event(timing: bool = True) -> Event:
-    """A new event of the current device, in no stream yet."""
+    """Return a new event of the current device, in no stream yet.
+
+    Parameters
+    ----------
+    timing : bool, default True
+        Whether it has a time.
+
+    Returns
+    -------
+    Event
+        The event.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     first, last = cuda.event(), cuda.event()
+    ...     first.record()
+    ...     last.record()
+    ...     last.synchronize()
+    >>> cuda.event_elapsed_time(first, last) >= 0
+    True
+    """
     return Event(current_device(), bool(timing))
 
 
 def event_elapsed_time(evtstart: Event, evtend: Event) -> float:
-    """Milliseconds from one event to another; both have been passed."""
+    """Return the time from one event to another.
+
+    Parameters
+    ----------
+    evtstart, evtend : Event
+        Both have been passed.
+
+    Returns
+    -------
+    float
+        Milliseconds.
+
+    See Also
+    --------
+    event
+    """
     return evtstart.elapsed_time(evtend)

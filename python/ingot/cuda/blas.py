@@ -74,18 +74,68 @@ def _target(c: Array, name: str) -> None:
 
 
 class Blas:
-    """cuBLAS on a stream: 0 is the calling thread's."""
+    """Operations of cuBLAS in a stream; the functions of this module are methods of ``Blas()``.
+
+    Parameters
+    ----------
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Notes
+    -----
+    Arrays are `ingot.Array` on one device, all of a call of one dtype: float32, float64, complex64 or complex128. Matrices are
+    those of NumPy, in any order. What differs raises TypeError or ValueError, an error of the library `ingot.cuda.LibraryError`.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     x, y = cuda.to_device([1.0, 2.0]), cuda.to_device([3.0, 4.0])
+    ...     cuda.blas.axpy(10.0, x, y)
+    ...     print(y, cuda.blas.dot(x, y))
+    [13. 24.] 61.0
+    """
 
     def __init__(self, stream: Any = 0) -> None:
         operands(stream=stream)
         self.stream = stream
 
     def dot(self, x: Array, y: Array) -> Any:
-        """The sum of x * y, as a number of their dtype, which is waited for."""
+        """Return the sum of ``x * y``.
+
+        Parameters
+        ----------
+        x, y : Array
+            Vectors of one length and dtype.
+
+        Returns
+        -------
+        number
+            Of their dtype. The call waits for it.
+
+        See Also
+        --------
+        dotc
+        """
         return self._dot(x, y, False)
 
     def dotc(self, x: Array, y: Array) -> Any:
-        """The sum of conj(x) * y, as a number of their dtype, which is waited for."""
+        """Return the sum of ``conj(x) * y``.
+
+        Parameters
+        ----------
+        x, y : Array
+            Vectors of one length and dtype.
+
+        Returns
+        -------
+        number
+            Of their dtype. The call waits for it.
+
+        See Also
+        --------
+        dot
+        """
         return self._dot(x, y, True)
 
     def _dot(self, x: Array, y: Array, conjugates: bool) -> Any:
@@ -95,26 +145,54 @@ class Blas:
             return _number(_ingot.blas_dot(first, second, conjugates), x.dtype)
 
     def axpy(self, alpha: Any, x: Array, y: Array) -> None:
-        """y += alpha * x, of vectors."""
+        """Compute ``y += alpha * x``.
+
+        Parameters
+        ----------
+        alpha : number
+            The factor.
+        x, y : Array
+            Vectors of one length and dtype; `y` is written.
+        """
         queue = operands(x, y, stream=self.stream)
         with in_stream(queue):
             _ingot.blas_axpy(_scalar(alpha, x.dtype), *_pair(x, y, True))
 
     def scal(self, alpha: Any, x: Array) -> None:
-        """x *= alpha, of a vector."""
+        """Compute ``x *= alpha``.
+
+        Parameters
+        ----------
+        alpha : number
+            The factor.
+        x : Array
+            A vector, which is written.
+        """
         queue = operands(x, stream=self.stream)
         written(x)
         with in_stream(queue):
             _ingot.blas_scale(_scalar(alpha, x.dtype), _vector(x, "x", True))
 
     def copy(self, x: Array, y: Array) -> None:
-        """y[:] = x, of vectors."""
+        """Compute ``y[:] = x``.
+
+        Parameters
+        ----------
+        x, y : Array
+            Vectors of one length and dtype; `y` is written.
+        """
         queue = operands(x, y, stream=self.stream)
         with in_stream(queue):
             _ingot.blas_copy(*_pair(x, y, True))
 
     def swap(self, x: Array, y: Array) -> None:
-        """Exchanges the elements of two vectors, which share none."""
+        """Exchange the elements of two vectors.
+
+        Parameters
+        ----------
+        x, y : Array
+            Vectors of one length and dtype that share no memory; both are written.
+        """
         queue = operands(x, y, stream=self.stream)
         written(x)
         if overlap(x, y):
@@ -124,11 +202,33 @@ class Blas:
             _ingot.blas_swap(*_pair(x, y, True))
 
     def nrm2(self, x: Array) -> Any:
-        """The square root of the sum of |x|**2, as a real number, which is waited for."""
+        """Return the square root of the sum of ``abs(x)**2``.
+
+        Parameters
+        ----------
+        x : Array
+            A vector.
+
+        Returns
+        -------
+        float
+            The call waits for it.
+        """
         return self._reduced(_ingot.blas_norm, x)
 
     def asum(self, x: Array) -> Any:
-        """The sum of |re| + |im|, as a real number, which is waited for."""
+        """Return the sum of ``abs(x.real) + abs(x.imag)``.
+
+        Parameters
+        ----------
+        x : Array
+            A vector.
+
+        Returns
+        -------
+        float
+            The call waits for it.
+        """
         return self._reduced(_ingot.blas_sizes, x)
 
     def _reduced(self, function: Any, x: Array) -> Any:
@@ -137,11 +237,41 @@ class Blas:
             return np.finfo(x.dtype).dtype.type(function(_vector(x, "x")))
 
     def amax(self, x: Array) -> int:
-        """Where the first element of largest |re| + |im| is, from 0 on, which is waited for."""
+        """Return the index of the first element of largest ``abs(x.real) + abs(x.imag)``.
+
+        Parameters
+        ----------
+        x : Array
+            A vector.
+
+        Returns
+        -------
+        int
+            Counted from 0. The call waits for it.
+
+        See Also
+        --------
+        amin
+        """
         return self._place(_ingot.blas_largest, x)
 
     def amin(self, x: Array) -> int:
-        """Where the first element of smallest |re| + |im| is, from 0 on, which is waited for."""
+        """Return the index of the first element of smallest ``abs(x.real) + abs(x.imag)``.
+
+        Parameters
+        ----------
+        x : Array
+            A vector.
+
+        Returns
+        -------
+        int
+            Counted from 0. The call waits for it.
+
+        See Also
+        --------
+        amax
+        """
         return self._place(_ingot.blas_smallest, x)
 
     def _place(self, function: Any, x: Array) -> int:
@@ -152,7 +282,21 @@ class Blas:
             return function(_vector(x, "x"))
 
     def gemv(self, trans: str, m: int, n: int, alpha: Any, a: Array, x: Array, beta: Any, y: Array) -> None:
-        """y = alpha * op(a) @ x + beta * y: `a` is an m x n matrix, op is 'N', 'T' (transposed) or 'C' (and conjugate)."""
+        """Compute ``y = alpha * op(a) @ x + beta * y``.
+
+        Parameters
+        ----------
+        trans : {"N", "T", "C"}
+            What op does: nothing, transpose, or transpose and conjugate.
+        m, n : int
+            Rows and columns of `a`.
+        alpha, beta : number
+            Factors. Where `beta` is 0, `y` is not read.
+        a : Array
+            A matrix of shape ``(m, n)``.
+        x, y : Array
+            Vectors; `y` is written.
+        """
         queue = operands(a, x, y, stream=self.stream)
         _need_shape("a", a, (m, n))
         factor, is_conjugate = _operation("trans", a, trans)
@@ -162,7 +306,19 @@ class Blas:
             self._product(alpha, factor, is_conjugate, x[:, None], False, beta, _vector(y, "y", True)[:, None], "y")
 
     def ger(self, m: int, n: int, alpha: Any, x: Array, y: Array, a: Array) -> None:
-        """a += alpha * x[:, None] * y, of an m x n matrix."""
+        """Compute ``a += alpha * x[:, None] * y``.
+
+        Parameters
+        ----------
+        m, n : int
+            Rows and columns of `a`.
+        alpha : number
+            The factor.
+        x, y : Array
+            Vectors of lengths m and n.
+        a : Array
+            A matrix of shape ``(m, n)``, which is written.
+        """
         queue = operands(x, y, a, stream=self.stream)
         _need_shape("x", x, (m,))
         _need_shape("y", y, (n,))
@@ -171,9 +327,24 @@ class Blas:
             self._product(alpha, x[:, None], False, y[None, :], False, 1, a, "a")
 
     def gemm(self, transa: str, transb: str, m: int, n: int, k: int, alpha: Any, a: Array, b: Array, beta: Any, c: Array) -> None:
-        """c = alpha * op(a) @ op(b) + beta * c: op(a) is m x k, op(b) k x n, and op 'N', 'T' (transposed) or 'C' (and conjugate).
+        """Compute ``c = alpha * op(a) @ op(b) + beta * c``.
 
-        Where beta is 0, c is not read. Its rows, or its columns, are contiguous; a and b have any layout.
+        Parameters
+        ----------
+        transa, transb : {"N", "T", "C"}
+            What op does with `a` and `b`: nothing, transpose, or transpose and conjugate.
+        m, n, k : int
+            ``op(a)`` has the shape ``(m, k)``, ``op(b)`` ``(k, n)``.
+        alpha, beta : number
+            Factors. Where `beta` is 0, `c` is not read.
+        a, b : Array
+            Matrices of any layout.
+        c : Array
+            A matrix of shape ``(m, n)`` whose rows or columns are contiguous; it is written.
+
+        See Also
+        --------
+        gemm_batched
         """
         queue = operands(a, b, c, stream=self.stream)
         for name, x in (("a", a), ("b", b), ("c", c)):
@@ -184,8 +355,18 @@ class Blas:
     def gemm_batched(
         self, transa: str, transb: str, m: int, n: int, k: int, alpha: Any, a: Any, b: Any, beta: Any, c: Any
     ) -> None:
-        """As `gemm`, for each matrix of a batch: arrays of three axes, of which the first one is the batch's, or sequences
-        of matrices, of one length.
+        """Compute what `gemm` computes, for each matrix of a batch.
+
+        Parameters
+        ----------
+        transa, transb, m, n, k, alpha, beta
+            As of `gemm`.
+        a, b, c : Array, or sequence of Array
+            Arrays of three axes, the first of which is the batch's, or sequences of matrices, of one length.
+
+        See Also
+        --------
+        gemm
         """
         if all(isinstance(x, Array) for x in (a, b, c)):
             queue = operands(a, b, c, stream=self.stream)

@@ -8,7 +8,17 @@ from ._intrinsics import outside
 
 
 def this_grid() -> Any:
-    """All threads of the launch, with `sync()`, which waits for all of them that have not ended."""
+    """Return all threads of the launch, as a group.
+
+    Returns
+    -------
+    group
+        Its method ``sync()`` waits for all threads that have not ended.
+
+    Notes
+    -----
+    All blocks of such a launch run at once: `Kernel.max_cooperative_grid_blocks` is the most that there may be.
+    """
     outside("cg.this_grid")
 
 

@@ -8,7 +8,18 @@ from ._intrinsics import outside
 
 
 def array_like(ary: Any) -> Any:
-    """A read-only array with the elements that `ary`, from outside of the kernel, has when the kernel is launched."""
+    """Return a read-only array with the elements of an array from outside of the kernel.
+
+    Parameters
+    ----------
+    ary : numpy.ndarray
+        Its elements are those when the kernel is launched.
+
+    Returns
+    -------
+    array
+        It cannot be written into.
+    """
     outside("const.array_like")
 
 

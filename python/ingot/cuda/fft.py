@@ -71,22 +71,74 @@ def _transform(array: Array, output: Array, axes: int, is_inverse: bool, stream:
 
 
 def fft(ary: Array, out: Array, stream: Any = 0) -> None:
-    """Transforms an array into another one: from complex or real numbers to complex ones."""
+    """Compute the Fourier transform of an array into another one.
+
+    Parameters
+    ----------
+    ary : Array
+        Complex or real.
+    out : Array
+        Complex.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    ifft, FFTPlan
+    """
     _transform(ary, out, ary.ndim, False, stream)
 
 
 def ifft(ary: Array, out: Array, stream: Any = 0) -> None:
-    """Transforms an array back into another one: from complex numbers to complex or real ones, unscaled."""
+    """Compute the inverse Fourier transform of an array into another one, unscaled.
+
+    Parameters
+    ----------
+    ary : Array
+        Complex.
+    out : Array
+        Complex or real.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    fft, FFTPlan
+    """
     _transform(ary, out, ary.ndim, True, stream)
 
 
 def fft_inplace(ary: Array, stream: Any = 0) -> None:
-    """Transforms a complex array in place."""
+    """Compute the Fourier transform of a complex array in place.
+
+    Parameters
+    ----------
+    ary : Array
+        Complex.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    ifft_inplace
+    """
     _transform_in_place(ary, False, stream)
 
 
 def ifft_inplace(ary: Array, stream: Any = 0) -> None:
-    """Transforms a complex array back in place, unscaled."""
+    """Compute the inverse Fourier transform of a complex array in place, unscaled.
+
+    Parameters
+    ----------
+    ary : Array
+        Complex.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    fft_inplace
+    """
     _transform_in_place(ary, True, stream)
 
 
@@ -96,15 +148,34 @@ def _transform_in_place(ary: Array, is_inverse: bool, stream: Any) -> None:
 
 
 class FFTPlan:
-    """Transforms of one shape, one after the other for each part of a batch.
+    """Fourier transforms of one shape by cuFFT, of one array or of a batch.
 
-    `shape` are the lengths of one to three axes, of the real array where one is real; `itype` and `otype` the dtypes that
-    `forward` takes and gives. Arrays have that shape, after an axis of length `batch` if it is not 1.
+    Parameters
+    ----------
+    shape : int or tuple of int
+        The lengths of one to three axes, of the real array where one is real.
+    itype, otype : dtype
+        The dtypes that `forward` takes and returns: real or complex, and complex.
+    batch : int, default 1
+        The number of arrays; if it is not 1, arrays have a first axis of this length.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     plan = cuda.fft.FFTPlan(4, np.complex128, np.complex128)
+    ...     print(plan.forward(cuda.to_device(np.ones(4, np.complex128))))
+    [4.+0.j 0.+0.j 0.+0.j 0.+0.j]
     """
 
     def __init__(self, shape: Any, itype: Any, otype: Any, batch: int = 1, stream: Any = 0) -> None:
         self.shape: tuple[int, ...] = (shape,) if isinstance(shape, int) else tuple(shape)
-        self.itype, self.otype, self.batch, self.stream = np.dtype(itype), np.dtype(otype), int(batch), stream
+        self.itype: np.dtype = np.dtype(itype)
+        self.otype: np.dtype = np.dtype(otype)
+        self.batch: int = int(batch)
+        self.stream: Any = stream
         for dtype in (self.itype, self.otype):
             if dtype not in FLOATS:
                 raise TypeError(f"transforms of dtype {dtype}: they are of {', '.join(map(str, FLOATS))}")
@@ -130,16 +201,42 @@ class FFTPlan:
         return out
 
     def forward(self, ary: Array, out: Array | None = None) -> Array:
-        """Transforms an array into `out`, or a new one, which is given."""
+        """Compute the Fourier transform of an array.
+
+        Parameters
+        ----------
+        ary : Array
+            Of the plan's shape and input dtype.
+        out : Array, optional
+            What takes the result; by default a new array.
+
+        Returns
+        -------
+        Array
+            The result.
+        """
         return self._run(ary, out, False)
 
     def inverse(self, ary: Array, out: Array | None = None) -> Array:
-        """Transforms an array back into `out`, or a new one, which is given; unscaled."""
+        """Compute the inverse Fourier transform of an array, unscaled.
+
+        Parameters
+        ----------
+        ary : Array
+            Of the plan's output dtype.
+        out : Array, optional
+            What takes the result; by default a new array.
+
+        Returns
+        -------
+        Array
+            `FFTPlan.size` times the original array.
+        """
         return self._run(ary, out, True)
 
     @property
     def size(self) -> int:
-        """What is transformed there and back is multiplied by it."""
+        """The factor of an array that is transformed there and back."""
         return math.prod(self.shape)
 
 

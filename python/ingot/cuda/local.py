@@ -8,7 +8,20 @@ from ._intrinsics import outside
 
 
 def array(shape: Any, dtype: Any) -> Any:
-    """An array of the thread's own, of a shape known when compiling; its elements are unspecified."""
+    """Return an array of the thread's own.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+        Known when compiling.
+    dtype : dtype
+        Its dtype.
+
+    Returns
+    -------
+    array
+        Its elements are unspecified.
+    """
     outside("local.array")
 
 

@@ -11,7 +11,7 @@ the calls. The numbers are cuRAND's, not those of `np.random` nor of `ingot.rand
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from .._array import Array
 from ._current import current_device
 from ._libraries import FLOATS, in_stream, operands, written
 from ._streams import checked_stream
+
+if TYPE_CHECKING:
+    from .._devices import Device
 
 _REAL = FLOATS[:2]
 
@@ -30,7 +33,7 @@ class _Generator:
     def __init__(self, kind: int | None, stream: Any, default: int) -> None:
         queue = checked_stream(stream)
         self.stream = stream
-        self.device = current_device() if queue is None else queue.device
+        self.device: Device = current_device() if queue is None else queue.device
         self._it = _ingot.random_generator(self.device._handle, default if kind is None else kind)
 
     def _draw(self, function: Any, ary: Array, size: int | None, dtypes: tuple[np.dtype, ...], *parameters: float) -> None:
@@ -47,10 +50,30 @@ class _Generator:
 
 
 class PRNG(_Generator):
-    """A generator of pseudorandom numbers.
+    """A generator of pseudorandom numbers by cuRAND.
 
-    `rndtype` is one of the names below, `seed` and `offset` are whole numbers, None: the library's own. `stream` is what
-    it draws in: 0 is the calling thread's.
+    Parameters
+    ----------
+    rndtype : int, optional
+        One of the attributes `XORWOW`, `MRG32K3A`, `MTGP32`, `MT19937`, `PHILOX4_32_10`; by default the library's.
+    seed, offset : int, optional
+        Where the stream of numbers begins; by default the library's.
+    stream : Stream, optional
+        Where it draws; 0 is the calling thread's stream.
+
+    See Also
+    --------
+    QRNG : Quasirandom numbers.
+    ingot.random : Random numbers of keys, on any device.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     x = cuda.device_array(1000)
+    ...     cuda.rand.PRNG(seed=1).uniform(x)
+    >>> 0 < x.min() < x.max() <= 1
+    np.True_
     """
 
     TEST = 0
@@ -69,30 +92,89 @@ class PRNG(_Generator):
             self._it.set_offset(offset)
 
     def uniform(self, ary: Array, size: int | None = None) -> None:
-        """Fills an array of float32 or float64, or its first `size` elements, evenly from 0, which does not occur, to 1."""
+        """Fill an array with uniform numbers in (0, 1].
+
+        Parameters
+        ----------
+        ary : Array of float32 or float64
+            What is written.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.uniform, ary, size, _REAL)
 
     def normal(self, ary: Array, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fills an array of float32 or float64, or its first `size` elements, with the normal distribution."""
+        """Fill an array with numbers of the normal distribution.
+
+        Parameters
+        ----------
+        ary : Array of float32 or float64
+            What is written.
+        mean, sigma : float, default 0.0 and 1.0
+            Mean and standard deviation.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.normal, ary, size, _REAL, float(mean), float(sigma))
 
     def lognormal(self, ary: Array, mean: float = 0.0, sigma: float = 1.0, size: int | None = None) -> None:
-        """Fills an array of float32 or float64, or its first `size` elements, with what has a normal logarithm."""
+        """Fill an array with numbers of the lognormal distribution.
+
+        Parameters
+        ----------
+        ary : Array of float32 or float64
+            What is written.
+        mean, sigma : float, default 0.0 and 1.0
+            Mean and standard deviation of the logarithm.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.log_normal, ary, size, _REAL, float(mean), float(sigma))
 
     def poisson(self, ary: Array, lmbd: float = 1.0, size: int | None = None) -> None:
-        """Fills an array of uint32, or its first `size` elements, with the Poisson distribution."""
+        """Fill an array with numbers of Poisson's distribution.
+
+        Parameters
+        ----------
+        ary : Array of uint32
+            What is written.
+        lmbd : float, default 1.0
+            The rate.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.poisson, ary, size, (np.dtype("uint32"),), float(lmbd))
 
     def bits(self, ary: Array, size: int | None = None) -> None:
-        """Fills an array of uint32, or its first `size` elements, with random bits."""
+        """Fill an array with random bits.
+
+        Parameters
+        ----------
+        ary : Array of uint32
+            What is written.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.bits, ary, size, (np.dtype("uint32"),))
 
 
 class QRNG(_Generator):
-    """A generator of quasirandom numbers of `ndim` dimensions.
+    """A generator of quasirandom numbers by cuRAND.
 
-    It gives as many numbers as there are dimensions times a whole number: first all of the first dimension, and so on.
+    Parameters
+    ----------
+    rndtype : int, optional
+        One of the attributes `SOBOL32`, `SCRAMBLED_SOBOL32`, `SOBOL64`, `SCRAMBLED_SOBOL64`; by default the library's.
+    ndim : int, default 1
+        The number of dimensions. Arrays have a multiple of it: first all numbers of the first dimension, and so on.
+    offset : int, optional
+        Where the sequence begins; by default the library's.
+    stream : Stream, optional
+        Where it draws; 0 is the calling thread's stream.
+
+    See Also
+    --------
+    PRNG : Pseudorandom numbers.
     """
 
     DEFAULT = 200
@@ -108,11 +190,27 @@ class QRNG(_Generator):
             self._it.set_offset(offset)
 
     def generate(self, ary: Array, size: int | None = None) -> None:
-        """Fills an array, or its first `size` elements, with bits: of uint32, or of uint64 for the generators of 64 bits."""
+        """Fill an array with bits.
+
+        Parameters
+        ----------
+        ary : Array of uint32, or of uint64 for the generators of 64 bits
+            What is written.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.bits, ary, size, (np.dtype("uint32"), np.dtype("uint64")))
 
     def uniform(self, ary: Array, size: int | None = None) -> None:
-        """Fills an array of float32 or float64, or its first `size` elements, evenly from 0, which does not occur, to 1."""
+        """Fill an array with uniform numbers in (0, 1].
+
+        Parameters
+        ----------
+        ary : Array of float32 or float64
+            What is written.
+        size : int, optional
+            Only its first elements.
+        """
         self._draw(self._it.uniform, ary, size, _REAL)
 
 

@@ -35,7 +35,17 @@ _TWO_PI_64 = np.float64(2 * math.pi)
 
 @jit
 def init_xoroshiro128p_state(states: Any, index: Any, seed: Any) -> None:
-    """Sets a generator to what SplitMix64 makes of a seed of 64 bits."""
+    """Set a generator to what SplitMix64 makes of a seed.
+
+    Parameters
+    ----------
+    states : array of uint64, shape (n, 2)
+        The generators.
+    index : int
+        Which one.
+    seed : int
+        64 bits.
+    """
     z = np.asarray(seed).astype(np.uint64)[()] + _GOLDEN
     z = (z ^ (z >> np.uint64(30))) * _MIX_A
     z = (z ^ (z >> np.uint64(27))) * _MIX_B
@@ -50,7 +60,20 @@ def _rotated(x: Any, k: int) -> Any:
 
 @jit
 def xoroshiro128p_next(states: Any, index: Any) -> Any:
-    """The next uint64 of a generator."""
+    """Return the next number of a generator.
+
+    Parameters
+    ----------
+    states : array of uint64, shape (n, 2)
+        The generators.
+    index : int
+        Which one.
+
+    Returns
+    -------
+    uint64
+        64 random bits.
+    """
     s0 = states[index, 0]
     s1 = states[index, 1]
     result = s0 + s1
@@ -62,7 +85,15 @@ def xoroshiro128p_next(states: Any, index: Any) -> Any:
 
 @jit
 def xoroshiro128p_jump(states: Any, index: Any) -> None:
-    """Lets a generator go on by 2**64 numbers."""
+    """Let a generator go on by 2**64 numbers.
+
+    Parameters
+    ----------
+    states : array of uint64, shape (n, 2)
+        The generators.
+    index : int
+        Which one.
+    """
     s0 = np.uint64(0)
     s1 = np.uint64(0)
     for jump in _JUMPS:
@@ -77,19 +108,52 @@ def xoroshiro128p_jump(states: Any, index: Any) -> None:
 
 @jit
 def xoroshiro128p_uniform_float64(states: Any, index: Any) -> Any:
-    """The next float64 in [0, 1), which takes one number of the generator."""
+    """Return the next uniform float64 in [0, 1).
+
+    Parameters
+    ----------
+    states, index
+        As of `xoroshiro128p_next`.
+
+    Returns
+    -------
+    float64
+        Made of one number.
+    """
     return (xoroshiro128p_next(states, index) >> np.uint64(11)) * _UNIT
 
 
 @jit
 def xoroshiro128p_uniform_float32(states: Any, index: Any) -> Any:
-    """The next float32 in [0, 1), which takes one number of the generator. It may be rounded to 1, as Numba's may."""
+    """Return the next uniform float32 in [0, 1).
+
+    Parameters
+    ----------
+    states, index
+        As of `xoroshiro128p_next`.
+
+    Returns
+    -------
+    float32
+        Made of one number. It may be rounded to 1, as Numba's may.
+    """
     return np.float32(xoroshiro128p_uniform_float64(states, index))
 
 
 @jit
 def xoroshiro128p_normal_float32(states: Any, index: Any) -> Any:
-    """The next float32 of the normal distribution, by the Box-Muller transform, which takes two numbers of the generator."""
+    """Return the next float32 of the normal distribution.
+
+    Parameters
+    ----------
+    states, index
+        As of `xoroshiro128p_next`.
+
+    Returns
+    -------
+    float32
+        Made of two numbers, by the Box-Muller transform.
+    """
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
     return np.sqrt(np.float32(-2) * np.log(u1)) * np.cos(_TWO_PI_32 * u2)
@@ -97,7 +161,18 @@ def xoroshiro128p_normal_float32(states: Any, index: Any) -> Any:
 
 @jit
 def xoroshiro128p_normal_float64(states: Any, index: Any) -> Any:
-    """The next float64 of the normal distribution, by the Box-Muller transform of two uniform float32, as Numba's is."""
+    """Return the next float64 of the normal distribution.
+
+    Parameters
+    ----------
+    states, index
+        As of `xoroshiro128p_next`.
+
+    Returns
+    -------
+    float64
+        By the Box-Muller transform of two uniform float32, as Numba's is.
+    """
     u1 = xoroshiro128p_uniform_float32(states, index)
     u2 = xoroshiro128p_uniform_float32(states, index)
     return np.sqrt(np.float64(-2) * np.float64(np.log(u1))) * np.cos(_TWO_PI_64 * np.float64(u2))
@@ -114,9 +189,18 @@ def _fill(states: Any, seed: Any, start: int) -> None:
 
 
 def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0, stream: Any = 0) -> None:
-    """Sets an array of generators, of shape (n, 2), so that each begins 2**64 numbers after the one before.
+    """Set generators, so that each begins 2**64 numbers after the one before.
 
-    The first begins `subsequence_start` times as far after the seed's own begin.
+    Parameters
+    ----------
+    states : array of uint64, shape (n, 2)
+        What is written.
+    seed : int
+        The seed.
+    subsequence_start : int, default 0
+        The first generator begins so many times 2**64 numbers after the seed's own begin.
+    stream : Stream, optional
+        Where they are set.
     """
     shape, dtype = states.shape, states.dtype
     if len(shape) != 2 or shape[1] != 2 or dtype != np.uint64:
@@ -134,7 +218,42 @@ def init_xoroshiro128p_states(states: Any, seed: int, subsequence_start: int = 0
 
 
 def create_xoroshiro128p_states(n: int, seed: int, subsequence_start: int = 0, stream: Any = 0) -> Array:
-    """So many generators on the current device, set by `init_xoroshiro128p_states`: a uint64 array of shape (n, 2)."""
+    """Make generators for kernels, on the current device.
+
+    Parameters
+    ----------
+    n : int
+        How many, such as one for each thread.
+    seed : int
+        The seed.
+    subsequence_start : int, default 0
+        As of `init_xoroshiro128p_states`.
+    stream : Stream, optional
+        Where they are made.
+
+    Returns
+    -------
+    Array of uint64, shape (n, 2)
+        The states of the generators.
+
+    Notes
+    -----
+    D. Blackman and S. Vigna's xoroshiro128+, with the seeds and numbers of Numba's `cuda.random`.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> from ingot.cuda.random import create_xoroshiro128p_states, xoroshiro128p_uniform_float64
+    >>> @cuda.jit
+    ... def draw(states, out):
+    ...     i = cuda.grid(1)
+    ...     out[i] = xoroshiro128p_uniform_float64(states, i)
+    >>> out = np.zeros(2)
+    >>> with ingot.device("emulated"):
+    ...     draw[1, 2](create_xoroshiro128p_states(2, seed=1), out)
+    >>> bool((out < 1).all() and out[0] != out[1])
+    True
+    """
     states = device_array((n, 2), np.uint64, stream=stream)
     init_xoroshiro128p_states(states, seed, subsequence_start, stream)
     return states

@@ -22,21 +22,39 @@ from ._memory import device_array, to_device
 
 
 class SlogdetResult(NamedTuple):
-    """Signs, and logarithms of absolute values."""
+    """Signs, and logarithms of absolute values.
+
+    Parameters
+    ----------
+    sign, logabsdet : Array
+        The fields of the named tuple.
+    """
 
     sign: Array
     logabsdet: Array
 
 
 class QRResult(NamedTuple):
-    """A matrix with orthonormal columns, and an upper triangular one."""
+    """A matrix with orthonormal columns, and an upper triangular one.
+
+    Parameters
+    ----------
+    Q, R : Array
+        The fields of the named tuple.
+    """
 
     Q: Array
     R: Array
 
 
 class SVDResult(NamedTuple):
-    """Left singular vectors, singular values, and right singular vectors."""
+    """Left singular vectors, singular values, and right singular vectors.
+
+    Parameters
+    ----------
+    U, S, Vh : Array
+        The fields of the named tuple.
+    """
 
     U: Array
     S: Array
@@ -44,14 +62,30 @@ class SVDResult(NamedTuple):
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues, and eigenvectors as columns."""
+    """Eigenvalues, and eigenvectors as columns.
+
+    Parameters
+    ----------
+    eigenvalues, eigenvectors : Array
+        The fields of the named tuple.
+    """
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 class LstsqResult(NamedTuple):
-    """Solutions, sums of squares of what is left (none, where the rank is less than the columns), rank, singular values."""
+    """Solutions of least squares.
+
+    Parameters
+    ----------
+    x, residuals : Array
+        Solutions, and sums of squares of the residuals (none where the rank is less than the columns).
+    rank : int
+        The rank.
+    s : Array
+        Singular values.
+    """
 
     x: Array
     residuals: Array
@@ -93,7 +127,39 @@ def _unavailable(a: Array) -> Exception:
 
 
 def solve(a: Array, b: Array, stream: Any = 0) -> Array:
-    """x of a @ x = b: `b` is a vector if it has one axis, else matrices of the same batch. LinAlgError if `a` is singular."""
+    """Solve ``a @ x = b``.
+
+    Parameters
+    ----------
+    a : Array
+        A square matrix, or a batch of them along the first axes.
+    b : Array
+        A vector if it has one axis, else matrices of the same batch.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    Array
+        The solution x.
+
+    Raises
+    ------
+    LinAlgError
+        `a` is singular.
+
+    See Also
+    --------
+    lstsq, inv
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     a, b = cuda.to_device([[2.0, 0.0], [0.0, 4.0]]), cuda.to_device([2.0, 2.0])
+    ...     print(cuda.solver.solve(a, b))
+    [1.  0.5]
+    """
     queue = operands(a, b, stream=stream)
     _square(a)
     core = 1 if b.ndim == 1 else 2
@@ -108,7 +174,29 @@ def solve(a: Array, b: Array, stream: Any = 0) -> Array:
 
 
 def inv(a: Array, stream: Any = 0) -> Array:
-    """Inverse matrices. LinAlgError if one is singular."""
+    """Return inverse matrices.
+
+    Parameters
+    ----------
+    a : Array
+        A square matrix, or a batch of them.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    Array
+        Of the shape of `a`.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is singular.
+
+    See Also
+    --------
+    solve
+    """
     queue = operands(a, stream=stream)
     _square(a)
     with in_stream(queue), a.device:
@@ -118,7 +206,24 @@ def inv(a: Array, stream: Any = 0) -> Array:
 
 
 def det(a: Array, stream: Any = 0) -> Array:
-    """Determinants: an array without the last two axes."""
+    """Return determinants.
+
+    Parameters
+    ----------
+    a : Array
+        A square matrix, or a batch of them.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    Array
+        Without the last two axes.
+
+    See Also
+    --------
+    slogdet
+    """
     queue = operands(a, stream=stream)
     _square(a)
     with in_stream(queue), a.device:
@@ -130,7 +235,24 @@ def det(a: Array, stream: Any = 0) -> Array:
 
 
 def slogdet(a: Array, stream: Any = 0) -> SlogdetResult:
-    """Signs (of complex matrices numbers of absolute value 1) and logarithms of the absolute values of determinants."""
+    """Return signs of determinants, and logarithms of their absolute values.
+
+    Parameters
+    ----------
+    a : Array
+        A square matrix, or a batch of them.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    SlogdetResult
+        Signs of complex matrices are numbers of absolute value 1.
+
+    See Also
+    --------
+    det
+    """
     queue = operands(a, stream=stream)
     _square(a)
     with in_stream(queue), a.device:
@@ -142,7 +264,27 @@ def slogdet(a: Array, stream: Any = 0) -> SlogdetResult:
 
 
 def cholesky(a: Array, upper: bool = False, stream: Any = 0) -> Array:
-    """The lower or upper triangular factors. LinAlgError if a matrix is not positive definite; one triangle counts."""
+    """Return triangular factors of positive definite matrices.
+
+    Parameters
+    ----------
+    a : Array
+        A Hermitian matrix, or a batch of them, of which one triangle is read.
+    upper : bool, default False
+        Whether it is the upper one, and factors are upper triangular.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    Array
+        The factors.
+
+    Raises
+    ------
+    LinAlgError
+        A matrix is not positive definite.
+    """
     queue = operands(a, stream=stream)
     _square(a)
     with in_stream(queue), a.device:
@@ -153,7 +295,22 @@ def cholesky(a: Array, upper: bool = False, stream: Any = 0) -> Array:
 
 
 def qr(a: Array, mode: str = "reduced", stream: Any = 0) -> Any:
-    """Q and R of matrices, or R alone: mode is "reduced", "complete" or "r"."""
+    """Return QR factorisations of matrices.
+
+    Parameters
+    ----------
+    a : Array
+        A matrix, or a batch of them.
+    mode : {"reduced", "complete", "r"}, default "reduced"
+        As of `numpy.linalg.qr`.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    QRResult or Array
+        Q and R; R alone where the mode is ``"r"``.
+    """
     queue = operands(a, stream=stream)
     _matrices(a)
     if mode not in ("reduced", "complete", "r"):
@@ -176,7 +333,24 @@ def qr(a: Array, mode: str = "reduced", stream: Any = 0) -> Any:
 
 
 def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, stream: Any = 0) -> Any:
-    """Singular values, descending, and singular vectors: all of them, or as many as there are values."""
+    """Return singular values and singular vectors of matrices.
+
+    Parameters
+    ----------
+    a : Array
+        A matrix, or a batch of them.
+    full_matrices : bool, default True
+        All singular vectors, or as many as there are values.
+    compute_uv : bool, default True
+        Whether vectors are computed.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    SVDResult or Array
+        Values in descending order, and vectors; the values alone without `compute_uv`.
+    """
     queue = operands(a, stream=stream)
     _matrices(a)
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
@@ -196,7 +370,26 @@ def svd(a: Array, full_matrices: bool = True, compute_uv: bool = True, stream: A
 
 
 def eigh(a: Array, UPLO: str = "L", stream: Any = 0) -> EighResult:
-    """Eigenvalues of Hermitian matrices, ascending, and eigenvectors; the lower or upper ("U") triangle counts."""
+    """Return eigenvalues and eigenvectors of Hermitian matrices.
+
+    Parameters
+    ----------
+    a : Array
+        A Hermitian matrix, or a batch of them.
+    UPLO : {"L", "U"}, default "L"
+        The triangle that is read.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    EighResult
+        Eigenvalues in ascending order.
+
+    See Also
+    --------
+    eigvalsh
+    """
     queue = operands(a, stream=stream)
     routine = "linalg.eigh_lo" if _is_lower(a, UPLO) else "linalg.eigh_up"
     with in_stream(queue), a.device:
@@ -206,7 +399,22 @@ def eigh(a: Array, UPLO: str = "L", stream: Any = 0) -> EighResult:
 
 
 def eigvalsh(a: Array, UPLO: str = "L", stream: Any = 0) -> Array:
-    """Eigenvalues of Hermitian matrices, ascending; the lower or upper ("U") triangle counts."""
+    """Return eigenvalues of Hermitian matrices.
+
+    Parameters
+    ----------
+    a, UPLO, stream
+        As of `eigh`.
+
+    Returns
+    -------
+    Array
+        In ascending order.
+
+    See Also
+    --------
+    eigh
+    """
     queue = operands(a, stream=stream)
     routine = "linalg.eigvalsh_lo" if _is_lower(a, UPLO) else "linalg.eigvalsh_up"
     with in_stream(queue), a.device:
@@ -216,9 +424,27 @@ def eigvalsh(a: Array, UPLO: str = "L", stream: Any = 0) -> Array:
 
 
 def lstsq(a: Array, b: Array, rcond: float | None = None, stream: Any = 0) -> LstsqResult:
-    """The x of least |b - a @ x|, and of those the shortest, of a matrix and of right sides with one or two axes.
+    """Return the shortest x of least ``norm(b - a @ x)``.
 
-    Singular values of at most `rcond` times the largest count as 0; None: eps of the dtype times the longer side.
+    Parameters
+    ----------
+    a : Array
+        A matrix.
+    b : Array
+        Right sides, with one or two axes.
+    rcond : float, optional
+        Singular values of at most this times the largest count as 0; by default eps of the dtype times the longer side.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    Returns
+    -------
+    LstsqResult
+        Solutions, residuals, rank and singular values.
+
+    See Also
+    --------
+    solve
     """
     queue = operands(a, b, stream=stream)
     if a.ndim != 2:

@@ -25,20 +25,38 @@ _OPERATIONS = {"N": 0, "T": 1, "C": 2}
 
 
 class CSRMatrix:
-    """A sparse matrix on a device, row by row. It cannot be changed.
+    """A sparse matrix on a device, in compressed rows. It cannot be changed.
 
-    The elements of row i are `data[indptr[i]:indptr[i + 1]]`, and are in the columns `indices[indptr[i]:indptr[i + 1]]`.
+    Parameters
+    ----------
+    data, indices, indptr : Array
+        The elements of row i are ``data[indptr[i]:indptr[i + 1]]``, in the columns ``indices[indptr[i]:indptr[i + 1]]``.
+    shape : tuple of int
+        Rows and columns.
+
+    See Also
+    --------
+    csr_matrix : What makes it.
+
+    Notes
+    -----
+    ``a @ x`` multiplies with a vector or a matrix on the device.
     """
 
     def __init__(self, data: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
-        self.data, self.indices, self.indptr, self.shape = data, indices, indptr, shape
+        self.data: Array = data
+        self.indices: Array = indices
+        self.indptr: Array = indptr
+        self.shape: tuple[int, int] = shape
 
     @property
     def dtype(self) -> np.dtype:
+        """The dtype of the elements."""
         return self.data.dtype
 
     @property
     def device(self) -> Device:
+        """The device that it is on."""
         return self.data.device
 
     @property
@@ -50,7 +68,13 @@ class CSRMatrix:
         return f"<{self.shape[0]} x {self.shape[1]} sparse matrix of dtype {self.dtype} with {self.nnz} elements on {self.device}>"
 
     def to_host(self) -> np.ndarray:
-        """A copy as a dense array of NumPy's. What is stored more than once is added."""
+        """Return a copy as a dense array of NumPy's.
+
+        Returns
+        -------
+        numpy.ndarray
+            What is stored more than once is added.
+        """
         data, indices, indptr = (x.to_host() for x in (self.data, self.indices, self.indptr))
         dense = np.zeros(self.shape, self.dtype)
         np.add.at(dense, (np.repeat(np.arange(self.shape[0]), np.diff(indptr)), indices), data)
@@ -71,8 +95,29 @@ class CSRMatrix:
 
 
 def csr_matrix(matrix: Any, shape: tuple[int, int] | None = None, stream: Any = 0) -> CSRMatrix:
-    """A sparse matrix on the current device, or the stream's: of a dense array of NumPy's, of what has `data`, `indices`,
-    `indptr` and `shape`, as SciPy's matrices, or of a tuple (data, indices, indptr) with a shape. Arrays are copied.
+    """Make a sparse matrix on the current device.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, sparse matrix, or tuple
+        A dense array of NumPy's, what has `data`, `indices`, `indptr` and `shape`, as SciPy's matrices, or these three.
+    shape : tuple of int, optional
+        Rows and columns; needed for a tuple.
+    stream : Stream, optional
+        The matrix is on its device.
+
+    Returns
+    -------
+    CSRMatrix
+        With copies of the arrays.
+
+    Examples
+    --------
+    >>> from ingot import cuda
+    >>> with ingot.device("emulated"):
+    ...     a = cuda.sparse.csr_matrix(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    ...     print(a.nnz, a @ cuda.to_device([1.0, 10.0]))
+    2 [20.  3.]
     """
     if isinstance(matrix, tuple):
         parts: tuple[Any, ...] = matrix
@@ -133,12 +178,48 @@ def _product(trans: str, alpha: Any, a: CSRMatrix, x: Array, beta: Any, y: Array
 
 
 def csrmv(trans: str, alpha: Any, a: CSRMatrix, x: Array, beta: Any, y: Array, stream: Any = 0) -> None:
-    """y = alpha * op(a) @ x + beta * y, of vectors; op is 'N', 'T' (transposed) or 'C' (and conjugate)."""
+    """Compute ``y = alpha * op(a) @ x + beta * y``.
+
+    Parameters
+    ----------
+    trans : {"N", "T", "C"}
+        What op does: nothing, transpose, or transpose and conjugate.
+    alpha, beta : number
+        Factors.
+    a : CSRMatrix
+        The matrix.
+    x, y : Array
+        Vectors; `y` is written.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    csrmm
+    """
     _product(trans, alpha, a, x, beta, y, 1, stream)
 
 
 def csrmm(trans: str, alpha: Any, a: CSRMatrix, b: Array, beta: Any, c: Array, stream: Any = 0) -> None:
-    """c = alpha * op(a) @ b + beta * c, of matrices in C or Fortran order; op is 'N', 'T' (transposed) or 'C' (and conjugate)."""
+    """Compute ``c = alpha * op(a) @ b + beta * c``.
+
+    Parameters
+    ----------
+    trans : {"N", "T", "C"}
+        What op does: nothing, transpose, or transpose and conjugate.
+    alpha, beta : number
+        Factors.
+    a : CSRMatrix
+        The sparse matrix.
+    b, c : Array
+        Dense matrices in C or Fortran order; `c` is written.
+    stream : Stream, optional
+        The stream; 0 is the calling thread's.
+
+    See Also
+    --------
+    csrmv
+    """
     _product(trans, alpha, a, b, beta, c, 2, stream)
 
 

@@ -63,7 +63,7 @@ def stacked(iteration: Callable[[int], Any], n: int) -> Any:
     return made
 
 
-def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple, count: int) -> Any:
+def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple[Any, ...], count: int) -> Any:
     """The results of all batch elements; `results` are those of the first `count` collectives that they come to; see `known`."""
 
     def iteration(i: int) -> Any:
@@ -86,7 +86,7 @@ def in_steps(given: Callable[[int], Any], name: Any, n: int, results: tuple, cou
     return in_steps(given, name, n, (*results, result), count + 1)
 
 
-def known(result: tuple, i: int) -> Any:
+def known(result: tuple[Any, ...], i: int) -> Any:
     """The result of a collective for one batch element; some results are stacked by batch elements."""
     is_stacked, value = result
     return map_leaves(lambda array: array[i], value) if is_stacked else value

@@ -72,7 +72,7 @@ class Buffer:
         place = self.place(i, self.out_of_range_to_set)
         self.elements[place] = self.stored(value)
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Any]:
         for i in range(len(self.elements)):
             yield self.number(self.elements[i])
 

@@ -38,7 +38,43 @@ def shuffled(words: Any, x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> np.ndarray:
-    """The numbers below `x` in a random order, or an array in one along an axis; each line in its own if `independent`."""
+    """Return a random permutation.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    x : int or array
+        An array, or the numbers below an integer.
+    axis : int, default 0
+        The axis whose entries are permuted.
+    independent : bool, default False
+        Each line along the axis has a permutation of its own.
+
+    Returns
+    -------
+    ndarray
+        A new array.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    choice
+
+    Notes
+    -----
+    Entries are sorted by random bits; several times for long axes, since bits may be equal.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.permutation(random.PRNGKey(0), 5)
+    array([0, 1, 4, 3, 2])
+    """
     words = words_of(key, "permutation")
     if np.ndim(x) == 0:
         number = np.asarray(x)[()]
@@ -108,7 +144,45 @@ def places_of(words: Any, key: Any, n: int, shape: Any, replace: bool, p: Any, m
 
 
 def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = None, axis: int = 0, mode: str | None = None) -> Any:
-    """Random numbers below `a`, or entries of an array along an axis, with probabilities `p`."""
+    """Draw from an array, or from the numbers below an integer.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    a : int or array
+        What is drawn from.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    replace : bool, default True
+        Whether an entry may be drawn twice.
+    p : array, optional
+        The probability of each entry; by default all are equal.
+    axis : int, default 0
+        The axis of `a` whose entries are drawn.
+    mode : {"low", "high"}, optional
+        As of `gumbel`, which draws with `p` and without replacement.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        What was drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    permutation, categorical
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.choice(random.PRNGKey(0), np.array([10, 20, 30]), (4,))
+    array([10, 30, 30, 30])
+    """
     words = words_of(key, "choice")
     if not isinstance(shape, (tuple, list)):
         raise TypeError(f"shape argument of ingot.random.choice must be a sequence, got {shape}")
@@ -132,7 +206,47 @@ def choice(key: Any, a: Any, shape: Any = (), replace: bool = True, p: Any = Non
 
 
 def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None, replace: bool = True, mode: str | None = None) -> Any:
-    """Which of the classes along an axis is drawn, by the logarithms of their odds."""
+    """Draw classes by the logarithms of their odds.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    logits : array
+        The logarithms, up to a constant.
+    axis : int, default -1
+        The axis of the classes.
+    shape : int or tuple of int, optional
+        The shape of the result; by default that of `logits` without the axis.
+    replace : bool, default True
+        Whether a class may be drawn twice.
+    mode : {"low", "high"}, optional
+        As of `gumbel`.
+
+    Returns
+    -------
+    ndarray of int64, or NumPy number
+        The indices of the classes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    choice
+
+    Notes
+    -----
+    The class with the largest sum of its logarithm and a number of Gumbel's distribution (the Gumbel-max trick).
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.categorical(random.PRNGKey(0), np.log([0.1, 0.6, 0.3]), shape=(5,))
+    array([2, 1, 1, 1, 1])
+    """
     words = words_of(key, "categorical")
     given = np.asarray(logits)
     dtype = float_dtype("gumbel", given.dtype)

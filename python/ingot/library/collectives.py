@@ -45,7 +45,7 @@ def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> An
     return collective(x, axis_name, ("gather", axis, tiled))
 
 
-def collective(x: Any, name: Any, how: tuple) -> Any:
+def collective(x: Any, name: Any, how: tuple[Any, ...]) -> Any:
     """The collective over all batch elements of an axis, or of several axes one after the other."""
     if isinstance(name, (tuple, list)):
         for one in name:
@@ -73,7 +73,7 @@ def collective(x: Any, name: Any, how: tuple) -> Any:
     return map_leaves(lambda y, t: lift(y, t, derivative) if is_inexact(y) else y, value, tangent)
 
 
-def met(x: Any, name: Any, how: tuple) -> Any:
+def met(x: Any, name: Any, how: tuple[Any, ...]) -> Any:
     """The result of a collective, if it is known; else the batch element stops."""
     given = primitives.meeting(name, (name, *how))
     if len(given) == 0:
@@ -81,12 +81,12 @@ def met(x: Any, name: Any, how: tuple) -> Any:
     return given[0]
 
 
-def of_all(operands: Any, n: int, how: tuple) -> Any:
+def of_all(operands: Any, n: int, how: tuple[Any, ...]) -> Any:
     """The result of a collective, of arrays of the operands of all batch elements."""
     return map_leaves(lambda leaf: of_leaf(leaf, n, how), operands)
 
 
-def of_leaf(x: Any, n: int, how: tuple) -> Any:
+def of_leaf(x: Any, n: int, how: tuple[Any, ...]) -> Any:
     """The result of a collective, of one array."""
     kind, axis, tiled = how
     if kind == "max":
@@ -103,7 +103,7 @@ def of_leaf(x: Any, n: int, how: tuple) -> Any:
     return moved.reshape((*moved.shape[:along], -1, *moved.shape[along + 2 :]))
 
 
-def of_outer(how: tuple) -> tuple:
+def of_outer(how: tuple[Any, ...]) -> tuple[Any, ...]:
     """A collective as one of arrays with one axis more before theirs."""
     kind, axis, tiled = how
     return kind, axis + 1 if axis >= 0 else axis, tiled

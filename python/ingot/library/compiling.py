@@ -40,7 +40,7 @@ def jit(
     if static_argnums is not None or static_argnames is not None or device is not None:
         primitives.refuse("`ingot.jit` with static arguments or `device` in compiled code", "decorate the function outside, and call it here")
 
-    def decorate(given: Callable) -> Callable:
+    def decorate(given: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(given, (types.FunctionType, Function)):
             primitives.refuse("`ingot.jit` of what is no function, in compiled code,", "call it as it is")
         return given

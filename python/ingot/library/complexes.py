@@ -18,7 +18,7 @@ _LN2 = 0.6931471805599453094
 _KINDS = (-math.inf, -2.0, -0.0, 0.0, 2.0, math.inf, math.nan)
 
 
-def _answers(f: Callable) -> tuple:
+def _answers(f: Callable[..., Any]) -> tuple[Any, ...]:
     """The result of a function of `cmath` where a part is infinite or NaN, and whether it raises there, by the kinds of both parts."""
     found: list = []
     for x in _KINDS:
@@ -55,7 +55,7 @@ def _kind(x: float) -> int:
     return 1 if is_negative else 4
 
 
-def _of_table(table: tuple, z: complex) -> complex:
+def _of_table(table: tuple[Any, ...], z: complex) -> complex:
     place = 7 * _kind(z.real) + _kind(z.imag)
     if table[1][place]:
         raise ValueError("math domain error")

@@ -120,7 +120,7 @@ def plain_copies(tree: Any) -> Any:
 
 
 @implements(public.jvp)
-def jvp(f: Callable, primals: Any, tangents: Any, has_aux: bool = False) -> tuple:
+def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents")
     derivative = primitives.new_derivative()
@@ -142,7 +142,7 @@ def of_pair(result: Any, has_aux: bool) -> Any:
 
 
 @implements(public.linearize)
-def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     before = own_copies(primals)
 
     def linear(*tangents: Any) -> Any:
@@ -152,7 +152,7 @@ def linearize(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     return (of_pair(value, has_aux), linear, value[1]) if has_aux else (value, linear)
 
 
-def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
+def place_of(number: Any, args: tuple[Any, ...], kwargs: Any, names: tuple[Any, ...]) -> Any:
     """Where the argument of a number or name is: its position, or its name where it is given by name."""
     if isinstance(number, str):
         if number in kwargs:
@@ -167,7 +167,7 @@ def place_of(number: Any, args: tuple, kwargs: Any, names: tuple) -> Any:
     return number + len(args) if number < 0 else number
 
 
-def places_of(argnums: Any, args: tuple, kwargs: Any, names: tuple) -> tuple:
+def places_of(argnums: Any, args: tuple[Any, ...], kwargs: Any, names: tuple[Any, ...]) -> tuple[Any, ...]:
     """The positions of all arguments that derivatives are taken with respect to."""
     if isinstance(argnums, (tuple, list)):
         places = tuple(place_of(number, args, kwargs, names) for number in argnums)
@@ -181,7 +181,7 @@ def places_of(argnums: Any, args: tuple, kwargs: Any, names: tuple) -> tuple:
     return places
 
 
-def need_given(argnums: Any, args: tuple) -> None:
+def need_given(argnums: Any, args: tuple[Any, ...]) -> None:
     """Raises TypeError where there are fewer arguments than these positions need."""
     for number in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
         if not isinstance(number, (str, float)) and number >= len(args):
@@ -191,12 +191,12 @@ def need_given(argnums: Any, args: tuple) -> None:
             )
 
 
-def given_at(place: Any, args: tuple, kwargs: Any) -> Any:
+def given_at(place: Any, args: tuple[Any, ...], kwargs: Any) -> Any:
     """The argument at a position."""
     return kwargs[place] if isinstance(place, str) else args[place]
 
 
-def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
+def called_with(f: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, places: tuple[Any, ...], variables: tuple[Any, ...]) -> Any:
     """The result of f with other arguments at some positions."""
     for place, variable in zip(places, variables):
         if isinstance(place, str):
@@ -206,14 +206,16 @@ def called_with(f: Callable, args: tuple, kwargs: Any, places: tuple, variables:
     return f(*args, **kwargs)
 
 
-def called_with_copies(f: Callable, args: tuple, kwargs: Any, places: tuple, variables: tuple) -> Any:
+def called_with_copies(f: Callable[..., Any], args: tuple[Any, ...], kwargs: Any, places: tuple[Any, ...], variables: tuple[Any, ...]) -> Any:
     """The result of f with other arguments at some positions, and copies of all others."""
     own = tuple(args[i] if i in places else own_copies(args[i]) for i in range(len(args)))
     named = {key: kwargs[key] if key in places else own_copies(kwargs[key]) for key in kwargs}
     return called_with(f, own, named, places, variables)
 
 
-def jacobian(f: Callable, argnums: Any, has_aux: bool, holomorphic: bool, names: tuple, name: str, derived: Callable) -> Callable:
+def jacobian(
+    f: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, names: tuple[Any, ...], name: str, derived: Callable[..., Any]
+) -> Callable[..., Any]:
     """A function of the arguments of f that gives all derivatives of what f gives, by `derived`, as `along`."""
 
     def all_slopes(*args: Any, **kwargs: Any) -> Any:
@@ -282,27 +284,27 @@ def dtype_name(x: Any) -> str:
 
 
 @implements(public.jacfwd)
-def jacfwd(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "jacfwd", along)
 
 
 @implements(public.jacrev)
-def jacrev(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "jacrev", across)
 
 
 @implements(public.hessian)
-def hessian(f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple = ()) -> Callable:
+def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "hessian", twice)
 
 
-def twice(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
+def twice(f: Callable[..., Any], point: tuple[Any, ...], inner: Any, value: Any) -> Any:
     """As `along`, the derivatives of the derivatives: forward mode over reverse mode."""
     slopes = map_leaves(lambda y: map_leaves(lambda x: like_block(y, x), inner) if is_number(y) else None, value)
     return along(lambda *variables: across(f, variables, inner, value, True), point, inner, slopes)
 
 
-def along(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
+def along(f: Callable[..., Any], point: tuple[Any, ...], inner: Any, value: Any) -> Any:
     """The derivatives of f by all elements of a tuple of structures, in forward mode.
 
     They are the value, of which only types and shapes count, with each leaf replaced by a structure as `inner`, whose leaves are those of the tuple.
@@ -327,10 +329,10 @@ def along(f: Callable, point: tuple, inner: Any, value: Any) -> Any:
     return map_leaves(lambda y, column: blocks(y, column) if is_number(y) else None, value, columns)
 
 
-def across(f: Callable, point: tuple, inner: Any, value: Any, is_own: bool = False) -> Any:
+def across(f: Callable[..., Any], point: tuple[Any, ...], inner: Any, value: Any, is_own: bool = False) -> Any:
     """As `along`, in reverse mode; `is_own`: of a point that nothing else uses."""
 
-    def row(variables: tuple, cotangents: Any) -> tuple:
+    def row(variables: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
         return leaves_of(pulled(f, variables, lambda values: cotangents)[1])
 
     variables = leaves_of(point)
@@ -359,7 +361,7 @@ def across(f: Callable, point: tuple, inner: Any, value: Any, is_own: bool = Fal
     return filled(value, leaves)
 
 
-def starts_of(leaves: tuple) -> tuple:
+def starts_of(leaves: tuple[Any, ...]) -> tuple[Any, ...]:
     """Where the elements of each leaf begin, if all are in a row, and their number."""
     starts: tuple = (0,)
     for leaf in leaves:
@@ -367,7 +369,7 @@ def starts_of(leaves: tuple) -> tuple:
     return starts
 
 
-def parts_of(elements: np.ndarray, leaves: tuple, starts: tuple) -> tuple:
+def parts_of(elements: np.ndarray, leaves: tuple[Any, ...], starts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The elements in a row as numbers and arrays like leaves."""
     parts: tuple = ()
     for leaf, i, j in zip(leaves, starts, starts[1:]):
@@ -454,7 +456,7 @@ def seed(y: Any, c: Any) -> Any:
     return c[()] if isinstance(c, np.ndarray) else c
 
 
-def seeds(y: Any, c: Any) -> tuple:
+def seeds(y: Any, c: Any) -> tuple[Any, ...]:
     """The floats and complex numbers among the leaves of y, and their cotangents."""
     ys: tuple = ()
     cs: tuple = ()
@@ -472,7 +474,9 @@ def gathered(room: Any, number: Any) -> Any:
     return number
 
 
-def pulled(f: Callable, variables: tuple, cotangents_of: Callable, part_of: Callable = lambda result: result) -> tuple:
+def pulled(
+    f: Callable[..., Any], variables: tuple[Any, ...], cotangents_of: Callable[..., Any], part_of: Callable[..., Any] = lambda result: result
+) -> tuple[Any, ...]:
     """What f gives, and the cotangents of its variables, from those that `cotangents_of` gives for a part of a result."""
     derivative = primitives.new_derivative()
     own = map_leaves(owned, variables)
@@ -487,12 +491,12 @@ def pulled(f: Callable, variables: tuple, cotangents_of: Callable, part_of: Call
     return values, filled(own, tuple(gathered(room, number) for room, number in zip(leaves_of(rooms), numbers)))
 
 
-def pulled_back(f: Callable, variables: tuple, cotangents: Any, has_aux: bool) -> tuple:
+def pulled_back(f: Callable[..., Any], variables: tuple[Any, ...], cotangents: Any, has_aux: bool) -> tuple[Any, ...]:
     """The cotangents of variables, of those of what f gives of them."""
     return pulled(lambda *own: of_pair(f(*own), has_aux), variables, lambda values: cotangents)[1]
 
 
-def varied(tree: Any) -> tuple:
+def varied(tree: Any) -> tuple[Any, ...]:
     """The floats and complex numbers among the leaves of a structure."""
     chosen: tuple = ()
     for leaf in leaves_of(tree):
@@ -501,7 +505,7 @@ def varied(tree: Any) -> tuple:
     return chosen
 
 
-def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tuple) -> Any:
+def with_rules(f: Callable[..., Any], jvp_rule: Any, forth: Any, and_back: Any, args: tuple[Any, ...]) -> Any:
     """What f gives of arguments, whose derivatives are those of rules; a function that has none of one mode has None there.
 
     `jvp_rule(args, tangents)` gives the value and its tangent, `forth(*args)` the value and what `and_back(kept, cotangents)` wants
@@ -516,7 +520,7 @@ def with_rules(f: Callable, jvp_rule: Any, forth: Any, and_back: Any, args: tupl
         return primitives.with_derivatives(others, lambda: with_rules(f, jvp_rule, forth, and_back, args))
     plain = map_leaves(lambda x: constant_of(x, derivative) if is_inexact(x) else x, plain_copies(args))
 
-    def inside(call: Callable) -> Any:
+    def inside(call: Callable[..., Any]) -> Any:
         return primitives.with_derivatives(others, call)
 
     if is_reverse:
@@ -534,7 +538,7 @@ def constant_of(x: Any, derivative: int) -> Any:
     return primitives.constant(primitives.primal(x, derivative))
 
 
-def routine(f: Callable, jvp_rule: Callable, vjp_rule: Any, primals: tuple, options: tuple) -> Any:
+def routine(f: Callable[..., Any], jvp_rule: Callable[..., Any], vjp_rule: Any, primals: tuple[Any, ...], options: tuple[Any, ...]) -> Any:
     """What one of NumPy's routines gives of arrays and options, with rules of `library.rules` where derivatives are taken."""
     if len(primitives.derivatives()) == 0:
         return f(*primals, *options)
@@ -543,17 +547,17 @@ def routine(f: Callable, jvp_rule: Callable, vjp_rule: Any, primals: tuple, opti
     def of_arrays(*own: Any) -> Any:
         return f(*own, *options)
 
-    def rule(own: tuple, tangents: tuple) -> Any:
+    def rule(own: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         return jvp_rule(own, tangents, *options)
 
     if vjp_rule is None:
         return with_rules(of_arrays, rule, None, None, arrays)
 
-    def forth(*own: Any) -> tuple:
+    def forth(*own: Any) -> tuple[Any, ...]:
         result = routine(f, jvp_rule, vjp_rule, own, options)
         return result, (own, result)
 
-    def back(kept: tuple, cotangents: Any) -> tuple:
+    def back(kept: tuple[Any, ...], cotangents: Any) -> tuple[Any, ...]:
         return vjp_rule(kept[0], kept[1], cotangents, *options)
 
     return with_rules(of_arrays, rule, forth, back, arrays)
@@ -565,7 +569,7 @@ def inexact(x: Any) -> Any:
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
-def any_varies(leaves: tuple, derivative: int) -> bool:
+def any_varies(leaves: tuple[Any, ...], derivative: int) -> bool:
     """Whether one of them may vary in a derivative."""
     for leaf in leaves:
         if primitives.may_vary(leaf, derivative):
@@ -574,7 +578,7 @@ def any_varies(leaves: tuple, derivative: int) -> bool:
 
 
 def there_and_back(
-    jvp_rule: Any, forth: Any, and_back: Any, args: tuple, plain: tuple, derivative: int, inside: Callable
+    jvp_rule: Any, forth: Any, and_back: Any, args: tuple[Any, ...], plain: tuple[Any, ...], derivative: int, inside: Callable[..., Any]
 ) -> Any:
     """`with_rules` in reverse mode; without a rule for it, that of forward mode is gone through backwards."""
     zeros = map_leaves(lambda x: zero_like(x) if is_inexact(x) else None, plain)
@@ -599,7 +603,7 @@ def there_and_back(
     return lifted
 
 
-def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
+def merged(fixed: tuple[Any, ...], others: tuple[Any, ...], places: tuple[Any, ...]) -> tuple[Any, ...]:
     """Arguments of those at some positions, in order, and all others."""
     if len(places) == 0:
         return others
@@ -608,7 +612,7 @@ def merged(fixed: tuple, others: tuple, places: tuple) -> tuple:
     return (others[0], *merged(fixed, others[1:], tuple(place - 1 for place in places)))
 
 
-def by_position(f: Callable, names: tuple, args: tuple, kwargs: dict) -> tuple:
+def by_position(f: Callable[..., Any], names: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Any, ...]:
     """The arguments of a call as rules take them: those that are given by name at the positions of their parameters."""
     if len(kwargs) == 0:
         return args
@@ -619,7 +623,7 @@ def by_position(f: Callable, names: tuple, args: tuple, kwargs: dict) -> tuple:
     return (*args, *[kwargs[name] for name in named])
 
 
-def with_jvp(f: Callable, rule: Any, places: tuple, args: tuple) -> Any:
+def with_jvp(f: Callable[..., Any], rule: Any, places: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
     """What `custom_jvp` makes of a call."""
     if len(places) == 0:
         return with_rules(f, rule, None, None, args)
@@ -628,13 +632,13 @@ def with_jvp(f: Callable, rule: Any, places: tuple, args: tuple) -> Any:
     def of_others(*others: Any) -> Any:
         return f(*merged(fixed, others, places))
 
-    def rule_of_others(primals: tuple, tangents: tuple) -> Any:
+    def rule_of_others(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
         return rule(*fixed, primals, tangents)
 
     return with_rules(of_others, rule_of_others, None, None, others_of(args, places))
 
 
-def with_vjp(f: Callable, forth: Any, and_back: Any, places: tuple, args: tuple) -> Any:
+def with_vjp(f: Callable[..., Any], forth: Any, and_back: Any, places: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
     """What `custom_vjp` makes of a call."""
     if len(places) == 0:
         return with_rules(f, None, forth, and_back, args)
@@ -652,12 +656,12 @@ def with_vjp(f: Callable, forth: Any, and_back: Any, places: tuple, args: tuple)
     return with_rules(of_others, None, forth_of_others, back_of_others, others_of(args, places))
 
 
-def others_of(args: tuple, places: tuple) -> tuple:
+def others_of(args: tuple[Any, ...], places: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments that are not at some positions."""
     return tuple(args[place] for place in range(len(args)) if place not in places)
 
 
-def with_floats(tree: Any, floats: tuple) -> Any:
+def with_floats(tree: Any, floats: tuple[Any, ...]) -> Any:
     """A structure with other floats and complex numbers among its leaves."""
     leaves: tuple = ()
     for leaf in leaves_of(tree):
@@ -669,20 +673,20 @@ def with_floats(tree: Any, floats: tuple) -> Any:
     return filled(tree, leaves)
 
 
-def recomputed(f: Callable, args: tuple) -> Any:
+def recomputed(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What `checkpoint` makes of a call: its arguments are kept, and it is called again where the sweep comes to it."""
 
-    def forth(*own: Any) -> tuple:
+    def forth(*own: Any) -> tuple[Any, ...]:
         return f(*plain_copies(own)), own
 
-    def back(own: tuple, cotangents: Any) -> Any:
+    def back(own: tuple[Any, ...], cotangents: Any) -> Any:
         def of_floats(*floats: Any) -> Any:
             return f(*with_floats(plain_copies(own), floats))
 
         given = pulled(of_floats, plain_copies(varied(own)), lambda values: values_of(values, cotangents))[1]
         return with_floats(own, given)
 
-    def rule(primals: tuple, tangents: tuple) -> tuple:
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
         def of_floats(*floats: Any) -> Any:
             return f(*with_floats(primals, floats))
 
@@ -692,7 +696,7 @@ def recomputed(f: Callable, args: tuple) -> Any:
 
 
 @implements(public.checkpoint)
-def checkpoint(f: Callable) -> Callable:
+def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     # One that is made inside may hold variables of a derivative, which are no arguments: it keeps what it needs.
     return f
 
@@ -702,7 +706,7 @@ def values_of(values: Any, cotangents: Any) -> Any:
     return map_leaves(lambda y, c: c if is_inexact(y) else y, values, cotangents)
 
 
-def tangents_of(pair: tuple) -> Any:
+def tangents_of(pair: tuple[Any, ...]) -> Any:
     """Of a value and its tangent, the tangent, 0 where the value has none."""
     return map_leaves(lambda y, t: t if is_inexact(y) else 0.0, pair[0], pair[1])
 
@@ -721,7 +725,7 @@ def gathered_at(y: Any, derivative: int) -> Any:
 
 
 @implements(public.vjp)
-def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     before = own_copies(primals)
 
     def pull(cotangents: Any) -> Any:
@@ -732,7 +736,7 @@ def vjp(f: Callable, *primals: Any, has_aux: bool = False) -> tuple:
 
 
 @implements(public._kept)
-def kept(tree: Any) -> tuple:
+def kept(tree: Any) -> tuple[Any, ...]:
     primitives.refuse(
         "a function of `ingot.vjp` or `ingot.linearize` for arrays that share memory, in compiled code,", "give them copies of the arrays"
     )
@@ -740,15 +744,15 @@ def kept(tree: Any) -> tuple:
 
 @implements(public.value_and_grad)
 def value_and_grad(
-    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
-) -> Callable:
+    f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple[Any, ...] = ()
+) -> Callable[..., Any]:
     def differentiated(result: Any) -> Any:
         return of_pair(result, has_aux)
 
     def ones(value: Any) -> Any:
         return one(value, holomorphic)
 
-    def both(*args: Any, **kwargs: Any) -> tuple:
+    def both(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         need_given(argnums, args)
         places = places_of(argnums, args, kwargs, names)
         variables = tuple(given_at(place, args, kwargs) for place in places)
@@ -785,7 +789,7 @@ def one(value: Any, holomorphic: bool) -> Any:
     return np.ones((), np.asarray(value).dtype) if isinstance(value, np.ndarray) else 1.0
 
 
-def with_zeros(tree: Any, slopes: tuple) -> Any:
+def with_zeros(tree: Any, slopes: tuple[Any, ...]) -> Any:
     """A structure with the gradients of its floats and complex numbers, and zeros for ints and bools."""
     leaves: tuple = ()
     for leaf in leaves_of(tree):
@@ -815,8 +819,8 @@ def need_complex(x: Any) -> None:
 
 @implements(public.grad)
 def grad(
-    f: Callable, argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple = ()
-) -> Callable:
+    f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple[Any, ...] = ()
+) -> Callable[..., Any]:
     def gradient(*args: Any, **kwargs: Any) -> Any:
         values, gradients = value_and_grad(f, argnums, has_aux, holomorphic, allow_int, names)(*args, **kwargs)
         return (gradients, values[1]) if has_aux else gradients
@@ -825,8 +829,8 @@ def grad(
 
 
 @implements(public.hvp)
-def hvp(f: Callable, primals: Any, tangents: Any) -> tuple:
-    def gradients(*variables: Any) -> tuple:
+def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
+    def gradients(*variables: Any) -> tuple[Any, ...]:
         return grad(f, tuple(range(len(primals))))(*variables)
 
     return jvp(gradients, primals, tangents)[1]

@@ -130,7 +130,42 @@ def real_normal(words: Any, shape: Any, dtype: Any) -> Any:
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of the standard normal distribution, of a dtype (float64)."""
+    """Draw numbers of the standard normal distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        A float or complex dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    multivariate_normal, truncated_normal
+
+    Notes
+    -----
+    The inverse of the error function of uniform numbers, by the polynomials of M. Giles, "Approximating the erfinv function".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.normal(random.PRNGKey(0), (2, 2))
+    array([[-0.20584214, -0.78476578],
+           [ 1.81608667,  0.18784401]])
+    """
     words = words_of(key, "normal")
     wanted = np.dtype(np.float64 if dtype is None else dtype)
     lengths = shape_of(shape)
@@ -146,7 +181,39 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
-    """True with probability `p`, a float or floats; of the shape of `p` if none is given."""
+    """Draw True with a probability.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    p : float or array, default 0.5
+        The probability, whose dtype decides how many bits are drawn.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    mode : {"low", "high"}, default "low"
+        ``"high"`` draws twice as many bits, for small probabilities.
+
+    Returns
+    -------
+    ndarray of bool, or NumPy bool
+        What was drawn.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    rademacher
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.bernoulli(random.PRNGKey(0), 0.2, 5)
+    array([False, False, False, False, False])
+    """
     if mode != "high" and mode != "low":
         raise ValueError(f"got mode={mode!r}, expected 'high' or 'low'")
     words = words_of(key, "bernoulli")
@@ -162,7 +229,41 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of the exponential distribution with mean 1, of a dtype (float64)."""
+    """Draw numbers of the exponential distribution with mean 1.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    uniform
+
+    Notes
+    -----
+    The inverse of its distribution function: ``-log1p(-u)``.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.exponential(random.PRNGKey(0), 3)
+    array([0.54207056, 0.24372319, 3.36163426])
+    """
     words = words_of(key, "exponential")
     wanted = float_dtype("exponential", dtype)
     return -log1p(-between(words, shape_of(shape), wanted, 0.0, 1.0))
@@ -193,13 +294,79 @@ def raw_gumbel(words: Any, shape: Any, dtype: Any, mode: Any) -> Any:
 
 
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
-    """Numbers of Gumbel's distribution, of a dtype (float64); the mode "high" draws twice as many bits for large ones."""
+    """Draw numbers of Gumbel's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+    mode : {"low", "high"}, optional
+        ``"high"`` draws twice as many bits, for large numbers. By default ``"low"``.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    categorical : What it is drawn for.
+
+    Notes
+    -----
+    The inverse of its distribution function: ``-log(-log(u))``.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.gumbel(random.PRNGKey(0), 3)
+    array([ 0.13790566, -0.42599294,  3.34403911])
+    """
     words = words_of(key, "gumbel")
     return raw_gumbel(words, shape_of(shape), float_dtype("gumbel", dtype), mode)
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of Laplace's distribution, of a dtype (float64)."""
+    """Draw numbers of Laplace's distribution, whose density is ``exp(-abs(x)) / 2``.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    uniform
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.laplace(random.PRNGKey(0), 3)
+    array([ 0.17803369,  0.83796278, -2.66848708])
+    """
     words = words_of(key, "laplace")
     wanted = float_dtype("laplace", dtype)
     low = wanted.type(-1) + np.finfo(wanted).epsneg
@@ -208,7 +375,41 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of the logistic distribution, of a dtype (float64)."""
+    """Draw numbers of the logistic distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    uniform
+
+    Notes
+    -----
+    The inverse of its distribution function: ``log(u / (1 - u))``.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.logistic(random.PRNGKey(0), 3)
+    array([-0.32911032, -1.28738678,  3.32634015])
+    """
     words = words_of(key, "logistic")
     wanted = float_dtype("logistic", dtype)
     x = above_zero(words, shape_of(shape), wanted)
@@ -216,7 +417,41 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of Cauchy's distribution, of a dtype (float64)."""
+    """Draw numbers of Cauchy's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    uniform
+
+    Notes
+    -----
+    The inverse of its distribution function: ``tan(pi * (u - 1 / 2))``.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.cauchy(random.PRNGKey(0), 3)
+    array([-0.26192951, -1.23784602,  9.14252843])
+    """
     words = words_of(key, "cauchy")
     wanted = float_dtype("cauchy", dtype)
     u = between(words, shape_of(shape), wanted, np.finfo(wanted).eps, 1.0)
@@ -224,7 +459,37 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """-1 or 1, of a dtype (int64)."""
+    """Draw -1 and 1 with equal probabilities.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default int64
+        Any numeric dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    bernoulli
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.rademacher(random.PRNGKey(0), 5)
+    array([ 1,  1, -1, -1, -1])
+    """
     words = words_of(key, "rademacher")
     wanted = np.dtype(np.int64 if dtype is None else dtype)
     is_one = between(words, shape_of(shape), np.dtype(np.float64), 0.0, 1.0) < 0.5
@@ -258,7 +523,39 @@ def error_function(x: Any) -> Any:
 
 
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of the standard normal distribution between two bounds, of a dtype (float64)."""
+    """Draw numbers of the standard normal distribution between two bounds.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    lower, upper : float or array
+        The bounds.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.truncated_normal(random.PRNGKey(0), -1.0, 1.0, 3)
+    array([-0.13999612, -0.50631466,  0.90652156])
+    """
     words = words_of(key, "truncated_normal")
     wanted = float_dtype("truncated_normal", dtype)
     lengths = shape_for("truncated_normal", shape, (lower, upper))

@@ -375,8 +375,8 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     return 0.5 * (first - third)
 
 
-SMALL_BESSEL = tuple([float(c) for c in np.lib._function_base_impl._i0A])
-LARGE_BESSEL = tuple([float(c) for c in np.lib._function_base_impl._i0B])
+SMALL_BESSEL = tuple([float(c) for c in getattr(np.lib._function_base_impl, "_i0A")])
+LARGE_BESSEL = tuple([float(c) for c in getattr(np.lib._function_base_impl, "_i0B")])
 
 
 @implements(np.i0)

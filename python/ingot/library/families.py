@@ -70,19 +70,118 @@ def raw_gamma(words: Any, a: Any, shape: Any, dtype: Any, in_logarithm: bool) ->
 
 
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of gamma's distribution with the parameter `a`, of a dtype (float64)."""
+    """Draw numbers of the gamma distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    a : float or array
+        The shape parameter.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    loggamma
+
+    Notes
+    -----
+    G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.gamma(random.PRNGKey(0), 2.0, (3,))
+    array([1.3520308 , 1.12435945, 3.73240416])
+    """
     words = words_of(key, "gamma")
     return raw_gamma(words, a, shape_for("gamma", shape, (a,)), float_dtype("gamma", dtype), False)
 
 
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Logarithms of the numbers of gamma's distribution, also where these are too small for a float."""
+    """Draw numbers of the gamma distribution: their logarithms.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    a : float or array
+        The shape parameter.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    gamma
+
+    Notes
+    -----
+    Finite also where the numbers themselves are too small for a float.
+    G. Marsaglia and W. W. Tsang, "A simple method for generating gamma variables".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.loggamma(random.PRNGKey(0), 0.001, (3,))
+    array([-1113.02584633, -2280.53575798,  -853.36156626])
+    """
     words = words_of(key, "loggamma")
     return raw_gamma(words, a, shape_for("gamma", shape, (a,)), float_dtype("gamma", dtype), True)
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of the beta distribution, of a dtype (float64)."""
+    """Draw numbers of the beta distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    a, b : float or array
+        The parameters.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    gamma
+
+    Notes
+    -----
+    From two numbers of the gamma distribution.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.beta(random.PRNGKey(0), 2.0, 3.0, (3,))
+    array([0.32795607, 0.61380901, 0.76013421])
+    """
     words = words_of(key, "beta")
     wanted = float_dtype("beta", dtype)
     lengths = shape_for("beta", shape, (a, b))
@@ -103,7 +202,38 @@ def batch_for(name: str, shape: Any, own: Any) -> Any:
 
 
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Vectors of Dirichlet's distribution, along a last axis, of a dtype (float64)."""
+    """Draw vectors of Dirichlet's distribution: positive numbers whose sum is 1.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    alpha : array
+        The parameters, along the last axis.
+    shape : int or tuple of int, optional
+        The first axes of the result; by default those of `alpha` before the last.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*shape, len(alpha))``.
+
+    See Also
+    --------
+    gamma
+
+    Notes
+    -----
+    From numbers of the gamma distribution.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.dirichlet(random.PRNGKey(0), np.ones(3))
+    array([0.15755158, 0.11547349, 0.72697493])
+    """
     words = words_of(key, "dirichlet")
     wanted = float_dtype("dirichlet", dtype)
     given = np.asarray(alpha)
@@ -120,13 +250,67 @@ def raw_chisquare(words: Any, df: Any, shape: Any, dtype: Any) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of the chi-square distribution, of a dtype (float64)."""
+    """Draw numbers of the chi-square distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    df : float or array
+        Degrees of freedom.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    gamma
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.chisquare(random.PRNGKey(0), 3.0, (3,))
+    array([1.81389348, 1.44835385, 5.98027483])
+    """
     words = words_of(key, "chisquare")
     return raw_chisquare(words, df, shape_for("chisquare", shape, (df,)), float_dtype("chisquare", dtype))
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Fisher's distribution, of a dtype (float64)."""
+    """Draw numbers of Fisher's F distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    dfnum, dfden : float or array
+        Degrees of freedom of numerator and denominator.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    chisquare
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.f(random.PRNGKey(0), 3.0, 4.0, (3,))
+    array([1.54829471, 0.34078744, 0.09088248])
+    """
     words = words_of(key, "f")
     wanted = float_dtype("f", dtype)
     lengths = shape_for("f", shape, (dfnum, dfden))
@@ -137,7 +321,34 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Student's distribution, of a dtype (float64)."""
+    """Draw numbers of Student's t distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    df : float or array
+        Degrees of freedom.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.t(random.PRNGKey(0), 3.0, (3,))
+    array([ 1.40115888, -0.60724612,  1.12196326])
+    """
     words = words_of(key, "t")
     wanted = float_dtype("t", dtype)
     lengths = shape_for("t", shape, (df,))
@@ -147,7 +358,34 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Pareto's distribution, of a dtype (float64)."""
+    """Draw numbers of Pareto's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    b : float or array
+        The exponent.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    exponential
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.pareto(random.PRNGKey(0), 3.0, (3,))
+    array([1.19804395, 1.08463233, 3.06652425])
+    """
     words = words_of(key, "pareto")
     wanted = float_dtype("pareto", dtype)
     lengths = shape_for("pareto", shape, (b,))
@@ -155,7 +393,34 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Rayleigh's distribution, of a dtype (float64)."""
+    """Draw numbers of Rayleigh's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    scale : float or array
+        The scale.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.rayleigh(random.PRNGKey(0), 2.0, (3,))
+    array([2.63997102, 3.49983995, 0.53136889])
+    """
     words = words_of(key, "rayleigh")
     wanted = float_dtype("rayleigh", dtype)
     lengths = shape_for("rayleigh", shape, (scale,))
@@ -163,7 +428,34 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def weibull_min(key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of Weibull's distribution, of a dtype (float64)."""
+    """Draw numbers of Weibull's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    scale, concentration : float or array
+        Scale and shape parameter.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    exponential
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.weibull_min(random.PRNGKey(0), 1.0, 2.0, (3,))
+    array([0.73625441, 0.49368328, 1.833476  ])
+    """
     words = words_of(key, "weibull_min")
     wanted = float_dtype("weibull_min", dtype)
     x = -log1p(-fractions(words, shape_of(shape), wanted))
@@ -176,13 +468,65 @@ def raw_maxwell(words: Any, shape: Any, dtype: Any) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of Maxwell's distribution, of a dtype (float64)."""
+    """Draw numbers of Maxwell's distribution: lengths of vectors of three normal numbers.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    double_sided_maxwell
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.maxwell(random.PRNGKey(0), (3,))
+    array([1.98906991, 0.42460738, 1.24030791])
+    """
     words = words_of(key, "maxwell")
     return raw_maxwell(words, shape_of(shape), float_dtype("maxwell", dtype))
 
 
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of Maxwell's distribution with random signs; the shape is `shape` and then that of the parameters."""
+    """Draw numbers of Maxwell's distribution with random signs.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    loc, scale : float or array
+        Centre and scale.
+    shape : int or tuple of int, default ()
+        The first axes of the result; those of the parameters follow.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    maxwell
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.double_sided_maxwell(random.PRNGKey(0), 0.0, 1.0, (3,))
+    array([ 1.98461204, -2.4782074 , -1.6334815 ])
+    """
     words = words_of(key, "double_sided_maxwell")
     wanted = float_dtype("double_sided_maxwell", dtype)
     own = np.broadcast_shapes(np.shape(loc), np.shape(scale))
@@ -194,14 +538,68 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
 
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers whose logarithms are normal, of a dtype (float64)."""
+    """Draw numbers of the lognormal distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    sigma : float or array, default 1.0
+        The standard deviation of the logarithm.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.lognormal(random.PRNGKey(0), 0.5, (3,))
+    array([0.90219818, 0.67544544, 2.4794663 ])
+    """
     words = words_of(key, "lognormal")
     wanted = float_dtype("lognormal", dtype)
     return np.exp(real_normal(words, shape_for("lognormal", shape, (sigma,)), wanted) * at(sigma, wanted))
 
 
 def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of the triangular distribution, of a dtype (float64)."""
+    """Draw numbers of the triangular distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    left, mode, right : float or array
+        Bounds and peak of the density.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    uniform
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.triangular(random.PRNGKey(0), 0.0, 1.0, 2.0, (3,))
+    array([0.91483016, 0.65771644, 1.73664268])
+    """
     words = words_of(key, "triangular")
     wanted = float_dtype("triangular", dtype)
     lengths = shape_for("triangular", shape, (left, mode, right))
@@ -213,7 +611,38 @@ def triangular(key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dt
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Wald's distribution, of a dtype (float64)."""
+    """Draw numbers of Wald's distribution, the inverse Gaussian one.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    mean : float or array
+        The mean; the shape parameter is 1.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    normal
+
+    Notes
+    -----
+    J. R. Michael, W. R. Schucany and R. W. Haas, "Generating random variates using transformations with multiple roots".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.wald(random.PRNGKey(0), 1.0, (3,))
+    array([0.18700294, 1.61073217, 1.51062865])
+    """
     words = words_of(key, "wald")
     wanted = float_dtype("wald", dtype)
     lengths = shape_for("wald", shape, (mean,))
@@ -227,7 +656,34 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Trials up to the first success, as integers of a dtype (int64)."""
+    """Draw how many trials there are up to the first success.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    p : float or array
+        The probability of a success.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default int64
+        An integer dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    bernoulli
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.geometric(random.PRNGKey(0), 0.2, (5,))
+    array([4, 7, 1, 3, 3])
+    """
     words = words_of(key, "geometric")
     wanted = integer_dtype("geometric", dtype)
     lengths = shape_for("geometric", shape, (p,))
@@ -305,7 +761,39 @@ def raw_poisson(words: Any, rates: np.ndarray) -> np.ndarray:
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers of Poisson's distribution, as integers of a dtype (int64)."""
+    """Draw numbers of Poisson's distribution.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    lam : float or array
+        The rate.
+    shape : int or tuple of int, optional
+        The shape of the result, to which the parameters broadcast; by default theirs.
+    dtype : dtype, default int64
+        An integer dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    geometric
+
+    Notes
+    -----
+    D. Knuth's method for rates below 10, else W. Hörmann, "The transformed rejection method for generating Poisson random
+    variables".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.poisson(random.PRNGKey(0), 4.0, (5,))
+    array([0, 1, 5, 5, 2])
+    """
     words = words_of(key, "poisson")
     wanted = integer_dtype("poisson", dtype)
     lengths = shape_for("poisson", shape, (lam,))
@@ -321,13 +809,75 @@ def raw_generalized_normal(words: Any, p: Any, shape: Any, dtype: Any) -> Any:
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Numbers of the generalized normal distribution, of a dtype (float64)."""
+    """Draw numbers of the generalised normal distribution, whose density is proportional to ``exp(-abs(x)**p)``.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    p : float
+        The exponent.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.generalized_normal(random.PRNGKey(0), 3.0, (3,))
+    array([ 0.74663734, -1.07920374, -0.1386478 ])
+    """
     words = words_of(key, "generalized_normal")
     return raw_generalized_normal(words, p, shape_of(shape), float_dtype("generalized_normal", dtype))
 
 
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
-    """Points of the unit ball of the p-norm in d dimensions, along a last axis, of a dtype (float64)."""
+    """Draw points of the unit ball of a p-norm, uniformly.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    d : int
+        The dimension.
+    p : float, default 2
+        The norm.
+    shape : int or tuple of int, default ()
+        The first axes of the result.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*shape, d)``.
+
+    See Also
+    --------
+    generalized_normal
+
+    Notes
+    -----
+    F. Barthe et al., "A probabilistic approach to the geometry of the l_p^n-ball".
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.ball(random.PRNGKey(0), 2, shape=(3,))
+    array([[-0.87015073, -0.45473046],
+           [ 0.07910167, -0.18007603],
+           [-0.32087895, -0.66130135]])
+    """
     words = words_of(key, "ball")
     wanted = float_dtype("ball", dtype)
     lengths = shape_of(shape)
@@ -339,7 +889,38 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> An
 
 
 def multivariate_normal(key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky") -> Any:
-    """Vectors of a normal distribution with a mean and a covariance, along a last axis, of the dtype of these."""
+    """Draw vectors of a normal distribution with a mean and a covariance.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    mean : array
+        The mean, along the last axis.
+    cov : array
+        The covariance, along the last two axes.
+    shape : int or tuple of int, optional
+        The first axes of the result; by default those of the parameters.
+    dtype : dtype, optional
+        A float dtype; by default that of the parameters.
+    method : {"cholesky", "eigh", "svd"}, default "cholesky"
+        How the covariance is factorised; ``"eigh"`` and ``"svd"`` take singular ones.
+
+    Returns
+    -------
+    ndarray
+        Of shape ``(*shape, len(mean))``.
+
+    See Also
+    --------
+    normal
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.multivariate_normal(random.PRNGKey(0), np.zeros(2), np.eye(2))
+    array([-0.20584214, -0.78476578])
+    """
     words = words_of(key, "multivariate_normal")
     if method not in ("svd", "eigh", "cholesky"):
         raise ValueError("method must be one of {'svd', 'eigh', 'cholesky'}")

@@ -39,10 +39,10 @@ def finish_of(function: Callable[..., Any]) -> Callable[[Any, Any, Any], None]:
     return finish
 
 
-def iterations_of(function: Callable[..., Any]) -> Callable[[int, tuple], None]:
+def iterations_of(function: Callable[..., Any]) -> Callable[[int, tuple[Any, ...]], None]:
     """A function of small arrays for each index of a leading axis."""
 
-    def iterations(count: int, arrays: tuple) -> None:
+    def iterations(count: int, arrays: tuple[Any, ...]) -> None:
         i = cuda.grid(1)
         if i < count:
             function(*[array[i] for array in arrays])

@@ -10,13 +10,64 @@ import numpy as np
 from .structures import leaves_of, map_leaves
 
 
-def cond(pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any) -> Any:
-    """The result of `true_fun` or `false_fun` for the operands; the other is not called."""
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """Return the result of one of two functions.
+
+    Parameters
+    ----------
+    pred : bool or number
+        Which one.
+    true_fun, false_fun : callable
+        The functions, whose results have one structure. Only one is called.
+    *operands
+        Their arguments.
+
+    Returns
+    -------
+    object
+        The result.
+
+    See Also
+    --------
+    switch : Several functions.
+    select : Element by element.
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.cond(True, lambda x: x + 1, lambda x: x - 1, 10)
+    11
+    """
     return true_fun(*operands) if pred else false_fun(*operands)
 
 
-def switch(index: Any, branches: Sequence[Callable], *operands: Any) -> Any:
-    """The result of the branch of this number for the operands; a number out of range stands for the nearest in it."""
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """Return the result of one of several functions.
+
+    Parameters
+    ----------
+    index : int
+        Which one; clipped to the range of `branches`.
+    branches : sequence of callable
+        The functions, whose results have one structure. Only one is called.
+    *operands
+        Their arguments.
+
+    Returns
+    -------
+    object
+        The result.
+
+    See Also
+    --------
+    cond : Two functions.
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.switch(1, [lambda x: x, lambda x: -x], 5)
+    -5
+    """
     for k in range(len(branches) - 1):
         if index <= k:
             return branches[k](*operands)
@@ -28,16 +79,66 @@ def fresh(tree: Any) -> Any:
     return map_leaves(lambda leaf: leaf, tree)
 
 
-def while_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
-    """The first of `init_val`, `body_fun(init_val)`, ... for which `cond_fun` does not hold. Values are structures of any depth."""
+def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
+    """Run ``value = body_fun(value)`` as long as ``cond_fun(value)`` holds.
+
+    Parameters
+    ----------
+    cond_fun : callable
+        The condition.
+    body_fun : callable
+        The body of the loop.
+    init_val : object
+        The first value: a number, an array, or a structure of these; the body returns one of the same structure.
+
+    Returns
+    -------
+    object
+        The last value.
+
+    See Also
+    --------
+    fori_loop, scan
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.while_loop(lambda x: x < 100, lambda x: 2 * x, 3)
+    192
+    """
     value = fresh(init_val)
     while cond_fun(value):
         value = body_fun(value)
     return value
 
 
-def fori_loop(lower: int, upper: int, body_fun: Callable, init_val: Any) -> Any:
-    """`value = body_fun(i, value)` for each i from `lower` up to `upper`, from `init_val` on, structures of any depth."""
+def fori_loop(lower: int, upper: int, body_fun: Callable[..., Any], init_val: Any) -> Any:
+    """Run ``value = body_fun(i, value)`` for each i in ``range(lower, upper)``.
+
+    Parameters
+    ----------
+    lower, upper : int
+        The range.
+    body_fun : callable
+        The body of the loop.
+    init_val : object
+        The first value: a number, an array, or a structure of these; the body returns one of the same structure.
+
+    Returns
+    -------
+    object
+        The last value.
+
+    See Also
+    --------
+    while_loop, scan
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.fori_loop(0, 5, lambda i, total: total + i, 0)
+    10
+    """
     value = fresh(init_val)
     for i in range(lower, upper):
         value = body_fun(i, value)
@@ -64,12 +165,41 @@ def put(batch: Any, value: Any, k: Any) -> None:
     batch[k] = value
 
 
-def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple:
-    """Carries a value through calls of `f` along the first axes of arrays.
+def scan(f: Callable[..., Any], init: Any, xs: Any = None, length: int | None = None, reverse: bool = False) -> tuple[Any, ...]:
+    """Carry a value through calls of a function along the first axes of arrays.
 
-    `carry, y = f(carry, x)` for each x of `xs`: an array or a structure of arrays of one length, of which `x` is the
-    entries, or None, with `length`. Returns the last carry, and the y of all iterations in arrays, each at the index of its x;
-    `reverse` takes the last x first. At least one iteration.
+    Parameters
+    ----------
+    f : callable
+        ``carry, y = f(carry, x)``.
+    init : object
+        The first carry.
+    xs : array or structure of arrays, optional
+        Of one length; `x` is their entries, or None.
+    length : int, optional
+        The number of iterations, needed without `xs`. At least one.
+    reverse : bool, default False
+        Takes the last x first.
+
+    Returns
+    -------
+    carry, ys : tuple
+        The last carry, and the y of all iterations in arrays, each at the index of its x.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, or there is no iteration.
+
+    See Also
+    --------
+    fori_loop, associative_scan
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.scan(lambda total, x: (total + x, total + x), 0.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), array([1., 3., 6.]))
     """
     n = iterations_of(xs, length)
     if n == 0:
@@ -85,13 +215,67 @@ def scan(f: Callable, init: Any, xs: Any = None, length: int | None = None, reve
     return carry, ys
 
 
-def map(f: Callable, xs: Any) -> Any:
-    """The results of `f` for each entry along the first axes of arrays, in arrays."""
+def map(f: Callable[..., Any], xs: Any) -> Any:
+    """Return the results of a function for each entry along the first axes of arrays.
+
+    Parameters
+    ----------
+    f : callable
+        The function of an entry.
+    xs : array or structure of arrays
+        Of one length.
+
+    Returns
+    -------
+    array or structure of arrays
+        The results, along first axes.
+
+    See Also
+    --------
+    ingot.vmap : Other axes, and several arguments.
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.map(lambda x: x * x, np.array([1.0, 2.0, 3.0]))
+    array([1., 4., 9.])
+    """
     return scan(lambda carry, x: (carry, f(x)), 0, xs)[1]
 
 
-def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """Running combinations along an axis of arrays: `fn(before, now)` of parts of length 1 along it, in order."""
+def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """Return running combinations of arrays along an axis, such as running sums.
+
+    Parameters
+    ----------
+    fn : callable
+        ``fn(before, now)`` of parts of length 1 along the axis; associative.
+    elems : array or structure of arrays
+        Of one length along the axis.
+    reverse : bool, default False
+        Begins at the end.
+    axis : int, default 0
+        The axis.
+
+    Returns
+    -------
+    array or structure of arrays
+        Of the shapes of `elems`.
+
+    See Also
+    --------
+    scan : Any function of a carry.
+
+    Notes
+    -----
+    The combinations are made in order, one after the other.
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.associative_scan(lambda a, b: a * b, np.array([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  2.,  6., 24.])
+    """
     moved = map_leaves(lambda x: np.moveaxis(x, axis, 0), elems)
     n = iterations_of(moved, None)
     results = map_leaves(lambda x: x.copy(), moved)
@@ -110,7 +294,35 @@ def put_part(batch: Any, part: Any, k: Any) -> None:
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """By element, one of two arrays of one shape and dtype; `pred` is a bool, or bools of that shape."""
+    """Return elements of one of two arrays.
+
+    Parameters
+    ----------
+    pred : bool or array of bool
+        Which one, for all elements or each.
+    on_true, on_false : array or number
+        Of one shape and dtype.
+
+    Returns
+    -------
+    array
+        The elements.
+
+    Raises
+    ------
+    TypeError
+        Shapes or dtypes differ.
+
+    See Also
+    --------
+    numpy.where : With broadcasting.
+
+    Examples
+    --------
+    >>> from ingot import lax
+    >>> lax.select(np.array([True, False]), np.array([1, 2]), np.array([3, 4]))
+    array([1, 4])
+    """
     if np.shape(on_true) != np.shape(on_false):
         raise TypeError(f"select cases must have the same shapes, got {np.shape(on_true)} and {np.shape(on_false)}.")
     if np.asarray(on_true).dtype != np.asarray(on_false).dtype:

@@ -10,7 +10,7 @@ import numpy as np
 from . import primitives
 
 
-def flattened(kind: tuple, argument: Any, name: str) -> tuple:
+def flattened(kind: tuple[Any, ...], argument: Any, name: str) -> tuple[Any, ...]:
     """The C argument for an argument."""
     if kind[0] == "complex":
         number = primitives.at_dtype(argument, kind[1])

@@ -280,7 +280,7 @@ _TENS = tuple([float(10**n) for n in range(23)])
 """Those that are floats as they are."""
 
 
-def product_of(a: float, b: float) -> tuple:
+def product_of(a: float, b: float) -> tuple[Any, ...]:
     """A product of two floats, none of them very large or small, and what its rounding has lost."""
     product = a * b
     high = a * 134217729.0 - (a * 134217729.0 - a)

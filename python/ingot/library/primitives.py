@@ -86,7 +86,7 @@ def argsort(x: np.ndarray, axis: int, stable: bool) -> np.ndarray:
     return np.argsort(x, axis, kind="stable" if stable else None)
 
 
-def reduce(ufunc: Callable[..., Any], x: np.ndarray, axes: tuple[int, ...], where: Any = None) -> Any:
+def reduce(ufunc: Any, x: np.ndarray, axes: tuple[int, ...], where: Any = None) -> Any:
     """The elements along some axes, or those in a mask of their shape, combined: a number if these axes are all.
 
     With minimum and maximum, there are some elements, and no mask.
@@ -118,7 +118,7 @@ def reseed(stream: np.random.RandomState, seed: Any) -> None:
     stream.seed(seed)
 
 
-def scan(ufunc: Callable[..., Any], x: np.ndarray, axis: int) -> np.ndarray:
+def scan(ufunc: Any, x: np.ndarray, axis: int) -> np.ndarray:
     """Running combinations along an axis."""
     return ufunc.accumulate(x, axis, dtype=x.dtype)
 
@@ -143,7 +143,7 @@ def dtypes_of_lane(iteration: Callable[[int], Any]) -> tuple[bool, Any]:
 class _Axis:
     """The batch elements of a loop: the one that runs, and how it comes to collectives."""
 
-    def __init__(self, name: Any, size: int, lane: int, results: tuple) -> None:
+    def __init__(self, name: Any, size: int, lane: int, results: tuple[Any, ...]) -> None:
         self.name, self.size, self.lane, self.results = name, size, lane, results
         self.met = 0
         self.stop: tuple | None = None
@@ -156,7 +156,7 @@ def _axes() -> tuple[_Axis, ...]:
     return getattr(_lanes, "axes", ())
 
 
-def in_lane(name: Any, size: int, iteration: Callable[[int], Any], i: int, results: tuple) -> Any:
+def in_lane(name: Any, size: int, iteration: Callable[[int], Any], i: int, results: tuple[Any, ...]) -> Any:
     """`iteration(i)`, in which `lane_of(name)` is i, and `results` are those of collectives, in order; no name: None."""
     if i == 0 and hasattr(_lanes, "first"):
         first = _lanes.first
@@ -193,7 +193,7 @@ def has_axes() -> bool:
     return len(_axes()) > 0
 
 
-def stop_of(iteration: Callable[[int], Any], iterations: int) -> tuple | None:
+def stop_of(iteration: Callable[[int], Any], iterations: int) -> tuple[Any, ...] | None:
     """The collective at which an iteration, which calls `in_lane`, stops as its result is not known; None: none.
 
     Compiled, the iteration does not run; else the first one does, and is not run again.
@@ -209,7 +209,7 @@ def stop_of(iteration: Callable[[int], Any], iterations: int) -> tuple | None:
     return None
 
 
-def meeting(name: Any, what: tuple) -> tuple:
+def meeting(name: Any, what: tuple[Any, ...]) -> tuple[Any, ...]:
     """At a collective of an axis of this name: its result, alone in a tuple; (): the batch element is to stop here."""
     _axis(name)
     axis = _axes()[-1]
@@ -230,14 +230,14 @@ def is_same_for_all(x: Any) -> bool:
     return False
 
 
-def rules_of(kind: type) -> tuple | None:
+def rules_of(kind: type[Any]) -> Any:
     """`library.structures.rules_of`, of a class that may be registered later."""
     from .structures import rules_of
 
     return rules_of(kind)
 
 
-def instance(kind: type, names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+def instance(kind: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -> Any:
     """An instance of a class with these attributes, made without its `__init__`."""
     made = object.__new__(kind)
     for name, value in zip(names, values, strict=True):
@@ -360,13 +360,13 @@ def tangent(y: Any, derivative: int) -> Any:
     _need_compiler()
 
 
-def pull(derivative: int, values: tuple, cotangents: tuple, variables: tuple) -> tuple:
+def pull(derivative: int, values: tuple[Any, ...], cotangents: tuple[Any, ...], variables: tuple[Any, ...]) -> tuple[Any, ...]:
     """Goes back from values, with their cotangents, to the variables: returns the cotangents of numbers, None for arrays,
     whose cotangents are added to what they were lifted with (of complex numbers, conjugated)."""
     _need_compiler()
 
 
-def derivatives() -> tuple:
+def derivatives() -> tuple[Any, ...]:
     """The derivatives around what is called, the innermost last: their numbers, and whether they are in reverse mode."""
     return ()
 
@@ -381,12 +381,12 @@ def constant(x: Any) -> Any:
     return x
 
 
-def with_derivatives(around: tuple, f: Callable) -> Any:
+def with_derivatives(around: tuple[Any, ...], f: Callable[..., Any]) -> Any:
     """The result of f(), with these derivatives around it."""
     return f()
 
 
-def back(derivative: int, f: Callable) -> None:
+def back(derivative: int, f: Callable[..., Any]) -> None:
     """Calls f() where a reverse sweep comes here."""
     _need_compiler()
 
@@ -410,7 +410,7 @@ def _need_kernel() -> NoReturn:
     raise UnsupportedError("what kernels alone have, outside of a kernel, is not supported\n  instead: use it in a function of `cuda.jit`")
 
 
-def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., None], arguments: tuple) -> None:
+def launch(extents: tuple[int, ...], shared_bytes: int, kernel: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """Calls the kernel once for each thread: `extents` are those of the grid and of a block."""
     _need_kernel()
 
@@ -480,7 +480,7 @@ def nanosleep(ns: Any) -> None:
     _need_kernel()
 
 
-def linked(declaration: Any, result: str | None, types: tuple[str, ...], arguments: tuple) -> Any:
+def linked(declaration: Any, result: str | None, types: tuple[str, ...], arguments: tuple[Any, ...]) -> Any:
     """Calls a function that is linked with the kernel: it is given numbers of dtypes, and addresses ("*float32") of arrays."""
     _need_kernel()
 
@@ -490,11 +490,11 @@ def bits(x: Any) -> Any:
     return np.asarray(x).view(f"u{np.asarray(x).itemsize}")[()]
 
 
-def run_loop(ufunc: Any, dtypes: tuple, inputs: tuple, outputs: tuple) -> None:
+def run_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
     """Runs one of a ufunc's loops, that of these dtypes, on vectors of one length."""
     ufunc(*inputs, out=outputs, signature=dtypes)
 
 
-def of_loop(ufunc: Any, dtypes: tuple, inputs: tuple) -> Any:
+def of_loop(ufunc: Any, dtypes: tuple[Any, ...], inputs: tuple[Any, ...]) -> Any:
     """The result of such a loop for numbers; it depends on these alone."""
     return ufunc(*inputs, signature=dtypes)

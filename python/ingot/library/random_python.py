@@ -23,7 +23,7 @@ def _words_of(stream: pythons.Random) -> Any:
     """The index and the words of a stream, where Python keeps them; None: it keeps them elsewhere."""
     if pythons.Random.__base__ is None or pythons.Random.__base__.__basicsize__ < object.__basicsize__ + 4 * (_SIZE + 1):
         return None
-    memory = (ctypes.c_uint32 * (_SIZE + 1)).from_address(id(stream) + object.__basicsize__)
+    memory: Any = (ctypes.c_uint32 * (_SIZE + 1)).from_address(id(stream) + object.__basicsize__)
     words = np.frombuffer(memory, np.uint32)
     version, state, _ = stream.getstate()
     return words if version == 3 and tuple(words.tolist()) == (state[_SIZE], *state[:_SIZE]) else None
@@ -164,7 +164,7 @@ class Stream:
     weibullvariate: Any = pythons.Random.weibullvariate
     choices: Any = pythons.Random.choices
 
-    def sample(self, population: Any, k: Any, *, counts: Any = None) -> list:
+    def sample(self, population: Any, k: Any, *, counts: Any = None) -> list[Any]:
         """Python's, whose pool and choices are lists that grow here."""
         if counts is not None:
             primitives.refuse("`counts` of `random.sample`", "repeat the elements")

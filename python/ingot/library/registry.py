@@ -12,23 +12,45 @@ users: dict[Any, Callable] = {}
 
 changed = object()
 
-F = TypeVar("F", bound=Callable)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def implements(*functions: Any) -> Callable[[F], F]:
-    """Makes the decorated Python function what compiled code runs where it calls one of `functions`.
+    """Give a function or class a definition that compiled code runs instead.
 
-    These are functions, methods (`np.ndarray.clip`, given the array first), attributes of arrays (`np.ndarray.real`),
-    and objects that are subscripted (`np.mgrid`, given the index). They and the stand-in must agree on values, dtypes,
-    shapes and exceptions; keywords that the stand-in does not name are refused. Users' own functions, classes and
-    methods may have stand-ins too, and those of other packages::
+    Parameters
+    ----------
+    *functions : callable, or descriptor
+        Functions, methods (``np.ndarray.clip``, given the array first), attributes of arrays (``np.ndarray.real``), objects
+        that are subscripted (``np.mgrid``, given the index), and classes, whose stand-in is called where an instance
+        would be made.
 
-        @ingot.implements(scipy.special.expit)
-        def expit(x):
-            return 1 / (1 + np.exp(-x))
+    Returns
+    -------
+    callable
+        A decorator, which registers its function and returns it.
 
-    A class's stand-in is called where an instance would be made; a method's (`Table.find`) is given the instance first.
-    Functions that Ingot knows itself keep their meaning.
+    Raises
+    ------
+    UnsupportedError
+        When compiling: a call has keywords that the stand-in does not have.
+
+    Notes
+    -----
+    Both must agree on values, dtypes, shapes and exceptions. Functions that Ingot knows itself keep their meaning.
+
+    Examples
+    --------
+    >>> def mean_of(values):  # of another package, and written in C
+    ...     return sum(values) / len(values)
+    >>> @ingot.implements(mean_of)
+    ... def compiled_mean(values):
+    ...     total = 0.0
+    ...     for value in values:
+    ...         total += value
+    ...     return total / len(values)
+    >>> ingot.jit(lambda x: mean_of(x))(np.array([1.0, 2.0]))
+    np.float64(1.5)
     """
 
     def register(stand_in: F) -> F:

@@ -473,7 +473,7 @@ def linalg_norm(a: Any, ord: Any = None, axis: Any = None, keepdims: Any = False
     return np.linalg.norm(a, ord)
 
 
-def pade(a: Any, squares: Any, degree: int, coefficients: tuple) -> Any:
+def pade(a: Any, squares: Any, degree: int, coefficients: tuple[Any, ...]) -> Any:
     """The diagonal approximant of the exponential of a matrix, of powers of its square."""
     one = np.eye(a.shape[0], dtype=a.dtype)
     odd = coefficients[1] * one

@@ -61,7 +61,7 @@ def _hash_of_float(x: float) -> int:
     return -2 if h == -1 else h
 
 
-def _hash_of_tuple(x: tuple) -> int:
+def _hash_of_tuple(x: tuple[Any, ...]) -> int:
     h: Any = np.uint64(2870177450012600261)
     for element in x:
         lane = np.asarray(np.int64(hash_of(element))).astype(np.uint64)
@@ -425,7 +425,7 @@ def of(iterable: Any) -> Any:
     return made
 
 
-def display(elements: tuple) -> Any:
+def display(elements: tuple[Any, ...]) -> Any:
     """`{a, b}`."""
     made = HashSet()
     for element in elements:

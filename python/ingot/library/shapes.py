@@ -11,7 +11,7 @@ from . import primitives
 from .registry import implements
 
 
-def need_castable(source: Any, target: Any, casting: str, what: str = "array data") -> None:
+def need_castable(source: Any, target: Any, casting: Any, what: str = "array data") -> None:
     """Raises what NumPy raises where a dtype is not cast to another one."""
     if not np.can_cast(source, target, casting):
         raise TypeError(f"Cannot cast {what} from {source!r} to {target!r} according to the rule '{casting}'")
@@ -25,7 +25,7 @@ def output(out: Any) -> np.ndarray | None:
     return given
 
 
-def normal_axis(axis: int, ndim: int, name: str = "") -> int:
+def normal_axis(axis: Any, ndim: int, name: str = "") -> int:
     """An axis counted from the front, known when compiling."""
     axis = operator.index(axis)
     if axis < -ndim or axis >= ndim:
@@ -571,7 +571,7 @@ def coordinates(number: int, shape: Any) -> tuple[int, ...]:
     return tuple(indices)
 
 
-def flat_index(index: int, size: int) -> int:
+def flat_index(index: Any, size: int) -> int:
     if index < -size or index >= size:
         raise IndexError(f"index {index} is out of bounds for size {size}")
     return index + size if index < 0 else index

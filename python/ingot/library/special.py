@@ -18,7 +18,7 @@ PIECE = 8192
 def call(
     special: Any,
     partials: Any,
-    unknown: tuple,
+    unknown: tuple[Any, ...],
     ufunc: Any,
     *given: Any,
     out: Any = None,
@@ -47,12 +47,12 @@ def call(
     return delivered(results, outs, where, order, arrays, ufunc)
 
 
-def valued(special: Any, partials: Any, unknown: tuple, ufunc: Any, dtypes: tuple, operands: tuple) -> Any:
+def valued(special: Any, partials: Any, unknown: tuple[Any, ...], ufunc: Any, dtypes: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
     """The value at the loop's dtypes, with the derivative where one is taken."""
     if partials is None or len(primitives.derivatives()) == 0:
         return plain(ufunc, dtypes, operands)
 
-    def rule(*given: Any) -> tuple:
+    def rule(*given: Any) -> tuple[Any, ...]:
         tangents = given[-1]
         own = merged(given[:-2], given[-2], unknown)
         y = valued(special, partials, unknown, ufunc, dtypes, own)
@@ -65,14 +65,14 @@ def valued(special: Any, partials: Any, unknown: tuple, ufunc: Any, dtypes: tupl
     return with_jvp(lambda *own: plain(ufunc, dtypes, own), rule, unknown, operands)
 
 
-def plain(ufunc: Any, dtypes: tuple, operands: tuple) -> Any:
+def plain(ufunc: Any, dtypes: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
     if len([x for x in operands if isinstance(x, np.ndarray)]) == 0:
         return primitives.of_loop(ufunc, dtypes, operands)
     results = whole(ufunc, dtypes, ufunc.nin, operands)
     return results[0] if len(results) == 1 else results
 
 
-def whole(ufunc: Any, dtypes: tuple, inputs: int, operands: tuple) -> tuple:
+def whole(ufunc: Any, dtypes: tuple[Any, ...], inputs: int, operands: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results for arrays and numbers of the loop's dtypes."""
     arrays = tuple([x for x in operands if isinstance(x, np.ndarray)])
     shape = np.broadcast_shapes(*[x.shape for x in arrays])
@@ -82,7 +82,7 @@ def whole(ufunc: Any, dtypes: tuple, inputs: int, operands: tuple) -> tuple:
     return in_rows(ufunc, dtypes, inputs, operands, shape)
 
 
-def in_rows(ufunc: Any, dtypes: tuple, inputs: int, operands: tuple, shape: tuple) -> tuple:
+def in_rows(ufunc: Any, dtypes: tuple[Any, ...], inputs: int, operands: tuple[Any, ...], shape: tuple[Any, ...]) -> tuple[Any, ...]:
     results = tuple([np.empty(shape, t) for t in dtypes[inputs:]])
     size = results[0].size
     flat = tuple([np.reshape(x, (size,)) for x in results])
@@ -101,23 +101,23 @@ def in_rows(ufunc: Any, dtypes: tuple, inputs: int, operands: tuple, shape: tupl
     return results
 
 
-def spread(x: Any, shape: tuple) -> Any:
+def spread(x: Any, shape: tuple[Any, ...]) -> Any:
     """An operand as a view of the results' shape."""
     return np.broadcast_to(x if isinstance(x, np.ndarray) else np.full(1, x), shape)
 
 
-def first(ufunc: Any, dtypes: tuple, operands: tuple, results: tuple) -> None:
+def first(ufunc: Any, dtypes: tuple[Any, ...], operands: tuple[Any, ...], results: tuple[Any, ...]) -> None:
     n = len(results[0])
     for k in range(0, n, PIECE):
         end = min(k + PIECE, n)
         primitives.run_loop(ufunc, dtypes, tuple([x[k:end] for x in operands]), tuple([x[k:end] for x in results]))
 
 
-def second(ufunc: Any, dtypes: tuple, operands: tuple, results: tuple) -> None:
+def second(ufunc: Any, dtypes: tuple[Any, ...], operands: tuple[Any, ...], results: tuple[Any, ...]) -> None:
     for i in range(len(results[0])):
         first(ufunc, dtypes, tuple([x[i] for x in operands]), tuple([x[i] for x in results]))
 
 
-def third(ufunc: Any, dtypes: tuple, operands: tuple, results: tuple) -> None:
+def third(ufunc: Any, dtypes: tuple[Any, ...], operands: tuple[Any, ...], results: tuple[Any, ...]) -> None:
     for i in range(len(results[0])):
         second(ufunc, dtypes, tuple([x[i] for x in operands]), tuple([x[i] for x in results]))

@@ -24,9 +24,30 @@ changed = object()
 
 @dataclasses.dataclass(frozen=True)
 class Structure:
-    """A structure without its leaves. Equal structures have equal classes, keys and children.
+    """A structure without its leaves: what `ingot.tree.structure` returns.
 
-    `kind` is the class, None for a leaf; `aux` is what the class needs besides its children.
+    Parameters
+    ----------
+    kind : type or None
+        The class; None for a leaf.
+    aux : object
+        What the class needs besides its children, such as the keys of a dict.
+    children : tuple of Structure
+        The structures inside.
+
+    See Also
+    --------
+    ingot.tree.flatten : What makes one.
+
+    Notes
+    -----
+    Equal structures have equal classes, keys and children.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.structure([1, (2, 3)]) == tree.structure([4, (5, 6)])
+    True
     """
 
     kind: type | None
@@ -35,19 +56,40 @@ class Structure:
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves `unflatten` takes."""
+        """How many leaves `ingot.tree.unflatten` takes."""
         return 1 if self.kind is None else sum([child.num_leaves for child in self.children])
 
 
 def register(
-    kind: type,
+    kind: type[Any],
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]],
     unflatten: Callable[[Hashable, tuple[Any, ...]], Any],
 ) -> None:
-    """Makes the instances of `kind`, not of classes derived from it, structures.
+    """Make the instances of a class structures.
 
-    `flatten(instance)` is the children and what else `unflatten(aux, children)` needs to make such an instance.
-    Raises ValueError where the class is known already.
+    Parameters
+    ----------
+    kind : type
+        The class; classes derived from it are others.
+    flatten : callable
+        ``flatten(instance)`` returns the children, and what else `unflatten` needs.
+    unflatten : callable
+        ``unflatten(aux, children)`` makes an instance.
+
+    Raises
+    ------
+    ValueError
+        The class is known already.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> class Point:
+    ...     def __init__(self, x, y):
+    ...         self.x, self.y = x, y
+    >>> tree.register(Point, lambda p: ((p.x, p.y), None), lambda aux, parts: Point(*parts))
+    >>> tree.leaves([Point(1, 2), 3])
+    [1, 2, 3]
     """
     global changed
     if kind in users or kind in (tuple, list, dict, OrderedDict, defaultdict, type(None)):
@@ -56,7 +98,7 @@ def register(
     changed = object()
 
 
-def rules_of(kind: Any) -> tuple | None:
+def rules_of(kind: Any) -> tuple[Any, ...] | None:
     """How instances of a class are opened and made: two functions, or None and the names of fields; () of namedtuples.
 
     None: they are leaves, or of the containers that all functions here know.
@@ -74,24 +116,24 @@ def rules_of(kind: Any) -> tuple | None:
     return None
 
 
-def _ordered(tree: Any) -> tuple:
+def _ordered(tree: Any) -> tuple[Any, ...]:
     return tuple(tree.values()), tuple(tree)
 
 
-def _ordered_of(keys: Any, children: tuple) -> Any:
+def _ordered_of(keys: Any, children: tuple[Any, ...]) -> Any:
     return OrderedDict(zip(keys, children, strict=True))
 
 
-def _with_default(tree: Any) -> tuple:
+def _with_default(tree: Any) -> tuple[Any, ...]:
     keys = tuple(sorted(tree))
     return tuple(tree[key] for key in keys), (tree.default_factory, keys)
 
 
-def _with_default_of(aux: Any, children: tuple) -> Any:
+def _with_default_of(aux: Any, children: tuple[Any, ...]) -> Any:
     return defaultdict(aux[0], zip(aux[1], children, strict=True))
 
 
-def _opened(tree: Any) -> tuple | None:
+def _opened(tree: Any) -> Any:
     """What the class of `tree` needs besides its children, and these; None for a leaf."""
     if tree is None:
         return None, ()
@@ -114,7 +156,7 @@ def _opened(tree: Any) -> tuple | None:
     return None
 
 
-def _made(kind: Any, aux: Any, children: tuple) -> Any:
+def _made(kind: Any, aux: Any, children: tuple[Any, ...]) -> Any:
     if kind is type(None):
         return None
     if kind is tuple:
@@ -132,16 +174,47 @@ def _made(kind: Any, aux: Any, children: tuple) -> Any:
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
-    """The leaves of `tree` and its structure.
+    """Return the leaves of a structure, and the structure without them.
 
-    Dicts are iterated over in the order of their sorted keys (TypeError where they have none), OrderedDicts in their own.
-    None has no leaves. A structure is a leaf where `is_leaf` returns True.
+    Parameters
+    ----------
+    tree : object
+        Leaves in tuples, lists, dicts, named tuples, dataclasses, None and registered classes.
+    is_leaf : callable, optional
+        Returns True for what is taken as a leaf.
+
+    Returns
+    -------
+    leaves, structure : tuple of list and Structure
+        None has no leaves.
+
+    Raises
+    ------
+    TypeError
+        Keys of a dict cannot be sorted.
+
+    See Also
+    --------
+    unflatten : The inverse.
+
+    Notes
+    -----
+    Dicts are iterated over in the order of their sorted keys, OrderedDicts in their own.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> leaves, structure = tree.flatten({"b": 1, "a": (2, 3)})
+    >>> leaves
+    [2, 3, 1]
+    >>> tree.unflatten(structure, [20, 30, 10])
+    {'a': (20, 30), 'b': 10}
     """
     found, shape = _flat(tree, is_leaf)
     return [*found], shape
 
 
-def _flat(tree: Any, is_leaf: Any) -> tuple:
+def _flat(tree: Any, is_leaf: Any) -> tuple[Any, ...]:
     opened = None if is_leaf is not None and is_leaf(tree) else _opened(tree)
     if opened is None:
         return (tree,), Structure(None, None, ())
@@ -155,14 +228,42 @@ def _flat(tree: Any, is_leaf: Any) -> tuple:
 
 
 def unflatten(treedef: Structure, leaves: Iterable[Any]) -> Any:
-    """The structure `treedef` with these leaves. Raises ValueError where there are too few or too many."""
+    """Return a structure with these leaves.
+
+    Parameters
+    ----------
+    treedef : Structure
+        What `flatten` or `structure` returned.
+    leaves : iterable
+        The leaves, in the order of `flatten`.
+
+    Returns
+    -------
+    object
+        The tuple, list, dict or instance.
+
+    Raises
+    ------
+    ValueError
+        There are too few leaves, or too many.
+
+    See Also
+    --------
+    flatten : The inverse.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.unflatten(tree.structure((0, [0])), "ab")
+    ('a', ['b'])
+    """
     given = tuple([leaf for leaf in leaves])
     if len(given) != treedef.num_leaves:
         raise ValueError(f"the structure has {treedef.num_leaves} leaves, {len(given)} are given")
     return _built(treedef, given)
 
 
-def _built(shape: Structure, leaves: tuple) -> Any:
+def _built(shape: Structure, leaves: tuple[Any, ...]) -> Any:
     if shape.kind is None:
         return leaves[0]
     children: tuple = ()
@@ -174,16 +275,58 @@ def _built(shape: Structure, leaves: tuple) -> Any:
 
 
 def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
-    """The leaves of `tree`, in `flatten`'s order."""
+    """Return the leaves of a structure, in the order of `flatten`.
+
+    Parameters
+    ----------
+    tree, is_leaf
+        As of `flatten`.
+
+    Returns
+    -------
+    list
+        The leaves.
+
+    See Also
+    --------
+    flatten : Leaves and structure.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.leaves({"b": 1, "a": (2, None)})
+    [2, 1]
+    """
     return [*_flat(tree, is_leaf)[0]]
 
 
 def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
-    """The structure of `tree`."""
+    """Return a structure without its leaves.
+
+    Parameters
+    ----------
+    tree, is_leaf
+        As of `flatten`.
+
+    Returns
+    -------
+    Structure
+        The structure.
+
+    See Also
+    --------
+    flatten : Leaves and structure.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.structure((1, {"a": 2})).num_leaves
+    2
+    """
     return _flat(tree, is_leaf)[1]
 
 
-def _parts(shape: Structure, tree: Any) -> tuple:
+def _parts(shape: Structure, tree: Any) -> tuple[Any, ...]:
     """The parts of `tree` where `shape` has leaves."""
     if shape.kind is None:
         return (tree,)
@@ -196,16 +339,41 @@ def _parts(shape: Structure, tree: Any) -> tuple:
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """The structure of `tree` with `f(leaf, *parts)` for each leaf; the parts are those there in `rest`.
+    """Apply a function to each leaf of a structure.
 
-    Raises ValueError where one of `rest` does not begin with the structure of `tree`.
+    Parameters
+    ----------
+    f : callable
+        ``f(leaf, *others)``.
+    tree : object
+        The structure, as of `flatten`.
+    *rest
+        Structures that begin with that of `tree`; `others` are what they have in the position of the leaf.
+    is_leaf : callable, optional
+        Returns True for what is taken as a leaf.
+
+    Returns
+    -------
+    object
+        The structure of `tree` with the results.
+
+    Raises
+    ------
+    ValueError
+        One of `rest` does not begin with the structure of `tree`.
+
+    Examples
+    --------
+    >>> from ingot import tree
+    >>> tree.map(lambda x, y: x + y, {"a": 1, "b": [2]}, {"a": 10, "b": [20]})
+    {'a': 11, 'b': [22]}
     """
     found, shape = _flat(tree, is_leaf)
     columns = [_parts(shape, other) for other in rest]
     return _built(shape, tuple([f(found[k], *[column[k] for column in columns]) for k in range(len(found))]))
 
 
-def map_leaves(function: Callable, tree: Any, *others: Any) -> Any:
+def map_leaves(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """A structure as `tree` whose leaves are the function's results for its leaves and those of the others."""
     if tree is None:
         return None
@@ -233,13 +401,13 @@ def is_opened(tree: Any) -> bool:
     return primitives.rules_of(type(tree)) is not None
 
 
-def members_of(tree: Any) -> tuple:
+def members_of(tree: Any) -> tuple[Any, ...]:
     """The members of an instance that is a structure."""
     opened = _opened(tree)
     return () if opened is None else opened[1]
 
 
-def with_members(tree: Any, members: tuple) -> Any:
+def with_members(tree: Any, members: tuple[Any, ...]) -> Any:
     """An instance as `tree` with other members."""
     opened = _opened(tree)
     return None if opened is None else _made(type(tree), opened[0], members)
@@ -273,12 +441,12 @@ def remade(tree: Any, member: Callable[[Any, Any], Any]) -> Any:
     return with_members(tree, tuple([member(part, k) for k, part in enumerate(members_of(tree))]))
 
 
-def like(tree: tuple, members: tuple) -> Any:
+def like(tree: tuple[Any, ...], members: tuple[Any, ...]) -> Any:
     """A tuple of the class of another one."""
     return members if type(tree) is tuple else type(tree)(*members)
 
 
-def leaves_of(tree: Any) -> tuple:
+def leaves_of(tree: Any) -> tuple[Any, ...]:
     """The leaves of a structure, in order."""
     if tree is None:
         return ()
@@ -291,7 +459,7 @@ def leaves_of(tree: Any) -> tuple:
     return joined(tuple([leaves_of(part) for part in members_of(tree)]))
 
 
-def leaves_beside(tree: Any, other: Any) -> tuple:
+def leaves_beside(tree: Any, other: Any) -> tuple[Any, ...]:
     """The parts of another structure where a tree has its leaves, in their order; None is None for each leaf there."""
     if other is None:
         return tuple([None for leaf in leaves_of(tree)])
@@ -307,12 +475,12 @@ def leaves_beside(tree: Any, other: Any) -> tuple:
     return joined(tuple([leaves_beside(part, beside) for part, beside in zip(members_of(tree), members_of(other))]))
 
 
-def filled(tree: Any, leaves: tuple) -> Any:
+def filled(tree: Any, leaves: tuple[Any, ...]) -> Any:
     """A structure as `tree` with other leaves."""
     return _filled(tree, leaves)[0]
 
 
-def _filled(tree: Any, leaves: tuple) -> tuple:
+def _filled(tree: Any, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
     """The structure, and the leaves that are left."""
     if tree is None:
         return None, leaves
@@ -333,7 +501,7 @@ def _filled(tree: Any, leaves: tuple) -> tuple:
     return (like(tree, parts) if isinstance(tree, tuple) else with_members(tree, parts)), leaves
 
 
-def joined(parts: tuple) -> tuple:
+def joined(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The members of tuples in a tuple."""
     members: tuple = ()
     for part in parts:

@@ -132,17 +132,111 @@ def make_key(name: str, seed: Any, impl: Any) -> np.ndarray:
 
 
 def key(seed: Any, *, impl: Any = None) -> np.ndarray:
-    """A key made of an integer: an array of two words, as `PRNGKey` gives it."""
+    """Make a key from a seed. The same as `PRNGKey`.
+
+    Parameters
+    ----------
+    seed : int
+        Its lower and upper 32 bits become the words of the key.
+    impl : str, optional
+        ``"threefry2x32"``, the only generator.
+
+    Returns
+    -------
+    ndarray of uint32, shape (2,)
+        The key: the upper word, then the lower one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The seed is no integer, or `impl` is another generator.
+
+    See Also
+    --------
+    split, fold_in
+
+    Notes
+    -----
+    A key is data: the same key draws the same numbers. The generator is Threefry with 20 rounds (J. K. Salmon et al.,
+    "Parallel Random Numbers: As Easy as 1, 2, 3", SC '11), as in JAX, bit by bit.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.key(42)
+    array([ 0, 42], dtype=uint32)
+    """
     return make_key("key", seed, impl)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> np.ndarray:  # noqa: N802
-    """A key made of an integer: the upper and the lower half of its 64 bits, in an array of uint32."""
+    """Make a key from a seed.
+
+    Parameters
+    ----------
+    seed : int
+        Its lower and upper 32 bits become the words of the key.
+    impl : str, optional
+        ``"threefry2x32"``, the only generator.
+
+    Returns
+    -------
+    ndarray of uint32, shape (2,)
+        The key: the upper word, then the lower one.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The seed is no integer, or `impl` is another generator.
+
+    See Also
+    --------
+    split, fold_in
+
+    Notes
+    -----
+    A key is data: the same key draws the same numbers. The generator is Threefry with 20 rounds (J. K. Salmon et al.,
+    "Parallel Random Numbers: As Easy as 1, 2, 3", SC '11), as in JAX, bit by bit.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.PRNGKey(42)
+    array([ 0, 42], dtype=uint32)
+    """
     return make_key("PRNGKey", seed, impl)
 
 
 def fold_in(key: Any, data: Any) -> np.ndarray:
-    """The key made of a key and an integer of 32 bits."""
+    """Make a key from a key and an integer, such as the number of an iteration.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    data : int
+        32 bits.
+
+    Returns
+    -------
+    ndarray of uint32, shape (2,)
+        The new key.
+
+    Raises
+    ------
+    OverflowError
+        One of Python's ints is beyond 32 bits.
+
+    See Also
+    --------
+    split : Several keys of one.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.fold_in(random.PRNGKey(0), 7)
+    array([2716826189,  292468403], dtype=uint32)
+    """
     words = words_of(key, "fold_in")
     if np.ndim(data) > 0:
         raise TypeError(f"fold_in accepts a scalar, but was given an array of shape {np.shape(data)} != (). Use ingot.vmap for batching.")
@@ -154,13 +248,72 @@ def fold_in(key: Any, data: Any) -> np.ndarray:
 
 
 def split(key: Any, num: Any = 2) -> np.ndarray:
-    """New keys made of one: `num` of them along a first axis, or along axes of the lengths `num`."""
+    """Make new keys from a key.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used no more afterwards.
+    num : int or tuple of int, default 2
+        How many: along a first axis, or along several.
+
+    Returns
+    -------
+    ndarray of uint32, shape (num, 2)
+        The keys, one in each row.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    fold_in : A key for each iteration.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> first, second = random.split(random.PRNGKey(0))
+    >>> random.uniform(first), random.uniform(second)
+    (np.float64(0.9699479979898888), np.float64(0.08062436666431605))
+    """
     words = words_of(key, "split")
     return pairs(words, shape_of(num))
 
 
 def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Random bits, as unsigned integers of a dtype (uint64)."""
+    """Draw random bits.
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default uint64
+        An unsigned integer dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    randint : Integers of a range.
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.bits(random.PRNGKey(0), 3, np.uint8)
+    array([167, 146,  40], dtype=uint8)
+    """
     words = words_of(key, "bits")
     wanted = np.dtype(np.uint64 if dtype is None else dtype)
     if wanted.kind != "u":
@@ -266,7 +419,39 @@ def between(words: Any, shape: Any, dtype: Any, minval: Any, maxval: Any) -> Any
 
 
 def uniform(key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Any:
-    """Uniform floats of a dtype (float64) from `minval` on, below `maxval`."""
+    """Draw floats of the uniform distribution on [minval, maxval).
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int, default ()
+        The shape of the result; (): one number.
+    dtype : dtype, default float64
+        float16, float32 or float64.
+    minval, maxval : float or array, default 0.0 and 1.0
+        The bounds, which broadcast to `shape`.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    normal, randint
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.uniform(random.PRNGKey(0), 3)
+    array([0.41845711, 0.21629545, 0.96532146])
+    """
     words = words_of(key, "uniform")
     wanted = float_dtype("uniform", dtype)
     lengths = shape_of(shape)
@@ -320,7 +505,39 @@ def subkeys(words: Any, n: int) -> Any:
 
 
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
-    """Random integers of a dtype (int64) from `minval` on, below `maxval`; `minval` where there are none."""
+    """Draw integers of the uniform distribution on [minval, maxval).
+
+    Parameters
+    ----------
+    key : array of uint32, shape (2,)
+        A key, which is used for one draw only: see `split`.
+    shape : int or tuple of int
+        The shape of the result.
+    minval, maxval : int or array
+        The bounds, which broadcast to `shape`. Where there is no integer between them, the result is `minval`.
+    dtype : dtype, default int64
+        An integer dtype.
+
+    Returns
+    -------
+    ndarray or NumPy number
+        The numbers drawn, in an array of `shape`; for the shape () one number of NumPy's.
+
+    Raises
+    ------
+    TypeError, ValueError
+        `key` is no key, the dtype does not fit, or shapes do not broadcast.
+
+    See Also
+    --------
+    bits, choice
+
+    Examples
+    --------
+    >>> from ingot import random
+    >>> random.randint(random.PRNGKey(0), (5,), 0, 10)
+    array([5, 1, 5, 7, 3])
+    """
     words = words_of(key, "randint")
     wanted = np.dtype(np.int64 if dtype is None else dtype)
     if wanted.kind not in "iu":

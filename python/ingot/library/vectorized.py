@@ -11,7 +11,7 @@ from . import primitives
 from .ufuncs import laid_out, need_one_shape, resolved
 
 
-def store(results: Any, outputs: tuple, i: int) -> None:
+def store(results: Any, outputs: tuple[Any, ...], i: int) -> None:
     """Puts the function's results into the outputs."""
     if isinstance(results, tuple):
         for k in range(len(outputs)):
@@ -25,30 +25,30 @@ def number(x: Any, i: int) -> Any:
     return x[i] if isinstance(x, np.ndarray) else x
 
 
-def iterations_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
+def iterations_of(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
     """The function for each element of vectors of one length."""
 
-    def iterations(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         for i in range(len(outputs[0])):
             store(function(*[number(x, i) for x in inputs]), outputs, i)
 
     return iterations
 
 
-def parallel_iterations_of(function: Callable[..., Any], prange: Any) -> Callable[[tuple, tuple], None]:
+def parallel_iterations_of(function: Callable[..., Any], prange: Any) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
     """The same, with the iterations shared among threads."""
 
-    def iterations(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         for i in prange(len(outputs[0])):
             store(function(*[number(x, i) for x in inputs]), outputs, i)
 
     return iterations
 
 
-def rows_of(function: Callable[..., Any], same: tuple[bool, ...]) -> Callable[[tuple, tuple], None]:
+def rows_of(function: Callable[..., Any], same: tuple[bool, ...]) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
     """A function of small arrays for each index of the leading axis of inputs and outputs. Some inputs are the same for all."""
 
-    def rows(inputs: tuple, outputs: tuple) -> None:
+    def rows(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         for i in range(len(outputs[0])):
             function(*[x if same[k] else x[i] for k, x in enumerate(inputs)], *[x[i] for x in outputs])
 
@@ -65,10 +65,10 @@ def over_rows_of(function: Callable[..., Any]) -> Callable[..., None]:
     return rows
 
 
-def fold_of(function: Callable[..., Any]) -> Callable[[tuple, tuple], None]:
+def fold_of(function: Callable[..., Any]) -> Callable[[tuple[Any, ...], tuple[Any, ...]], None]:
     """The number in the output and each element of a vector, put into the output."""
 
-    def iterations(inputs: tuple, outputs: tuple) -> None:
+    def iterations(inputs: tuple[Any, ...], outputs: tuple[Any, ...]) -> None:
         total = outputs[0][0]
         for i in range(len(inputs[0])):
             total = primitives.at_dtype(function(total, inputs[0][i]), outputs[0].dtype)
@@ -120,7 +120,7 @@ def spread(x: Any, shape: tuple[int, ...]) -> Any:
     return primitives.broadcast(x, shape) if isinstance(x, np.ndarray) else x
 
 
-def delivered(results: tuple, outs: tuple, where: Any, order: Any, arrays: tuple, ufunc: Any) -> Any:
+def delivered(results: tuple[Any, ...], outs: tuple[Any, ...], where: Any, order: Any, arrays: tuple[Any, ...], ufunc: Any) -> Any:
     """The results, in the outputs that were given for them."""
     given = []
     for k in range(len(results)):
@@ -136,7 +136,7 @@ def delivered(results: tuple, outs: tuple, where: Any, order: Any, arrays: tuple
     return given[0] if len(results) == 1 else tuple(given)
 
 
-def fill(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+def fill(function: Callable[..., Any], operands: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> None:
     """Computes results of one shape, where a mask holds."""
     rank = results[0].ndim
     if rank == 0:
@@ -155,22 +155,22 @@ def fill(function: Callable[..., Any], operands: tuple, results: tuple, where: A
         first(function, flat[:-1], tuple([primitives.reshape(x, (x.size,)) for x in results]), flat[-1])
 
 
-def first(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+def first(function: Callable[..., Any], operands: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> None:
     for i in range(len(results[0])):
         if number(where, i):
             store(function(*[number(x, i) for x in operands]), results, i)
 
 
-def second(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+def second(function: Callable[..., Any], operands: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> None:
     for i in range(len(results[0])):
         first(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))
 
 
-def third(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+def third(function: Callable[..., Any], operands: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> None:
     for i in range(len(results[0])):
         second(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))
 
 
-def fourth(function: Callable[..., Any], operands: tuple, results: tuple, where: Any) -> None:
+def fourth(function: Callable[..., Any], operands: tuple[Any, ...], results: tuple[Any, ...], where: Any) -> None:
     for i in range(len(results[0])):
         third(function, tuple([number(x, i) for x in operands]), tuple([x[i] for x in results]), number(where, i))

@@ -58,14 +58,14 @@ class EagerFunction(Function):
     def __repr__(self) -> str:
         return f"<compiled function {self.__module__}.{self.__name__}>"
 
-    def _bind(self, args: tuple, kwargs: dict) -> list[Any]:
+    def _bind(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> list[Any]:
         try:
             return super()._bind(args, kwargs)
         except TypeError:
             self._refuse(args, kwargs)
             raise
 
-    def _refuse(self, args: tuple, kwargs: dict) -> None:
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
         """Refuses what NumPy's function takes and this one does not; what neither takes is an error of the caller's."""
         try:
             bound = inspect.signature(self._original).bind(*args, **kwargs)
@@ -204,6 +204,7 @@ class Namespace:
 
     def _compiled(self, name: str, original: Any) -> Any:
         subject, path = registered()[id(original)]
+        function: Any
         if name in self.standard:
             function = self.standard[name]
         elif subject and not isinstance(original, np.ufunc):

@@ -64,7 +64,7 @@ class finfo:
         return repr(self._info)
 
 
-COMPILED: dict[str, dict[str, Callable]] = {
+COMPILED: dict[str, dict[str, Callable[..., Any]]] = {
     "numpy": {"clip": clip, "sort": sort, "argsort": argsort},
     "numpy.fft": {"fftfreq": fftfreq, "rfftfreq": rfftfreq},
 }

@@ -60,7 +60,7 @@ def same(a: Any, b: Any, bound: float) -> bool:
     return a == b
 
 
-def _run(function: Callable, arguments: tuple, calls: Any) -> tuple[Any, str, float]:
+def _run(function: Callable[..., Any], arguments: tuple[Any, ...], calls: Any) -> tuple[Any, str, float]:
     """The result or exception, what was printed, and the seconds of one run."""
     np.random.seed(7)
     printed = io.StringIO()
@@ -73,19 +73,19 @@ def _run(function: Callable, arguments: tuple, calls: Any) -> tuple[Any, str, fl
     return result, printed.getvalue(), time.perf_counter() - start
 
 
-def _called(program: Any, function: Callable) -> Callable:
+def _called(program: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function as the program calls it, with arguments one by one."""
     return function if program.calls is None else lambda *arguments: program.calls(function, arguments)
 
 
-def _contestants(program: Any, machine: Any) -> dict[str, Callable[[tuple], Callable]]:
+def _contestants(program: Any, machine: Any) -> dict[str, Callable[[tuple[Any, ...]], Callable[..., Any]]]:
     """By name, what makes a run of each contestant from arguments; Ingot is not among them."""
     from . import peers
 
     task = program.task
-    made: dict[str, Callable[[tuple], Callable]] = {}
+    made: dict[str, Callable[[tuple[Any, ...]], Callable[..., Any]]] = {}
 
-    def in_numba(parallel: bool) -> Callable[[tuple], Callable]:
+    def in_numba(parallel: bool) -> Callable[[tuple[Any, ...]], Callable[..., Any]]:
         compiled = functools.cache(lambda: _called(program, peers.for_numba(program.for_numba, parallel)))
         return lambda arguments: peers.in_python(task, compiled(), arguments)
 
@@ -104,7 +104,7 @@ def _contestants(program: Any, machine: Any) -> dict[str, Callable[[tuple], Call
     return made
 
 
-def _verdict(make: Callable, arguments: tuple, expected: Any, bound: float) -> dict:
+def _verdict(make: Callable[..., Any], arguments: tuple[Any, ...], expected: Any, bound: float) -> dict[Any, Any]:
     """What a contestant makes of the arguments: nothing, or `refused` or `wrong` with the reason."""
     from . import peers
 
@@ -126,7 +126,7 @@ def _verdict(make: Callable, arguments: tuple, expected: Any, bound: float) -> d
     return {"wrong": wrong} if wrong else {}
 
 
-def _time(runs: dict[str, Callable], raises: bool, small: bool) -> tuple[dict[str, float], dict[str, dict]]:
+def _time(runs: dict[str, Callable[..., Any]], raises: bool, small: bool) -> tuple[dict[str, float], dict[str, dict[Any, Any]]]:
     """The least seconds of each run, alternately, and what is wrong with those that fail; `raises`: all do, rightly."""
     repeats, least, failed = dict.fromkeys(runs, 1), dict.fromkeys(runs, float("inf")), {}
     begin = time.perf_counter()
@@ -154,7 +154,7 @@ def _time(runs: dict[str, Callable], raises: bool, small: bool) -> tuple[dict[st
     return {name: s for name, s in least.items() if name not in failed}, failed
 
 
-def _compare(program: Any, machine: Any, arguments: tuple, compiled: Callable, expected: Any, small: bool) -> dict:
+def _compare(program: Any, machine: Any, arguments: tuple[Any, ...], compiled: Callable[..., Any], expected: Any, small: bool) -> dict[Any, Any]:
     """What the other contestants give, and the seconds of all, Ingot among them."""
     from . import peers
 
@@ -166,7 +166,7 @@ def _compare(program: Any, machine: Any, arguments: tuple, compiled: Callable, e
         able = [name for name in made if not said[name]]
         large = sum(a.nbytes for a in arguments if isinstance(a, np.ndarray)) > LARGE
         times: dict[str, float] = {}
-        failed: dict[str, dict] = {}
+        failed: dict[str, dict[Any, Any]] = {}
         for i in program.task.outputs:
             arguments[i][...] = arguments[i]  # pages of fresh memory are for no one to pay
         for group in ([n for n in able if n != "jax"], ["jax"]) if large and "jax" in able else (able,):
@@ -181,7 +181,7 @@ def _compare(program: Any, machine: Any, arguments: tuple, compiled: Callable, e
     return {"run_s": times.pop("ingot"), "peers": said | failed | {name: {"run_s": s} for name, s in times.items()}}
 
 
-def run_program(program: Any, small: bool, machine: Any = None, peaks: dict | None = None) -> dict:
+def run_program(program: Any, small: bool, machine: Any = None, peaks: dict[Any, Any] | None = None) -> dict[Any, Any]:
     """Runs one program in plain Python, under Ingot and, with a machine, under its peers.
 
     Returns whether Ingot agrees with Python, the seconds of each, and how near Ingot is to the roofline.
@@ -261,7 +261,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(r["right"] for r in rows) else 1
 
 
-def _run_on_device(chosen: list, options: argparse.Namespace) -> int:
+def _run_on_device(chosen: list[Any], options: argparse.Namespace) -> int:
     from .. import device
     from . import on_devices
 

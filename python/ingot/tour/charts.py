@@ -33,13 +33,13 @@ def times(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def ratio_range(rows: list[dict]) -> tuple[float, float]:
+def ratio_range(rows: list[dict[Any, Any]]) -> tuple[float, float]:
     """The least and the largest ratio that bars must show, at least from half to twice."""
     found = [r for row in rows for p in PEERS if (r := ratio(row, p)) is not None]
     return min([0.5, *found]), max([2.0, *found])
 
 
-def bars(rows: list[dict], limits: tuple[float, float]) -> str:
+def bars(rows: list[dict[Any, Any]], limits: tuple[float, float]) -> str:
     """For each program how many times as long its peers take, as bars from 1, to a logarithmic scale."""
     low, high = (math.log10(v) for v in limits)
 
@@ -64,7 +64,7 @@ def bars(rows: list[dict], limits: tuple[float, float]) -> str:
     return f'<svg class="chart" viewBox="0 0 {width} {y:.0f}" role="img">' + "".join(marks + parts) + "</svg>"
 
 
-def _bar(row: dict, peer: str, y: float, at: Any) -> str:
+def _bar(row: dict[Any, Any], peer: str, y: float, at: Any) -> str:
     said, value, one = row["peers"][peer], ratio(row, peer), at(1.0)
     if value is None:
         word, reason = next(iter(said.items()))
@@ -81,16 +81,16 @@ def _bar(row: dict, peer: str, y: float, at: Any) -> str:
     )
 
 
-def _points(rows: list[dict]) -> dict[tuple[str, float], list[dict]]:
+def _points(rows: list[dict[Any, Any]]) -> dict[tuple[str, float], list[dict[Any, Any]]]:
     """The programs that have an intensity, in groups of one family and intensity."""
-    groups: dict[tuple[str, float], list[dict]] = {}
+    groups: dict[tuple[str, float], list[dict[Any, Any]]] = {}
     for row in rows:
         if row["roof"] and row["bytes"] and row["flops"]:
             groups.setdefault((row["family"], round(row["flops"] / row["bytes"], 6)), []).append(row)
     return groups
 
 
-def roofline(rows: list[dict], peaks: dict) -> str:
+def roofline(rows: list[dict[Any, Any]], peaks: dict[Any, Any]) -> str:
     """Operations a second over operations a byte, under the two roofs: Ingot as rings, its peers as points."""
     groups = _points(rows)
     if not groups:
@@ -125,7 +125,7 @@ def roofline(rows: list[dict], peaks: dict) -> str:
     return f'<svg class="chart" viewBox="0 0 {width:.0f} {height:.0f}" role="img">' + "".join(parts) + "</svg>"
 
 
-def _roof(peak: dict, who: str, x_range: tuple[int, int], y0: int, at_x: Any, at_y: Any) -> str:
+def _roof(peak: dict[Any, Any], who: str, x_range: tuple[int, int], y0: int, at_x: Any, at_y: Any) -> str:
     ridge = peak["flops_per_s"] / peak["bytes_per_s"]
     start = max(10.0 ** x_range[0], 10.0**y0 / peak["bytes_per_s"])
     ends = [(start, start * peak["bytes_per_s"])]
@@ -140,7 +140,7 @@ def _roof(peak: dict, who: str, x_range: tuple[int, int], y0: int, at_x: Any, at
 
 
 def _group(
-    family: str, members: list[dict], x: float, at_y: Any, taken: list[tuple[float, float, float]], width: float
+    family: str, members: list[dict[Any, Any]], x: float, at_y: Any, taken: list[tuple[float, float, float]], width: float
 ) -> list[str]:
     """The points of programs of one intensity, and their name where nothing else of `taken` is."""
     parts = []

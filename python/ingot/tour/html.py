@@ -100,7 +100,7 @@ def _drawing(program: Any) -> str:
     return f'<p class="soft">What was fused, for small arguments:</p><img alt="" src="data:image/svg+xml;base64,{data}">'
 
 
-def _tiles(rows: list[dict]) -> str:
+def _tiles(rows: list[dict[Any, Any]]) -> str:
     right = sum(row["right"] for row in rows)
     tiles = [f'<div class="tile"><i style="background: var(--ink)"></i><b>{right} of {len(rows)}</b><span>right<br>as plain Python</span></div>']
     for peer, (mean, count) in means(rows).items():
@@ -118,7 +118,7 @@ def _legend(peers: list[str], ring: bool = False) -> str:
     return '<div class="legend">' + "".join(items) + "</div>"
 
 
-def _bars(rows: list[dict]) -> str:
+def _bars(rows: list[dict[Any, Any]]) -> str:
     """The charts of all families in two columns of about one height."""
     limits = charts.ratio_range(rows)
     columns: list[list[str]] = [[], []]
@@ -130,7 +130,7 @@ def _bars(rows: list[dict]) -> str:
     return '<div class="columns">' + "".join(f"<div>{''.join(c)}</div>" for c in columns if c) + "</div>"
 
 
-def _table(rows: list[dict], peers: list[str]) -> str:
+def _table(rows: list[dict[Any, Any]], peers: list[str]) -> str:
     heads = ["program", "plain Python", "first call", "Ingot", *(PEERS[p] for p in peers), "roof", "right"]
     body = []
     for family, members in families(rows).items():
@@ -154,7 +154,7 @@ def _table(rows: list[dict], peers: list[str]) -> str:
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
 
 
-def _sources(rows: list[dict], programs: dict[str, Any]) -> str:
+def _sources(rows: list[dict[Any, Any]], programs: dict[str, Any]) -> str:
     drawn: dict[Any, str] = {}
     parts = []
     for row in rows:
@@ -175,7 +175,7 @@ def _sources(rows: list[dict], programs: dict[str, Any]) -> str:
     return "".join(parts)
 
 
-def page(figures: dict, programs: dict[str, Any]) -> str:
+def page(figures: dict[Any, Any], programs: dict[str, Any]) -> str:
     """The report of figures as `run` makes them; `programs` by name, for their sources."""
     rows = figures["programs"]
     peers = [p for p in PEERS if any(p in row["peers"] for row in rows)]

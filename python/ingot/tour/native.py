@@ -70,7 +70,7 @@ class Library:
         result = call.result if callable(call.result) else lambda: call.result
         kept = call.arguments
 
-        def run(_keep: tuple = kept) -> Any:
+        def run(_keep: tuple[Any, ...] = kept) -> Any:
             function(*arguments)
             return result()
 
@@ -82,9 +82,9 @@ def _argument(value: Any) -> Any:
         assert value.flags.c_contiguous
         return ctypes.c_void_p(value.ctypes.data)
     if isinstance(value, np.float32):
-        return ctypes.c_float(value)
+        return ctypes.c_float(float(value))
     if isinstance(value, (int, np.integer)):
-        return ctypes.c_int64(value)
+        return ctypes.c_int64(int(value))
     return ctypes.c_double(value)
 
 

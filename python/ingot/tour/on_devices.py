@@ -20,7 +20,7 @@ from . import _run, same
 ROUNDS = 5
 
 
-def compiled_for(program: Any, device: Device) -> Callable:
+def compiled_for(program: Any, device: Device) -> Callable[..., Any]:
     """The program's function, compiled for a device."""
     if program.on_device is not None:
         return program.on_device(program.plain)
@@ -28,7 +28,7 @@ def compiled_for(program: Any, device: Device) -> Callable:
     return Function(made.__ingot_function__, made._signatures, made._mode, made._relaxed, made._static, device)
 
 
-def _there(arguments: tuple, device: Device) -> tuple:
+def _there(arguments: tuple[Any, ...], device: Device) -> tuple[Any, ...]:
     return tuple(ingot.device_put(a, device) if isinstance(a, np.ndarray) else copy.deepcopy(a) for a in arguments)
 
 
@@ -54,14 +54,14 @@ def _least(run: Callable[[], Any], wait: Callable[[], None], rounds: int) -> flo
     return least
 
 
-def _seconds(program: Any, on_cpu: Callable, on_device: Callable, small: bool, device: Device) -> dict[str, float]:
+def _seconds(program: Any, on_cpu: Callable[..., Any], on_device: Callable[..., Any], small: bool, device: Device) -> dict[str, float]:
     """Of calls that have been made before, on arrays that are where they run."""
     arguments, rounds = program.arguments(small), 1 if small else ROUNDS
     there = _there(arguments, device)
     found = {}
     for name, function, given in (("run_s", on_device, there), ("cpu_s", on_cpu, arguments)):
 
-        def run(function: Callable = function, given: tuple = given) -> Any:
+        def run(function: Callable[..., Any] = function, given: tuple[Any, ...] = given) -> Any:
             return _run(function, given, program.calls)
 
         run()
@@ -93,7 +93,7 @@ def run_on_device(program: Any, device: Device, small: bool) -> dict[str, Any]:
         return row | _seconds(program, on_cpu, on_device, small, device)
 
 
-def _launches(program: Any, function: Any, arguments: tuple) -> dict[str, Any] | None:
+def _launches(program: Any, function: Any, arguments: tuple[Any, ...]) -> dict[str, Any] | None:
     """What `explain` shows of the call; None of programs that are several calls, or no compiled function."""
     if program.calls is not None or not isinstance(function, Function):
         return None
@@ -106,11 +106,11 @@ def _launches(program: Any, function: Any, arguments: tuple) -> dict[str, Any] |
     return {**found.as_dict()["total"], "kernels": len(found.launches), "registers": most, "spilled": spilled if needs else None}
 
 
-def text(rows: list[dict], device: Device, small: bool) -> str:
+def text(rows: list[dict[Any, Any]], device: Device, small: bool) -> str:
     """The table of all programs."""
     from .report import seconds
 
-    def cells(row: dict) -> list[str]:
+    def cells(row: dict[Any, Any]) -> list[str]:
         if row["right"] is None:
             return [row["name"], *["-"] * 7, "refused"]
         found = row["launches"] or {}

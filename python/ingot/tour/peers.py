@@ -69,7 +69,7 @@ def describe(peers: tuple[str, ...]) -> dict[str, str]:
     return {"date": time.strftime("%Y-%m-%d"), "cpu": _info.describe_cpu()["name"], "ingot": ingot.__version__, **versions}
 
 
-def for_numba(function: Callable, parallel: bool) -> Callable:
+def for_numba(function: Callable[..., Any], parallel: bool) -> Callable[..., Any]:
     """The function compiled by Numba, which must find its own `prange` under that name, and callees compiled.
 
     Division by zero gives what NumPy gives, as it does for the elements of arrays everywhere else.
@@ -91,7 +91,7 @@ def for_numba(function: Callable, parallel: bool) -> Callable:
     return numba.njit(function, parallel=parallel, error_model="numpy")
 
 
-def for_jax(task: Task, arguments: tuple) -> Run:
+def for_jax(task: Task, arguments: tuple[Any, ...]) -> Run:
     """The task under JAX, with its arguments where JAX wants them."""
     import jax
 
@@ -103,7 +103,7 @@ def for_jax(task: Task, arguments: tuple) -> Run:
     return lambda: jax.block_until_ready(compiled(*there))
 
 
-def in_python(task: Task, function: Callable, arguments: tuple) -> Run:
+def in_python(task: Task, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Run:
     """A function that takes Python's arguments; its result, or what it has written."""
     outputs = tuple(arguments[i] for i in task.outputs)
 

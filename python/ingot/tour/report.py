@@ -50,7 +50,7 @@ def seconds(value: float) -> str:
     return f"{value * 1e9:.0f} ns"
 
 
-def cell(row: dict, peer: str) -> str:
+def cell(row: dict[Any, Any], peer: str) -> str:
     """What a table shows about a peer: its time, `refused`, `wrong`, or a dash."""
     said = row["peers"].get(peer, {})
     if "run_s" in said:
@@ -58,26 +58,26 @@ def cell(row: dict, peer: str) -> str:
     return next((word for word in ("refused", "wrong") if word in said), "-")
 
 
-def reached(row: dict) -> str:
+def reached(row: dict[Any, Any]) -> str:
     """How much of the roofline Ingot reaches."""
     return "-" if row["roof"] is None else f"{row['roof']['reached']:.0%}"
 
 
-def families(rows: list[dict]) -> dict[str, list[dict]]:
+def families(rows: list[dict[Any, Any]]) -> dict[str, list[dict[Any, Any]]]:
     """The rows by family, in the order in which these come."""
-    found: dict[str, list[dict]] = {}
+    found: dict[str, list[dict[Any, Any]]] = {}
     for row in rows:
         found.setdefault(row["family"], []).append(row)
     return found
 
 
-def ratio(row: dict, peer: str) -> float | None:
+def ratio(row: dict[Any, Any], peer: str) -> float | None:
     """A peer's time over Ingot's."""
     said = row["peers"].get(peer, {})
     return said["run_s"] / row["run_s"] if "run_s" in said else None
 
 
-def means(rows: list[dict]) -> dict[str, tuple[float, int]]:
+def means(rows: list[dict[Any, Any]]) -> dict[str, tuple[float, int]]:
     """The geometric means of the ratios to each peer, and over how many programs."""
     table = {}
     for peer in PEERS:
@@ -87,26 +87,26 @@ def means(rows: list[dict]) -> dict[str, tuple[float, int]]:
     return table
 
 
-def fastest(row: dict) -> str:
+def fastest(row: dict[Any, Any]) -> str:
     """The contestant of the least time."""
     times = {"ingot": row["run_s"], **{p: s["run_s"] for p, s in row["peers"].items() if "run_s" in s}}
     return min(times, key=times.__getitem__)
 
 
-def peaks_text(peaks: dict) -> str:
+def peaks_text(peaks: dict[Any, Any]) -> str:
     """The two roofs in words."""
     one = f"{peaks['core']['bytes_per_s'] / 1e9:.1f} GB/s read, {peaks['core']['flops_per_s'] / 1e9:.1f} Gflop/s"
     many = f"{peaks['all']['bytes_per_s'] / 1e9:.1f} GB/s, {peaks['all']['flops_per_s'] / 1e9:.1f} Gflop/s"
     return f"one core {one}; with prange {many}"
 
 
-def _cells(row: dict, peers: list[str]) -> list[str]:
+def _cells(row: dict[Any, Any], peers: list[str]) -> list[str]:
     rest = [cell(row, p) for p in peers if p != "numpy"]
     own = [seconds(row["first_call_s"]), seconds(row["run_s"])]
     return [f"  {row['name']}", cell(row, "numpy"), *own, *rest, reached(row), "yes" if row["right"] else "NO"]
 
 
-def text(figures: dict, colours: bool) -> str:
+def text(figures: dict[Any, Any], colours: bool) -> str:
     """The table of all programs by family, the means and the machine."""
     rows = figures["programs"]
     peers = [p for p in PEERS if p == "numpy" or any(p in row["peers"] for row in rows)]
@@ -130,7 +130,7 @@ def text(figures: dict, colours: bool) -> str:
     return "\n".join([*out, "", *_summary(figures)])
 
 
-def _summary(figures: dict) -> list[str]:
+def _summary(figures: dict[Any, Any]) -> list[str]:
     rows = figures["programs"]
     right = sum(r["right"] for r in rows)
     lines = [f"{right} of {len(rows)} right" + (" (small sizes: times mean little)" if figures["small"] else "")]

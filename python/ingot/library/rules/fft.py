@@ -53,37 +53,37 @@ def irfft_back(c: Any, length: Any, n: Any, axis: int, norm: Any) -> Any:
     return points if n is None else fitted(points, length, axis)
 
 
-def fft_jvp(primals: tuple, tangents: tuple, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def fft_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     return np.fft.fft(primals[0], n, axis, norm), np.fft.fft(tangents[0], n, axis, norm)
 
 
-def fft_vjp(primals: tuple, result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def fft_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     x = primals[0]
     return (as_cotangent(fft_back(cotangent, x.shape[axis], n, axis, norm), x),)
 
 
-def ifft_jvp(primals: tuple, tangents: tuple, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def ifft_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     return np.fft.ifft(primals[0], n, axis, norm), np.fft.ifft(tangents[0], n, axis, norm)
 
 
-def ifft_vjp(primals: tuple, result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def ifft_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     x = primals[0]
     return (as_cotangent(ifft_back(cotangent, x.shape[axis], n, axis, norm), x),)
 
 
-def rfft_jvp(primals: tuple, tangents: tuple, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def rfft_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     return np.fft.rfft(primals[0], n, axis, norm), np.fft.rfft(tangents[0], n, axis, norm)
 
 
-def rfft_vjp(primals: tuple, result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def rfft_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     x = primals[0]
     return (as_cotangent(rfft_back(cotangent, x.shape[axis], n, axis, norm), x),)
 
 
-def irfft_jvp(primals: tuple, tangents: tuple, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def irfft_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     return np.fft.irfft(primals[0], n, axis, norm), np.fft.irfft(tangents[0], n, axis, norm)
 
 
-def irfft_vjp(primals: tuple, result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple:
+def irfft_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, n: Any = None, axis: int = -1, norm: Any = None) -> tuple[Any, ...]:
     x = primals[0]
     return (as_cotangent(irfft_back(cotangent, x.shape[axis], n, axis, norm), x),)

@@ -15,7 +15,7 @@ from ..reductions import NoValue
 from .parts import adjoint, as_cotangent, real_diagonal, reciprocal_or_0, scalars, transposed, unit
 
 
-def solve_jvp(primals: tuple, tangents: tuple) -> tuple:
+def solve_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """dx = solve(a, db - da x)."""
     a, b = primals
     da, db = tangents
@@ -26,7 +26,7 @@ def solve_jvp(primals: tuple, tangents: tuple) -> tuple:
     return x, np.linalg.solve(a, db - da @ x)
 
 
-def solve_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
+def solve_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any) -> tuple[Any, ...]:
     a, b = primals
     if b.ndim == 1:
         back = np.linalg.solve(transposed(a), cotangent[..., None])
@@ -35,24 +35,24 @@ def solve_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
     return as_cotangent(-back @ transposed(result), a), as_cotangent(back, b)
 
 
-def inv_jvp(primals: tuple, tangents: tuple, may_fail: bool = False) -> tuple:
+def inv_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], may_fail: bool = False) -> tuple[Any, ...]:
     """d(1/a) = -1/a da 1/a."""
     inverse = inverse_of(primals[0], may_fail)
     return inverse, -inverse @ tangents[0] @ inverse
 
 
-def inv_vjp(primals: tuple, result: Any, cotangent: Any, may_fail: bool = False) -> tuple:
+def inv_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, may_fail: bool = False) -> tuple[Any, ...]:
     back = transposed(result)
     return (-back @ cotangent @ back,)
 
 
-def det_jvp(primals: tuple, tangents: tuple) -> tuple:
+def det_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """The sum of cofactors times tangents, which is also there where the matrix is singular."""
     determinant = np.linalg.det(primals[0])
     return determinant, np.sum(cofactors(primals[0], determinant) * tangents[0], axis=(-2, -1))
 
 
-def det_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
+def det_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any) -> tuple[Any, ...]:
     return (scalars(cotangent) * cofactors(primals[0], result),)
 
 
@@ -89,7 +89,7 @@ def cofactors_at_singular(a: Any) -> Any:
     return transposed(np.where(scalars(np.sum(is_null, axis=-1)) > 1, 0, adjugate))
 
 
-def slogdet_jvp(primals: tuple, tangents: tuple) -> tuple:
+def slogdet_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """With z = trace(1/a da): the logarithm's is Re(z), the sign's i Im(z) sign; NaN where a is singular."""
     sign, logarithm = np.linalg.slogdet(primals[0])
     z = np.sum(transposed_inverse_or_nan(primals[0], sign) * tangents[0], axis=(-2, -1))
@@ -97,7 +97,7 @@ def slogdet_jvp(primals: tuple, tangents: tuple) -> tuple:
     return SlogdetResult(sign, logarithm), SlogdetResult(phase, np.real(z))
 
 
-def slogdet_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
+def slogdet_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any) -> tuple[Any, ...]:
     sign = result[0]
     z = cotangent[1]
     if primals[0].dtype.kind == "c":
@@ -133,7 +133,7 @@ def inverse_of_lower(x: Any) -> Any:
     return transposed(np.linalg.inv(transposed(x)))
 
 
-def cholesky_jvp(primals: tuple, tangents: tuple, upper: bool = False) -> tuple:
+def cholesky_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], upper: bool = False) -> tuple[Any, ...]:
     """dl = l half(1/l da 1/l'), where half takes the lower triangle and half the diagonal."""
     result = np.linalg.cholesky(primals[0], upper=upper)
     lower = adjoint(result) if upper else result
@@ -142,7 +142,7 @@ def cholesky_jvp(primals: tuple, tangents: tuple, upper: bool = False) -> tuple:
     return result, adjoint(moved) if upper else moved
 
 
-def cholesky_vjp(primals: tuple, result: Any, cotangent: Any, upper: bool = False) -> tuple:
+def cholesky_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, upper: bool = False) -> tuple[Any, ...]:
     lower = adjoint(result) if upper else result
     inverse = inverse_of_lower(lower)
     c = adjoint(cotangent) if upper else cotangent
@@ -156,7 +156,7 @@ def inverse_of_upper_or_nan(x: Any) -> Any:
     return np.where(is_singular, np.nan, np.linalg.inv(np.where(is_singular, unit(x.shape[-1], x), x)))
 
 
-def qr_jvp(primals: tuple, tangents: tuple, mode: str = "reduced") -> tuple:
+def qr_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], mode: str = "reduced") -> tuple[Any, ...]:
     """dq = q w, where the diagonal of r stays real, so that w is known from q' da 1/r below its diagonal.
 
     Columns that "complete" adds rotate towards the others only.
@@ -186,7 +186,7 @@ def differences(w: Any) -> Any:
     return w[..., None, :] - w[..., :, None]
 
 
-def eigh_jvp(primals: tuple, tangents: tuple, UPLO: str = "L") -> tuple:
+def eigh_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], UPLO: Any = "L") -> tuple[Any, ...]:
     """With p = v' da v: dw is its diagonal, dv = v (p[i, j] / (w[j] - w[i])), 0 on the diagonal.
 
     The vectors of equal eigenvalues have infinite tangents, or NaN.
@@ -198,7 +198,7 @@ def eigh_jvp(primals: tuple, tangents: tuple, UPLO: str = "L") -> tuple:
     return EighResult(w, v), EighResult(real_diagonal(p), v @ (shares * p))
 
 
-def eigh_vjp(primals: tuple, result: Any, cotangent: Any, UPLO: str = "L") -> tuple:
+def eigh_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, UPLO: Any = "L") -> tuple[Any, ...]:
     """Vectors on which nothing depends do not count, whatever the eigenvalues are."""
     w, v = result
     one = unit(w.shape[-1], w)
@@ -207,18 +207,18 @@ def eigh_vjp(primals: tuple, result: Any, cotangent: Any, UPLO: str = "L") -> tu
     return (hermitian_back(v @ transposed(inner) @ adjoint(v), UPLO in ("L", "l")),)
 
 
-def eigvalsh_jvp(primals: tuple, tangents: tuple, UPLO: str = "L") -> tuple:
+def eigvalsh_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], UPLO: Any = "L") -> tuple[Any, ...]:
     """The values are those of `eigh`."""
     w, v = np.linalg.eigh(primals[0], UPLO)
     return w, real_diagonal(adjoint(v) @ hermitian(tangents[0], UPLO in ("L", "l")) @ v)
 
 
-def eigvalsh_vjp(primals: tuple, result: Any, cotangent: Any, UPLO: str = "L") -> tuple:
+def eigvalsh_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any, UPLO: Any = "L") -> tuple[Any, ...]:
     v = np.linalg.eigh(primals[0], UPLO)[1]
     return (hermitian_back(v * cotangent[..., None, :] @ adjoint(v), UPLO in ("L", "l")),)
 
 
-def eig_jvp(primals: tuple, tangents: tuple) -> tuple:
+def eig_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """With p = 1/v da v: dw is its diagonal, dv = v (p[i, j] / (w[j] - w[i]) + a diagonal).
 
     The diagonal keeps the length of vectors 1 and their largest real element real, as the routine does.
@@ -236,13 +236,13 @@ def eig_jvp(primals: tuple, tangents: tuple) -> tuple:
     return EigResult(w, v), EigResult(np.diagonal(p, axis1=-2, axis2=-1).copy(), dv - v * (growth + 1j * phase)[..., None, :])
 
 
-def eigvals_jvp(primals: tuple, tangents: tuple) -> tuple:
+def eigvals_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values are those of `eig`."""
     w, v = np.linalg.eig(primals[0])
     return w, np.diagonal(np.linalg.solve(v, tangents[0] @ v), axis1=-2, axis2=-1).copy()
 
 
-def svd_jvp(primals: tuple, tangents: tuple, full_matrices: bool = True, compute_uv: bool = True) -> tuple:
+def svd_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], full_matrices: bool = True, compute_uv: bool = True) -> tuple[Any, ...]:
     """With p = u' da v: ds is its real diagonal; of its Hermitian part x and the rest y, u rotates by
     x / (s[j] - s[i]) + y / (s[i] + s[j]), and v by the difference of both.
 
@@ -269,18 +269,18 @@ def svd_jvp(primals: tuple, tangents: tuple, full_matrices: bool = True, compute
     return SVDResult(u, s, vh), SVDResult(du, real_diagonal(p), adjoint(dv))
 
 
-def svdvals_jvp(primals: tuple, tangents: tuple) -> tuple:
+def svdvals_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, ...]:
     """The values are those of `svd` with vectors."""
     u, s, vh = np.linalg.svd(primals[0], False)
     return s, real_diagonal(adjoint(u) @ tangents[0] @ adjoint(vh))
 
 
-def svdvals_vjp(primals: tuple, result: Any, cotangent: Any) -> tuple:
+def svdvals_vjp(primals: tuple[Any, ...], result: Any, cotangent: Any) -> tuple[Any, ...]:
     u, _, vh = np.linalg.svd(primals[0], False)
     return (np.conjugate(u * cotangent[..., None, :] @ vh),)
 
 
-def pinv_jvp(primals: tuple, tangents: tuple, rcond: Any = None, rtol: Any = NoValue) -> tuple:
+def pinv_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], rcond: Any = None, rtol: Any = NoValue) -> tuple[Any, ...]:
     """With r = pinv(a): dr = r r' da' (1 - a r) + (1 - r a) da' r' r - r da r, which holds while the rank stays."""
     inverse = np.linalg.pinv(primals[0], rcond) if rtol is NoValue else np.linalg.pinv(primals[0], rtol=rtol)
     back = adjoint(inverse)
@@ -291,7 +291,7 @@ def pinv_jvp(primals: tuple, tangents: tuple, rcond: Any = None, rtol: Any = NoV
     return inverse, right + left - kept - inverse @ tangents[0] @ inverse
 
 
-def lstsq_jvp(primals: tuple, tangents: tuple, rcond: Any = None) -> tuple:
+def lstsq_jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...], rcond: Any = None) -> tuple[Any, ...]:
     """The solution's is that of pinv(a) b; the residuals' is 2 Re(r' (db - da x)) with r = b - a x; the rank's is 0."""
     x, residuals, rank, s = np.linalg.lstsq(*primals, rcond)
     a, b = primals[0].astype(x.dtype), primals[1].astype(x.dtype)
