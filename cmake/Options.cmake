@@ -1,5 +1,7 @@
 option(INGOT_PYTHON "build the Python extension and its core" ON)
 option(INGOT_TESTS "build the C++ tests and ingot-opt" OFF)
+option(INGOT_WERROR "warnings end the build: for work on Ingot, not for packages of it" ${INGOT_TESTS})
+option(INGOT_AMDGPU "code for AMD's GPUs: a third of what LLVM weighs" ON)
 option(INGOT_CHECKED "assertions on, and the verifier after every pass" OFF)
 option(INGOT_PRECOMPILE "headers that a component includes nearly everywhere are compiled once" ON)
 set(INGOT_SANITIZE "" CACHE STRING "empty, address;undefined or thread")
@@ -36,7 +38,7 @@ endif()
 add_library(ingot_options INTERFACE)
 # No contraction and no fast-math anywhere: the interpreter and the runtime define values.
 target_compile_options(ingot_options INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Werror -ffp-contract=off -fno-math-errno)
+  -Wall -Wextra -Wconversion -Wshadow $<$<BOOL:${INGOT_WERROR}>:-Werror> -ffp-contract=off -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # It is wrong about `"text" + std::string`: GCC bug 105651.
   # (The second flag is for clang-tidy, which reads these and does not know the first.)

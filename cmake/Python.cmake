@@ -62,7 +62,8 @@ add_custom_target(ingot_build_identity ALL DEPENDS ${identity})
 install(FILES ${identity} DESTINATION ingot/_cache COMPONENT python)
 
 # ingot_python_module(TARGET [EXPORTS ...]): makes a module a binary of the package. All symbols in it, those of
-# static libraries (LLVM's, the components') too, are hidden, but for the module's own and those given.
+# static libraries (LLVM's, the components') too, are hidden, but for the module's own and those given; what nobody calls
+# is left out. It needs the C and C++ libraries of manylinux_2_34 and no others.
 function(ingot_python_module target)
   cmake_parse_arguments(MODULE "" "" "EXPORTS" ${ARGN})
   set(exports "")
@@ -74,7 +75,8 @@ function(ingot_python_module target)
   set_target_properties(${target} PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${INGOT_PYTHON_DIR}/ingot
     LINK_DEPENDS ${script})
-  target_link_options(${target} PRIVATE -Wl,--version-script=${script})
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:ingot_older_systems>)
+  target_link_options(${target} PRIVATE -Wl,--version-script=${script} -Wl,--gc-sections -Wl,--as-needed)
   add_dependencies(ingot_python ${target} ingot_build_identity)
   install(TARGETS ${target} LIBRARY DESTINATION ingot COMPONENT python)
 endfunction()

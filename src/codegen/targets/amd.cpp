@@ -28,12 +28,14 @@
 #include "codegen/targets/instructions.h"
 #include "codegen/targets/kernel_target.h"
 
+#ifdef INGOT_AMDGPU
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTarget();
 void LLVMInitializeAMDGPUTargetMC();
 void LLVMInitializeAMDGPUAsmPrinter();
 }
+#endif
 
 namespace ingot::codegen {
 
@@ -46,6 +48,7 @@ constexpr unsigned kCodeObjects = 500;  ///< version 5, which ROCm knows from 6.
 enum Space : unsigned { kGeneric = 0, kGlobal = 1, kShared = 3, kConstant = 4, kPrivate = 5 };
 
 const llvm::Target& amdgpu() {
+#ifdef INGOT_AMDGPU
   static const llvm::Target* const found = [] {
     LLVMInitializeAMDGPUTargetInfo();
     LLVMInitializeAMDGPUTarget();
@@ -56,6 +59,10 @@ const llvm::Target& amdgpu() {
   }();
   INGOT_ASSERT(found != nullptr, "codegen: LLVM has no AMDGPU target");
   return *found;
+#else
+  throw base::Unsupported({}, "code for AMD's GPUs, which this build of Ingot does not make,",
+                          "build Ingot from its sources, with INGOT_AMDGPU=ON");
+#endif
 }
 
 /// A thread's arrays are where GPUs have them. Lifetimes are marked of those that were there before.
