@@ -855,8 +855,10 @@ def test_export_changes_nothing_of_the_function():
         ingot.export("float64(")
 
 
-def test_any_name_of_a_module(tmp_path):
-    module = tmp_path / "functions.py"
+@pytest.mark.parametrize("name", ["functions", "library", "module"])
+def test_any_name_of_a_module(tmp_path, name):
+    """Those of files of Ingot's own, too."""
+    module = tmp_path / f"{name}.py"
     module.write_text('import ingot\n\n\n@ingot.export("float64(float64)")\ndef twice(x):\n    return x * 2\n')
     built(module, "-o", tmp_path / "out")
-    assert (tmp_path / "out" / "lib" / "libfunctions.so").exists()
+    assert (tmp_path / "out" / "lib" / f"lib{name}.so").exists()

@@ -14,7 +14,7 @@ from .lowering import Code, Compiled, Constant, Value
 def source(library: str, functions: Sequence[Compiled], levels: Sequence[int]) -> str:
     types = Types(library)
     captured, tables_ = tables(library, functions, levels)
-    parts = [f'#include "{library}.h"\n\n#include <math.h>\n#include "library.h"\n\n', tables_]
+    parts = [f'#include "{library}.h"\n\n#include <math.h>\n#include "_ahead/library.h"\n\n', tables_]
     parts += [_definition(types, number, f, captured) for number, f in enumerate(functions)]
     parts.append(_own(library))
     return "".join(parts)

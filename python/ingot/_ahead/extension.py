@@ -53,7 +53,7 @@ def write(folder: Path, library: str, version: str, functions: Sequence[Compiled
 
 def _source(library: str, version: str, functions: Sequence[Compiled], levels: Sequence[int]) -> str:
     captured, tables = c_source.tables(library, functions, levels)
-    parts = ["#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n", '#include "library.h"\n\n', tables, '#include "module.h"\n\n']
+    parts = ["#include <math.h>\n#include <stdbool.h>\n#include <stdint.h>\n", '#include "_ahead/library.h"\n\n', tables, '#include "_ahead/module.h"\n\n']
     parts.append(_raised())
     parts += [_function(number, f, captured) for number, f in enumerate(functions)]
     methods = [_method(number, f) for number, f in enumerate(functions)]

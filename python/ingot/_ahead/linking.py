@@ -64,7 +64,7 @@ def objects_of(scratch: Path, functions: Sequence[Compiled]) -> list[Path]:
 
 
 def compile_c(source: Path, includes: Sequence[Path], file: Path) -> Path:
-    paths = [f"-I{path}" for path in (*includes, Path(__file__).parent)]
+    paths = [f"-I{path}" for path in (*includes, Path(__file__).parent.parent)]
     run(*compiler(), "-std=gnu99", "-O2", "-fPIC", "-ffunction-sections", "-fdata-sections", "-Wall", *paths, "-c", source, "-o", file)
     return file
 
