@@ -1,5 +1,5 @@
 # tools/setup does what each target needs first, and nothing when that is done.
-.PHONY: tour quick test test-all docs examples gallery gallery-times front bench derivatives fuzz odd accuracy format tidy
+.PHONY: tour quick test test-all docs examples gallery gallery-times wheel sdist front bench derivatives fuzz odd accuracy format tidy
 
 # All programs of the tour; ARGUMENTS are those of `python -m ingot tour`: --html FILE writes a report.
 tour:
@@ -42,6 +42,16 @@ docs:
 	@rm -rf build/site
 	@.venv/bin/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "build/site/index.html"
+
+# A wheel for manylinux_2_34 into dist, for .venv's Python, or for each of PYTHONS="python3.12 python3.13".
+wheel:
+	@tools/setup wheel
+	@tools/wheel $(PYTHONS)
+
+# The source distribution into dist.
+sdist:
+	@tools/setup wheel
+	@.venv/bin/python -m build --sdist --no-isolation --outdir dist .
 
 # Ingot, NumPy, Numba, JAX and C++, in interleaved rounds; ARGUMENTS are those of `python -m bench`. With
 # ARGUMENTS="--page docs/benchmarks.md" it writes the manual's page.
