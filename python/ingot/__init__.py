@@ -210,6 +210,20 @@ def prange(*bounds: int) -> range:
     return range(*bounds)
 
 
+def load_ipython_extension(shell: object) -> None:
+    """What IPython calls for `%load_ext ingot`: `%%ingot` and `%ingot_explain` are there from now on."""
+    from . import _notebook
+
+    _notebook.load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """What IPython calls for `%unload_ext ingot`."""
+    from . import _notebook
+
+    _notebook.unload(shell)
+
+
 if any(name.startswith("INGOT_") for name in _os.environ):
     from . import _environment
 
