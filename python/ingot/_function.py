@@ -426,6 +426,10 @@ class Function(Base[P, R_co]):
         entries = self._table.setdefault(_hashable(specialisation.key), [])
         entries.insert(0, specialisation)
         del entries[self._most_kept :]
+        if "coverage" in sys.modules:
+            from . import _coverage
+
+            _coverage.mark(self.__ingot_function__, specialisation.guards)
 
     def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
