@@ -18,7 +18,7 @@ def _array(dtype: str, ndim: int, is_writable: bool, memory: int, layout: str, s
 
 
 def _remarks(key: tuple) -> list[str]:
-    """What the text of an array does not tell of it."""
+    """What the text of an array does not show."""
     _, _, ndim, is_writable, memory, layout, _, lengths, *mapped = key
     remarks = []
     if layout == "F" and ndim > 1:

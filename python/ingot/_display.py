@@ -49,16 +49,21 @@ def code_of(it: Specialisation) -> str:
     return "not yet made" if it.tier is None else f"{it.tier.name.lower()} code"
 
 
+def arguments_text(it: Specialisation) -> str:
+    """The arguments that it is compiled for."""
+    return _described.arguments_of(it.names, it.key) or "no arguments"
+
+
 def rows_of(function: Function) -> list[tuple[str, ...]]:
-    """What was compiled, in its order: arguments, code, time, and why."""
+    """What was compiled, in its order: arguments, calls, code, time, and why."""
     found = sorted(function.specialisations, key=lambda it: it.made_at)
-    return [(_described.arguments_of(it.names, it.key) or "no arguments", code_of(it), made_in(it), why(found, k)) for k, it in enumerate(found)]
+    return [(arguments_text(it), f"{it.calls:,}", code_of(it), made_in(it), why(found, k)) for k, it in enumerate(found)]
 
 
 def why(found: list[Specialisation], place: int) -> str:
     """Why one of some specialisations was compiled; where it was for other arguments, which they are."""
     it = found[place]
-    if it.why != "arguments of other types":
+    if it.cause != "types":
         return it.why
     earlier = [_described.changes(it.names, other.key, it.key) for other in found[:place]]
     nearest = min(filter(None, earlier), key=len, default=[])
@@ -67,21 +72,22 @@ def why(found: list[Specialisation], place: int) -> str:
 
 def refused_of(function: Function) -> list[tuple[str, str]]:
     """What was refused: arguments and message."""
-    later = [(_described.arguments_of(it.names, it.key), it.refused) for it in function.specialisations if it.refused]
+    later = [(arguments_text(it), it.refused) for it in function.specialisations if it.refused]
     return [*function._refused.items(), *later]
 
 
 def as_text(function: Function) -> str:
     """What a prompt of IPython shows: what `repr` is, and a line for each specialisation."""
     lines = [repr(function)]
-    lines += [f"  {given}: {code}, {time}; {reason}" for given, code, time, reason in rows_of(function)]
+    for given, calls, code, time, reason in rows_of(function):
+        lines.append(f"  {given}: {calls} call{'s' * (calls != '1')}, {code}, {time}; {reason}")
     lines += [f"  {given}: refused: {message.splitlines()[0]}" for given, message in refused_of(function)]
     return "\n".join(lines)
 
 
 def _table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     head = "".join(f'<th style="{_CELL}">{escape(each)}</th>' for each in heads)
-    styles = [_CELL, _CELL + "white-space:nowrap;", *(_CELL for _ in heads[2:])]
+    styles = [_CELL, *[_CELL + "white-space:nowrap;"] * 2, *(_CELL for _ in heads[3:])]
     body = "".join("<tr>" + "".join(f'<td style="{style}">{part}</td>' for style, part in zip(styles, row)) + "</tr>" for row in rows)
     return f'<table style="border-collapse:collapse;"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
@@ -105,7 +111,7 @@ def _drawing(function: Function) -> str:
         if it.drawing:
             data = base64.b64encode(it.drawing.encode()).decode()
             picture = f'<img alt="the loop nests and what they read and write" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
-            return folded(f"What was fused, for {_described.arguments_of(it.names, it.key) or 'no arguments'}", picture)
+            return folded(f"What was fused, for {arguments_text(it)}", picture)
     return ""
 
 
@@ -131,7 +137,7 @@ def as_html(function: Function) -> str:
     rows = rows_of(function)
     if rows:
         shown = [tuple(f"<code>{escape(part)}</code>" if k == 0 else escape(part) for k, part in enumerate(row)) for row in rows]
-        parts.append(_table(("compiled for", "calls run", "made in", "why"), shown))
+        parts.append(_table(("compiled for", "calls", "code", "made in", "why"), shown))
     elif not function._refused:
         parts.append(f'<div style="{_SOFT}">Not compiled yet: the first call does.</div>')
     for given, message in refused_of(function):

@@ -371,7 +371,7 @@ class Function(Base[P, R_co]):
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
         specialisation.take_captures(tuple(self._captures()))
         specialisation.wanted = self._wanted()
-        specialisation.label, specialisation.names = self._profile_label(), self._names
+        specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, "cache"
         specialisation.example = example_of(arguments.leaves)
         if stored.tier == Tier.QUICK:
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
@@ -405,12 +405,14 @@ class Function(Base[P, R_co]):
             found, changed = self._find(arguments.key)
             if found is not None:
                 return found, arguments
-            why = "the first call" if not self._table else "arguments of other types"
+            why, cause = ("the first call", "first") if not self._table else ("arguments of other types", "types")
             if changed is not None:
-                why = _why(*changed)
+                why, cause = _why(*changed), "changed"
                 if self._keeps_changing(*changed):
                     arguments = self._describe(values)
-            return self._make(arguments, values, why)
+            specialisation, arguments = self._make(arguments, values, why, cause)
+            specialisation.changed_name = changed[1] if changed is not None else ""
+            return specialisation, arguments
 
     def _find(self, key: tuple[Any, ...]) -> tuple[Specialisation | None, tuple[Any, ...] | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
@@ -442,7 +444,7 @@ class Function(Base[P, R_co]):
         self._capture(owner, name)
         return True
 
-    def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
+    def _make(self, arguments: Any, values: list[Any], why: str, cause: str) -> tuple[Specialisation, Any]:
         from ._specialisation import Specialisation, example_of
 
         start = time.perf_counter()
@@ -471,7 +473,7 @@ class Function(Base[P, R_co]):
                 if is_known and arguments.key == key:  # else it became known after these were described
                     raise self._asked_again(wanted) from None
                 if isinstance(wanted, Demanded):
-                    why = self._WHY[wanted.what]
+                    why, cause = self._WHY[wanted.what], wanted.what
                 continue
             except UnsupportedError as error:
                 self._opens_texts = True  # for arguments of other types
@@ -481,7 +483,7 @@ class Function(Base[P, R_co]):
             specialisation = Specialisation(program, key, why, self._loading)
             specialisation.take_captures(tuple(self._captures()))
             specialisation.wanted = self._wanted()
-            specialisation.label, specialisation.names = self._profile_label(), self._names
+            specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, cause
             specialisation.seconds["frontend"] = time.perf_counter() - start
             specialisation.example = example_of(arguments.leaves)
             if self._is_storable:

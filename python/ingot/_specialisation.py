@@ -7,6 +7,7 @@ its own (`bindings/results`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 import weakref
@@ -78,6 +79,12 @@ class Specialisation(_ingot.Specialisation):
     """Of the arguments of its first call, for drawings: numbers, and arrays of these shapes; None: it is not known."""
     drawing: str | None = None
     """Of what was fused, once it has been asked for."""
+    around: Any = None
+    """Makes the context in which its calls are made; None: any."""
+    cause = ""
+    """Why it was made, as a word: `first`, `types`, `value`, `lengths`, `characters`, `changed`, `cache`."""
+    changed_name = ""
+    """The name of what has changed outside, where that is why."""
     refused = ""
     """Why no code can be made of it; empty: it can, as far as is known."""
 
@@ -109,7 +116,8 @@ class Specialisation(_ingot.Specialisation):
     def take_captures(self, captures: tuple[Any, ...]) -> None:
         """Sets what it is given from outside. What calls Python in ways that C++ knows is called by C++ from then on."""
         self.captures = captures
-        if self.device is not None or not (self.hosts or self.writes):
+        self.around = next((around for host in self.hosts if (around := getattr(getattr(host[0], "__self__", None), "around", None)) is not None), None)
+        if self.device is not None or self.around is not None or not (self.hosts or self.writes):
             return
         quick = quick_calls(self.hosts, not captures and not self.layouts, direct=True)
         is_slow = len(quick) < len(self.hosts)
@@ -348,7 +356,12 @@ class Call:
 
         `host` and `routines` replace `host` and of `_routines`' functions.
         """
+        with self.specialisation.around() if self.specialisation.around is not None else contextlib.nullcontext():
+            return self._run(mode, host, routines)
+
+    def _run(self, mode: str, host: Callable | None, routines: Callable | None) -> list | tuple:
         it = self.specialisation
+        it._add_call()
         quick = it.quick if it.hosts and host is None else None
         if quick is not None and self.held is not None:
             self.before = self.held.state()

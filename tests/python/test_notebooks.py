@@ -380,7 +380,7 @@ def test_functions_show_themselves(extension):
     assert "shown(x, n=2)" in html and "Not compiled yet" in html
     extension.run("shown(np.ones(100)); shown(np.ones(100, np.float32)[::2])\ntry: refuses(1)\nexcept Exception: pass")
     text = extension.run("shown")
-    assert re.search(r"x: float64\[:\], n: int: \w+ code, [\d.]+ ms \(.*\); the first call", text)
+    assert re.search(r"x: float64\[:\], n: int: 1 call, \w+ code, [\d.]+ ms \(.*\); the first call", text)
     assert "; x: float64[:] before, float32[:] now" in text
     html = extension.notebook.cells[-1].outputs[0].data["text/html"]
     assert "What was fused, for x: float32[:]" in html and "data:image/svg+xml;base64," in html and "<style" not in html
