@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from ._lazy import lazy
     from ._memory import memory, set_kept_memory_limit
     from ._profile import profile
+    from ._progress import progress
     from ._threads import get_num_threads, set_num_threads
     from ._vectorize import vectorize
     from .library.registry import implements
@@ -118,6 +119,7 @@ _MODULES = {
     "_lazy": "lazy",
     "_memory": "memory set_kept_memory_limit",
     "_profile": "profile",
+    "_progress": "progress",
     "_threads": "get_num_threads set_num_threads",
     "_vectorize": "vectorize",
     "library.registry": "implements",
@@ -290,6 +292,7 @@ __all__ = [
     "pmin",
     "prange",
     "profile",
+    "progress",
     "psum",
     "random",
     "release_memory",

@@ -427,6 +427,26 @@ def test_modules_that_autoreload_2_loads_again(kernel, tmp_path):
     kernel.run("%autoreload 0")
 
 
+def test_a_bar(kernel):
+    kernel.run(
+        """
+        @ingot.jit
+        def counted(n):
+            total = 0.0
+            for i in ingot.progress(range(n), "sum"):
+                for j in range(100000):
+                    total += np.sin(i * j)
+            return total
+        counted(1)
+        """
+    )
+    kernel.run("counted(3000)")
+    bar = kernel.notebook.cells[-1].outputs[0].data  # each update has replaced it
+    assert bar["text/html"].startswith('<div>sum <progress value="3000" max="3000"') and "sum: 100% |" in bar["text/plain"]
+    shown, late = kernel.interrupted("counted(10**9)", 0.6)
+    assert "KeyboardInterrupt" in shown and late < 5.0
+
+
 # ---- Other consoles
 
 TYPED = """
