@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import threading
 
 import ingot
 import numpy as np
@@ -147,6 +148,23 @@ def test_loops_over_prange_are_refused():
 
     refused(around, np.ones(3), words="progress")
     refused(inside, np.ones(3), words="prange")
+
+
+def test_derivatives_batches_and_threads():
+    def squares(x):
+        total = 0.0
+        for i in ingot.progress(range(len(x))):
+            total += x[i] * x[i]
+        return total
+
+    x = np.arange(6.0)
+    assert (ingot.grad(squares)(x) == 2 * x).all()
+    assert (ingot.vmap(squares)(x.reshape(2, 3)) == [5.0, 50.0]).all()
+    found = []
+    thread = threading.Thread(target=lambda: found.append(ingot.jit(squares)(x)))
+    thread.start()
+    thread.join()
+    assert found == [55.0]
 
 
 # ---- What it takes
