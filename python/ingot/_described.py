@@ -83,8 +83,8 @@ def arguments_of(names: Sequence[str], key: tuple) -> str:
         remarks = _remarks(each) if each[0] == "array" else []
         if each[0] == "array" and memories.count(each[4]) > 1:
             remarks.append("shares memory")
-        told = f" ({', '.join(remarks)})" if remarks else ""
-        parts.append(f"{name}{'=' if each[0] == 'static' else ': '}{type_text(each)}{told}")
+        shown = f" ({', '.join(remarks)})" if remarks else ""
+        parts.append(f"{name}{'=' if each[0] == 'static' else ': '}{type_text(each)}{shown}")
     if key and key[-1][0] == "device":
         parts.append(f"on {key[-1][1]}:{key[-1][2]}")
     return ", ".join(parts)

@@ -236,15 +236,46 @@ begin_host.around = bars_of_a_call
 
 
 def progress(iterable: Iterable[T], /, label: str = "", total: int | None = None) -> Iterator[T]:
-    """Iterates over `iterable`, and shows how far it is: `for i in ingot.progress(range(n)):`.
+    """Iterate over `iterable`, and show how far the loop is.
 
-    In compiled code, too: values and order are those of the loop without it, and it runs as quickly. In a terminal the bar is drawn on stderr, in a
-    notebook in the cell's output; nothing is drawn for loops of less than a fifth of a second, or where stderr is a file. Loops inside each other have a
-    bar each.
+    Parameters
+    ----------
+    iterable : iterable
+        What is iterated over: a `range`, an array, a list, a generator.
+    label : str, optional
+        What is put before the bar.
+    total : int, optional
+        The number of iterations, where ``len(iterable)`` is not known.
 
-    `label` is put before the bar. `total` is how many iterations there are, where `len(iterable)` does not tell it.
+    Returns
+    -------
+    iterator
+        The elements. Values and order are those of the loop without it, in compiled code, too.
 
-    Loops over `prange`, and what runs inside of them, cannot be counted: such a loop is refused when compiling.
+    Raises
+    ------
+    UnsupportedError
+        When the loop is compiled: it is a loop over `prange`, or inside of one.
+
+    See Also
+    --------
+    profile : Where the time of a program goes.
+
+    Notes
+    -----
+    The bar is drawn on stderr in a terminal, and in the cell's output in a notebook. Nothing is drawn for loops of less
+    than a fifth of a second, or where stderr is a file. Loops inside each other have a bar each.
+
+    Examples
+    --------
+    >>> @ingot.jit
+    ... def total(x):
+    ...     s = 0.0
+    ...     for i in ingot.progress(range(len(x)), label="sum"):
+    ...         s += x[i]
+    ...     return s
+    >>> total(np.arange(1000.0))
+    np.float64(499500.0)
     """
     elements = iter(iterable)
     if total is None:

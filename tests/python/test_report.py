@@ -1,4 +1,4 @@
-"""`python -m ingot report`: what a page tells of a program, and programs that each advice helps."""
+"""`python -m ingot report`: what a page has of a program, and programs that each advice helps."""
 
 import re
 import subprocess
@@ -27,7 +27,7 @@ def codes(function):
     return {each.code for each in function.advice}
 
 
-# ---- Advice: a program that has it, and the same one as it says
+# ---- Advice: a program that has it, and the same one as advised
 
 ADVICE = {
     "float order": (

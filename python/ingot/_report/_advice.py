@@ -1,4 +1,4 @@
-"""What to write instead, chosen by the names of what stands in the way: obstacles of loops, kinds of checks, causes of compiling."""
+"""What to write instead, chosen by the names of the obstacles of loops and of the causes of compiling."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def _compiled(f: FunctionFacts) -> str:
 
 
 def _marks(f: FunctionFacts) -> dict[int, list[str]]:
-    """What is told beside each line of the function: its loops, and what is moved for it."""
+    """The remarks on each line of the function: its loops, and what is moved for it."""
     marks: dict[int, list[str]] = {}
     for made in f.made:
         for loop in made.loops:
@@ -190,12 +190,12 @@ def _roofline(report: Report) -> str:
     rows = [row for f in report.functions if len(f.made) == 1 for made in f.made if (row := _point(f, made, report)) is not None]
     if not rows:
         return ""
-    told = [[f"<code>{escape(r['name'])}</code>", _time(r["run_s"]), _time(r["roof"]["s"]), r["roof"]["bound"], f"{r['roof']['reached']:.0%}"] for r in rows]
+    rates = [[f"<code>{escape(r['name'])}</code>", _time(r["run_s"]), _time(r["roof"]["s"]), r["roof"]["bound"], f"{r['roof']['reached']:.0%}"] for r in rows]
     return (
         f'<h2>Roofline</h2><p class="soft">What memory and arithmetic allow at most, measured on this machine: {escape(peaks_text(report.peaks))}. '
         "Functions that were compiled once; operations are counted as written, one for each element, and bytes for the arguments of the first call.</p>"
         f"{roofline(rows, report.peaks)}"
-        f"{_table(['function', 'a call', 'allowed', 'bound by', 'reached'], told, (1, 2, 4))}"
+        f"{_table(['function', 'a call', 'allowed', 'bound by', 'reached'], rates, (1, 2, 4))}"
     )
 
 
