@@ -53,6 +53,7 @@ def report_of(script: str, arguments: list[str], measure: bool) -> tuple[Report,
         profile.stop()
     seconds = time.time() - started
     rows = profile.rows()
+    profile.reset()
     return collected(script, arguments, started, seconds, outcomes, rows, _peaks() if measure else None), status
 
 
