@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from ._lazy import lazy
     from ._memory import memory, set_kept_memory_limit
     from ._profile import profile
+    from ._progress import progress
     from ._threads import get_num_threads, set_num_threads
     from ._vectorize import vectorize
     from .library.registry import implements
@@ -118,6 +119,7 @@ _MODULES = {
     "_lazy": "lazy",
     "_memory": "memory set_kept_memory_limit",
     "_profile": "profile",
+    "_progress": "progress",
     "_threads": "get_num_threads set_num_threads",
     "_vectorize": "vectorize",
     "library.registry": "implements",
@@ -210,6 +212,20 @@ def prange(*bounds: int) -> range:
     return range(*bounds)
 
 
+def load_ipython_extension(shell: object) -> None:
+    """What IPython calls for `%load_ext ingot`: `%%ingot` and `%ingot_explain` are there from now on."""
+    from . import _notebook
+
+    _notebook.load(shell)
+
+
+def unload_ipython_extension(shell: object) -> None:
+    """What IPython calls for `%unload_ext ingot`."""
+    from . import _notebook
+
+    _notebook.unload(shell)
+
+
 if any(name.startswith("INGOT_") for name in _os.environ):
     from . import _environment
 
@@ -276,6 +292,7 @@ __all__ = [
     "pmin",
     "prange",
     "profile",
+    "progress",
     "psum",
     "random",
     "release_memory",

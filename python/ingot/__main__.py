@@ -7,8 +7,9 @@ from . import _check, _info, tour
 from ._ahead import command as _build
 from ._cache import command as _cache
 from ._profile import command as _profile
+from ._report import command as _report
 
-COMMANDS = (_build, _cache, _check, _info, _profile, tour)
+COMMANDS = (_build, _cache, _check, _info, _profile, _report, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -26,7 +26,7 @@ class Outcome(NamedTuple):
 def run(script: str, arguments: list[str]) -> tuple[list[Outcome], int]:
     """Runs a script as `python SCRIPT ARGUMENTS` does. The outcomes in their order, and the exit status of the script."""
     outcomes: list[Outcome] = []
-    with _watched(outcomes):
+    with watched(outcomes):
         status = run_script(script, arguments)
     return outcomes, status
 
@@ -62,7 +62,7 @@ def _status_of(script: str) -> int:
 
 
 @contextmanager
-def _watched(outcomes: list[Outcome]) -> Iterator[None]:
+def watched(outcomes: list[Outcome]) -> Iterator[None]:
     """Has all that the functions of `ingot.jit` compile and refuse meanwhile put among the outcomes, each once."""
     prepare = Function._prepare
     seen = set()

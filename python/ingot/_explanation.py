@@ -16,8 +16,8 @@ class Explanation(str):
 
     Parameters
     ----------
-    text : str
-        The sections.
+    sections : tuple of tuple of str
+        The names and texts of which the string consists.
     launches : Launches, optional
         The launches of a call on a device, as data.
 
@@ -26,26 +26,29 @@ class Explanation(str):
     ingot.jit : Functions that have `explain`.
     """
 
-    __slots__ = ("launches",)
+    __slots__ = ("launches", "sections")
 
     launches: Launches | None
     """Of a call on a device; None on the CPU."""
+    sections: tuple[tuple[str, str], ...]
+    """The names and texts that the string consists of."""
 
-    def __new__(cls, text: str, launches: Launches | None = None) -> Explanation:
-        made = super().__new__(cls, text)
-        made.launches = launches
+    def __new__(cls, sections: tuple[tuple[str, str], ...], launches: Launches | None = None) -> Explanation:
+        made = super().__new__(cls, "\n".join(f"=== {name} ===\n{text}" for name, text in sections))
+        made.sections, made.launches = sections, launches
         return made
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return str(self), self.launches
+        return self.sections, self.launches
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        import html
+        from ._display import folded, preformatted
 
-        return f"<pre>{html.escape(self)}</pre>"
+        parts = [folded(name, preformatted(text), is_open=number == 0) for number, (name, text) in enumerate(self.sections)]
+        return f'<div class="ingot-explanation">{"".join(parts)}</div>'
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         printer.text(str(self))
@@ -68,7 +71,7 @@ def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str
     if launches is not None:
         sections.append(("launches", f"for {launches.code}\n{launches}"))
     times = "".join(f"{name:12} {ms:8.3f} ms\n" for name, ms in stages["times"].items())
-    return Explanation("\n".join(f"=== {name} ===\n{text}" for name, text in [*sections, ("times", times)]), launches)
+    return Explanation((*sections, ("times", times)), launches)
 
 
 def _draw(specialisation: Any, stages: dict[str, Any], leaves: list[Any], path: str | os.PathLike[str]) -> None:

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 import threading
+import time
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Generic, ParamSpec, TypeVar, overload
@@ -199,6 +200,7 @@ class Function(Base[P, R_co]):
         self._device = device
         self._loading = Loading()
         self._is_settled = device is None
+        self._refused: dict[str, str] = {}  # the arguments of calls that were refused, and why
 
     __code__: Any = _of_function("__code__")
     __defaults__: Any = _of_function("__defaults__")
@@ -237,6 +239,12 @@ class Function(Base[P, R_co]):
     def __repr__(self) -> str:
         return f"<{self._shown or f'ingot.jit function {self.__module__}.{self.__qualname__}'}>"
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What IPython and notebooks show of it."""
+        from . import _display
+
+        return {"text/plain": _display.as_text(self), "text/html": _display.as_html(self)}
+
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name.startswith("__") or not name.startswith("_")]
 
@@ -270,10 +278,22 @@ class Function(Base[P, R_co]):
             values = self._fit(given)
         if self._constants is not None:
             values = self._constants.settle(values)
-        specialisation, arguments = self._specialise(self._describe(values), values)
+        try:
+            specialisation, arguments = self._specialise(self._describe(values), values)
+        except UnsupportedError as error:
+            self._note_refusal(values, str(error))
+            raise
         if self._mode == "compiled" and all(map(operator.is_, values, given)):
             self._remember(arguments, self._table[_hashable(specialisation.key)])
         return specialisation, arguments
+
+    def _note_refusal(self, values: list[Any], message: str) -> None:
+        """Keeps why a call was refused, for who looks at the function."""
+        given = ", ".join(f"{name}: {type_text(value)}" for name, value in zip(self._names, values))
+        self._refused.pop(given, None)
+        self._refused[given] = message
+        if len(self._refused) > self._most_kept:
+            del self._refused[next(iter(self._refused))]
 
     def _become(self, new: Function) -> None:
         """Does from now on what another function does, which has replaced it in a module that was loaded again. Guards
@@ -341,7 +361,7 @@ class Function(Base[P, R_co]):
                 return None
 
     def _found(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any] | None:
-        from ._specialisation import Loaded, Specialisation
+        from ._specialisation import Loaded, Specialisation, example_of
 
         found = _cache().find(self, arguments, values)  # type: ignore[union-attr]
         if found is None:
@@ -351,7 +371,8 @@ class Function(Base[P, R_co]):
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
         specialisation.take_captures(tuple(self._captures()))
         specialisation.wanted = self._wanted()
-        specialisation.label = self._profile_label()
+        specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, "cache"
+        specialisation.example = example_of(arguments.leaves)
         if stored.tier == Tier.QUICK:
             specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
         specialisation.take(stored.code, Tier(stored.tier))
@@ -384,12 +405,14 @@ class Function(Base[P, R_co]):
             found, changed = self._find(arguments.key)
             if found is not None:
                 return found, arguments
-            why = "the first call" if not self._table else "arguments of other types"
+            why, cause = ("the first call", "first") if not self._table else ("arguments of other types", "types")
             if changed is not None:
-                why = _why(*changed)
+                why, cause = _why(*changed), "changed"
                 if self._keeps_changing(*changed):
                     arguments = self._describe(values)
-            return self._make(arguments, values, why)
+            specialisation, arguments = self._make(arguments, values, why, cause)
+            specialisation.changed_name = changed[1] if changed is not None else ""
+            return specialisation, arguments
 
     def _find(self, key: tuple[Any, ...]) -> tuple[Specialisation | None, tuple[Any, ...] | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
@@ -405,6 +428,10 @@ class Function(Base[P, R_co]):
         entries = self._table.setdefault(_hashable(specialisation.key), [])
         entries.insert(0, specialisation)
         del entries[self._most_kept :]
+        if "coverage" in sys.modules:
+            from . import _coverage
+
+            _coverage.mark(self.__ingot_function__, specialisation.guards)
 
     def _keeps_changing(self, owner: Any, name: str, expected: Any, present: bool, in_class: bool) -> bool:
         """Counts a change; a number that changes for the second time becomes a hidden argument."""
@@ -417,9 +444,10 @@ class Function(Base[P, R_co]):
         self._capture(owner, name)
         return True
 
-    def _make(self, arguments: Any, values: list[Any], why: str) -> tuple[Specialisation, Any]:
-        from ._specialisation import Specialisation
+    def _make(self, arguments: Any, values: list[Any], why: str, cause: str) -> tuple[Specialisation, Any]:
+        from ._specialisation import Specialisation, example_of
 
+        start = time.perf_counter()
         key = arguments.key
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
@@ -445,7 +473,7 @@ class Function(Base[P, R_co]):
                 if is_known and arguments.key == key:  # else it became known after these were described
                     raise self._asked_again(wanted) from None
                 if isinstance(wanted, Demanded):
-                    why = self._WHY[wanted.what]
+                    why, cause = self._WHY[wanted.what], wanted.what
                 continue
             except UnsupportedError as error:
                 self._opens_texts = True  # for arguments of other types
@@ -455,7 +483,9 @@ class Function(Base[P, R_co]):
             specialisation = Specialisation(program, key, why, self._loading)
             specialisation.take_captures(tuple(self._captures()))
             specialisation.wanted = self._wanted()
-            specialisation.label = self._profile_label()
+            specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, cause
+            specialisation.seconds["frontend"] = time.perf_counter() - start
+            specialisation.example = example_of(arguments.leaves)
             if self._is_storable:
                 specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
             self._add(specialisation)

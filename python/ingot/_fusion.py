@@ -82,6 +82,11 @@ class Buffer:
     dtype: str = ""
     shape: tuple[Any, ...] | None = None
 
+    @property
+    def itemsize(self) -> int:
+        """0: it is not known."""
+        return np.dtype(self.dtype).itemsize if self.dtype else 0
+
 
 @dataclass(eq=False)
 class Op:
@@ -142,6 +147,11 @@ def _bounded(size: int | None, bound: int | None) -> int | None:
     return size if bound is None or size is None else min(size, bound)
 
 
+def names_of(text: str) -> list[str]:
+    """The functions of the text form of a module."""
+    return [name.strip('"') for name in re.findall(r'^func @("[^"]*"|[^(]*)\(', text, re.MULTILINE)]
+
+
 def parse(text: str, name: str) -> Region:
     """The body of the function of that name in the text form."""
     lines = iter(text.splitlines())
@@ -187,7 +197,8 @@ def _node(line: str) -> Node:
     return Node(op, re.findall(NAMES, results or ""), operands, rest, kind, place)  # type: ignore[arg-type]
 
 
-def _attribute(node: Node, name: str) -> str:
+def attribute(node: Node, name: str) -> str:
+    """An attribute of a node as the text has it; empty: it has none of that name."""
     match = re.search(rf"[{{ ]{name}=(\[[^\]]*\]|[^,}}]*)", node.rest)
     return match[1] if match else ""
 
@@ -308,7 +319,7 @@ class _Reader:
             return _literal(node.rest.partition(" : ")[0].strip())
         if op == "length":
             view = given[0]
-            return view.lengths[int(_attribute(node, "axis"))] if isinstance(view, View) else None
+            return view.lengths[int(attribute(node, "axis"))] if isinstance(view, View) else None
         if op in ("buffer", "offset"):
             return getattr(given[0], op) if isinstance(given[0], View) else None
         if op == "alloc":
@@ -420,7 +431,7 @@ class _NestReader:
         views = [v for n in node.operands if isinstance(v := self.outside.known(n), View)]
         if not views:
             return None
-        name = _attribute(node, "routine").strip('"') or _attribute(node, "function").strip("@") or node.op
+        name = attribute(node, "routine").strip('"') or attribute(node, "function").strip("@") or node.op
         last = views[-1] if node.op in ("library", "copy") else None
         uses: list[Op | Buffer] = list(dict.fromkeys(v.buffer for v in views if v is not last))
         uses += [op for n in node.operands for op in self.outside.makers.get(n, ())]
@@ -522,7 +533,7 @@ class _NestReader:
                 ends = end.operands[len(end.operands) - len(node.results) :]
                 if place < len(ends):
                     found += self._op(ends[place])
-        combiners = _attribute(node, "combiners").strip("[]").split(", ")
+        combiners = attribute(node, "combiners").strip("[]").split(", ")
         if node.op == "parallel_for" and name in node.results and combiners[0]:
             made = Op(f"reduce {combiners[place]}", "", node.place, list(dict.fromkeys(found)))
             self.order.append(made)

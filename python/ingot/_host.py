@@ -29,6 +29,8 @@ class HostFunction:
     """A function that compiled code calls in Python; its results are of one type."""
 
     __ingot_host__ = True  # as an argument it stands for itself, as functions do
+    raises = True  # what a `try` of compiled code might catch
+    around: Any = None  # makes the context in which compiled code that may call it is run; None: any
 
     def __init__(self, function: Callable[..., Any], result: Any, pure: bool = False) -> None:
         functools.update_wrapper(self, function, updated=())

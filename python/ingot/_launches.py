@@ -266,10 +266,10 @@ class _Reader(_fusion._Reader):
         given = [self.known(name) for name in node.operands]
         if node.op in _NUMBERS and all(type(v) in (int, bool) or type(v) is float and node.op == "exponent" for v in given):
             return _NUMBERS[node.op](*given)
-        if node.op == "alloc" and _fusion._attribute(node, "life") == "stack":
+        if node.op == "alloc" and _fusion.attribute(node, "life") == "stack":
             return Buffer("", given[0], "host")
         if node.op == "stride" and isinstance(given[0], View) and given[0].strides:
-            return given[0].strides[int(_fusion._attribute(node, "axis"))]
+            return given[0].strides[int(_fusion.attribute(node, "axis"))]
         if node.op == "same_object" and all(isinstance(v, Buffer) for v in given):
             return True if given[0] is given[1] else None if self.shared.issuperset(given) else False
         return super()._value(node)

@@ -136,7 +136,7 @@ def _fused(loop: Loop) -> str:
 
 def _because(obstacle: tuple[Any, ...], loop: Loop) -> str:
     """An obstacle with its lines, where these are neither the loop's own nor that of the function."""
-    what, *places = obstacle
+    what, *places = obstacle[:3]
     numbers = {place[1] for place in places if place[0] == loop.line[0]} - {loop.line[1]}
     lines = sorted(number for number in numbers if not isinstance(_statement((loop.line[0], number)), ast.FunctionDef))
     return f"{what} ({_listed(lines)})" if lines else what
@@ -180,24 +180,41 @@ def _words(loop: Loop, obstacles: list[tuple[Any, ...]]) -> Iterator[str]:
         yield fused
 
 
+def read(text: str) -> list[Loop]:
+    """The loops in the text form of a module."""
+    reader = _Reader()
+    for name in _fusion.names_of(text):
+        reader.read(_fusion.parse(text, name), [], False)
+    return list(reader.loops.values())
+
+
+def kinds(obstacles: list[Any], loop: Loop) -> tuple[str, str]:
+    """The names of why a loop has no lanes, and why it is not shared (`ObstacleKind` of transform/obstacles.h); empty: there is none."""
+    known = [each for each in obstacles if each[0][:2] == loop.line]
+    lanes, threads = ([each[k][3] for each in known if each[k] is not None] for k in (1, 2))
+    return (lanes[-1] if lanes and loop.lanes == 1 else "", threads[-1] if threads and not loop.is_shared else "")
+
+
+def words_of(loop: Loop, obstacles: list[Any]) -> str:
+    """What became of a loop."""
+    return "; ".join(_words(loop, obstacles))
+
+
 def shown(text: str, obstacles: list[Any], file: str) -> str:
     """A line for each loop in the text form of a module; `file` is that of the function, whose lines have numbers alone."""
-    reader = _Reader()
-    for name in re.findall(r'^func @("[^"]*"|[^(]*)\(', text, re.MULTILINE):
-        reader.read(_fusion.parse(text, name.strip('"')), [], False)
-    loops = sorted(reader.loops.values(), key=lambda loop: (loop.line[0] != file, loop.line[0].startswith(_OWN), loop.line))
+    loops = sorted(read(text), key=lambda loop: (loop.line[0] != file, loop.line[0].startswith(_OWN), loop.line))
     if not loops:
         return "none"
     rows = []
     for loop in loops:
         name, number = loop.line
         if name.startswith(_OWN):
-            rows.append(("Ingot", "a loop of its own", "; ".join(_words(loop, obstacles))))
+            rows.append(("Ingot", "a loop of its own", words_of(loop, obstacles)))
             continue
         written = linecache.getline(name, number).strip()
         if len(written) > _WIDEST:
             written = f"{written[: _WIDEST - 1]}…"
         where = f"line {number}" if name == file else f"{Path(name).name}:{number}"
-        rows.append((where, written, "; ".join(_words(loop, obstacles))))
+        rows.append((where, written, words_of(loop, obstacles)))
     first, second = (max(len(row[i]) for row in rows) for i in (0, 1))
     return "\n".join(f"{where:{first}}  {written:{second}}  {words}" for where, written, words in rows)

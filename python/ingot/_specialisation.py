@@ -7,11 +7,14 @@ its own (`bindings/results`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from . import _callbacks, _devices, _errors, _exceptions, _ingot, _tiers
 from ._cache import Keys, Restored, Stored, cache
@@ -70,6 +73,20 @@ class Specialisation(_ingot.Specialisation):
     """Of the calls of its function, in profiles."""
     captures: tuple[Any, ...] = ()
     """What of outside it is given, as pairs of owner and name."""
+    names: tuple[str, ...] = ()
+    """Of its function's parameters."""
+    example: tuple | None = None
+    """Of the arguments of its first call, for drawings: numbers, and arrays of these shapes; None: it is not known."""
+    drawing: str | None = None
+    """Of what was fused, once it has been asked for."""
+    around: Any = None
+    """Makes the context in which its calls are made; None: any."""
+    cause = ""
+    """Why it was made, as a word: `first`, `types`, `value`, `lengths`, `characters`, `changed`, `cache`."""
+    changed_name = ""
+    """The name of what has changed outside, where that is why."""
+    refused = ""
+    """Why no code can be made of it; empty: it can, as far as is known."""
 
     def __init__(self, program: Any, key: tuple[Any, ...], why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
@@ -87,15 +104,20 @@ class Specialisation(_ingot.Specialisation):
         self.key = key
         self.device = _devices.of(f"{key[-1][1]}:{key[-1][2]}") if key and key[-1][0] == "device" else None
         self.why = why
+        self.made_at = time.time()
+        self.seconds: dict[str, float] = {}  # that each step of making it took
         super().__init__(self.guards, self.result, program.errors, not self.hosts and not self.writes)
 
     def __repr__(self) -> str:
-        return f"<specialisation {self.key}: {self.why}>"
+        from ._described import arguments_of
+
+        return f"<specialisation ({arguments_of(self.names, self.key)}): {self.why}>"
 
     def take_captures(self, captures: tuple[Any, ...]) -> None:
         """Sets what it is given from outside. What calls Python in ways that C++ knows is called by C++ from then on."""
         self.captures = captures
-        if self.device is not None or not (self.hosts or self.writes):
+        self.around = next((around for host in self.hosts if (around := getattr(getattr(host[0], "__self__", None), "around", None)) is not None), None)
+        if self.device is not None or self.around is not None or not (self.hosts or self.writes):
             return
         quick = quick_calls(self.hosts, not captures and not self.layouts, direct=True)
         is_slow = len(quick) < len(self.hosts)
@@ -160,9 +182,14 @@ class Specialisation(_ingot.Specialisation):
             self._make_code(tier)
 
     def _make_code(self, tier: Tier) -> None:
-        start = time.thread_time()
-        code = self.compile(quick=tier is Tier.QUICK)["object"]
+        start, begun = time.thread_time(), time.perf_counter()
+        try:
+            code = self.compile(quick=tier is Tier.QUICK)["object"]
+        except _errors.UnsupportedError as error:
+            self.refused = str(error)
+            raise
         loaded = _ingot.Code.load(code, self.load_options)
+        self.seconds[tier.name.lower()] = time.perf_counter() - begun
         self._give_other(loaded)
         if tier is Tier.FULL:
             self._improve(loaded)
@@ -262,6 +289,19 @@ class Specialisation(_ingot.Specialisation):
         return _ingot.with_room(compile, texts, threads, *code)
 
 
+def example_of(leaves: list) -> tuple | None:
+    """Numbers as they are, and arrays of the same shapes, which have no memory. None: there is something else."""
+    kept: list[Any] = []
+    for leaf in leaves:
+        if isinstance(leaf, np.ndarray):
+            kept.append(np.broadcast_to(np.empty((), leaf.dtype), leaf.shape))
+        elif isinstance(leaf, (bool, int, float, complex, np.generic)):
+            kept.append(leaf)
+        else:
+            return None
+    return tuple(kept)
+
+
 _OWN = (__file__, _callbacks.__file__)
 
 
@@ -316,7 +356,12 @@ class Call:
 
         `host` and `routines` replace `host` and of `_routines`' functions.
         """
+        with self.specialisation.around() if self.specialisation.around is not None else contextlib.nullcontext():
+            return self._run(mode, host, routines)
+
+    def _run(self, mode: str, host: Callable | None, routines: Callable | None) -> list | tuple:
         it = self.specialisation
+        it._add_call()
         quick = it.quick if it.hosts and host is None else None
         if quick is not None and self.held is not None:
             self.before = self.held.state()

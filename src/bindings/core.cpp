@@ -258,14 +258,14 @@ struct Program {
 };
 
 /// Why loops are not vectorised and not shared among threads: by the location of each, a message with the two
-/// locations that it is about, or None.
+/// locations that it is about and the name of its kind, or None.
 nb::list described(const std::vector<driver::LoopReport>& loops) {
   const auto place = [](const base::SourceLocation& of) {
     return nb::make_tuple(of.file, of.line, of.column);
   };
   const auto reason = [&](const std::optional<driver::Reason>& of) -> nb::object {
     if (!of) return nb::none();
-    return nb::make_tuple(of->what, place(of->first), place(of->second));
+    return nb::make_tuple(of->what, place(of->first), place(of->second), of->kind);
   };
   nb::list all;
   for (const driver::LoopReport& loop : loops)

@@ -76,6 +76,7 @@ void Specialisation::report_run(int64_t run) const {
 }
 
 nb::object Specialisation::call(const Given& arguments) const {
+  ++call_count_;
   const nb::object held = loaded_;  // others may load better code meanwhile
   const nb::object calls = calls_;
   const nb::object keeps = keeps_;
@@ -163,6 +164,8 @@ void Specialisation::bind(nb::module_& m) {
            "Has `_has_run` called once, when calls have taken so long from now on.")
       .def("_call_directly", &Specialisation::call_directly, "calls"_a.none(), "layouts"_a.none(),
            "keeps"_a.none(), "From now on `call` makes its calls of the host: see specialisation.h.")
+      .def_prop_ro("calls", &Specialisation::calls, "How many calls of it were made.")
+      .def("_add_call", &Specialisation::add_call, "One is made elsewhere.")
       .def("_add_run", &Specialisation::add_run, "seconds"_a, "Calls have taken so long elsewhere.")
       .def(
           "changed",

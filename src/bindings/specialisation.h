@@ -51,6 +51,11 @@ class Specialisation {
   /// What the function returns. Throws what it raises. Guards hold, and the arguments are of its description.
   nb::object call(const Given& arguments) const;
 
+  /// How many calls were made.
+  int64_t calls() const { return call_count_; }
+  /// One is made elsewhere.
+  void add_call() { ++call_count_; }
+
   /// For Python's collector (collected.h).
   int traverse(visitproc visit, void* arg) const;
   void clear();
@@ -66,6 +71,7 @@ class Specialisation {
 
   nb::object loaded_;
   const Code* code_ = nullptr;
+  mutable int64_t call_count_ = 0;
   mutable int64_t ticks_left_ = 0;  ///< of the processor's clock; 0: nobody waits for it
   bool is_direct_;
   nb::object calls_;    ///< of `call_directly`; so is

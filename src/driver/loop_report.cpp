@@ -22,7 +22,7 @@ std::vector<LoopReport> report_loops(const ir::Module& module) {
     if (function == nullptr) continue;
     const auto reason = [&](const std::optional<transform::Obstacle>& obstacle) -> std::optional<Reason> {
       if (!obstacle) return std::nullopt;
-      return Reason{obstacle->what,
+      return Reason{std::string(name_of(obstacle->kind)), obstacle->what,
                     location_of(*function, module, obstacle->node).value_or(base::SourceLocation()),
                     location_of(*function, module, obstacle->other).value_or(base::SourceLocation())};
     };

@@ -11,6 +11,7 @@ namespace ingot::driver {
 
 /// Why the iterations of a loop do not run together, in words for users, with the locations that it is about.
 struct Reason {
+  std::string kind;  ///< the name of transform::ObstacleKind
   std::string what;
   base::SourceLocation first;
   base::SourceLocation second;  ///< may be `first`

@@ -655,8 +655,12 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
   }
   if (value.is<Range>()) {
     if (side_of_64_bits(index) != 0) raise(ExceptionKind::IndexError, "range object index out of range");
-    if (const Slice* s = index.as<Slice>())
+    if (const Slice* s = index.as<Slice>()) {
+      if (value.as<Range>()->parallel)
+        unsupported(e, "a part of `prange`, as `ingot.progress` takes it,",
+                    "iterate over all of it, or count the iterations of a loop around it, over `range`");
       return by_ranges("part", {value, (*s->parts)[0], (*s->parts)[1], (*s->parts)[2]}, e);
+    }
     raise_by_type("subscript", "", {value, index});
     return by_ranges("item", {value, index}, e);
   }

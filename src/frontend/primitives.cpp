@@ -15,6 +15,12 @@ nb::object numpy(const char* name) { return imported("numpy").attr(name); }
 
 nb::object dtype_object(DType dtype) { return numpy("dtype")(std::string(base::info(dtype).numpy)); }
 
+/// Whether a `try` may catch what a method of a host function raises. What others raise leaves the call.
+bool may_raise(const nb::object& method) {
+  const nb::object host = attribute_or(method, "__self__", nb::none());
+  return !attribute_or(host, "raises", nb::bool_(true)).is(nb::bool_(false));
+}
+
 }  // namespace
 
 const Array& Evaluator::array_argument(Call& call, size_t position) {
@@ -310,11 +316,11 @@ Value Evaluator::primitive_call_host(Call& call) {
                   "pass numbers, arrays, strings, or tuples of them");
     given.append(describe_result(value, outward));
   }
-  for (const Catcher* handler : handlers_)
-    if (handler->catches_some())
-      unsupported(call.node, "a call of a host function inside a `try`",
-                  "put the `try` into the host function");
   const nb::object function = require_static(call.positional.at(0), "a function", call.node);
+  const auto catches_some = [](const Catcher* handler) { return handler->catches_some(); };
+  if (may_raise(function) && std::ranges::any_of(handlers_, catches_some))
+    unsupported(call.node, "a call of a host function inside a `try`",
+                "put the `try` into the host function");
   hosts_.push_back({function, nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("call").index};
   builder_->make(Op::host, outward.leaves, attributes);

@@ -40,7 +40,7 @@ class LaneJudge {
     const bool is_for = f_.op(loop_) == Op::for_;
     const bool is_chosen = ir::has_lanes(static_cast<ir::Schedule>(f_.attribute(loop_, 0)));
     if (is_chosen || f_.attribute(loop_, 1) == 1) return false;
-    if (has_few_iterations()) return no("it has few iterations", loop_);
+    if (has_few_iterations()) return no(ObstacleKind::FewIterations, loop_);
     if (is_for && reduces && !combiners_of(f_, loop_)) return no(carried(), loop_);
     if (is_for && !reduces) {
       auto cursors = ir::cursors_of(f_, loop_);
@@ -51,13 +51,12 @@ class LaneJudge {
     for (NodeId parameter : f_.region_parameters(body)) varies_[parameter.index] = true;
     for (const ir::Cursor& cursor : cursors_) varies_[cursor.parameter.index] = false;
     if (!fits(body)) return false;
-    if (operations_ < kGatherCost * gathers_)
-      return no("iterations end after different times, and fetch more than they compute", loop_);
+    if (operations_ < kGatherCost * gathers_) return no(ObstacleKind::Uneven, loop_);
     if (!is_for) return true;
     const std::optional<Conflict> race =
         open_ == nullptr ? find_race(f_, loop_, cursors_) : find_race(f_, loop_, *open_);
-    if (race) return no(race->reason.c_str(), race->first, race->second);
-    return writes_once() || no("what it writes may be at two indices of an array", loop_);
+    if (race) return no(*race);
+    return writes_once() || no(ObstacleKind::RepeatedWrite, loop_);
   }
   const std::optional<Obstacle>& obstacle() const { return obstacle_; }
 
@@ -72,18 +71,22 @@ class LaneJudge {
 
  private:
   /// Notes what keeps the iterations from lanes, unless something is noted already.
-  bool no(const char* what, NodeId node, NodeId other = {}) {
-    if (!obstacle_) obstacle_ = {what, node, other == NodeId() ? node : other};
+  bool no(ObstacleKind kind, NodeId node) {
+    if (!obstacle_) obstacle_.emplace(kind, node);
     return false;
   }
-  const char* carried() const {
+  bool no(const Conflict& conflict) {
+    if (!obstacle_) obstacle_.emplace(conflict.reason, conflict.first, conflict.second);
+    return false;
+  }
+  ObstacleKind carried() const {
     for (size_t i = 0; i < f_.result_count(loop_); ++i) {
       const std::optional<Op> combiner = reduction_of(f_, loop_, i);
-      if (!combiner) return "an iteration uses what the one before gave";
+      if (!combiner) return ObstacleKind::Carried;
       if (!takes_any_order(f_, *combiner, f_.type(f_.result(loop_, i)).dtype()))
-        return "its floats are summed in the written order (fastmath=\"reassoc\" allows any)";
+        return ObstacleKind::FloatOrder;
     }
-    return "it keeps what its iterations give";
+    return ObstacleKind::Kept;
   }
   bool has_few_iterations() const {
     const NodeId count = f_.operand(loop_, 0);
@@ -109,24 +112,24 @@ class LaneJudge {
     if (card.regions > 0) return fits_with_regions(node);
     varies_[node.index] = any_varies(operands);
     if (divergent_) count(node);
-    if (f_.op(node) == Op::c_value && varies(node)) return no("an iteration calls C", node);
+    if (f_.op(node) == Op::c_value && varies(node)) return no(ObstacleKind::CallsC, node);
     if (card.effects.pure()) {
       const bool is_number = all_scalars(operands) && f_.type(node).is_scalar();
-      return !varies(node) || is_number || no("an iteration works on an array of its own", node);
+      return !varies(node) || is_number || no(ObstacleKind::OwnArray, node);
     }
     for (const ir::Cursor& cursor : cursors_)
       if (ir::stores_at(f_, node, cursor) && any_varies(operands.subspan(1, operands.size() - 3)))
-        return no("it stores one after another what is no number", node);
+        return no(ObstacleKind::StoresInTurn, node);
     const bool by_element = f_.op(node) == Op::load || f_.op(node) == Op::store;
     return (by_element && !varies(operands[0])) || no(kind_of(card.effects), node);
   }
-  static const char* kind_of(ir::Effects effects) {
-    if (effects.any(ir::effect::Host)) return "an iteration calls Python";
-    if (effects.any(ir::effect::Sync)) return "an iteration calls C";
-    if (effects.any(ir::effect::Random)) return "an iteration draws random numbers";
-    if (effects.any(ir::effect::Raise)) return "an iteration may raise";
-    if (effects.any(ir::effect::Allocate)) return "an iteration makes an array";
-    return "an iteration works on an array of its own";
+  static ObstacleKind kind_of(ir::Effects effects) {
+    if (effects.any(ir::effect::Host)) return ObstacleKind::CallsPython;
+    if (effects.any(ir::effect::Sync)) return ObstacleKind::CallsC;
+    if (effects.any(ir::effect::Random)) return ObstacleKind::Draws;
+    if (effects.any(ir::effect::Raise)) return ObstacleKind::MayRaise;
+    if (effects.any(ir::effect::Allocate)) return ObstacleKind::MakesArray;
+    return ObstacleKind::OwnArray;
   }
   /// Of a check that is gone there is left, at most, the arm that does not raise.
   bool fits_without(NodeId check) {
@@ -140,9 +143,9 @@ class LaneJudge {
   bool fits_at_end(NodeId node) {
     const Op op = f_.op(node);
     const bool leaves = op != Op::exit_ && op != Op::yield && op != Op::unreachable;
-    if (leaves) return no(op == Op::raise ? "an iteration may raise" : "it is left before its end", node);
+    if (leaves) return no(op == Op::raise ? ObstacleKind::MayRaise : ObstacleKind::Left, node);
     return op == Op::unreachable || all_scalars(f_.operands(node).subspan(op == Op::exit_ ? 1 : 0)) ||
-           no("an iteration works on an array of its own", node);
+           no(ObstacleKind::OwnArray, node);
   }
   /// Counts what lanes do in loops that they leave after different iterations.
   void count(NodeId node) {
@@ -212,11 +215,11 @@ class LaneJudge {
   bool fits_with_regions(NodeId node) {
     const Op op = f_.op(node);
     if (op != Op::if_ && op != Op::for_ && op != Op::while_ && op != Op::block)
-      return no("it contains a loop that runs otherwise", node);
+      return no(ObstacleKind::InnerLoop, node);
     const std::vector<NodeId> results = f_.results_of(node);
-    if (!all_scalars(results)) return no("an iteration works on an array of its own", node);
+    if (!all_scalars(results)) return no(ObstacleKind::OwnArray, node);
     if (op == Op::while_ && f_.op(f_.terminator(f_.region(node, 0))) != Op::yield)
-      return no("a loop in it is left amid its condition", node);
+      return no(ObstacleKind::InnerLeft, node);
     const bool around = divergent_;
     const bool is_exited = ir::effects_of(f_, node).any(ir::effect::Exit);
     if (op == Op::while_ || (op == Op::for_ && (is_exited || varies(f_.operand(node, 0))))) divergent_ = true;

@@ -90,15 +90,15 @@ bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
 std::optional<Obstacle> thread_obstacle(const ir::Function& f, NodeId loop) {
   const NodeId count = f.operand(loop, 0);
   if (f.is_constant(count) && f.constant(count).as<int64_t>() < kFewIterations)
-    return Obstacle{"it has few iterations", loop, loop};
+    return Obstacle(ObstacleKind::FewIterations, loop);
   std::vector<Table> tables;
   if (can_share(f, loop, &tables)) return std::nullopt;
   const bool is_asked = ir::has_threads(static_cast<ir::Schedule>(f.attribute(loop, 0)));
   if (std::optional<Obstacle> found = obstacle_in(f, f.region(loop), is_asked)) return found;
-  if (f.result_count(loop) > 0) return Obstacle{"an iteration uses what the one before gave", loop, loop};
+  if (f.result_count(loop) > 0) return Obstacle(ObstacleKind::Carried, loop);
   if (const std::optional<Conflict> race = find_race(f, loop))
-    return Obstacle{race->reason, race->first, race->second};
-  return Obstacle{"iterations add to the same memory", loop, loop};
+    return Obstacle(race->reason, race->first, race->second);
+  return Obstacle(ObstacleKind::SameMemory, loop);
 }
 
 bool only_checks(const ir::Function& f, NodeId loop) {

@@ -304,6 +304,11 @@ def draws_in_prange(x):
         x[i] = np.random.random()
 
 
+def counts_prange(x):
+    for i in ingot.progress(ingot.prange(len(x))):
+        x[i] += 1
+
+
 def lost_after(items):
     new = [1.0]
     items.append(new)

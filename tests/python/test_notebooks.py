@@ -11,7 +11,10 @@ import time
 
 import nbformat
 import pytest
+from jupyter_core.utils import run_sync
 from nbclient import NotebookClient
+
+import ingot
 
 
 class Kernel:
@@ -33,6 +36,21 @@ class Kernel:
             else:
                 shown.append(output.text if output.output_type == "stream" else output.data["text/plain"])
         return re.sub("\x1b\\[[0-9;]*m", "", "\n".join(shown)).strip()
+
+    def asked(self, what: str, *given, **options) -> dict:
+        """What the kernel answers to an editor: `complete` or `inspect`."""
+
+        async def answer() -> dict:
+            sent = getattr(self.client.kc, what)(*given, **options)
+            while True:
+                reply = await self.client.kc.get_shell_msg(timeout=60)
+                if reply["parent_header"].get("msg_id") == sent:
+                    break
+            for kind, text in reply["content"].get("data", {}).items():
+                reply["content"]["data"][kind] = re.sub("\x1b\\[[0-9;]*m", "", text)
+            return reply["content"]
+
+        return run_sync(answer)()
 
     def interrupted(self, text: str, after: float) -> tuple[str, float]:
         """What a cell shows that the user interrupts after some time, and for how long it went on then."""
@@ -279,6 +297,154 @@ def test_modules_that_autoreload_loads_again(kernel, tmp_path):
     edited("def f(x)", "def f(x, y=0.0)")
     assert kernel.run("print(reloaded_here.f(0.0, 1.0), f(0.0, y=1.0))") == "33.0 33.0"
     kernel.run("%autoreload 0")
+
+
+# ---- The extension
+
+
+@pytest.fixture
+def extension(kernel):
+    kernel.run("%load_ext ingot")
+    yield kernel
+    kernel.run("%unload_ext ingot")
+
+
+def test_a_cell_whose_functions_are_compiled(extension):
+    shown = extension.run(
+        """
+        %%ingot
+        import functools
+
+        def area(r):
+            return 3 * r * r
+
+        def total(n):
+            return sum([area(k) for k in range(n)])
+
+        def numbers(n):
+            yield n
+
+        async def later(): return 1
+
+        @functools.cache
+        def kept(n): return n
+
+        class Owner:
+            def method(self): return 1
+
+        print(type(area).__name__, type(total).__name__, type(numbers).__name__, type(later).__name__, type(kept).__name__)
+        total(4)
+        """
+    )
+    assert shown.split() == ["Function", "Function", "function", "function", "_lru_cache_wrapper", "42"]
+    assert extension.run("%%ingot parallel=False, fastmath='reassoc'\ndef g(x): return x\ng._in_order, g._relaxed") == "(True, ('reassoc',))"
+    assert extension.run("%%ingot 'float64(float64)'\ndef g(x): return x\ng(3)") == "np.float64(3.0)"
+    assert extension.run("def g(x): return x\ntype(g).__name__") == "'function'"
+    assert extension.run("get_ipython().run_cell_magic('ingot', '', 'def g(x):\\n    return x\\nprint(type(g).__name__)')") == "Function"
+
+
+def test_errors_of_a_compiled_cell_are_at_its_lines(extension):
+    shown = extension.run("%%ingot\n# The third.\ndef third(x):\n    return x[3]\n\nthird(np.ones(3))")
+    assert "----> 6 third(np.ones(3))" in shown and "----> 4     return x[3]" in shown
+    assert re.search(r"Cell In\[\d+\], line 4, in third\(x\)", shown) and "IndexError: index 3" in shown and ".py" not in shown
+    shown = extension.run("%%ingot\ndef refused(x):\n    class A: pass\nrefused(1)")
+    assert re.search(r"  Cell In\[\d+\], line 3, in refused\n    class A: pass\n    \^{13}\n", shown) and ".py" not in shown
+    assert "SyntaxError: %%ingot takes what ingot.jit takes" in extension.run("%%ingot parallel=\ndef g(x): return x")
+    assert "unexpected keyword argument 'parallell'" in extension.run("%%ingot parallell=1\ndef g(x): return x")
+
+
+def test_a_line_that_explains_a_call(extension):
+    extension.run("def plain(x): return x.sum() + 1\nclass Owner:\n    @ingot.jit\n    def method(self, x): return x + 1")
+    assert extension.run("%ingot_explain plain(np.ones(3))").startswith("=== loops ===\nline 1")
+    assert "=== array IR ===" in extension.run("shown = %ingot_explain Owner().method(1.0)\nprint(shown)")
+    assert "%ingot_explain takes a call" in extension.run("%ingot_explain plain")
+    extension.run("%unload_ext ingot")
+    assert "not found" in extension.run("%%ingot\ndef g(x): return x")
+
+
+def test_what_is_redefined_is_compiled_anew(extension):
+    extension.run("%%ingot\nscale = 2.0\ndef inner(x): return x * scale\ndef outer(x): return inner(x) + 1")
+    assert extension.run("outer(3.0)") == "7.0"
+    extension.run("scale = 10.0")
+    assert extension.run("outer(3.0)") == "31.0"
+    extension.run("%%ingot\ndef inner(x): return x - scale")
+    assert extension.run("outer(3.0)") == "-6.0"
+    extension.run("def inner(x): return x")
+    assert extension.run("outer(3.0)") == "4.0"
+
+
+def test_functions_show_themselves(extension):
+    extension.run("%%ingot\ndef shown(x, n=2):\n    y = np.sin(x) * n\n    return y + x.sum()\ndef refuses(x):\n    class A: pass")
+    extension.run("shown")
+    html = extension.notebook.cells[-1].outputs[0].data["text/html"]
+    assert "shown(x, n=2)" in html and "Not compiled yet" in html
+    extension.run("shown(np.ones(100)); shown(np.ones(100, np.float32)[::2])\ntry: refuses(1)\nexcept Exception: pass")
+    text = extension.run("shown")
+    assert re.search(r"x: float64\[:\], n: int: 1 call, \w+ code, [\d.]+ ms \(.*\); the first call", text)
+    assert "; x: float64[:] before, float32[:] now" in text
+    html = extension.notebook.cells[-1].outputs[0].data["text/html"]
+    assert "What was fused, for x: float32[:]" in html and "data:image/svg+xml;base64," in html and "<style" not in html
+    assert "x: int: refused: a class that is defined" in extension.run("refuses")
+    html = extension.notebook.cells[-1].outputs[0].data["text/html"]
+    assert "<details><summary>Refused for x: int: " in html and "    class A: pass\n    ^^^^^^^^" in html
+
+
+def test_completion_and_help(extension):
+    extension.run('%%ingot\ndef documented(x: float, n: int = 2) -> float:\n    """Multiplies."""\n    return x * n')
+    assert extension.asked("complete", "documented.", 11)["matches"] == sorted(n for n in dir(ingot.jit(len_of)) if not n.startswith("_"))
+    text = extension.asked("inspect", "documented(", 11)["data"]["text/plain"]
+    assert "documented(x: float, n: int = 2) -> float" in text and "Multiplies." in text
+    assert "return x * n" in extension.asked("inspect", "documented", 10, detail_level=1)["data"]["text/plain"]
+    shown = extension.run("help(documented)")
+    assert "documented(x: float, n: int = 2) -> float\n    Multiplies." in shown
+
+
+def len_of(x):
+    return len(x)
+
+
+def test_interrupts_of_the_compiler(kernel):
+    """A function that takes long to compile, and no time to run."""
+    lines = "".join(f"    y = np.sin(y) * {k}.0 + x[{k} % 3]\n" for k in range(3000))
+    kernel.run(f"@ingot.jit(cache=False)\ndef big(x):\n    y = x\n{lines}    return y")
+    shown, late = kernel.interrupted("big(np.ones(3))", 0.5)
+    assert "KeyboardInterrupt" in shown and late < 5.0
+    assert kernel.run("print(ingot.jit(lambda x: x + 1)(1))") == "2"
+
+
+def test_modules_that_autoreload_2_loads_again(kernel, tmp_path):
+    file = tmp_path / "reloaded_all.py"
+    file.write_text("import ingot\nFACTOR = 2.0\n@ingot.jit\ndef scaled(x):\n    return x * FACTOR\n")
+    kernel.run(f"sys.path.insert(0, {str(tmp_path)!r})\nsys.dont_write_bytecode = True\n%load_ext autoreload\n%autoreload 2")
+    kernel.run("import reloaded_all\nfrom reloaded_all import scaled\n@ingot.jit\ndef around(x): return scaled(x) + 1")
+    assert kernel.run("print(scaled(3.0), around(3.0))") == "6.0 7.0"
+    file.write_text(file.read_text().replace("= 2.0", "= 5.0"))
+    os.utime(file, (time.time() + 9, time.time() + 9))
+    assert kernel.run("print(scaled(3.0), around(3.0))") == "15.0 16.0"
+    file.write_text(file.read_text().replace("x * FACTOR", "x - FACTOR"))
+    os.utime(file, (time.time() + 99, time.time() + 99))
+    assert kernel.run("print(scaled(3.0), around(3.0), reloaded_all.scaled(1.0))") == "-2.0 -1.0 -4.0"
+    kernel.run("%autoreload 0")
+
+
+def test_a_bar(kernel):
+    kernel.run(
+        """
+        @ingot.jit
+        def counted(n):
+            total = 0.0
+            for i in ingot.progress(range(n), "sum"):
+                for j in range(100000):
+                    total += np.sin(i * j)
+            return total
+        counted(1)
+        """
+    )
+    kernel.run("counted(3000)")
+    bar = kernel.notebook.cells[-1].outputs[0].data  # each update has replaced it
+    assert bar["text/html"].startswith('<div>sum <progress value="3000" max="3000"') and "sum: 100% |" in bar["text/plain"]
+    shown, late = kernel.interrupted("counted(10**9)", 0.6)
+    assert "KeyboardInterrupt" in shown and late < 5.0
 
 
 # ---- Other consoles

@@ -470,7 +470,10 @@ def test_completion_shows_public_names():
 def test_explanations_show_themselves():
     explained = at_module_level.explain(1.0)
     assert isinstance(explained, str) and repr(explained) == str(explained) and "\n" in repr(explained)
-    assert explained._repr_html_().startswith("<pre>=== loops ===\nnone\n=== source ===\n") and "-&gt; float" in explained._repr_html_()
+    assert str(explained) == "\n".join(f"=== {name} ===\n{text}" for name, text in explained.sections)
+    page = explained._repr_html_()
+    assert re.search("<details open><summary>loops</summary><pre[^>]*>none</pre>", page) and page.count("<details>") == len(explained.sections) - 1
+    assert "-&gt; float" in page and pickle.loads(pickle.dumps(explained)).sections == explained.sections
     printer = types.SimpleNamespace(text=lambda text: shown.append(text))
     shown = []
     explained._repr_pretty_(printer, False)

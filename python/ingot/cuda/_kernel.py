@@ -158,9 +158,9 @@ class _Launcher(Function):
         own = names[place] if place < len(names) else names[-1]
         return refused_argument(self._kernel, own, what.replace(found[0], own), advice)
 
-    def _make(self, arguments: Any, values: list[Any], why: str) -> Any:
+    def _make(self, arguments: Any, values: list[Any], why: str, cause: str) -> Any:
         try:
-            return super()._make(arguments, values, why)
+            return super()._make(arguments, values, why, cause)
         except UnsupportedError as error:
             # An argument of a kind that compiled code does not have.
             found = re.match(r"(?s)(`(arguments\.\d+[^`]*)`.*?) is not supported\n.*  instead: (.*)", str(error))
