@@ -311,7 +311,7 @@ class _Given(NamedTuple):
     leaves: list[Any]
     containers: list[Any]
     locks: tuple[Any, ...] = ()
-    place: Any = None
+    target: Any = None
 
 
 def _has_no_arrays(result: tuple[Any, ...]) -> bool:
