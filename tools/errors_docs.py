@@ -40,6 +40,7 @@ UNSEEN = {
         "`test_another_numpy_that_draws_otherwise_is_refused`"
     ),
     "`ingot.vjp` with arrays that share memory on a device": "`test_derivatives`",
+    "code for AMD's GPUs, which this build of Ingot does not make,": "`test_a_first_day_with_the_wheel`",
     "`random` of another Python than CPython": "`test_streams_of_random`",
     f"'%' of a {HOLE} as a number": "`test_formats_with_percent`",
     f"{HOLE} in a kernel for an OpenCL device": "`test_what_opencl_cannot_do_is_refused`",

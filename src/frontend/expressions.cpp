@@ -404,17 +404,15 @@ bool is_function_or_jitted(const nb::object& object) {
   return PyFunction_Check(object.ptr()) || is_jitted(object);
 }
 
-/// Whether compiled code may read an attribute of a function: its names, docstring and defaults, the
-/// function that it wraps, and attributes set by users.
-bool tells(const nb::object& object, const std::string& name) {
+/// Whether compiled code may read an attribute of a function: names, defaults, what it wraps, users' own.
+bool is_readable(const nb::object& object, const std::string& name) {
   static const std::set<std::string> kKnown = {"__name__",    "__qualname__", "__module__",    "__doc__",
                                                "__wrapped__", "__defaults__", "__kwdefaults__"};
   if (!is_function_or_jitted(object)) return false;
   if (kKnown.contains(name)) return attribute_or(object, name.c_str(), nb::object()).is_valid();
-  const nb::object function = is_jitted(object) ? uncounted(object) : object;
-  const nb::object own = attribute_or(function, "__dict__", nb::dict());
+  const nb::object own = attribute_or(is_jitted(object) ? uncounted(object) : object, "__dict__", nb::dict());
   if (name.starts_with("__") || !PyDict_Check(own.ptr())) return false;
-  const PyObject* const held = PyDict_GetItemString(own.ptr(), name.c_str());
+  const auto* const held = PyDict_GetItemString(own.ptr(), name.c_str());
   return held != nullptr && held == attribute_or(object, name.c_str(), nb::object()).ptr();
 }
 
@@ -456,7 +454,8 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
     // ctypes adds it to the library's attributes at the first use.
     if (const nb::object function = function_of_library(s->object, name); function.is_valid())
       return outside(attribute(s->object, "__dict__"), name, function, name, e);
-    if (tells(s->object, name)) return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
+    if (is_readable(s->object, name))
+      return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
     if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
         is_of_numpy(s->object)) {
       const nb::object of_type = attribute_or(s->object.type(), name.c_str(), nb::object());
@@ -649,8 +648,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     if (index.is<Characters>()) return Strings(*this).item_of(object, index, e);
     if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
     nb::object key;
-    if (const auto position = index_in(*r, index, key, "", e))
-      return open(object.values[*position], "the item", e);
+    if (const auto at = index_in(*r, index, key, "", e)) return open(object.values[*at], "the item", e);
     raise_key_error(index);
   }
   if (value.is<Range>()) {
@@ -866,7 +864,7 @@ Value Evaluator::call(const Value& callee, Call& call) {
   if (PooledValues::decides(callee) != nullptr)
     return PooledValues(*this).call_by_class(*callee.as<Method>(), call);
   if (const Pooled* r = PooledValues::open(callee)) {
-    const Pooled there =
+    const auto there =
         PooledValues(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not callable");
     return PooledValues(*this).on_each(there, [&](const Value& known) {
       Call again = call;

@@ -228,7 +228,7 @@ def spin(n, limit):
     for i in ingot.progress(range(n), label="spin"):
         if i == limit:
             break
-        for j in range(20000):
+        for j in range(80000):
             total += np.sin(i * j)
     return total
 """
