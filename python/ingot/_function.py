@@ -467,8 +467,6 @@ class Function(Base[P, R_co]):
                 is_known = self._is_described(wanted)
                 if not is_known:
                     self._describe_more(wanted)
-                if isinstance(wanted, Used):
-                    self._measure_attributes(wanted.type, values)
                 arguments = self._describe(values)
                 if is_known and arguments.key == key:  # else it became known after these were described
                     raise self._asked_again(wanted) from None
@@ -509,13 +507,6 @@ class Function(Base[P, R_co]):
             self._capture(wanted.owner, wanted.name)
         else:
             self._settle(wanted)
-
-    def _measure_attributes(self, owner: type, values: list[Any]) -> None:
-        """Has short axes of arrays in arguments of this class described by their lengths: compiling asks for those of arrays alone."""
-        for i, value in enumerate(values):
-            if isinstance(value, owner) and i not in self._measured:
-                self._measured.add(i)
-                self._measure(i)
 
     def _asked_again(self, wanted: Demanded | Used | Captured) -> Exception:
         """What is raised where compiling asks for what it has been given."""

@@ -217,7 +217,7 @@ Value Evaluator::parameter(const nb::tuple& description, const std::string& name
                                                                                  : ir::Layout::Any,
                                                        .ones = ones,
                                                        .last = last});
-    if (argument >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = argument;
+    if (number >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = number;
     if (nb::len(description) > 8) has_memory_maps_ = true;
     return Array{.type = type,
                  .node = node,

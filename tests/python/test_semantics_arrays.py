@@ -389,6 +389,31 @@ def test_short_axes_in_instances_make_specialisations():
     assert [len(one.specialisations) for one in compiled] == [3, 3]
 
 
+@dataclasses.dataclass
+class Held:
+    data: np.ndarray
+
+
+def test_short_axes_outside_make_specialisations():
+    """Of an instance that is read as a global and of a dict: each time the lengths are those of now."""
+    table, rows = {"a": np.arange(8.0).reshape(2, 4)}, Held(np.arange(12.0).reshape(2, 6))
+
+    def weighted(x):
+        total = 0.0
+        for i in range(2):
+            for k in range(rows.data.shape[1]):
+                total += rows.data[i, k] * x
+            for k in range(table["a"].shape[1]):
+                total -= table["a"][i, k]
+        return total
+
+    compiled = [jitted(weighted, mode) for mode in MODES]
+    for width in (6, 3, 20, 6):
+        rows.data, table["a"] = np.arange(2.0 * width).reshape(2, width), np.ones((2, width + 1))
+        for one in compiled:
+            assert one(2.5) == weighted(2.5)
+
+
 @pytest.mark.parametrize("a", [*SCALARS, *ARRAYS], ids=[*DTYPES, *(f"{d}[:]" for d in DTYPES)])
 def test_unary_operators(a):
     for function in (lambda a: +a, lambda a: -a, lambda a: ~a, lambda a: abs(a)):
