@@ -18,7 +18,7 @@ namespace {
 /// Loops of fewer iterations are not worth a vector.
 constexpr int64_t kFewIterations = 8;
 /// More pairs of accesses are not asked for their order.
-constexpr size_t kMostPairs = 8;
+constexpr size_t kMostPairs = 32;
 /// Where lanes end after different iterations, fetching an element for each lane costs as much as so many
 /// operations.
 constexpr int64_t kGatherCost = 4;

@@ -98,6 +98,12 @@ def turned(u):
     u[:n, :n] += u[:n, :n].T
 
 
+def nine_points(u):
+    u[1:-1, 1:-1] = (
+        u[:-2, :-2] + u[:-2, 1:-1] + u[:-2, 2:] + u[1:-1, :-2] + u[1:-1, 1:-1] + u[1:-1, 2:] + u[2:, :-2] + u[2:, 1:-1] + u[2:, 2:]
+    )
+
+
 def by_mean(u):
     u[:, :] = u - u.mean(axis=0) + u[::-1]
 
@@ -111,13 +117,23 @@ SHAPES = [(0, 5), (5, 0), (1, 1), (3, 3), (40, 50), (5, 3000), (300, 700), (3000
 
 @pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("function", [five_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("function", [five_points, nine_points, columns, eliminate, rest_of, turned, by_mean, first_row_to_all], ids=lambda f: f.__name__)
 def test_planes(function, shape):
     bound = 1e-13
     check(function, numbers(*shape), bound=bound)
     check(function, np.asfortranarray(numbers(*shape)), bound=bound)
     check(function, numbers(*shape)[::-1, ::-1], bound=bound)
     check(function, np.repeat(numbers(*shape), 2, axis=1)[:, ::2], bound=bound)
+
+
+@pytest.mark.parametrize("function", [five_points, nine_points], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_stencils_are_vectors(function, dtype):
+    text = ingot.jit(function, tier="full", cache=False).explain(np.ones((40, 40), dtype))
+    loops = text[text.index("=== loop IR") : text.index("=== LLVM IR")].split("{schedule=")[1:]
+    most = max(loop.count("= load ") for loop in loops)
+    assert most >= 5
+    assert any(loop.startswith("vector") and not loop.startswith("vector, width=1}") for loop in loops if loop.count("= load ") == most)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
