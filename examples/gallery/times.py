@@ -332,7 +332,7 @@ def summary(kept: dict) -> str:
             f = figures[contestant]
             cell = milliseconds(f["least"]) if "least" in f else "-"
             cells.append(f"**{cell}**" if f.get("least") == min(g["least"] for g in figures.values() if "least" in g) else cell)
-        rows.append((lead, f"| [{CASES[name].title}]({name}) | {CASES[name].size} | " + " | ".join(cells) + " |"))
+        rows.append((lead, f"| [{CASES[name].title}]({name}.md) | {CASES[name].size} | " + " | ".join(cells) + " |"))
     head = ["| | size | " + " | ".join(NAMES[c] for c in CONTESTANTS) + " |", "|---|---|--:|--:|--:|--:|"]
     what = max(kept["machines"].values(), key=lambda m: float(m["load"]))
     text = f"Times in ms on {where(what)}: the least of alternating calls, the fastest in bold; what Ingot loses comes first. "
