@@ -81,7 +81,9 @@ def hint(description: tuple[Any, ...]) -> str:
 
     _, kind, dtype, _, _ = description
     if kind is list:
-        return "pass np.array of its numbers, or a list of at most 16 elements"
+        return "pass np.array of its numbers, of instances an array for each attribute; or a list of at most 16 elements"
+    if kind is dict:
+        return "pass arrays of its keys and values, or a dict of at most 16 elements whose keys are numbers or strings"
     if dtype is not None and dtype.names is not None:
         return "pass those of its fields that are numbers, in the machine's byte order"
     if dtype is not None and not dtype.isnative:

@@ -289,7 +289,8 @@ def test_arguments_that_are_not_taken_report_what_to_pass():
     assert "instead: use .to_numpy()" in refused(first, series)
     message = refused(first, list(range(17)))
     assert "`x`, a list of more than 16 elements, is not" in message and "np.array" in message
-    assert "a dict of more than 16 elements" in refused(first, dict.fromkeys(range(17), 1))
+    message = refused(first, dict.fromkeys(range(17), 1))
+    assert "a dict of more than 16 elements" in message and "instead: pass arrays of its keys and values" in message
 
 
 def test_names_of_the_compilers_own_are_not_shown():
