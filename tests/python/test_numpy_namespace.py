@@ -387,3 +387,25 @@ def test_special_cases_of_reductions():
     with pytest.raises(ValueError, match="zero-size array"):
         inp.max(none)
     assert importlib.import_module("ingot.numpy") is inp
+
+
+def test_names_that_another_version_of_numpy_has(monkeypatch):
+    names = importlib.import_module("ingot.numpy._namespace")
+    monkeypatch.setattr(names, "INDEX", (*names.INDEX, ("numpy", "of_another_version", "joining")))
+    assert names.registered.__wrapped__() == names.registered()
+
+
+def test_parameters_are_numpys():
+    """Before NumPy 2.4 ufuncs and some others do not state them."""
+    signature_of = importlib.import_module("ingot.numpy._namespace").signature_of
+    ufuncs = [f for f in vars(np).values() if isinstance(f, np.ufunc)]
+    assert len(ufuncs) > 100
+    for function in (*ufuncs, np.arange, np.dot, np.empty, np.empty_like, np.zeros):
+        assert signature_of(function) == inspect.signature(function)
+
+
+def test_numpy_without_row_stack():
+    """NumPy 2.5 has none."""
+    code = "import numpy as np; del np.row_stack; import ingot.numpy as inp; print(inp.vstack((np.ones(2), np.ones(2))).shape, hasattr(inp, 'row_stack'))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "(2, 2) False\n", done.stderr

@@ -147,12 +147,19 @@ def stack(arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cas
     return joined([np.expand_dims(part, place) for part in parts], place, out, dtype, casting)
 
 
-@implements(np.vstack, np.row_stack)
+@implements(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     if isinstance(tup, np.ndarray):
         need_parts(tup, "concatenate")
         return joined([tup[:, None] if tup.ndim == 1 else tup if tup.ndim == 2 else merged(tup, 0)], 0, None, dtype, casting)
     return joined([at_least(part, 2) for part in tup], 0, None, dtype, casting)
+
+
+if hasattr(np, "row_stack"):  # until NumPy 2.4
+
+    @implements(np.row_stack)
+    def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+        return vstack(tup, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)

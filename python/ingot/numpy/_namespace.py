@@ -10,6 +10,7 @@ import functools
 import importlib
 import inspect
 import linecache
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -68,7 +69,7 @@ class EagerFunction(Function):
     def _refuse(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
         """Refuses what NumPy's function takes and this one does not; what neither takes is an error of the caller's."""
         try:
-            bound = inspect.signature(self._original).bind(*args, **kwargs)
+            bound = signature_of(self._original).bind(*args, **kwargs)
         except (TypeError, ValueError):
             return
         kinds = {name: parameter.kind for name, parameter in bound.signature.parameters.items()}
@@ -135,9 +136,34 @@ def function_of(text: str, path: str, names: dict[str, Any]) -> FunctionType:
     return names[path.rpartition(".")[2]]
 
 
+# The parameters of functions that do not state them before NumPy 2.4.
+_STATED: dict[str, Callable[..., Any]] = {
+    "arange": lambda start_or_stop, /, stop=None, step=1, *, dtype=None, device=None, like=None: None,
+    "dot": lambda a, b, out=None: None,
+    "empty": lambda shape, dtype=None, order="C", *, device=None, like=None: None,
+    "empty_like": lambda prototype, /, dtype=None, order="K", subok=True, shape=None, *, device=None: None,
+    "zeros": lambda shape, dtype=None, order="C", *, device=None, like=None: None,
+}
+
+
+def signature_of(original: Any) -> inspect.Signature:
+    """A function's parameters; of ufuncs and others that do not state theirs before NumPy 2.4, those that they have there."""
+    if not isinstance(original, np.ufunc):
+        return inspect.signature(_STATED.get(getattr(original, "__name__", ""), original))
+    kinds = inspect.Parameter
+    names = ["x"] if original.nin == 1 else [f"x{i + 1}" for i in range(original.nin)]
+    out = None if original.nout == 1 else (None,) * original.nout
+    special: dict[str, Any] = {"axes": np._NoValue, "axis": np._NoValue, "keepdims": False} if original.signature else {"where": True}
+    common = {"casting": "same_kind", "order": "K", "dtype": None, "subok": True, "signature": None}
+    parameters = [kinds(name, kinds.POSITIONAL_ONLY) for name in names]
+    parameters.append(kinds("out", kinds.POSITIONAL_OR_KEYWORD, default=out))
+    parameters += [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in (special | common).items()]
+    return inspect.Signature(parameters)
+
+
 def forwarding(path: str, original: Any) -> FunctionType:
     """A function of NumPy's parameters that calls NumPy's."""
-    parameters = list(inspect.signature(original).parameters.values())
+    parameters = list(signature_of(original).parameters.values())
     if isinstance(original, np.ufunc):  # of which some refuse `keepdims` even where it is False
         parameters = [p.replace(default=np._NoValue) if p.name == "keepdims" else p for p in parameters]
     passed = [
@@ -156,7 +182,10 @@ def registered() -> dict[int, tuple[str, str]]:
     found = {id(getattr(np, name)): ("", name) for name in CORE}
     for module, path, subject in INDEX:
         if module.partition(".")[0] == "numpy":
-            original = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+            try:
+                original = functools.reduce(getattr, path.split("."), importlib.import_module(module))
+            except AttributeError:
+                continue  # the NumPy of the build has it, this one has not
             found[id(original)] = (subject, path)
     return found
 
