@@ -1,5 +1,6 @@
 """`ingot.progress`: loops that show how far they are, in Python and in compiled code, in terminals and notebooks."""
 
+import io
 import os
 import pty
 import re
@@ -266,3 +267,38 @@ def test_nothing_is_drawn_into_a_file(tmp_path):
     file.write_text(PROGRAM + "spin(500, 5000)\nprint('done')")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+class WithoutMethods:
+    """What a program may have as its stderr."""
+
+
+class Broken:
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def closed():
+    file = io.StringIO()
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize("stderr", [None, WithoutMethods(), Broken(), closed()], ids=lambda stderr: type(stderr).__name__)
+def test_no_loop_ends_where_nothing_can_be_drawn(monkeypatch, stderr):
+    def loop(n):
+        total = 0
+        for i in ingot.progress(range(n)):
+            total += i
+        return total
+
+    compiled = ingot.jit(loop)
+    monkeypatch.setattr(_progress, "_SHORT", 0.0)
+    monkeypatch.setattr(_progress, "_BETWEEN_DRAWINGS", 0.0)
+    with monkeypatch.context() as during:
+        during.setattr(sys, "stderr", stderr)
+        found = loop(100), compiled(100)
+    assert found == (4950, 4950) and _progress._thread.bars == []
