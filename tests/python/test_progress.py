@@ -47,6 +47,17 @@ def over_a_range(x, start, stop, step):
     return total, i
 
 
+def at_the_ends_of_64_bits(least, most):
+    total = 0
+    for i in ingot.progress(range(least + 5, least, -2)):
+        total += i % 7
+    for i in ingot.progress(range(least, most, 2**62)):
+        total += i % 7
+    for i in ingot.progress(range(most - 10, most, 3)):
+        total += i % 7
+    return total
+
+
 def over_elements(x):
     rows = []
     for row in ingot.progress(x, label="rows"):
@@ -106,6 +117,7 @@ CASES = [
     (over_a_range, np.arange(50.0), 0, 50, 1),
     (over_a_range, np.arange(50.0), 49, -1, -3),
     (over_a_range, np.arange(5000.0), 7, 4999, 2),
+    (at_the_ends_of_64_bits, -(2**63), 2**63 - 1),
     (over_elements, np.arange(12.0).reshape(4, 3)),
     (over_others, 9),
     (that_are_left, np.arange(50.0), 20.0),
@@ -149,6 +161,27 @@ def test_loops_over_prange_are_refused():
 
     refused(around, np.ones(3), words="progress")
     refused(inside, np.ones(3), words="prange")
+
+
+def test_what_has_no_type_is_refused():
+    def items(d):
+        total = 0
+        for key, value in ingot.progress(d.items()):
+            total += value
+        return total
+
+    def of_a_list(d):
+        total = 0
+        for key, value in ingot.progress(list(d.items())):
+            total += value
+        for value in ingot.progress((value for value in d.values()), total=len(d)):
+            total += value
+        return total
+
+    refused(items, {"a": 1, "b": 2}, words="dict_items")
+    check(of_a_list, {"a": 1, "b": 2})
+    with pytest.raises(TypeError, match=r"^progress\(\) got some positional-only"):
+        ingot.jit(lambda n: list(ingot.progress(iterable=range(n))))(3)
 
 
 def test_derivatives_batches_and_threads():
