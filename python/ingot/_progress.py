@@ -177,7 +177,7 @@ def _close() -> None:
         if len(_thread.bars) == 1 and (_thread.screen is not None or now - bar.begun >= _SHORT):
             _draw(now, is_last=True)
     finally:  # a signal may come meanwhile
-        _thread.bars.pop()
+        _thread.bars[:] = [each for each in _thread.bars if each is not bar]  # a generator that is collected may have ended it
         if not _thread.bars:
             _thread.screen = None
 
