@@ -123,7 +123,7 @@ class Report:
 def collected(script: str, arguments: list[str], started: float, seconds: float, outcomes: list[Outcome], rows: Sequence[Row], peaks: dict | None) -> Report:
     from ._advice import advice_of
 
-    called: list[Function[..., Any]] = list(dict.fromkeys(outcome.function for outcome in outcomes))
+    called: list[Any] = list(dict.fromkeys(outcome.function for outcome in outcomes))
     alike: dict[tuple[Any, str], list[Function[..., Any]]] = {}
     for function in called:  # closures and functions of loops are many of one definition
         alike.setdefault((function._own_function().__code__, function._shown), []).append(function)
