@@ -6,6 +6,8 @@ when it is compiled, or loaded. Which branch a call took is not known; with INGO
 
 from __future__ import annotations
 
+import contextlib
+import os
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -17,18 +19,24 @@ from ._codes import inner_codes
 
 def mark(function: Any, guards: Iterable[tuple]) -> None:
     """Counts the lines of a function that was compiled, and of all those whose code is in it."""
-    current = coverage.Coverage.current()
-    if current is None:
-        return
+    with contextlib.suppress(Exception):  # no call may fail for it; a module of the user's may be called coverage, too
+        current = coverage.Coverage.current()
+        if current is not None and _is_own(current):
+            _add(current, _lines_of(function, guards))
+
+
+def _is_own(current: Any) -> bool:
+    """Whether it was begun in this process. After a fork the child has its parent's, whose file it would erase: coverage.py saves nothing there."""
+    return getattr(getattr(current, "_data", None), "_pid", None) in (None, os.getpid())
+
+
+def _lines_of(function: Any, guards: Iterable[tuple]) -> dict[str, set[int]]:
     codes = {function.__code__} | {guard[2] for guard in guards if guard[1] == "__code__" and isinstance(guard[2], types.CodeType)}
     lines: dict[str, set[int]] = {}
     for code in codes:
         for each in (code, *inner_codes(code)):
             lines.setdefault(code.co_filename, set()).update(line for *_, line in each.co_lines() if line is not None)
-    try:
-        _add(current, lines)
-    except coverage.CoverageException:  # no call may fail for it
-        pass
+    return lines
 
 
 def _add(current: Any, lines: dict[str, set[int]]) -> None:

@@ -292,8 +292,8 @@ class Function(Base[P, R_co]):
         given = ", ".join(f"{name}: {type_text(value)}" for name, value in zip(self._names, values))
         self._refused.pop(given, None)
         self._refused[given] = message
-        if len(self._refused) > self._most_kept:
-            del self._refused[next(iter(self._refused))]
+        for earliest in list(self._refused)[: -self._most_kept]:
+            self._refused.pop(earliest, None)  # another thread may have done so
 
     def _become(self, new: Function) -> None:
         """Does from now on what another function does, which has replaced it in a module that was loaded again. Guards

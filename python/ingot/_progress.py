@@ -140,7 +140,8 @@ def _screen() -> _Terminal | _Notebook | None:
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if getattr(shell, "kernel", None) is not None:
         return _Notebook()
-    return _Terminal() if sys.stderr is not None and sys.stderr.isatty() else None
+    is_terminal = getattr(sys.stderr, "isatty", None)
+    return _Terminal() if is_terminal is not None and is_terminal() else None
 
 
 class _Thread(threading.local):
@@ -156,26 +157,29 @@ _thread = _Thread()
 _numbers = itertools.count(1)
 
 
-def _draw(now: float) -> None:
-    if _thread.screen is None:
-        _thread.screen = _screen()
+def _draw(now: float, is_last: bool = False) -> None:
+    """What cannot be drawn is not: stderr may be closed, or what the program has put there. No loop ends for it."""
     _thread.drawn = now
-    if _thread.screen is not None:
-        _thread.screen.show(_thread.bars, now)
+    with contextlib.suppress(Exception):
+        if _thread.screen is None:
+            _thread.screen = _screen()
+        if _thread.screen is not None:
+            _thread.screen.show(_thread.bars, now)
+            if is_last:
+                _thread.screen.close()
 
 
 def _close() -> None:
     """Ends the innermost bar. Drawings stay as they are once the outermost has ended."""
     bar = _thread.bars[-1]
     now = time.perf_counter()
-    is_drawn = _thread.screen is not None
-    if len(_thread.bars) == 1 and (is_drawn or now - bar.begun >= _SHORT):
-        _draw(now)
-        if _thread.screen is not None:
-            _thread.screen.close()
-    _thread.bars.pop()
-    if not _thread.bars:
-        _thread.screen = None
+    try:
+        if len(_thread.bars) == 1 and (_thread.screen is not None or now - bar.begun >= _SHORT):
+            _draw(now, is_last=True)
+    finally:  # a signal may come meanwhile
+        _thread.bars[:] = [each for each in _thread.bars if each is not bar]  # a generator that is collected may have ended it
+        if not _thread.bars:
+            _thread.screen = None
 
 
 def _close_down_to(number: int) -> None:

@@ -65,6 +65,30 @@ def test_functions_from_the_cache_count_as_run(tmp_path):
     assert missing(tmp_path, **cache) == missing(tmp_path, **cache) == ["return x + 1", "return x * 2"]
 
 
+def test_a_child_leaves_the_data_of_its_parent(tmp_path):
+    """Compiling after a fork erased the file of the process that coverage.py was begun in."""
+    (tmp_path / "program.py").write_text(
+        "import os, ingot\n@ingot.jit\ndef f(x):\n    return x + 1\nassert f(1) == 2\n"
+        "if os.fork() == 0:\n    assert f(1.0) == 2\n    os._exit(0)\nassert os.wait()[1] == 0\n"
+    )
+
+    def run(*command):
+        return subprocess.run([sys.executable, "-m", "coverage", *command], cwd=tmp_path, check=True, capture_output=True, text=True, timeout=100).stdout
+
+    run("run", f"--include={tmp_path}/*", "program.py")
+    run("json", "-o", "found.json")
+    assert json.loads((tmp_path / "found.json").read_text())["files"]["program.py"]["missing_lines"] == [7, 8]
+
+
+def test_a_module_of_the_users_may_be_called_coverage(tmp_path):
+    (tmp_path / "coverage.py").write_text("def depth(x):\n    return x.sum()\n")
+    (tmp_path / "program.py").write_text(
+        "import numpy as np\nimport coverage, ingot\n@ingot.jit\ndef f(x):\n    return coverage.depth(x) * 2\nprint(f(np.ones(3)))\n"
+    )
+    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("6.0\n", "")
+
+
 def test_python_counts_what_it_runs(tmp_path):
     assert missing(tmp_path, INGOT_DISABLE="1") == ["if x > 3:", "return 1.0", "return x", "return x + 1", "s += helper(v)", "return x * 2"]
 

@@ -1,5 +1,6 @@
 """`ingot.progress`: loops that show how far they are, in Python and in compiled code, in terminals and notebooks."""
 
+import io
 import os
 import pty
 import re
@@ -44,6 +45,17 @@ def over_a_range(x, start, stop, step):
     for i in ingot.progress(range(start, stop, step)):
         total = total * 0.5 + x[i]
     return total, i
+
+
+def at_the_ends_of_64_bits(least, most):
+    total = 0
+    for i in ingot.progress(range(least + 5, least, -2)):
+        total += i % 7
+    for i in ingot.progress(range(least, most, 2**62)):
+        total += i % 7
+    for i in ingot.progress(range(most - 10, most, 3)):
+        total += i % 7
+    return total
 
 
 def over_elements(x):
@@ -105,6 +117,7 @@ CASES = [
     (over_a_range, np.arange(50.0), 0, 50, 1),
     (over_a_range, np.arange(50.0), 49, -1, -3),
     (over_a_range, np.arange(5000.0), 7, 4999, 2),
+    (at_the_ends_of_64_bits, -(2**63), 2**63 - 1),
     (over_elements, np.arange(12.0).reshape(4, 3)),
     (over_others, 9),
     (that_are_left, np.arange(50.0), 20.0),
@@ -148,6 +161,27 @@ def test_loops_over_prange_are_refused():
 
     refused(around, np.ones(3), words="progress")
     refused(inside, np.ones(3), words="prange")
+
+
+def test_what_has_no_type_is_refused():
+    def items(d):
+        total = 0
+        for key, value in ingot.progress(d.items()):
+            total += value
+        return total
+
+    def of_a_list(d):
+        total = 0
+        for key, value in ingot.progress(list(d.items())):
+            total += value
+        for value in ingot.progress((value for value in d.values()), total=len(d)):
+            total += value
+        return total
+
+    refused(items, {"a": 1, "b": 2}, words="dict_items")
+    check(of_a_list, {"a": 1, "b": 2})
+    with pytest.raises(TypeError, match=r"^progress\(\) got some positional-only"):
+        ingot.jit(lambda n: list(ingot.progress(iterable=range(n))))(3)
 
 
 def test_derivatives_batches_and_threads():
@@ -266,3 +300,38 @@ def test_nothing_is_drawn_into_a_file(tmp_path):
     file.write_text(PROGRAM + "spin(500, 5000)\nprint('done')")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+class WithoutMethods:
+    """What a program may have as its stderr."""
+
+
+class Broken:
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        raise BrokenPipeError
+
+
+def closed():
+    file = io.StringIO()
+    file.close()
+    return file
+
+
+@pytest.mark.parametrize("stderr", [None, WithoutMethods(), Broken(), closed()], ids=lambda stderr: type(stderr).__name__)
+def test_no_loop_ends_where_nothing_can_be_drawn(monkeypatch, stderr):
+    def loop(n):
+        total = 0
+        for i in ingot.progress(range(n)):
+            total += i
+        return total
+
+    compiled = ingot.jit(loop)
+    monkeypatch.setattr(_progress, "_SHORT", 0.0)
+    monkeypatch.setattr(_progress, "_BETWEEN_DRAWINGS", 0.0)
+    with monkeypatch.context() as during:
+        during.setattr(sys, "stderr", stderr)
+        found = loop(100), compiled(100)
+    assert found == (4950, 4950) and _progress._thread.bars == []

@@ -285,6 +285,38 @@ def test_what_is_known_of_a_program(tmp_path):
     assert not bad.made and "a class that is defined inside a function" in bad.refused[0][1]
 
 
+def test_functions_of_one_name_and_of_one_definition(tmp_path):
+    """The profile goes by names: it has one row for both methods `step`."""
+    text = """
+    class A:
+        @ingot.jit
+        def step(self, x):
+            return x + 1
+    class B:
+        @ingot.jit
+        def step(self, x):
+            return x * 2
+    def made(k):
+        @ingot.jit
+        def add(x):
+            return x + k
+        return add
+    for _ in range(3):
+        A().step(x)
+    B().step(x)
+    for k in range(4):
+        made(k)(x)
+    """
+    functions = facts_of(tmp_path, text).functions
+    found = {(f.name, f.source[2].strip() if f.name == "step" else ""): f for f in functions}
+    assert {key: (f.calls, len(f.made)) for key, f in found.items()} == {
+        ("step", "return x + 1"): (3, 1),
+        ("step", "return x * 2"): (1, 1),
+        ("add", ""): (4, 4),
+    }
+    assert [f.own for f in functions if f.name == "step"] == [None, None] and found["add", ""].own > 0
+
+
 def test_checks_that_remain(tmp_path):
     text = """
     @ingot.jit

@@ -79,6 +79,6 @@ def _of_types(function: FunctionFacts) -> Iterator[Advice]:
 
 
 def _of_calls(function: FunctionFacts) -> Iterator[Advice]:
-    if function.calls >= _MANY_CALLS and function.own / function.calls < _SHORT_CALL:
+    if function.own is not None and function.calls >= _MANY_CALLS and function.own / function.calls < _SHORT_CALL:
         what = f"{function.calls} calls of {1e6 * function.own / function.calls:.2g} µs: much of that is the call."
         yield Advice("short calls", None, what, "Write the loop that calls it into a compiled function, too.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -97,8 +98,8 @@ class FunctionFacts:
     first_line: int
     source: list[str]
     calls: int
-    seconds: float
-    own: float
+    own: float | None
+    """Seconds; None: not known, since the profile, which goes by names, has others of this name."""
     made: list[Made]
     refused: list[tuple[str, str]]
     advice: list[Any] = field(default_factory=list)
@@ -123,30 +124,39 @@ def collected(script: str, arguments: list[str], started: float, seconds: float,
     from ._advice import advice_of
 
     called: list[Any] = list(dict.fromkeys(outcome.function for outcome in outcomes))
-    functions = [_function(function, started, rows) for function in called]
+    alike: dict[tuple[Any, str], list[Function[..., Any]]] = {}
+    for function in called:  # closures and functions of loops are many of one definition
+        alike.setdefault((function._own_function().__code__, function._shown), []).append(function)
+    named = Counter(functions[0].__name__ for functions in alike.values())
+    functions = [_function(group, started, rows if named[group[0].__name__] == 1 else None) for group in alike.values()]
     for each in functions:
         each.advice = list(advice_of(each))
-    functions.sort(key=lambda f: -(f.own + f.compiling))
+    functions.sort(key=lambda f: -((f.own or 0.0) + f.compiling))
     return Report(script, arguments, seconds, functions, peaks)
 
 
-def _function(function: Function, started: float, rows: Sequence[Row]) -> FunctionFacts:
-    own = function._own_function().__code__
-    name = function.__name__
-    counted = [row for row in rows if row.kind == "compiled" and row.name == name]
-    found = sorted(function.specialisations, key=lambda it: it.made_at)
-    refused = dict(_display.refused_of(function))
+def _function(alike: list[Function[..., Any]], started: float, rows: Sequence[Row] | None) -> FunctionFacts:
+    """Of functions of one definition; `rows`: None, the profile has others of their name."""
+    own = alike[0]._own_function().__code__
+    name = alike[0].__name__
+    counted = [row for row in rows or () if row.kind == "compiled" and row.name == name]
+    made = [(it, _display.why(found, k)) for found in map(_in_order, alike) for k, it in enumerate(found)]
+    made.sort(key=lambda each: each[0].made_at)
+    refused = dict(row for function in alike for row in _display.refused_of(function))
     return FunctionFacts(
         name,
         own.co_filename,
         own.co_firstlineno,
         _source(own),
-        sum(row.calls for row in counted),
-        sum(row.seconds for row in counted),
-        sum(row.own for row in counted),
-        [_made(it, _display.why(found, k), started) for k, it in enumerate(found)],
+        sum(row.calls for row in counted) if rows is not None else sum(it.calls for it, _ in made),
+        sum(row.own for row in counted) if rows is not None else None,
+        [_made(it, why, started) for it, why in made],
         list(refused.items()),
     )
+
+
+def _in_order(function: Function[..., Any]) -> list[Specialisation]:
+    return sorted(function.specialisations, key=lambda it: it.made_at)
 
 
 def _source(code: Any) -> list[str]:

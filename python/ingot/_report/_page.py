@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 from html import escape
 from pathlib import Path
 
@@ -48,20 +49,16 @@ def _table(heads: list[str], rows: list[list[str]], numbers: range | tuple = ())
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
-def _anchor(function: FunctionFacts) -> str:
-    return escape(f"{function.name}-{function.first_line}", quote=True)
-
-
 def _overview(report: Report) -> str:
     rows = []
-    for f in report.functions:
+    for k, f in enumerate(report.functions):
         loops = [loop for made in f.made for loop in made.loops if loop.is_innermost]
         rows.append(
             [
-                f'<a href="#{_anchor(f)}"><code>{escape(f.name)}</code></a>',
+                f'<a href="#function-{k}"><code>{escape(f.name)}</code></a>',
                 f"{escape(Path(f.file).name)}:{f.first_line}",
                 f"{f.calls:,}",
-                _time(f.own),
+                "not known" if f.own is None else _time(f.own),
                 _time(f.compiling),
                 str(len(f.made)),
                 f"{sum(loop.lanes > 1 for loop in loops)} of {len(loops)}",
@@ -155,12 +152,15 @@ def _advice(f: FunctionFacts) -> str:
     return "".join(parts)
 
 
-def _function(f: FunctionFacts) -> str:
+def _function(k: int, f: FunctionFacts) -> str:
     refused = "".join(f"<h3>Refused for <code>{escape(given)}</code></h3><pre>{escape(message)}</pre>" for given, message in f.refused)
-    mean = f", {_time(f.own / f.calls)} each" if f.calls else ""
+    if f.own is None:
+        time = "others have its name: the time in it is not known"
+    else:
+        time = f"{_time(f.own)} in it{f', {_time(f.own / f.calls)} each' if f.calls else ''}"
     return (
-        f'<h2 id="{_anchor(f)}"><code>{escape(f.name)}</code></h2>'
-        f'<p class="soft">{escape(f.file)}:{f.first_line}; {f.calls:,} calls, {_time(f.own)} in it{mean}</p>'
+        f'<h2 id="function-{k}"><code>{escape(f.name)}</code></h2>'
+        f'<p class="soft">{escape(f.file)}:{f.first_line}; {f.calls:,} calls, {time}</p>'
         f"{_advice(f)}{_compiled(f) if f.made else ''}{refused}<h3>Lines</h3>{_source(f)}{_fused(f)}"
     )
 
@@ -205,7 +205,7 @@ def page(report: Report) -> str:
     if not report.functions:
         body = "<p>The program called no functions of ingot.jit.</p>"
     else:
-        body = f"{_overview(report)}{_roofline(report)}{''.join(map(_function, report.functions))}"
+        body = f"{_overview(report)}{_roofline(report)}{''.join(itertools.starmap(_function, enumerate(report.functions)))}"
     return (
         f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Ingot: {command}</title><style>{STYLE}</style></head><body><main><h1>{command}</h1>"

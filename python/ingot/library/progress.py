@@ -13,7 +13,7 @@ from .registry import implements
 
 
 @implements(public.progress)
-def progress_(iterable: Any, /, label: str = "", total: Any = None) -> Any:
+def progress(iterable: Any, /, label: str = "", total: Any = None) -> Any:
     if isinstance(iterable, range):
         return _by_strips(iterable, label, len(iterable) if total is None else total)
     if total is None:
@@ -24,7 +24,7 @@ def progress_(iterable: Any, /, label: str = "", total: Any = None) -> Any:
 def _by_strips(numbers: range, label: str, total: Any) -> Any:
     """The iterations between two calls are a loop of their own, so that they are compiled as if nobody counted. What leaves
     the loop early ends the bar when the call of the compiled function ends (`_progress.bars_of_a_call`)."""
-    size = len(numbers[:])  # a part of `prange` is refused
+    size = len(numbers) + len(numbers[:0])  # a part of `prange` is refused; one that is longer may end beyond 64 bits
     number = begin_host(total, label)
     done, step, first = 0, 1, numbers.start
     while done < size:
