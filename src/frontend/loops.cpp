@@ -93,7 +93,8 @@ void Evaluator::run_for(nb::handle s) {
   const Value given = eval(s.attr("iter"));
   Value iterable = begin_iterate(given, s);
   // A list whose length the loop changes is read by index, as Python's iterators do.
-  if (unrolled_.contains(key_of(s) + "#changes") && is_list(iterable) && !is_part_of_mapping(iterable))
+  if (unrolled_.contains(key_of(s) + "#changes") && is_list(iterable) &&
+      !is_of_mapping(*iterable.as<Reference>()))
     iterable = begin_iterate(by_library("by_index", {iterable}, s), s);
   // Small inner loops are written out: a few known iterations, or the length of a short axis, and a body of a
   // few statements without loops.
@@ -198,8 +199,13 @@ void Evaluator::refuse_iterate(const Value& iterable, nb::handle node) {
 std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node) {
   std::optional<std::vector<Value>> elements = static_elements(iterable, node, true);
   if (!elements && iterates_container(iterable)) {
-    if (is_part_of_mapping(iterable))
-      unsupported(node, "a dict that is changed while it is iterated over", "iterate over a list of its keys");
+    const auto is_of_dict = [&](const Value& part) {
+      return part.is<Reference>() && is_of_mapping(*part.as<Reference>());
+    };
+    const Zip* zip = iterable.as<Zip>();
+    if (zip == nullptr ? is_of_dict(iterable) : std::ranges::any_of(*zip->members, is_of_dict))
+      unsupported(node, "a dict that may get other keys while it is iterated over",
+                  "iterate over a list of its keys or items");
     const std::string fact = key_of(node) + "#changes";
     if (is_list(iterable) && class_of(node) == "For" && !unrolled_.contains(fact))
       throw Demand{fact, -1, location_of(node)};

@@ -687,6 +687,13 @@ def list_method(n):
     return items.__sizeof__()
 
 
+def new_keys_while_iterated(n):
+    found = {1: 2, 3: 4}
+    for k in found:
+        found[k + n] = 1
+    return found
+
+
 def grows_while_iterated(x):
     items = [v for v in x if v > 0]
     for v, w in zip(items, x):

@@ -251,6 +251,47 @@ def test_keys_that_are_taken_out_while_a_mapping_is_iterated():
         check(of_a_copy, x)
 
 
+def test_known_dicts_that_get_other_keys_while_they_are_iterated():
+    """Python raises RuntimeError where the number of keys has changed: such loops are refused, others are right."""
+
+    def by_keys(n):
+        found = {1: 2, 3: 4}
+        for k in found:
+            found[k + n] = 1
+        return found
+
+    def in_one_iteration(n):
+        found, seen = {1: 2, 3: 4}, []
+        for k in found:
+            seen.append(k)
+            if k == 3:
+                found[n] = 5
+        return seen
+
+    def by_values(n):
+        found = {1: 2, 3: 4}
+        for v in found.values():
+            found[v + n] = 7
+        return found
+
+    def by_items(n):
+        found = {1: 2, 3: 4}
+        for k, v in found.items():
+            found[k + 0 * n] = v + n
+        return found
+
+    def its_own(n):
+        found = {1: 2, n: 4}
+        for k in found:
+            found[k] = found[k] * 2
+        return found
+
+    for function in (by_keys, in_one_iteration, by_values, by_items):
+        refused(function, 9, words="a dict that may get other keys while it is iterated over")
+    check(its_own, 9)
+    check(its_own, 1)
+
+
 def test_large_unsigned_keys():
     def counted(x):
         found = {}
