@@ -85,10 +85,10 @@ def as_text(bar: Bar, now: float, width: int) -> str:
     if bar.total < 0:
         return f"{before}{after}"
     before += f"{_share(bar):4.0%} "
-    room = max(4, min(40, width - len(before) - len(after) - 3))
-    eighths = int(_share(bar) * room * 8)
+    columns = max(4, min(40, width - len(before) - len(after) - 3))
+    eighths = int(_share(bar) * columns * 8)
     drawn = _PARTS[-1] * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
-    return f"{before}|{drawn:{room}}| {after}"
+    return f"{before}|{drawn:{columns}}| {after}"
 
 
 def as_html(bar: Bar, now: float) -> str:

@@ -51,11 +51,11 @@ void append_magnitude(std::string& text, T magnitude, std::string_view whole) {
   } else if (exponent < 0) {
     text += "0.";
     text.append(static_cast<size_t>(-exponent - 1), '0') += all;
-  } else if (const auto indices = static_cast<size_t>(exponent + 1); all.size() <= indices) {
+  } else if (const auto before_point = static_cast<size_t>(exponent + 1); all.size() <= before_point) {
     text += all;
-    text.append(indices - all.size(), '0') += whole;
+    text.append(before_point - all.size(), '0') += whole;
   } else {
-    ((text += all.substr(0, indices)) += '.') += all.substr(indices);
+    ((text += all.substr(0, before_point)) += '.') += all.substr(before_point);
   }
 }
 

@@ -87,17 +87,17 @@ bool are_disjoint(const ir::Function& function, NodeId a, NodeId b) {
 /// Whether no two fields of a record have a byte in common.
 bool has_disjoint_fields(const nb::object& dtype) {
   if (!has_fields(dtype)) return true;
-  std::vector<std::pair<int64_t, int64_t>> indices;
+  std::vector<std::pair<int64_t, int64_t>> ranges;
   for (const nb::handle name : member(dtype, "names")) {
     const nb::object field = member(dtype, "fields")[name];
     const auto begin = nb::cast<int64_t>(field[1]);
-    indices.emplace_back(begin, begin + bytes_in(field[0]));
+    ranges.emplace_back(begin, begin + bytes_in(field[0]));
     if (!has_disjoint_fields(member(field[0], "base"))) return false;
   }
-  std::ranges::sort(indices);
-  return std::ranges::adjacent_find(indices, [](const auto& one, const auto& next) {
+  std::ranges::sort(ranges);
+  return std::ranges::adjacent_find(ranges, [](const auto& one, const auto& next) {
            return one.second > next.first;
-         }) == indices.end();
+         }) == ranges.end();
 }
 
 /// Whether fields of one name have different titles, which NumPy does not compare.

@@ -276,10 +276,10 @@ Value Evaluator::builtin_round(Call& call) {
     Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
     return builtin_int(conversion);
   }
-  const std::optional<Kind> indices = whole_number ? std::nullopt : kind_of(*digits);
-  if (kind && !value.is<Array>() && indices && !digits->is<Array>() &&
-      (base::is_int(indices->dtype()) || *indices == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
-    const Value count = indices->is_python() && !base::is_bool(indices->dtype())
+  const std::optional<Kind> decimals = whole_number ? std::nullopt : kind_of(*digits);
+  if (kind && !value.is<Array>() && decimals && !digits->is<Array>() &&
+      (base::is_int(decimals->dtype()) || *decimals == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
+    const Value count = decimals->is_python() && !base::is_bool(decimals->dtype())
                             ? *digits
                             : Scalar{Kind::py_int(), stage_index(*digits)};
     Call rounding{.positional = {value, count}, .keywords = {}, .name = "round", .node = call.node};

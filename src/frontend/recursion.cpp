@@ -468,12 +468,12 @@ void Evaluator::ask_for_pools(const Routine& routine, const Passed& given, nb::h
   for (const auto& [type, count] : more)
     if (count != 0) PooledValues(*this).ask_for({nb::borrow(type)}, node);
   for (const uint32_t object : given.objects) {
-    std::vector<std::string> indices;
+    std::vector<std::string> sites;
     for (const Value& value : state_.heap.at(object).values) {
       const std::vector<std::string> own = Rows(*this).sites_of(value);
-      indices.insert(indices.end(), own.begin(), own.end());
+      sites.insert(sites.end(), own.begin(), own.end());
     }
-    if (!indices.empty()) Rows(*this).ask_for(indices, node);
+    if (!sites.empty()) Rows(*this).ask_for(sites, node);
   }
 }
 
