@@ -47,7 +47,7 @@ list(TRANSFORM kept PREPEND ${trees}/)
 list(TRANSFORM library PREPEND ${PROJECT_SOURCE_DIR}/python/ingot/library/)
 add_custom_command(OUTPUT ${kept}
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/library_trees.py ${trees}
-  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_trees.py ${PROJECT_SOURCE_DIR}/python/ingot/_trees.py ${library})
+  DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_trees.py ${PROJECT_SOURCE_DIR}/python/ingot/_code/trees.py ${library})
 add_custom_target(ingot_library_trees ALL DEPENDS ${kept})
 add_dependencies(ingot_python ingot_library_trees)
 install(FILES ${kept} DESTINATION ingot/library/_trees COMPONENT python)

@@ -24,7 +24,7 @@ HOLE = "…"
 # The sections, and the sources whose refusals are in each.
 SECTIONS = {
     "Statements": "statements exceptions imports patterns loops core",
-    "Variables and values": "lower expressions scalars joins foreign signature _function _source",
+    "Variables and values": "lower expressions scalars joins foreign signature function source",
     "Functions and generators": "closures generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",
@@ -165,7 +165,8 @@ def in_python(path: Path) -> Iterator[Refusal]:
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ("refuse", "_refusal", "unsupported"):
             if len(node.args) >= 2 and not any(isinstance(a, ast.Starred) for a in node.args):
                 reason, advice = node.args[-2:]
-                yield Refusal(path.stem, words_in_python(reason), words_in_python(advice))
+                stem = path.parent.name if path.stem == "__init__" else path.stem
+                yield Refusal(stem, words_in_python(reason), words_in_python(advice))
 
 
 def in_sources() -> dict[str, Refusal]:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the ASTs of all functions of ingot.library, a file for each module of it: see python/ingot/_trees.py.
+"""Writes the ASTs of all functions of ingot.library, a file for each module of it: see python/ingot/_code/trees.py.
 
     tools/library_trees.py FOLDER
 
@@ -24,14 +24,14 @@ LIBRARY = ROOT / "python" / "ingot" / "library"
 
 def _module(name: str) -> Any:
     """A module of the package, without the package, whose binaries need not be there."""
-    spec = importlib.util.spec_from_file_location(f"ingot_{name}", ROOT / "python" / "ingot" / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name.replace("/", "."), ROOT / "python" / "ingot" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-TREES = _module("_trees")
+TREES = _module("_code/trees")
 
 
 class Writer:

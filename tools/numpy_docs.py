@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 import ingot.numpy
-from ingot._function import Function
+from ingot._calls.function import Function
 from ingot.numpy._namespace import Subscripted
 
 ROOT = Path(__file__).resolve().parent.parent

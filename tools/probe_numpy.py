@@ -34,7 +34,7 @@ from probe_calls import OPEN_VALUES, Call, chosen
 
 import ingot
 import ingot.numpy
-from ingot._function import Function
+from ingot._calls.function import Function
 from ingot.numpy._namespace import Subscripted
 
 PARTS = {"": np, "linalg": np.linalg, "fft": np.fft}

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import scipy.special
 
-from ingot._scipy import TWINS
+from ingot._objects.scipy import TWINS
 from ingot.library.rules.special import PARTIALS, UNKNOWN
 
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "scipy.md"

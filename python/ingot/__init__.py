@@ -41,9 +41,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import cuda, lax, numpy, random, tree, types
-    from ._array import Array, device_put, from_dlpack
-    from ._batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
-    from ._derivatives import (
+    from ._ahead.export import export
+    from ._arrays.array import Array, device_put, from_dlpack
+    from ._arrays.graph import Graph, graph
+    from ._calls.jit import jit, njit
+    from ._devices import (
+        Device,
+        default_device,
+        device,
+        devices,
+        release_memory,
+        reset_memory_peak,
+        set_default_device,
+        set_memory_limit,
+    )
+    from ._devices.memory import memory, set_kept_memory_limit
+    from ._devices.threads import get_num_threads, set_num_threads
+    from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
+    from ._host import host
+    from ._host.progress import progress
+    from ._operations.lazy import lazy
+    from ._profile import profile
+    from ._transforms.batching import all_gather, axis_index, pmap, pmax, pmean, pmin, psum, vmap
+    from ._transforms.derivatives import (
         check_grads,
         checkpoint,
         custom_jvp,
@@ -59,28 +79,8 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
-    from ._devices import (
-        Device,
-        default_device,
-        device,
-        devices,
-        release_memory,
-        reset_memory_peak,
-        set_default_device,
-        set_memory_limit,
-    )
-    from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
-    from ._export import export
-    from ._graph import Graph, graph
-    from ._guvectorize import guvectorize
-    from ._host import host
-    from ._jit import jit, njit
-    from ._lazy import lazy
-    from ._memory import memory, set_kept_memory_limit
-    from ._profile import profile
-    from ._progress import progress
-    from ._threads import get_num_threads, set_num_threads
     from ._vectorize import vectorize
+    from ._vectorize.guvectorize import guvectorize
     from .library.registry import implements
     from .types import (
         bool_,
@@ -106,22 +106,22 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
-    "_array": "Array device_put from_dlpack",
-    "_batching": "all_gather axis_index pmap pmax pmean pmin psum vmap",
-    "_derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
+    "_ahead.export": "export",
+    "_arrays.array": "Array device_put from_dlpack",
+    "_arrays.graph": "Graph graph",
+    "_calls.jit": "jit njit",
     "_devices": "Device default_device device devices release_memory reset_memory_peak set_default_device set_memory_limit",
+    "_devices.memory": "memory set_kept_memory_limit",
+    "_devices.threads": "get_num_threads set_num_threads",
     "_errors": "DeviceError InternalError TypeChangeError UnsupportedError",
-    "_export": "export",
-    "_graph": "Graph graph",
-    "_guvectorize": "guvectorize",
     "_host": "host",
-    "_jit": "jit njit",
-    "_lazy": "lazy",
-    "_memory": "memory set_kept_memory_limit",
+    "_host.progress": "progress",
+    "_operations.lazy": "lazy",
     "_profile": "profile",
-    "_progress": "progress",
-    "_threads": "get_num_threads set_num_threads",
+    "_transforms.batching": "all_gather axis_index pmap pmax pmean pmin psum vmap",
+    "_transforms.derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
     "_vectorize": "vectorize",
+    "_vectorize.guvectorize": "guvectorize",
     "library.registry": "implements",
     "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
 }
@@ -159,7 +159,7 @@ if not TYPE_CHECKING:  # a type checker takes any name for one of a module that 
         if name not in _PLACES:
             if name.startswith("_"):
                 raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=_sys.modules[__name__])
-            from ._missing import error
+            from ._refusals.missing import error
 
             raise error(__name__, name)
         found = globals()[name] = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
@@ -214,16 +214,16 @@ def prange(*bounds: int) -> range:
 
 def load_ipython_extension(shell: object) -> None:
     """What IPython calls for `%load_ext ingot`: `%%ingot` and `%ingot_explain` are there from now on."""
-    from . import _notebook
+    from ._command import notebook
 
-    _notebook.load(shell)
+    notebook.load(shell)
 
 
 def unload_ipython_extension(shell: object) -> None:
     """What IPython calls for `%unload_ext ingot`."""
-    from . import _notebook
+    from ._command import notebook
 
-    _notebook.unload(shell)
+    notebook.unload(shell)
 
 
 if any(name.startswith("INGOT_") for name in _os.environ):

@@ -3,13 +3,11 @@
 import argparse
 import sys
 
-from . import _check, _info, tour
-from ._ahead import command as _build
-from ._cache import command as _cache
-from ._profile import command as _profile
-from ._report import command as _report
+from . import tour
+from ._command import build, cache, check, info, profile
+from ._command.report import command as report
 
-COMMANDS = (_build, _cache, _check, _info, _profile, _report, tour)
+COMMANDS = (build, cache, check, info, profile, report, tour)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -200,7 +200,7 @@ class _Quotation(str):
     @property
     def carried(self) -> str:
         """Of a loop: the names that an iteration passes to the next, after a colon; where they are not known, nothing."""
-        from ._carried import carried_names
+        from ._refusals.carried import carried_names
 
         names = ", ".join(f"`{name}`" for name in carried_names(*self.place))
         return f": {names}" if names else ""

@@ -4,7 +4,7 @@ Plain loops and branches that Python runs, and compiled code inlines; with `jvp`
 collectives of named axes are those of `ingot`.
 """
 
-from ._batching import all_gather, axis_index, pmax, pmean, pmin, psum
+from ._transforms.batching import all_gather, axis_index, pmax, pmean, pmin, psum
 from .library.lax import associative_scan, cond, fori_loop, map, scan, select, switch, while_loop
 
 __all__ = [

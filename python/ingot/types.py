@@ -1,6 +1,6 @@
 """The types that signatures are made of: `float64(float64[:], int64)`."""
 
-from ._signature import Optional, Tuple, Type
+from ._signatures import Optional, Tuple, Type
 
 bool_: Type = Type("bool")
 int8: Type = Type("int8")

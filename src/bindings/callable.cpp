@@ -344,7 +344,7 @@ bool is_profiled() {
 PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, size_t flagged,
                      PyObject* keywords) {
   if (!state.shown.is_valid())
-    state.shown = nb::module_::import_("ingot._function").attr("shown_to_profilers")(nb::handle(self));
+    state.shown = nb::module_::import_("ingot._calls.function").attr("shown_to_profilers")(nb::handle(self));
   const nb::object shown = state.shown;
   PyObject* const result = PyObject_Vectorcall(shown.ptr(), arguments, flagged, keywords);
   if (result != nullptr) return result;
@@ -374,14 +374,14 @@ nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arg
     if (result.is_valid() || !state.operation->is_in_place() || count != 2 ||
         !is_device_array(arguments[0]) || waits(arguments[0]) || !waits(arguments[1]))
       return result;
-    result = nb::module_::import_("ingot._lazy")
+    result = nb::module_::import_("ingot._operations.lazy")
                  .attr("written_by")(state.operation->number(), nb::handle(arguments[0]),
                                      nb::handle(arguments[1]), Py_REFCNT(arguments[1]) == 1);
   } else if (state.is_reduction && count > 0 && waits(arguments[0])) {
     const bool is_dropped = Py_REFCNT(arguments[0]) == 1;
     const auto [positional, named] = packed(arguments, count, keywords);
-    result =
-        nb::module_::import_("ingot._lazy").attr("reduced")(nb::handle(self), positional, named, is_dropped);
+    result = nb::module_::import_("ingot._operations.lazy")
+                 .attr("reduced")(nb::handle(self), positional, named, is_dropped);
   }
   return result.ptr() == Py_NotImplemented ? nb::object() : result;
 }
@@ -417,7 +417,7 @@ PyObject* call_unseen(PyObject* self, State* state, PyObject* const* arguments, 
   }
   change_traceback([&](const nb::object& traceback) -> nb::object {
     const auto [positional, named] = packed(arguments, count, keywords);
-    return nb::module_::import_("ingot._frames")
+    return nb::module_::import_("ingot._host.frames")
         .attr("with_arguments")(nb::handle(self), traceback, positional, named);
   });
   return nullptr;

@@ -6,7 +6,7 @@ namespace ingot::bindings {
 
 namespace nb = nanobind;
 
-/// Adds the type `Callable`, the base of `ingot._function.Function`, and `Arguments` to the extension.
+/// Adds the type `Callable`, the base of `ingot._calls.function.Function`, and `Arguments` to the extension.
 ///
 /// A Callable is called without a detour through Python when it knows the description of the arguments and
 /// has a specialisation for it whose guards hold; every other call is made by the method `_call(args,

@@ -389,7 +389,7 @@ void call_c(const frontend::Lowered& lowered, int64_t number, bool loop, std::sp
   for (const ir::Type type : wanted) given.append(std::string(base::info(type.dtype()).numpy));
   nb::list forms;
   for (const nb::object& form : lowered.functions) forms.append(form);
-  const nb::object numbers = nb::module_::import_("ingot._c_functions")
+  const nb::object numbers = nb::module_::import_("ingot._objects.c_functions")
                                  .attr("interpreted")(nb::tuple(forms), number, loop, values, dtypes, given);
   for (size_t i = 0; i < wanted.size(); ++i)
     results.emplace_back(scalar_bits(wanted[i].dtype(), nb::object(numbers[nb::int_(i)])));

@@ -199,7 +199,7 @@ PyTypeObject* array_class() {
   static std::atomic<PyObject*> known = nullptr;
   PyObject* found = known.load(std::memory_order_acquire);
   if (found == nullptr) {
-    found = nb::object(nb::module_::import_("ingot._array").attr("Array")).release().ptr();
+    found = nb::object(nb::module_::import_("ingot._arrays.array").attr("Array")).release().ptr();
     known.store(found, std::memory_order_release);
   }
   return reinterpret_cast<PyTypeObject*>(found);

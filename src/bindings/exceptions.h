@@ -68,8 +68,8 @@ inline base::ExceptionKind kind_of(nanobind::handle exception) {
   return base::ExceptionKind::Exception;
 }
 
-/// Locations in the user's source for `_frames.traceback`: (file, line, column, end column, function) each,
-/// the innermost first.
+/// Locations in the user's source for `_host.frames.traceback`: (file, line, column, end column, function)
+/// each, the innermost first.
 inline nanobind::tuple tuple_of(std::span<const base::Site> sites) {
   nanobind::list all;
   for (const auto& [location, function] : sites)

@@ -11,8 +11,8 @@ namespace ingot::bindings {
 
 /// The loop of a generalised ufunc for operands of some dtypes: compiled code for each layout of operands
 /// that has been needed, in which the core is called once for each iteration. The base of
-/// `ingot._guvectorize.CoreLoop`, whose method `compile(layouts, ones)` makes the code, for a character for
-/// each operand and a bit for each length of core axes that is 1.
+/// `ingot._vectorize.guvectorize.CoreLoop`, whose method `compile(layouts, ones)` makes the code, for a
+/// character for each operand and a bit for each length of core axes that is 1.
 ///
 /// An operand of layout `C` has no gaps and a leading axis for the iterations. `N`: it is one for all
 /// iterations, has no gaps and no such axis. `A`: as `C`, with any strides.

@@ -103,10 +103,10 @@ bool writes_as_python() {
 void look_after(const Watched& watched, const std::vector<ArrayState>& arrays, const nb::object& function,
                 const nb::object& sites) {
   const auto refuse = [&](const nb::object& what) {
-    raise(nb::module_::import_("ingot._callbacks").attr("of_change")(what, function, sites));
+    raise(nb::module_::import_("ingot._host.callbacks").attr("of_change")(what, function, sites));
   };
   if (PyObject* const guard = watched.guards->changed())
-    refuse(nb::module_::import_("ingot._callbacks").attr("named")(nb::handle(guard)));
+    refuse(nb::module_::import_("ingot._host.callbacks").attr("named")(nb::handle(guard)));
   for (const ArrayState& array : arrays)
     if (array.has_changed()) refuse(nb::str("the shape or dtype of an array"));
 }
@@ -219,7 +219,7 @@ void HostCalls::call(int64_t site, void** slots, const Watched& watched,
     if (call.result) store_number(*call.result, static_cast<runtime::ViewSlot*>(slots[0])->data, value.ptr());
   } catch (nb::python_error& error) {
     const nb::object raised = nb::borrow<nb::object>(error.value());
-    raise(nb::module_::import_("ingot._callbacks").attr("come_through")(raised, call.sites));
+    raise(nb::module_::import_("ingot._host.callbacks").attr("come_through")(raised, call.sites));
   }
   if (!is_watched) return;
   if (watched.guards != nullptr) look_after(watched, arrays, call.function, call.sites);

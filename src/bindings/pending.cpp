@@ -159,15 +159,15 @@ nb::object descr_of(DType dtype) {
   return nb::steal(reinterpret_cast<PyObject*>(PyArray_DescrFromType(type_number(dtype))));
 }
 
-/// What `ingot._lazy` knows a kind by: (dtype,) of an array, dtype of a number of NumPy's, type of one of
-/// Python's.
+/// What `ingot._operations.lazy` knows a kind by: (dtype,) of an array, dtype of a number of NumPy's, type of
+/// one of Python's.
 nb::object shown(uint8_t kind, PyObject* operand) {
   if ((kind & kPythons) != 0) return nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(operand)));
   if ((kind & kNumPys) != 0) return descr_of(static_cast<DType>(kind & ~kNumPys));
   return nb::make_tuple(descr_of(static_cast<DType>(kind)));
 }
 
-nb::object lazy_module() { return nb::module_::import_("ingot._lazy"); }
+nb::object lazy_module() { return nb::module_::import_("ingot._operations.lazy"); }
 
 /// Whether an array of an integer dtype has a number for an int of Python's; NumPy raises an error of others.
 bool holds(DType dtype, PyObject* number) {

@@ -14,7 +14,7 @@
 #include "bindings/device_array.h"
 
 /// Operations that wait: their results are computed when the elements are asked for, together with the
-/// operands that wait, by one compiled function (`ingot._lazy` writes it). All of it wants the GIL.
+/// operands that wait, by one compiled function (`ingot._operations.lazy` writes it). All wants the GIL.
 namespace ingot::bindings {
 
 /// An elementwise operation, which may wait. Lives as long as the process.
@@ -22,7 +22,7 @@ class Operation {
  public:
   static constexpr size_t kMostOperands = 3;
 
-  /// `number`: by which `ingot._lazy` knows it. `is_in_place`: its first operand is what it gives.
+  /// `number`: by which `ingot._operations.lazy` knows it. `is_in_place`: its first operand is what it gives.
   Operation(uint16_t number, size_t operands, bool is_in_place)
       : number_(number), operands_(operands), is_in_place_(is_in_place) {}
 
@@ -158,7 +158,7 @@ void share(DeviceMemory& memory);
 /// be there for it.
 bool compute_under_pressure(devices::Device& device, int64_t bytes);
 
-/// Adds `Operation` and what `ingot._lazy` needs to the extension.
+/// Adds `Operation` and what `ingot._operations.lazy` needs to the extension.
 void bind_pending(nb::module_& m);
 
 }  // namespace ingot::bindings

@@ -118,7 +118,7 @@ bool is_buffer(PyObject* object) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == known;
 }
 
-nb::object foreign_module() { return nb::module_::import_("ingot._foreign"); }
+nb::object foreign_module() { return nb::module_::import_("ingot._objects.foreign"); }
 
 /// What `ingot.host` gives: a function, whatever its class is.
 bool is_host_function(const PyTypeObject* type) {
@@ -455,7 +455,7 @@ bool Signature::other(PyObject* value, const Path& path) {
 bool Signature::buffer(PyObject* value, const Path& path) {
   if (is_quick_) return false;
   if (is_repeated(value)) return true;
-  const nb::object parts = nb::module_::import_("ingot._buffers").attr("parts")(nb::handle(value));
+  const nb::object parts = nb::module_::import_("ingot._objects.buffers").attr("parts")(nb::handle(value));
   if (parts.is_none() || containers_.size() >= kMaxContainers) return foreign(value);
   keep(value, path);
   containers_.push_back(value);

@@ -103,9 +103,9 @@ class Signature {
   /// hold; the arguments themselves are the caller's. False: `describe` must see them.
   bool describe_quickly(const Parameters& parameters, PyObject* const* values, size_t count);
 
-  /// Describes any arguments, and holds them. Foreign ones are described by `ingot._foreign`. False with an
-  /// exception set, or an exception thrown: an int does not fit 64 bits, or an argument is refused, of which
-  /// `refusal` (a callable that takes name, message and advice) makes an exception.
+  /// Describes any arguments, and holds them. Foreign ones are described by `ingot._objects.foreign`. False
+  /// with an exception set, or an exception thrown: an int does not fit 64 bits, or an argument is refused,
+  /// of which `refusal` (a callable that takes name, message and advice) makes an exception.
   bool describe(const Parameters& parameters, PyObject* const* values, size_t count, PyObject* refusal);
 
   /// The descriptions as `_core.lower` takes them: a tuple.

@@ -104,8 +104,8 @@ nb::object Specialisation::call(const Given& arguments) const {
     return result_.make(values);
   }
   const nb::object failure = invocation.failure();
-  const nb::object error =
-      nb::module_::import_("ingot._exceptions").attr("exception")(*nb::cast<nb::tuple>(failure), errors_);
+  const nb::object error = nb::module_::import_("ingot._host.exceptions")
+                               .attr("exception")(*nb::cast<nb::tuple>(failure), errors_);
   set_error(error);
   throw nb::python_error();
 }

@@ -14,7 +14,7 @@
 namespace ingot::bindings {
 
 /// What is known of a function compiled for arguments of one description. The base of
-/// `ingot._specialisation`'s class.
+/// `ingot._calls.specialisation`'s class.
 class Specialisation {
  public:
   /// `errors`: of what the exceptions are made that its code raises. `is_direct`: it calls nothing of

@@ -6,9 +6,9 @@
 
 // Calls of C functions by the addresses that the context has. Numbers are passed as the System V ABI for
 // x86-64 has it, and as LLVM lowers the same types: those below 32 bits extended, c128 as two doubles (of
-// which both find a register or none: `_c_functions` sees to it), c64 as two floats in one register. A loop
-// of a ufunc (NumPy's `PyUFuncGenericFunction`) is given the addresses of elements, their number, the steps
-// between them, and its data.
+// which both find a register or none: `_objects.c_functions` sees to it), c64 as two floats in one register.
+// A loop of a ufunc (NumPy's `PyUFuncGenericFunction`) is given the addresses of elements, their number, the
+// steps between them, and its data.
 
 namespace ingot::codegen {
 

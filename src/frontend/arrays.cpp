@@ -932,7 +932,7 @@ Value Evaluator::array_attribute(const Array& array, const std::string& name, nb
     const NodeId operand[] = {view.node};
     return viewing(builder_->make(Op::transpose, operand, axes), view.access);
   }
-  if (name == "ctypes") return pointer_to(array, imported("ingot._c_functions").attr("INTERFACE"));
+  if (name == "ctypes") return pointer_to(array, imported("ingot._objects.c_functions").attr("INTERFACE"));
   if (name == "strides") {
     Tuple strides;
     const Array view = named(array);

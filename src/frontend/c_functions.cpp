@@ -2,9 +2,9 @@
 #include "frontend/evaluator_parts.h"
 
 // C functions: those of ctypes and cffi, which the program calls, and loops of ufuncs, which the library
-// calls. `ingot._c_functions` converts a stand-in of an argument as Python converts the argument, or raises.
-// A pointer - `x.ctypes`, its `data`, the result of `data_as` - is a foreign value with a reference to its
-// array: it can be passed to a C function, every other use is refused.
+// calls. `ingot._objects.c_functions` converts a stand-in of an argument as Python converts the argument, or
+// raises. A pointer - `x.ctypes`, its `data`, the result of `data_as` - is a foreign value with a reference
+// to its array: it can be passed to a C function, every other use is refused.
 
 namespace ingot::frontend {
 
@@ -12,7 +12,7 @@ using ir::Op;
 
 namespace {
 
-nb::object c_functions() { return imported("ingot._c_functions"); }
+nb::object c_functions() { return imported("ingot._objects.c_functions"); }
 
 }  // namespace
 
@@ -64,9 +64,9 @@ std::optional<Value> Evaluator::call_of_c(const nb::object& function, Call& call
   if (const nb::object declared = c_function(function); declared.is_valid())
     return call_c_function(declared, call);
   if (!is_function_of_scipy(function)) return std::nullopt;
-  const nb::object twin = imported("ingot._scipy").attr("twin_of")(function);
+  const nb::object twin = imported("ingot._objects.scipy").attr("twin_of")(function);
   if (!twin.is_none()) return inline_function(twin, call);
-  const auto refusal = nb::cast<nb::tuple>(imported("ingot._scipy").attr("refusal_of")(function));
+  const auto refusal = nb::cast<nb::tuple>(imported("ingot._objects.scipy").attr("refusal_of")(function));
   unsupported(call.node, text_of(refusal[0]), text_of(refusal[1]));
 }
 

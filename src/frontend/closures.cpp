@@ -8,7 +8,7 @@
 // it (`nonlocal`). Then its cell is an argument: an instance of the caller with the attribute
 // `cell_contents`.
 //
-// A comprehension that makes a number or an array is a loop (`ingot._scope` writes these).
+// A comprehension that makes a number or an array is a loop (`ingot._code.scope` writes these).
 
 namespace ingot::frontend {
 
@@ -22,7 +22,7 @@ constexpr const char* kCellContents = "cell_contents";
 constexpr const char* kCellItself = "cell";
 
 nb::object scope(const char* question, nb::handle node) {
-  return imported("ingot._scope").attr(question)(node);
+  return imported("ingot._code.scope").attr(question)(node);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ Value Evaluator::make_closure(nb::handle node, const std::string& name) {
   Definition definition;
   definition.node = nb::borrow<nb::object>(node);
   const std::string qualname = frame_->qualname + ".<locals>." + name;
-  definition.hollow = imported("ingot._scope").attr("hollow")(node, qualname);
+  definition.hollow = imported("ingot._code.scope").attr("hollow")(node, qualname);
   definition.globals = frame_->globals;
   definition.outside = frame_->cells;
   definition.file = frame_->file;
@@ -356,7 +356,7 @@ void Evaluator::iterate_comprehension(nb::handle comprehension, const Value& fir
     frame_->local_names.insert(hidden + suffix);
   }
   bind("@it", first);
-  run_body(imported("ingot._scope").attr("loops")(comprehension, kind));
+  run_body(imported("ingot._code.scope").attr("loops")(comprehension, kind));
 }
 
 Value Evaluator::consume(nb::handle comprehension, const std::string& kind, nb::handle node) {

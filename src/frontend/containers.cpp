@@ -263,7 +263,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pos
   const bool is_instance = object.type == HeapObject::Type::Object;
   const bool appends = object.type == HeapObject::Type::List && !position;
   const nb::object target = nb::make_tuple("argument", object.argument);
-  const nb::object function = imported("ingot._callbacks")
+  const nb::object function = imported("ingot._host.callbacks")
                                   .attr(appends       ? "append"
                                         : is_instance ? "assign"
                                                       : "put");

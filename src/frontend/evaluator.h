@@ -863,8 +863,8 @@ class Evaluator {
   };
   std::optional<Notice> notice_of(const Error& error);
   std::optional<Notice> text_notice_of(const Error& error);
-  /// The arguments of `_exceptions.built`: the description of an error and of those that it was raised from,
-  /// and their arguments.
+  /// The arguments of `_host.exceptions.built`: the description of an error and of those that it was raised
+  /// from, and their arguments.
   std::pair<nb::tuple, nb::object> describe_error(const Error& error, Outward& outward);
 
   // lower.cpp

@@ -280,7 +280,7 @@ bool is_type(nb::handle object);
 /// type; else the object.
 nb::object meant_by(const nb::object& object);
 
-/// The description of a C function by `ingot._c_functions`; invalid: it is not called by an address.
+/// The description of a C function by `ingot._objects.c_functions`; invalid: it is not called by an address.
 nb::object c_function(const nb::object& function);
 /// The function of this name in a library that `ctypes` has opened; invalid: no such library or function.
 nb::object function_of_library(const nb::object& library, const std::string& name);

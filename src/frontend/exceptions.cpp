@@ -103,7 +103,7 @@ Error Evaluator::error_of(ExceptionKind kind, std::string_view message, std::spa
     parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
   }
   error.parts = share(std::move(parts));
-  error.type = imported("ingot._exceptions")
+  error.type = imported("ingot._host.exceptions")
                    .attr("exception_type")(std::string(base::name_of(kind)), std::string(message));
   return error;
 }

@@ -3,7 +3,7 @@
 #include "frontend/pooled_values.h"
 
 // Arguments of unsupported types. Only their types are known, so every use of one is decided here:
-// `ingot._foreign` determines what Python raises for such types, if that is certain.
+// `ingot._objects.foreign` determines what Python raises for such types, if that is certain.
 //
 // For arrays NumPy is called with stand-ins of the same dtype and rank; for other objects the operations of
 // the type decide. If that is inconclusive, the use is refused. Arrays have a known shape.
@@ -25,7 +25,7 @@ nb::object Evaluator::stand_in(const Value& value) const {
   const nb::module_ numpy = imported("numpy");
   if (const Static* s = value.as<Static>()) return s->object;
   if (const Foreign* f = value.as<Foreign>())
-    return imported("ingot._foreign").attr("stand_in")(f->description);
+    return imported("ingot._objects.foreign").attr("stand_in")(f->description);
   if (const auto* s = value.as<Scalar>()) {
     const std::string name(s->kind.name());
     if (s->kind.is_python()) return imported("builtins").attr(name.c_str())(1);
@@ -61,20 +61,20 @@ nb::object Evaluator::stand_in(const Value& value) const {
   if (const Maybe* m = value.as<Maybe>()) return stand_in(*m->present);
   if (const Member* m = value.as<Member>()) return Members::members_of(m->type)[0];
   if (row_of(value) != nullptr) return nb::list();
-  const nb::object kind_of_class = imported("ingot._foreign").attr("Kind");
+  const nb::object kind_of_class = imported("ingot._objects.foreign").attr("Kind");
   if (const Pooled* r = PooledValues::open(value))
     return kind_of_class(PooledValues(const_cast<Evaluator&>(*this)).classes_of(*r)[0]);
   if (is_instance(value)) return kind_of_class(class_of_value(value));
-  if (value.is<String>() || value.is<Characters>()) return imported("ingot._foreign").attr("TEXT");
+  if (value.is<String>() || value.is<Characters>()) return imported("ingot._objects.foreign").attr("TEXT");
   if (value.is<Closure>()) return value.as<Closure>()->definition->hollow;
   if (value.is<Range>()) return imported("builtins").attr("range")(1);
   if (const Set* s = value.as<Set>()) {
     const Value& history = state_.heap.at(s->cell).values[0];
     if (!history.is<Static>()) return {};
-    return imported("ingot._sets").attr("build")(history.as<Static>()->object);
+    return imported("ingot._objects.sets").attr("build")(history.as<Static>()->object);
   }
   if (const Iterator* i = value.as<Iterator>()) {
-    const nb::object made = imported("ingot._foreign").attr("iterator")(i->name);
+    const nb::object made = imported("ingot._objects.foreign").attr("iterator")(i->name);
     return made.is_none() ? nb::object() : made;
   }
   if (const Reference* r = value.as<Reference>()) {
@@ -99,8 +99,8 @@ std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& 
   if (!array.shape || !plain || is_foreign(index)) return std::nullopt;
   const Value part = index_array(*array.shape->as<Array>(), index, node);
   const Array* view = part.as<Array>();
-  const nb::object description =
-      imported("ingot._foreign").attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+  const int rank = view == nullptr ? 0 : view->type.rank();
+  const nb::object description = imported("ingot._objects.foreign").attr("part")(array.description, rank);
   if (description.is_none()) return std::nullopt;
   Foreign result{description, array.name};
   if (view != nullptr) result.shape = share(part);
@@ -124,14 +124,14 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
     if (!one.is_valid()) return;
     given.append(one);
   }
-  const nb::object probe = imported("ingot._foreign").attr("probe");
+  const nb::object probe = imported("ingot._objects.foreign").attr("probe");
   const nb::object error = probe(operation, symbol, std::move(function), given, named);
   if (!error.is_none()) raise_object(error);
 }
 
 void Evaluator::use_foreign(const char* operation, const std::string& symbol,
                             const std::vector<Value>& operands, nb::handle node, nb::object function) {
-  const nb::module_ foreign = imported("ingot._foreign");
+  const nb::module_ foreign = imported("ingot._objects.foreign");
   if (*operation != '\0') raise_by_type(operation, symbol, operands, std::move(function));
   std::vector<Value> pending(operands);
   while (!pending.empty()) {

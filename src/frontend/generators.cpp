@@ -14,7 +14,7 @@ using ir::Op;
 namespace {
 
 nb::object scope(const char* question, nb::handle node) {
-  return imported("ingot._scope").attr(question)(node);
+  return imported("ingot._code.scope").attr(question)(node);
 }
 
 bool is_library(const nb::dict& globals) {
@@ -68,7 +68,7 @@ Value Evaluator::eval_generator(nb::handle e) {
   Value first = stored(first_iterable(e));
   need_iterable(first);
   Definition definition{.node = node,
-                        .hollow = imported("ingot._scope").attr("hollow")(node, "<genexpr>"),
+                        .hollow = imported("ingot._code.scope").attr("hollow")(node, "<genexpr>"),
                         .globals = frame_->globals,
                         .outside = frame_->cells,
                         .shared = frame_->shared,

@@ -15,11 +15,11 @@ nb::object modules_of_python() { return imported("sys").attr("modules"); }
 }  // namespace
 
 Value Evaluator::imported_module(const std::string& name, nb::handle s) {
-  const nb::object helper = imported("ingot._importing").attr("loaded");
+  const nb::object helper = imported("ingot._objects.importing").attr("loaded");
   const nb::object modules = modules_of_python();
   const nb::object module = helper(name);
   if (PyModule_Check(module.ptr()) == 0) {
-    const nb::module_ importing = imported("ingot._importing");
+    const nb::module_ importing = imported("ingot._objects.importing");
     if (const nb::object error = importing.attr("absent")(name); !error.is_none()) {
       guards_.push_back({modules, name, {}});
       guards_.push_back({importing.attr("Findable"), name, nb::bool_(false)});
@@ -31,7 +31,7 @@ Value Evaluator::imported_module(const std::string& name, nb::handle s) {
     nb::list names;
     names.append(name);
     unsupported(s, "an `import` of `" + name + "` inside a function, which is not loaded,",
-                text_of(imported("ingot._advice").attr("of_import")(names)));
+                text_of(imported("ingot._refusals.advice").attr("of_import")(names)));
   }
   guards_.push_back({modules, name, module});
   return Static{module};
@@ -64,7 +64,7 @@ void Evaluator::run_import(nb::handle s) {
 }
 
 void Evaluator::run_import_from(nb::handle s) {
-  const nb::module_ importing = imported("ingot._importing");
+  const nb::module_ importing = imported("ingot._objects.importing");
   const nb::object name =
       importing.attr("absolute")(frame_->globals, attribute(s, "module"), s.attr("level"));
   if (name.is_none()) unsupported(s, "a relative `import` of what is in no package", "name the whole module");

@@ -1,7 +1,7 @@
 #include "frontend/evaluator_parts.h"
 
 // How exceptions leave the call. A simple exception is its message with holes for numbers. Others have the
-// number, among `errors_`, of a description that `ingot._exceptions` makes them of - arguments, and the
+// number, among `errors_`, of a description that `ingot._host.exceptions` makes them of - arguments, and the
 // exceptions that they were raised from -, and the numbers in that. If a description holds values other than
 // numbers, a host call raises the exception.
 
@@ -226,7 +226,7 @@ void Evaluator::raise_uncaught(const Error& error) {
     Outward outward;
     const auto [known, arguments] = describe_error(error, outward);
     const nb::tuple given = nb::make_tuple(nb::make_tuple("static", known), arguments);
-    const nb::object thrower = imported("ingot._exceptions").attr("throw");
+    const nb::object thrower = imported("ingot._host.exceptions").attr("throw");
     hosts_.push_back({thrower, nb::make_tuple(given, nb::dict())});
     const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};
     builder_->make(Op::host, outward.leaves, attributes);

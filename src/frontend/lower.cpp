@@ -129,7 +129,7 @@ std::string Evaluator::words_of(const Value& value) const {
   if (const Maybe* m = value.as<Maybe>())
     return words_of(*m->present) + (m->may_be_none ? " or None" : " or not bound");
   if (const Foreign* f = value.as<Foreign>())
-    return text_of(imported("ingot._foreign").attr("words")(f->description));
+    return text_of(imported("ingot._objects.foreign").attr("words")(f->description));
   if (const Structured* s = value.as<Structured>()) return Fields::words(*s);
   if (const Array* a = value.as<Array>()) {
     std::string axes = a->type.rank() > 0 ? ":" : "";
@@ -431,7 +431,7 @@ void bind_nothing(const nb::object& function, size_t positional,
   for (size_t i = 0; i < positional; ++i) nothing.append(nb::none());
   nb::dict named;
   for (const auto& keyword : keywords) named[keyword.first.c_str()] = nb::none();
-  imported("ingot._parameters").attr("without_body")(function)(*nb::tuple(nothing), **named);
+  imported("ingot._signatures.parameters").attr("without_body")(function)(*nb::tuple(nothing), **named);
 }
 
 }  // namespace
@@ -584,7 +584,7 @@ class Activation {
 Value Evaluator::run_function(nb::object function, std::map<std::string, Value> locals, nb::handle node) {
   Frame frame;
   frame.function = function;
-  const nb::tuple source = nb::cast<nb::tuple>(imported("ingot._source").attr("find")(function));
+  const nb::tuple source = nb::cast<nb::tuple>(imported("ingot._code.source").attr("find")(function));
   frame.node = nb::borrow<nb::object>(source[0]);
   frame.file = module_.text(text_of(source[1]));
   frame.globals = nb::cast<nb::dict>(function.attr("__globals__"));
@@ -603,7 +603,7 @@ Value Evaluator::run_function(nb::object function, std::map<std::string, Value> 
 
 bool Evaluator::yields(const Frame& frame) {
   if (frame.code.is_valid()) return (nb::cast<unsigned>(frame.code.attr("co_flags")) & CO_GENERATOR) != 0;
-  return nb::cast<bool>(imported("ingot._scope").attr("yields")(frame.node));
+  return nb::cast<bool>(imported("ingot._code.scope").attr("yields")(frame.node));
 }
 
 std::string Evaluator::module_of(const Frame& frame) {
@@ -643,7 +643,7 @@ void Evaluator::prepare(Frame& frame, nb::handle node) {
   frame.call = node.is_valid() ? node : here_;
   const std::string module = module_of(frame);
   // The results of `grad`, `vmap` and the like are closures of these modules, which refuse code themselves.
-  const bool is_transform = module == "ingot._derivatives" || module == "ingot._batching";
+  const bool is_transform = module.starts_with("ingot._transforms.");
   frame.of_python = frame_ != nullptr && !is_transform && is_named_by_call(module);
   frame.of_library = frame.of_python || module.starts_with(kLibrary) || (frame_ != nullptr && is_transform);
   const bool is_kernel = launch_ != nullptr && std::exchange(launch_->enters, false);

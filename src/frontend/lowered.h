@@ -42,7 +42,7 @@ struct Lowered {
   nb::object result;  ///< how to make the returned object of the results: nested tuples like descriptions
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
-  std::vector<nb::object> functions;  ///< C functions, by number: how `ingot._c_functions` finds each
+  std::vector<nb::object> functions;  ///< C functions, by number: how `ingot._objects.c_functions` finds each
   std::vector<nb::object> linked;     ///< the functions of `cuda.declare_device` that are called
   bool writes = false;  ///< into containers of the caller: their cells follow the other arguments
   nb::tuple layouts;    ///< by container of the caller: the names that its cells represent; None: its keys

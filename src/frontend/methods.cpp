@@ -68,7 +68,7 @@ void Evaluator::replay(const Reference& container, const char* method, const std
   given.append(nb::make_tuple("static", method));
   for (const Value& argument : arguments) given.append(describe_result(argument, outward));
   hosts_.push_back(
-      {imported("ingot._callbacks").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});
+      {imported("ingot._host.callbacks").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
   builder_->make(Op::host, outward.leaves, attributes);
   for (const Value& argument : arguments) give_away(argument, node);
@@ -283,7 +283,7 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
     return sorted_by_library(values, call);
   }
   try {
-    const nb::object order = imported("ingot._callbacks").attr("sorting")(items, reverse);
+    const nb::object order = imported("ingot._host.callbacks").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
     for (const nb::handle index : order) sorted.push_back(values[nb::cast<size_t>(index)]);
     return sorted;

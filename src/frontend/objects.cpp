@@ -59,7 +59,7 @@ nb::object uncounted(const nb::object& object) {
 
 bool is_type(nb::handle object) {
   if (std::string_view(Py_TYPE(object.ptr())->tp_name) == "Type" &&
-      object.type().is(imported("ingot._signature").attr("Type")))
+      object.type().is(imported("ingot._signatures").attr("Type")))
     return true;
   const nb::object module = attribute_or(object.type(), "__module__", nb::none());
   return PyUnicode_Check(module.ptr()) && text_of(module).starts_with("numba.core.types.");
@@ -68,7 +68,7 @@ bool is_type(nb::handle object) {
 nb::object meant_by(const nb::object& object) {
   if (is_counted(object)) return uncounted(object);
   if (is_plain(object) || !is_type(object)) return object;
-  nb::object scalar = imported("ingot._signature").attr("scalar_class")(object);
+  nb::object scalar = imported("ingot._signatures").attr("scalar_class")(object);
   return scalar.is_none() ? object : scalar;
 }
 
@@ -186,7 +186,7 @@ size_t Evaluator::index_of_attribute(const HeapObject& instance, const std::stri
   names.append(name);
   if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {
     for (const nb::handle other :
-         imported("ingot._scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
+         imported("ingot._code.scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
       names.append(text_of(other));
   }
   throw Uses{instance.type_of, names};

@@ -7,7 +7,7 @@ namespace ingot::frontend {
 std::optional<Value> Evaluator::formatted(const Value& format, const Value& given, nb::handle node) {
   const Static* known = format.as<Static>();
   if (known == nullptr || !PyUnicode_CheckExact(known->object.ptr())) return std::nullopt;
-  const nb::object pieces = imported("ingot._percent").attr("pieces")(known->object);
+  const nb::object pieces = imported("ingot._objects.percent").attr("pieces")(known->object);
   if (pieces.is_none())
     unsupported(node, "'%' of a format with `*`, `%c` or digits of ints", "use an f-string");
   const Tuple* tuple = given.as<Tuple>();

@@ -228,7 +228,7 @@ nb::object generator_class() { return imported("numpy.random").attr("Generator")
 void Evaluator::need_same_draws(const std::string& path, nb::handle node) {
   const std::string version = text_of(imported("numpy").attr("__version__"));
   const std::string own(base::version_of_draws());
-  if (version == own || nb::cast<bool>(imported("ingot._draws").attr("is_as_known")(path))) return;
+  if (version == own || nb::cast<bool>(imported("ingot._routines.draws").attr("is_as_known")(path))) return;
   unsupported(node,
               "`np.random." + path + "` of NumPy " + version +
                   ", which gives other numbers than that of NumPy " + own + ", with which Ingot was built,",

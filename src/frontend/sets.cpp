@@ -17,7 +17,7 @@ constexpr const char* kSite = "#set";
 constexpr const char* kKnown = "#known";
 constexpr const char* kWanted = "#wanted";
 
-nb::module_ histories() { return imported("ingot._sets"); }
+nb::module_ histories() { return imported("ingot._objects.sets"); }
 
 nb::module_ staged() { return imported("ingot.library.sets"); }
 

@@ -100,7 +100,7 @@ Value Evaluator::primitive_loop(Call& call) {
                 "pass numbers or arrays");
   nb::object dtypes;
   try {
-    dtypes = imported("ingot._ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
+    dtypes = imported("ingot._routines.ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
   } catch (nb::python_error& error) {
     raise_host_error(error);
   }

@@ -11,7 +11,7 @@ from typing import Any
 
 import ingot
 import numpy as np
-from ingot._function import Function
+from ingot._calls.function import Function
 from ingot.library.structures import leaves_of
 
 from . import arguments

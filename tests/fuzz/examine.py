@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 from support import difference, identities, outcome
 
 from . import arguments

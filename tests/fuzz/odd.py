@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import ingot
-from ingot import _guvectorize
+from ingot._vectorize import guvectorize
 from ingot.tour import sources
 from support import MODES, difference, identities, outcome
 
@@ -51,7 +51,7 @@ class _Programs:
         if (name, mode) not in self.compiled:
             program = by_name(name)
             made = program.compiled(program.plain)
-            function = made._core if isinstance(made, _guvectorize.GUFunction) else made
+            function = made._core if isinstance(made, guvectorize.GUFunction) else made
             function._mode = mode
             self.compiled[name, mode] = made
         return self.compiled[name, mode]
@@ -61,7 +61,7 @@ class _Programs:
         program = by_name(name)
         function = self.space[program.plain.__name__]
         made = program.compiled(program.plain)
-        if isinstance(made, _guvectorize.GUFunction):
+        if isinstance(made, guvectorize.GUFunction):
             made._core = function
             return made
         if made._signatures is not None:

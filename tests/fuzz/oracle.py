@@ -15,7 +15,7 @@ import warnings
 import numpy as np
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 
 from . import limits
 

@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 import support
-from ingot._function import Function
+from ingot._calls.function import Function
 
 DEVICE = os.environ.get("INGOT_ON_DEVICE", "emulated")
 SAMPLE = int(os.environ.get("INGOT_DEVICE_SAMPLE", "1"))

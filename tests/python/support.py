@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 
 KINDS = {"scalar": (), "sse": (), "avx2": ("avx2", "fma", "f16c"), "avx512": ("avx512f", "avx512bw", "avx512dq", "avx512vl")}
 """Kinds of code (INGOT_VECTORS), and what a CPU must have for each."""

@@ -20,9 +20,9 @@ import ingot
 from ingot.__main__ import main
 from ingot._ahead import extension, linking, lowering
 from ingot._ahead.collect import Wanted
-from ingot._export import Export
-from ingot._function import Function
-from ingot._signature import Signature, Type
+from ingot._ahead.export import Export
+from ingot._calls.function import Function
+from ingot._signatures import Signature, Type
 from ingot.tour.programs import PROGRAMS
 from support import LEVELS, module_of, need_vectors
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 from support import DTYPES, SCALARS, difference
 
 SCALE, OFFSET, COUNT = 2.0, 0.5, 3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import test_cuda_kernels_programs as programs
 from ingot import cuda
-from ingot._record import Recorder
-from ingot._specialisation import Call
+from ingot._calls.record import Recorder
+from ingot._calls.specialisation import Call
 from programs import find_program
 
 PASSES = "inline,simplify,reuse,fuse,to_loops,simplify,checks,dce,fuse_nests,contract"

@@ -32,8 +32,8 @@ class Scale:
 def counted(monkeypatch):
     """The calls that Python has bound the arguments of."""
     calls = []
-    slow = ingot._function.Function._call
-    monkeypatch.setattr(ingot._function.Function, "_call", lambda self, args, kwargs: calls.append(self) or slow(self, args, kwargs))
+    slow = ingot._calls.function.Function._call
+    monkeypatch.setattr(ingot._calls.function.Function, "_call", lambda self, args, kwargs: calls.append(self) or slow(self, args, kwargs))
     return calls
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._array import DTYPES
+from ingot._arrays.array import DTYPES
 
 DEVICE = ingot.device("emulated")
 NAMES = [dtype.name for dtype in DTYPES]

@@ -13,7 +13,7 @@ import ingot
 import numpy as np
 import pytest
 from ingot import _ingot
-from ingot._array import DTYPES
+from ingot._arrays.array import DTYPES
 
 DEVICE = ingot.device("emulated")
 

@@ -12,7 +12,7 @@ import threading
 import ingot
 import numpy as np
 import pytest
-from ingot._function import Function
+from ingot._calls.function import Function
 
 DEVICE = ingot.device("emulated")
 rng = np.random.default_rng(7)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 
 rng = np.random.default_rng(23)
 

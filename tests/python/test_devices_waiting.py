@@ -14,7 +14,8 @@ import ingot
 import ingot.numpy as inp
 import numpy as np
 import pytest
-from ingot import _ingot, _lazy, cuda
+from ingot import _ingot, cuda
+from ingot._operations import lazy
 
 DEVICE = ingot.device("emulated")
 rng = np.random.default_rng(3)
@@ -206,8 +207,8 @@ def test_values_dtypes_and_layouts_are_those_of_operations_that_do_not_wait(name
 
 def test_numbers_are_arguments(monkeypatch):
     made = []
-    compiled = _lazy._compiled
-    monkeypatch.setattr(_lazy, "_compiled", lambda *given: made.append(given) or compiled(*given))
+    compiled = lazy._compiled
+    monkeypatch.setattr(lazy, "_compiled", lambda *given: made.append(given) or compiled(*given))
     a = put(X)
     for k in range(30):
         same(np.sqrt(abs(a * (0.1 * k) + k)) - 0.5, np.sqrt(abs(X * (0.1 * k) + k)) - 0.5)

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _assembler, _occupancy, cuda
+from ingot._reports import assembler, occupancy
+from ingot import cuda
 
 CODES = ("sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120")
-needs_assembler = pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
+needs_assembler = pytest.mark.skipif(assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
 
 
 def launches(function, *arguments, device="emulated"):
@@ -171,8 +172,8 @@ def test_the_driver_of_a_gpu_reports_what_kernels_need(monkeypatch):
     x = ingot.device_put(np.ones(1000), "emulated")
     monkeypatch.setattr(ingot._devices.Device, "kind", "gpu")
     asked = []
-    of_driver = ingot._specialisation.Specialisation.needs_of
-    monkeypatch.setattr(ingot._specialisation.Specialisation, "needs_of", lambda *a: asked.append(a[2:]) or of_driver(*a))
+    of_driver = ingot._calls.specialisation.Specialisation.needs_of
+    monkeypatch.setattr(ingot._calls.specialisation.Specialisation, "needs_of", lambda *a: asked.append(a[2:]) or of_driver(*a))
     (launch,) = ingot.jit(chain).explain(x, x).launches.launches
     assert asked == [(launch.kernel, launch.block[0], 0)] and launch.resident_blocks > 0
 
@@ -247,10 +248,10 @@ def test_what_kernels_need_is_the_assemblers(code):
 
 @needs_assembler
 def test_nvjitlink_reports_the_same(monkeypatch):
-    if _assembler._linker() is None:
+    if assembler._linker() is None:
         pytest.skip("libnvJitLink is not found")
     expected = launches(total, np.ones(5000), device="sm_80")
-    monkeypatch.setattr(_assembler, "find_ptxas", lambda: None)
+    monkeypatch.setattr(assembler, "find_ptxas", lambda: None)
     found = launches(total, np.ones(5000), device="sm_80")
     for own, other in zip(found.launches, expected.launches, strict=True):
         assert own.needs.by == "nvJitLink"
@@ -258,8 +259,8 @@ def test_nvjitlink_reports_the_same(monkeypatch):
 
 
 def test_without_an_assembler_it_is_reported(monkeypatch):
-    monkeypatch.setattr(_assembler, "find_ptxas", lambda: None)
-    monkeypatch.setattr(_assembler, "_linker", lambda: None)
+    monkeypatch.setattr(assembler, "find_ptxas", lambda: None)
+    monkeypatch.setattr(assembler, "_linker", lambda: None)
     found = launches(chain, np.ones(1000), np.ones(1000))
     assert found.launches[0].needs is None and found.launches[0].occupancy is None
     assert "what kernels need is not known: there is neither ptxas" in str(found)
@@ -269,7 +270,7 @@ def test_an_assembler_that_fails_is_reported(monkeypatch, tmp_path):
     broken = tmp_path / "ptxas"
     broken.write_text("#!/bin/sh\necho no such gpu >&2\nexit 1\n")
     broken.chmod(0o755)
-    monkeypatch.setattr(_assembler, "find_ptxas", lambda: str(broken))
+    monkeypatch.setattr(assembler, "find_ptxas", lambda: str(broken))
     assert "no such gpu" in launches(chain, np.ones(10), np.ones(10)).why
 
 
@@ -289,8 +290,8 @@ ptxas info    : Used 8 registers, used 0 barriers
 
 
 def test_the_assemblers_report_is_read():
-    found = _assembler.read(REPORT, "ptxas")
-    assert found == {"a": _assembler.Needs(40, 12, 8, 16, 2048, "ptxas"), "b": _assembler.Needs(8, 0, 0, 0, 0, "ptxas")}
+    found = assembler.read(REPORT, "ptxas")
+    assert found == {"a": assembler.Needs(40, 12, 8, 16, 2048, "ptxas"), "b": assembler.Needs(8, 0, 0, 0, 0, "ptxas")}
 
 
 OCCUPANCY = """
@@ -324,27 +325,27 @@ int main(int argc, char** argv) {
 
 def test_occupancy_is_the_vendors(tmp_path):
     """Compared with the vendor's own computation, which a toolkit has as a header."""
-    header = next((f / "include" for f in _assembler._toolkits() if (f / "include" / "cuda_occupancy.h").exists()), None)
+    header = next((f / "include" for f in assembler._toolkits() if (f / "include" / "cuda_occupancy.h").exists()), None)
     if header is None:
         pytest.skip("no toolkit with cuda_occupancy.h is found")
     (tmp_path / "o.cpp").write_text(OCCUPANCY)
     subprocess.run(["g++", f"-I{header}", "-o", tmp_path / "o", tmp_path / "o.cpp"], check=True)
     cases = [
         (code, threads, registers, shared)
-        for code in _occupancy._GENERATIONS
+        for code in occupancy._GENERATIONS
         for threads in (1, 32, 96, 128, 256, 640, 1024)
         for registers in (16, 24, 32, 33, 40, 64, 65, 128, 255)
         for shared in (0, 1, 1000, 8192, 20000, 48 * 1024)
     ]
     lines = []
     for code, threads, registers, shared in cases:
-        limits = _occupancy.limits_of(code)
+        limits = occupancy.limits_of(code)
         lines.append(f"{code} {threads} {registers} {shared} {limits.warps} {limits.shared} {limits.reserved} 0")
     done = subprocess.run([tmp_path / "o"], input="\n".join(lines), capture_output=True, text=True, check=True)
     for case, line in zip(cases, done.stdout.split(), strict=True):
-        assert _occupancy.resident_blocks(*case) == int(line), case
+        assert occupancy.resident_blocks(*case) == int(line), case
 
 
 def test_occupancy_of_generations_that_are_not_known():
-    assert _occupancy.resident_blocks(999, 32, 32, 0) is None and _occupancy.occupancy(999, 32, 1) is None
-    assert _occupancy.occupancy(90, 256, 8) == 1.0
+    assert occupancy.resident_blocks(999, 32, 32, 0) is None and occupancy.occupancy(999, 32, 1) is None
+    assert occupancy.occupancy(90, 256, 8) == 1.0

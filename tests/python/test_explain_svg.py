@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _drawing, _fusion
+from ingot._reports import drawing as _drawing, fusion as _fusion
 from ingot.tour.programs import PROGRAMS
 
 SVG = "{http://www.w3.org/2000/svg}"

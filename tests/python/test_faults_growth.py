@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _derivatives, _ingot, prange
+from ingot._transforms import derivatives
+from ingot import _ingot, prange
 
 pytestmark = pytest.mark.alone
 
@@ -145,7 +146,7 @@ def callers(iteration):
 @few_or(6, 1500)
 def test_functions_that_hold_much_are_dropped(iterations, monkeypatch):
     monkeypatch.setenv("INGOT_TIERS", "quick")
-    monkeypatch.setattr(_derivatives, "_MOST_COMPILED", 4)
+    monkeypatch.setattr(derivatives, "_MOST_COMPILED", 4)
     assert not growth(callers, iterations, first=6)
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _ingot, _parameters, prange
+from ingot import _ingot, prange
+from ingot._signatures import parameters
 from ingot.tour.programs import PROGRAMS
 from support import difference, outcome
 
@@ -179,7 +180,7 @@ def test_memory_that_compiling_lacks_means_nothing_for_the_program(monkeypatch):
 
     compiled = ingot.jit(lambda x: called(x, x))
     with monkeypatch.context() as now:
-        now.setattr(_parameters, "without_body", lacking)  # by which the compiler has Python refuse a call
+        now.setattr(parameters, "without_body", lacking)  # by which the compiler has Python refuse a call
         with pytest.raises(MemoryError):
             compiled(1)
     with pytest.raises(TypeError, match="takes 1 positional argument but 2 were given"):

@@ -149,7 +149,7 @@ def test_a_function_is_compiled_between_the_hooks_of_a_fork(tmp_path):
     def compiled(k):
         assert ingot.jit(lambda x: x + k)(np.ones(3))[0] == 1 + k
 
-    import ingot._function  # hooks before a fork run in the reverse of their order
+    import ingot._calls.function  # hooks before a fork run in the reverse of their order
     os.register_at_fork(before=lambda: compiled(1), after_in_parent=lambda: compiled(2), after_in_child=lambda: compiled(3))
     child = os.fork()
     if child == 0:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from caching import run
 from ingot._ahead import linking
-from ingot._specialisation import Specialisation
+from ingot._calls.specialisation import Specialisation
 from support import MODES, jitted
 
 C_SOURCE = """
@@ -315,7 +315,7 @@ def test_stored_code_that_would_be_another_now_has_none_for_other_states(tmp_pat
     source = "import ingot, numpy as np\n@ingot.jit\ndef f(x): return np.exp(x) * x / 3\n"
     (tmp_path / "module.py").write_text(source)
     run(tmp_path / "cache", STORED, "up", cwd=tmp_path)
-    changed = "from ingot._specialisation import Loaded\nLoaded.is_as_lowered = lambda self: False\n"
+    changed = "from ingot._calls.specialisation import Loaded\nLoaded.is_as_lowered = lambda self: False\n"
     caught = "libm.fesetround(0x800)\ntry: f(x)\nexcept RuntimeError as error: print(json.dumps(str(error)))\nelse: print(0)\n"
     found = run(tmp_path / "cache", changed + STORED.partition("libm.fesetround(0x800)")[0] + caught, "nearest", cwd=tmp_path)
     assert found == "the stored code is for another floating-point state, and what it was made of has changed"

@@ -487,7 +487,7 @@ def test_loops_next_to_their_derivative(mode):
 
     point, h = np.array([1.3, 0.2]), 1e-6
     slopes = [(final(point + d, 3) - final(point - d, 3)) / (2 * h) for d in h * np.eye(2)]
-    value, slope, forward, reverse = ingot._function.Function(beside, mode=mode)(point, 3)
+    value, slope, forward, reverse = ingot._calls.function.Function(beside, mode=mode)(point, 3)
     np.testing.assert_allclose(value, final(point, 3), rtol=1e-12)
     np.testing.assert_allclose(slope, sum(slopes), rtol=1e-6)
     np.testing.assert_allclose((forward, reverse), (slopes, slopes), rtol=1e-6)

@@ -10,7 +10,7 @@ from pathlib import Path
 import ingot
 import numpy
 import pytest
-from ingot import _info
+from ingot._command import info as _info
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -408,7 +408,7 @@ def test_lanes_give_pythons_bits(kind, expected):
 def test_reductions_of_such_loops(length):
     x = np.random.default_rng(3).uniform(0, 9, length)
     total = ingot.jit(reduced)(x)
-    assert total == ingot._function.Function(reduced, mode="interpreted")(x)
+    assert total == ingot._calls.function.Function(reduced, mode="interpreted")(x)
     assert total == pytest.approx(reduced(x), rel=1e-13)
 
 

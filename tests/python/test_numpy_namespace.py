@@ -128,7 +128,7 @@ def test_arguments_are_changed_as_numpys_functions_do(call):
 
 def compiled(module, original):
     """The names of a module whose functions are compiled."""
-    return [n for n in dir(module) if isinstance(getattr(module, n), ingot._function.Function) and hasattr(original, n)]
+    return [n for n in dir(module) if isinstance(getattr(module, n), ingot._calls.function.Function) and hasattr(original, n)]
 
 
 UFUNCS = [name for name in compiled(inp, np) if isinstance(getattr(np, name), np.ufunc)]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _draws
-from ingot._function import Function
+from ingot._routines import draws
+from ingot._calls.function import Function
 from support import MODES, difference, jitted, outcome
 
 BITS = {"PCG64": np.random.PCG64, "MT19937": np.random.MT19937, "Philox": np.random.Philox, "SFC64": np.random.SFC64}
@@ -687,10 +687,10 @@ def test_a_stream_is_not_recorded(tmp_path):
 
 @pytest.fixture
 def another_numpy(monkeypatch):
-    _draws.is_as_known.cache_clear()
+    draws.is_as_known.cache_clear()
     monkeypatch.setattr(np, "__version__", "2.99.0")
     yield monkeypatch
-    _draws.is_as_known.cache_clear()
+    draws.is_as_known.cache_clear()
 
 
 def test_another_numpy_that_draws_the_same_is_taken(another_numpy):
@@ -704,25 +704,25 @@ def test_another_numpy_that_draws_the_same_is_taken(another_numpy):
 
 
 def test_another_numpy_that_draws_otherwise_is_refused(another_numpy):
-    another_numpy.setitem(_draws.ANSWERS, "Generator.normal", "another")
+    another_numpy.setitem(draws.ANSWERS, "Generator.normal", "another")
     with pytest.raises(ingot.UnsupportedError, match=r"`np.random.Generator.normal` of NumPy 2.99.0, which gives other numbers") as error:
         ingot.jit(source("g.normal()"))(generator())
     assert "build Ingot with the NumPy that it is to run with" in str(error.value)
-    another_numpy.setitem(_draws.ANSWERS, "RandomState.random_sample", "another")
+    another_numpy.setitem(draws.ANSWERS, "RandomState.random_sample", "another")
     with pytest.raises(ingot.UnsupportedError, match=r"`np.random.ranf` of NumPy"):
         ingot.jit(lambda: np.random.ranf())()
 
 
 def test_known_answers_of_random_numbers():
     """Those of `_draws.ANSWERS`, which are made anew with another NumPy: `{q: answer(q) for q in questions()}`."""
-    assert {question: _draws.answer(question) for question in _draws.questions()} == _draws.ANSWERS
+    assert {question: draws.answer(question) for question in draws.questions()} == draws.ANSWERS
 
 
 def test_every_method_that_is_compiled_has_an_answer():
     from ingot.library._index import INDEX
 
     paths = {path for module, path, _ in INDEX if module == "numpy.random"}
-    assert {_draws._method_of(path) for path in paths} <= set(_draws.ANSWERS)
+    assert {draws._method_of(path) for path in paths} <= set(draws.ANSWERS)
 
 
 def test_bounds_of_random_integers_are_lengths():

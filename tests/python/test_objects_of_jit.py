@@ -17,7 +17,7 @@ import types
 import ingot
 import numpy as np
 import pytest
-from ingot._specialisation import Specialisation
+from ingot._calls.specialisation import Specialisation
 from support import check, jitted, refused
 
 X = np.arange(4.0)

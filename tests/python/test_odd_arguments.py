@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 from support import MODES, check, jitted, outcome, raises, refused
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

@@ -131,7 +131,7 @@ def test_small_loops_have_the_bits_of_the_interpreter(sharing):
     environment = {**os.environ, "INGOT_THREADS": sharing, "PYTHONPATH": os.pathsep.join(sys.path)}
     run = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
-    wanted = all_results(SMALL[:10], [(p, ingot._function.Function(p, mode="interpreted")) for p in PROGRAMS if p is not triangle])
+    wanted = all_results(SMALL[:10], [(p, ingot._calls.function.Function(p, mode="interpreted")) for p in PROGRAMS if p is not triangle])
     for count, results in json.loads(run.stdout.splitlines()[-1]).items():
         assert {name: results[name] for name in wanted} == wanted, count
 

@@ -312,7 +312,7 @@ def test_attributes_in_compiled_code(mode):
         return tagged.nothing
 
     for function in (names, values, missing):
-        compiled = ingot._function.Function(function, mode=mode)
+        compiled = ingot._calls.function.Function(function, mode=mode)
         same_calls(function, compiled, [((2.0,), {})])
         tagged.unit = 3.5
         same_calls(function, compiled, [((2.0,), {})])

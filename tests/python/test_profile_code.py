@@ -10,8 +10,8 @@ import ingot
 import numpy as np
 import pytest
 from caching import run
-from ingot._export import exports_of
-from ingot._tiers import Tier, worker
+from ingot._ahead.export import exports_of
+from ingot._calls.tiers import Tier, worker
 
 DEVICE = ingot.device("emulated")
 

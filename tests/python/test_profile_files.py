@@ -15,8 +15,8 @@ import time
 import ingot
 import pytest
 from ingot.__main__ import main
-from ingot._profile._merge import as_text, merged
-from ingot._profile._rows import COLUMNS, Row, gathered, load, path_of, path_text
+from ingot._profile.merge import as_text, merged
+from ingot._profile.rows import COLUMNS, Row, gathered, load, path_of, path_text
 
 
 @pytest.fixture(autouse=True)

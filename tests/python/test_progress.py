@@ -12,21 +12,21 @@ import threading
 import ingot
 import numpy as np
 import pytest
-from ingot import _progress
+from ingot._host import progress
 from support import check, refused
 
 
 @pytest.fixture(autouse=True)
 def no_bars_are_left():
     yield
-    assert _progress._thread.bars == []
+    assert progress._thread.bars == []
 
 
 @pytest.fixture
 def calls(monkeypatch):
     """The calls that loops have made: names and arguments."""
     made = []
-    for host in (_progress.begin_host, _progress.advance_host, _progress.end_host):
+    for host in (progress.begin_host, progress.advance_host, progress.end_host):
         function = host.function
 
         def noted(*given, function=function):
@@ -140,7 +140,7 @@ def test_exceptions_leave_the_loop():
             x[i] = i
 
     check(beyond, np.ones(3))
-    assert _progress._thread.bars == []
+    assert progress._thread.bars == []
 
 
 def test_an_empty_loop_and_what_is_no_iterable():
@@ -219,7 +219,7 @@ def test_a_short_loop_makes_few_calls(calls, n):
 
 
 def test_calls_adapt_to_the_time_that_iterations_take():
-    bar, now = _progress.Bar(1, 100, ""), 0.0
+    bar, now = progress.Bar(1, 100, ""), 0.0
     bar.looked = now
     steps = []
     for seconds in (1e-6,) * 4 + (1e-2,) * 4 + (1.0,) * 3:
@@ -244,12 +244,12 @@ def test_loops_are_compiled_as_without_it():
 
 
 def test_lines_of_text():
-    bar = _progress.Bar(1, 200, "sum", done=50, begun=0.0)
-    line = _progress.as_text(bar, 10.0, 60)
+    bar = progress.Bar(1, 200, "sum", done=50, begun=0.0)
+    line = progress.as_text(bar, 10.0, 60)
     assert line.startswith("sum:  25% |") and line.endswith("| 50/200 [00:10<00:30, 5/s]") and len(line) <= 60
-    assert _progress.as_text(_progress.Bar(1, -1, "", done=4_000_000, begun=0.0), 4000.0, 60) == "4000000 [1:06:40, 1k/s]"
-    assert _progress.as_text(_progress.Bar(1, 0, "", begun=0.0), 1.0, 60).startswith("100% |")
-    html = _progress.as_html(bar, 10.0)
+    assert progress.as_text(progress.Bar(1, -1, "", done=4_000_000, begun=0.0), 4000.0, 60) == "4000000 [1:06:40, 1k/s]"
+    assert progress.as_text(progress.Bar(1, 0, "", begun=0.0), 1.0, 60).startswith("100% |")
+    html = progress.as_html(bar, 10.0)
     assert '<progress value="50" max="200"' in html and "50/200 [00:10&lt;00:30, 5/s]" in html
 
 
@@ -329,9 +329,9 @@ def test_no_loop_ends_where_nothing_can_be_drawn(monkeypatch, stderr):
         return total
 
     compiled = ingot.jit(loop)
-    monkeypatch.setattr(_progress, "_SHORT", 0.0)
-    monkeypatch.setattr(_progress, "_BETWEEN_DRAWINGS", 0.0)
+    monkeypatch.setattr(progress, "_SHORT", 0.0)
+    monkeypatch.setattr(progress, "_BETWEEN_DRAWINGS", 0.0)
     with monkeypatch.context() as during:
         during.setattr(sys, "stderr", stderr)
         found = loop(100), compiled(100)
-    assert found == (4950, 4950) and _progress._thread.bars == []
+    assert found == (4950, 4950) and progress._thread.bars == []

@@ -30,7 +30,7 @@ def test_every_component_is_there_and_every_folder_a_component():
         (["README.md"], []),
         (["src/frontend/loops.cpp"], quick.COMPONENTS["src/frontend"].split()),
         (["python/ingot/_cache/files.py"], quick.COMPONENTS["python/ingot/_cache"].split()),
-        (["python/ingot/_tiers.py"], quick.COMPONENTS["python/ingot"].split()),
+        (["python/ingot/_calls/tiers.py"], quick.COMPONENTS["python/ingot"].split()),
         (["tests/python/test_nests.py", "src/ir/node.cpp"], ["nests", *quick.COMPONENTS["src/ir"].split()]),
     ],
 )
@@ -70,7 +70,7 @@ def test_what_is_imported_when(tmp_path):
     loaded = quick.loaded_modules(environment | {"XDG_CACHE_HOME": str(tmp_path)})
     assert loaded["import"] == ["ingot"] and "ingot._ingot" in loaded["decorate"]
     assert all(len(loaded[name]) <= most for name, most in CEILINGS["modules"].items())
-    for module in ("_array", "_cache", "_core", "_decompile", "_derivatives", "_source", "_specialisation", "_vectorize", "cuda", "library"):
+    for module in ("_arrays", "_cache", "_calls.specialisation", "_code.decompile", "_code.source", "_core", "_host", "_operations", "_reports", "_transforms", "_vectorize", "cuda", "library"):
         assert f"ingot.{module}" not in loaded["decorate"]
-    for module in ("_derivatives", "_explanation", "_graph", "_vectorize", "cuda", "lax", "random", "tree"):
+    for module in ("_arrays", "_operations", "_reports", "_transforms", "_vectorize", "cuda", "lax", "random", "tree"):
         assert f"ingot.{module}" not in loaded["call"]

@@ -16,8 +16,8 @@ MODULES = (
     "ingot.cuda.random ingot.cuda.shared ingot.cuda.solver ingot.cuda.sparse ingot.lax ingot.random ingot.tree ingot.types"
 ).split()
 RESULTS = """
-    ingot._explanation.Explanation ingot._function.Function ingot._guvectorize.GUFunction ingot._profile._functions.Region
-    ingot._profile._rows.Row ingot._vectorize.Vectorized
+    ingot._reports.explanation.Explanation ingot._calls.function.Function ingot._vectorize.guvectorize.GUFunction ingot._profile.functions.Region
+    ingot._profile.rows.Row ingot._vectorize.Vectorized
 """.split()
 """Classes of what public functions return, which have no public name."""
 PAGES = Path(__file__).resolve().parents[2] / "docs" / "reference" / "api"
@@ -96,7 +96,7 @@ def check(path: str, value: object, needs_parameters: bool) -> None:
 
 
 def without_signature(path: str) -> bool:
-    return isinstance(PUBLIC[path], type) and issubclass(PUBLIC[path], (BaseException, ingot.Array)) or path in ("ingot.profile", "ingot._explanation.Explanation", "ingot._profile._functions.Region")
+    return isinstance(PUBLIC[path], type) and issubclass(PUBLIC[path], (BaseException, ingot.Array)) or path in ("ingot.profile", "ingot._reports.explanation.Explanation", "ingot._profile.functions.Region")
 
 
 def faults_of(names: dict[str, object], needs_parameters) -> list[str]:

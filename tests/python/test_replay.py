@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 from ingot.tour.programs import PROGRAMS
 from programs import find_program
 from support import DTYPES, jitted

@@ -7,9 +7,9 @@ import textwrap
 from html.parser import HTMLParser
 
 import pytest
-from ingot._report._advice import OF_LOOPS
-from ingot._report._page import page
-from ingot._report.command import report_of
+from ingot._command.report.advice import OF_LOOPS
+from ingot._command.report.page import page
+from ingot._command.report.command import report_of
 
 BEGIN = "import math\nimport numpy as np\nimport ingot\nx = np.arange(1.0, 1001.0)\n"
 

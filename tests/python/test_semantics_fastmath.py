@@ -7,8 +7,8 @@ import pytest
 from support import check, needs_lanes
 
 import ingot
-from ingot._function import Function
-from ingot._jit import RELAXATIONS, relaxations
+from ingot._calls.function import Function
+from ingot._calls.jit import RELAXATIONS, relaxations
 
 RANDOM = np.random.default_rng(41)
 LENGTHS = (0, 1, 7, 31, 32, 33, 64, 1023, 1024, 1025, 4133)

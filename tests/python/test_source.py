@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot import _decompile, _source
+from ingot._code import decompile, source
 
 TEXT = """
 import ingot
@@ -98,7 +98,7 @@ def test_prompt_of_a_terminal():
     ],
 )
 def test_command_of_arguments(arguments, expected):
-    assert _source._command(arguments) == expected
+    assert source._command(arguments) == expected
 
 
 @pytest.mark.parametrize(
@@ -173,8 +173,8 @@ def test_what_is_not_rebuilt_is_refused():
 def test_other_code_is_never_accepted():
     """What is rebuilt is accepted only where it gives the function's own code."""
     code = _executed("def f(x):\n    return x + 1\n").__code__
-    with pytest.raises(_decompile.Unstructured):
-        _decompile.rebuild(code, lambda a, b: False)
+    with pytest.raises(decompile.Unstructured):
+        decompile.rebuild(code, lambda a, b: False)
 
 
 def test_sample_of_the_standard_library():
@@ -194,4 +194,4 @@ def test_trees_are_made_again_where_python_fails(monkeypatch):
         return parse(*arguments, **keywords)
 
     monkeypatch.setattr(ast, "parse", failing)
-    assert _source._tree("x = 1", "<test>").body[0].value.value == 1
+    assert source._tree("x = 1", "<test>").body[0].value.value == 1

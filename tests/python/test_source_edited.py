@@ -14,8 +14,8 @@ import types
 import ingot
 import numpy as np
 import pytest
-from ingot import _source
-from ingot._codes import same_code
+from ingot._code import source
+from ingot._code import same_code
 
 
 def _function(text: str, optimize: int = -1, name: str = "f") -> types.FunctionType:
@@ -376,7 +376,7 @@ def test_random_programs_as_they_were_compiled(seed):
     text = ast.unparse(_program(generator)).replace("def f(x):\n", "def f(x):\n    # a comment\n")
     for optimize in (0, 1, 2):
         f = _function(text, optimize)
-        node = _source.find(f)[0]
+        node = source.find(f)[0]
         made = copy.deepcopy(node)
         module = ast.fix_missing_locations(ast.Module([ast.Import([ast.alias("math")]), made], []))
         scope: dict = {}

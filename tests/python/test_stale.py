@@ -12,7 +12,7 @@ import textwrap
 import ingot
 import numpy as np
 import pytest
-from ingot._function import Function
+from ingot._calls.function import Function
 
 # A package of the case's own, `P`: `third` defines, `second` imports from it, `first` from that, `main` has `f(x)`.
 THIRD = """

@@ -5,7 +5,7 @@ import pytest
 
 import ingot
 from caching import run
-from ingot._function import Function
+from ingot._calls.function import Function
 from support import check, copied, difference, outcome, refused
 from test_structured import MIXED, NESTED, PACKED, TIMES, by_iterate, in_parallel, intervals, noise_weight, records
 

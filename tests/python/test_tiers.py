@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._tiers import Tier, Worker, is_long, worker
+from ingot._calls.tiers import Tier, Worker, is_long, worker
 from ingot.tour.programs import PROGRAMS
 from support import difference, outcome
 

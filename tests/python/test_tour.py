@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 import pytest
 
 import ingot
-from ingot._function import Function
+from ingot._calls.function import Function
 from ingot.tour import charts, html, peaks, report, run_program, same
 from ingot.tour.peers import Machine, open_machine
 from ingot.tour.programs import PROGRAMS

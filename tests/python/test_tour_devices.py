@@ -8,8 +8,8 @@ import sys
 import ingot
 import numpy as np
 import pytest
-from ingot import _assembler
-from ingot._function import Function
+from ingot._reports import assembler
+from ingot._calls.function import Function
 from ingot.tour import on_devices
 from ingot.tour.programs import PROGRAMS
 
@@ -85,7 +85,7 @@ SPILLED = {"sine": 16, "jax_intro_double_loop": 4, "kuramoto_refactored_1024_flo
 two blocks are to run on a processor. Of all other programs none."""
 
 
-@pytest.mark.skipif(_assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
+@pytest.mark.skipif(assembler.find_ptxas() is None, reason="ptxas, which reports what kernels need, is not on the PATH nor in CUDA_HOME")
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("program", DISTINCT, ids=lambda p: p.name)
 def test_no_kernel_spills_on_any_generation(program):
@@ -94,7 +94,7 @@ def test_no_kernel_spills_on_any_generation(program):
         text = specialisation.compile(texts=True, target=code)["kernels"]
         if ".entry" not in text:
             continue  # nothing that a device does
-        needs, why = _assembler.needs_of(text, code)
+        needs, why = assembler.needs_of(text, code)
         assert needs, why
         for kernel, need in needs.items():
             assert max(need.spill_stores, need.spill_loads) <= SPILLED.get(program.name, 0), (kernel, code, need)

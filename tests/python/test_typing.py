@@ -119,9 +119,9 @@ reveal_type(ingot.checkpoint(with_options)(1))
 reveal_type(ingot.float64)
 ingot.numpy.add(1, 2)
 """
-REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "ingot._explanation.Explanation", "float"]
+REVEALED = ["float", "float", "str", "float", "float", "float", "int", "tuple[int, ...]", "str", "tuple[float, int]", "tuple[float, int]", "int", "ingot._reports.explanation.Explanation", "float"]
 REVEALED += ["int", "list[str]", "Any", "str", "int", "str", "float", "int"]
-REVEALED += ["ingot._explanation.Explanation", "tuple[float, Any]", "Any", "str", "tuple[str, int | None, str, fallback=ingot._signature.Type]"]
+REVEALED += ["ingot._reports.explanation.Explanation", "tuple[float, Any]", "Any", "str", "tuple[str, int | None, str, fallback=ingot._signatures.Type]"]
 WRONG = {
     'bare("text")': "arg-type",
     "bare()": "call-arg",

@@ -95,7 +95,7 @@ def all_results(mode):
         for dtype in DTYPES:
             if dtype not in ORDERED and program in (divide, loop, compare, extremes, rows, neighbours):
                 continue
-            function = ingot.jit(program) if mode is None else ingot._function.Function(program, mode=mode)
+            function = ingot.jit(program) if mode is None else ingot._calls.function.Function(program, mode=mode)
             for length in LENGTHS:
                 if (length > 100 and program in (outer, rows)) or (length == 0 and program in (extremes, rows)):
                     continue

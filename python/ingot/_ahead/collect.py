@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .._export import Export, checked_name, exports_of
-from .._function import Function
+from .._calls.function import Function
 from .._profile import uncounted
 from .errors import BuildError
+from .export import Export, checked_name, exports_of
 
 
 class Wanted(NamedTuple):

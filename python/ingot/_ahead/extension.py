@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import _core
-from .._parameters import defaults_of, parameters_of
-from .._signature import Type
+from .._signatures import Type
+from .._signatures.parameters import defaults_of, parameters_of
 from . import c_source, linking
 from .errors import BuildError
 from .files import put

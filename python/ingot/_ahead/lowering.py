@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _errors, _ingot
+from .._calls.function import Function, refused_argument
+from .._calls.specialisation import core
 from .._errors import Captured, Demanded, UnsupportedError, Used
-from .._export import Export
-from .._function import Function, refused_argument
 from .._host import HostFunction
-from .._parameters import parameters_of
-from .._signature import DTYPES, Pointer, Type
-from .._specialisation import core
+from .._signatures import DTYPES, Pointer, Type
+from .._signatures.parameters import parameters_of
 from .collect import Wanted
 from .errors import BuildError
+from .export import Export
 from .names import c_name
 
 

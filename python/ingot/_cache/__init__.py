@@ -22,7 +22,7 @@ from .identity import build
 from .names import Changed, Unnamed, form_of, refuse
 
 if TYPE_CHECKING:
-    from .._function import Function
+    from .._calls.function import Function
 
 _VARIABLES = ("INGOT_VECTORS", "INGOT_THREADS", "INGOT_STREAMS")
 """What the environment specifies for the code that is made."""

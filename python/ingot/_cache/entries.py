@@ -15,7 +15,7 @@ from .. import _ingot
 from .names import Changed, Finder, Namer, Unnamed, define, form_of, is_plain, refuse
 
 if TYPE_CHECKING:
-    from .._function import Function
+    from .._calls.function import Function
 
 MOST_ENTRIES = 16
 """In one file; those that were stored first go first."""

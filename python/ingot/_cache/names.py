@@ -190,7 +190,7 @@ def _c_form(value: Any) -> Any:
     kind = type(getattr(value, "__self__", None)) if isinstance(value, types.BuiltinFunctionType) else type(value)
     if not issubclass(kind, ctypes._CFuncPtr) and kind.__module__ != "_cffi_backend":  # type: ignore[attr-defined]
         return None
-    from .._c_functions import of
+    from .._objects.c_functions import of
 
     told = of(value)
     if told is None:
@@ -199,7 +199,7 @@ def _c_form(value: Any) -> Any:
 
 
 def _is_jitted(value: Any) -> bool:
-    from .._function import Function
+    from .._calls.function import Function
 
     return isinstance(value, Function)
 
@@ -502,7 +502,7 @@ class Finder:
         if name.partition(".")[0] in VERSIONED:
             importlib.import_module(name)
         elif name not in sys.modules:
-            from .._importing import loaded
+            from .._objects.importing import loaded
 
             loaded(name)  # as it was for an `import` in the function
         return sys.modules[name]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
 from .. import _ingot
-from ._functions import Region, counted, label_of, number_of, uncounted
+from .functions import Region, counted, label_of, number_of, uncounted
 
 if TYPE_CHECKING:
-    from ._rows import Row
+    from .rows import Row
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -175,7 +175,7 @@ class Profile(Base):
         list of Row
             A row for each call path, a path after the one around it.
         """
-        from ._rows import row_of
+        from .rows import row_of
 
         return [row_of(told) for told in _counting.rows()]
 
@@ -192,7 +192,7 @@ class Profile(Base):
         list of Row or None
             The rows in process 0, None in the others.
         """
-        from ._rows import gathered
+        from .rows import gathered
 
         every = comm.gather(self.rows(), root=0)
         return None if every is None else gathered(every)
@@ -211,7 +211,7 @@ class Profile(Base):
             Communicators that it returns, such as those of `Split`, are watched as well. What needs mpi4py's own class is given
             the communicator itself.
         """
-        from ._mpi import Watched
+        from .mpi import Watched
 
         return Watched(comm)
 
@@ -225,7 +225,7 @@ class Profile(Base):
         rows : iterable of Row, optional
             By default those of this process. docs/profiling.md names the columns.
         """
-        from ._rows import save
+        from .rows import save
 
         save(file, self.rows() if rows is None else rows)
 
@@ -244,7 +244,7 @@ class Profile(Base):
         RuntimeError
             No events have been kept.
         """
-        from ._trace import events_of, write
+        from .trace import events_of, write
 
         own = events_of(_counting.events())
         every = [own] if comm is None else comm.gather(own, root=0)

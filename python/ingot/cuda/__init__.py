@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._errors import LibraryError
+from .._signatures import CPointer
 from . import atomic, blas, cg, const, fft, local, rand, shared, solver, sparse
 from ._current import (
     Context,
@@ -30,11 +31,10 @@ from ._current import (
     select_device,
     synchronize,
 )
-from .._signature import CPointer
 from ._intrinsics import Dim3, Index3, Special, outside
 from ._kernel import ConfiguredKernel, DeviceFunction, Kernel, jit
 from ._libraries import libraries, use_libraries
-from ._linking import LTOIR, Archive, CUSource, Cubin, Fatbin, LinkableCode, LinkedFunction, Object, PTXSource, declare_device
+from ._linking import LTOIR, Archive, Cubin, CUSource, Fatbin, LinkableCode, LinkedFunction, Object, PTXSource, declare_device
 from ._memory import (
     device_array,
     device_array_like,
@@ -723,6 +723,6 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
-        from .._missing import error
+        from .._refusals.missing import error
 
         raise error(__name__, name)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _ingot
 from .._devices import find_toolkit
-from .._signature import Type
+from .._signatures import Type
 
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 

@@ -14,18 +14,18 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .. import _errors, _source
-from .._array import Array
-from .._devices import Device
+from .. import _errors
+from .._arrays.array import Array
+from .._calls.function import Function, refused_argument, type_text
+from .._calls.jit import relaxations
+from .._code import source
+from .._devices import Device, Loading
 from .._environment import value_of
 from .._errors import UnsupportedError
-from .._explanation import Explanation
-from .._function import Function, refused_argument, type_text
-from .._jit import relaxations
-from .._parameters import Parameters, bind, checked_keywords, not_a_function, parameters_of
 from .._profile import uncounted
-from .._loading import Loading
-from .._signature import Signature, Type, is_no_signature, parse_signatures
+from .._reports.explanation import Explanation
+from .._signatures import Signature, Type, is_no_signature, parse_signatures
+from .._signatures.parameters import Parameters, bind, checked_keywords, not_a_function, parameters_of
 from ._code import Inspected
 from ._current import current_device
 from ._streams import Stream, checked_stream, in_stream
@@ -303,7 +303,7 @@ class Kernel(Inspected):
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
-        node, file, _ = _source.find(self.__ingot_function__)
+        node, file, _ = source.find(self.__ingot_function__)
         for place in _returns(node):
             value = place.value
             if value is None or isinstance(value, ast.Constant) and value.value is None:

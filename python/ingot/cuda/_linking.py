@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._parameters import checked_keywords
-from .._signature import Pointer, Signature, Type, parse_signatures
+from .._signatures import Pointer, Signature, Type, parse_signatures
+from .._signatures.parameters import checked_keywords
 from ._kernel import DeviceFunction
 
 _SUFFIXES: dict[str, type[LinkableCode]] = {}

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import _devices, _ingot
-from .._array import DTYPES, Array, checked_for_device, device_put
+from .._arrays.array import DTYPES, Array, checked_for_device, device_put
 from .._devices import Device
 from .._errors import UnsupportedError
-from .._signature import Type
+from .._signatures import Type
 from ._current import current_device
 from ._streams import Stream, checked_stream, in_stream
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
+from .._arrays.array import Array
 from ._memory import device_array, to_device
 from ._streams import checked_stream, in_stream
 

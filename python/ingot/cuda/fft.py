@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
-from .._array import Array
+from .._arrays.array import Array
 from ._libraries import FLOATS, apart, in_stream, lies_like, operands, written
 from ._memory import device_array
 

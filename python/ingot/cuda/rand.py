@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _ingot
-from .._array import Array
+from .._arrays.array import Array
 from ._current import current_device
 from ._libraries import FLOATS, in_stream, operands, written
 from ._streams import checked_stream

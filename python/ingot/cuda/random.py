@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from .._array import Array
-from .._jit import jit
+from .._arrays.array import Array
+from .._calls.jit import jit
 from ._memory import device_array
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

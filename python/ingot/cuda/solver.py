@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _ingot
-from .._array import Array
+from .._arrays.array import Array
 from ._libraries import in_stream, operands
 from ._memory import device_array, to_device
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
-from .._array import Array
+from .._arrays.array import Array
 from .._devices import Device
 from ._libraries import FLOATS, apart, in_stream, operands, written
 from ._memory import device_array, to_device

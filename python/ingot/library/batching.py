@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import ingot._batching as public
+import ingot._transforms.batching as public
 
 from . import primitives
 from .collectives import Stop, collective, of_all, of_outer

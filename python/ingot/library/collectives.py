@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ingot._batching as public
 import numpy as np
+
+import ingot._transforms.batching as public
 
 from . import primitives
 from .derivatives import any_varies, constant_of, is_inexact, lift, own_copy, varied

@@ -6,8 +6,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import ingot._jit as public
-from ingot._function import Function
+import ingot._calls.jit as public
+from ingot._calls.function import Function
 
 from . import primitives
 from .registry import implements

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import ingot._derivatives as public
+import ingot._transforms.derivatives as public
 
 from . import primitives
 from .registry import implements

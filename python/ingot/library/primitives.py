@@ -286,7 +286,7 @@ def loop(ufunc: Any, operands: Sequence[Any], outputs: Sequence[Any], **keywords
 
     With `method`, it is that of a method on arrays: the dtype at which it combines.
     """
-    from .._ufuncs import loop
+    from .._routines.ufuncs import loop
 
     return loop(ufunc, tuple(operands), tuple(outputs), keywords)
 

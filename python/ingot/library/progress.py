@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import ingot._progress as public
-from ingot._progress import advance_host, begin_host, end_host
+import ingot._host.progress as public
+from ingot._host.progress import advance_host, begin_host, end_host
 
 from .registry import implements
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import _lazy
-from .._array import device_put
+from .._arrays.array import device_put
+from .._calls.function import Function
 from .._devices import Device
 from .._errors import UnsupportedError
-from .._function import Function
-from .._parameters import defaults_of
-from .._signature import DTYPES
+from .._operations import lazy
+from .._signatures import DTYPES
+from .._signatures.parameters import defaults_of
 from ..library._index import CORE, INDEX
 from ..library.registry import implementations
 from . import _standard
@@ -246,5 +246,5 @@ class Namespace:
             kind = Creation
         made = kind(function, original, self.name, name)
         if self.original is np and name not in self.standard:
-            _lazy.wait_as_numpys(made, path, original)
+            lazy.wait_as_numpys(made, path, original)
         return made if callable(original) else Subscripted(made)

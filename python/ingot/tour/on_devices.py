@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 import ingot
+from ingot._calls.function import Function
 from ingot._devices import Device
 from ingot._errors import UnsupportedError
-from ingot._function import Function
 
 from . import _run, same
 

@@ -1,0 +1,1 @@
+"""Arrays in the memory of devices, and graphs of what runs there."""

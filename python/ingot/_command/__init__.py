@@ -1,0 +1,1 @@
+"""`python -m ingot`, and what notebooks have of it: a module for each command."""

@@ -1,0 +1,286 @@
+"""`ingot.vmap`: a function for all batch elements of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from .._calls.function import Function, transformed
+from .._calls.jit import jit
+from .._signatures.parameters import checked_keywords
+
+
+@checked_keywords
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Function[..., Any]:
+    """Return a compiled function that calls `fun` for each batch element of its arguments and stacks the results.
+
+    Parameters
+    ----------
+    fun : callable
+        The function of one batch element.
+    in_axes : int, None, or structure of these, default 0
+        The axis along which the arrays among the arguments are mapped; None: each batch element gets the argument itself. A
+        tuple has an entry for each positional argument, in which tuples, lists and dicts follow those of the argument.
+        Arguments given by name are mapped along axis 0.
+    out_axes : int, None, or structure of these, default 0
+        The new axis of results. Numbers become arrays of one axis.
+    axis_size : int, optional
+        The number of batch elements; needed where no argument is mapped.
+    axis_name : hashable, optional
+        The name by which `axis_index`, `psum` and the like know the axis.
+
+    Returns
+    -------
+    Function
+        With the parameters of `fun`.
+
+    Raises
+    ------
+    ValueError
+        By a call: lengths of mapped axes differ, an argument does not have the axis, a structure does not fit, arrays that `fun`
+        returns differ in shape, or the axis has length 0 and `fun` returns arrays.
+    TypeError
+        `fun` cannot be called.
+    UnsupportedError
+        By a call: `fun` cannot be compiled.
+
+    See Also
+    --------
+    grad : Derivatives, which can be batched.
+    numpy.vectorize : The same for numbers, in Python.
+
+    Notes
+    -----
+    Batch elements are views: what `fun` writes into them is written into the argument. They run as the iterations of
+    ``for i in range(n)``, in order where they depend on each other; the exception is that of the lowest batch element that
+    raises. `vmap` may be nested, differentiated, and called in compiled functions. docs/batching.md has the rules.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x, y: x @ y, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+    from ..library.batching import batched
+
+    if not callable(fun):
+        raise TypeError(f"vmap() takes a function, not {type(fun).__name__}")
+    return transformed(jit(batched(fun, in_axes, out_axes, axis_size, axis_name)), fun, "vmap", (in_axes, out_axes, axis_size, axis_name))
+
+
+@checked_keywords
+def pmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_size: int | None = None,
+    axis_name: Hashable = None,
+) -> Function[..., Any]:
+    """Return what `vmap` returns, by the name that it has in JAX for batch elements that devices share.
+
+    Here threads share them, as those of `vmap`.
+
+    Parameters
+    ----------
+    fun, in_axes, out_axes, axis_size, axis_name
+        As of `vmap`.
+
+    Returns
+    -------
+    Function
+        As of `vmap`.
+
+    See Also
+    --------
+    vmap : The same.
+
+    Examples
+    --------
+    >>> ingot.pmap(lambda x: x / ingot.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+    return vmap(fun, in_axes, out_axes, axis_size, axis_name)
+
+
+def axis_index(axis_name: Hashable) -> int:
+    """Return the index of the batch element that runs.
+
+    Parameters
+    ----------
+    axis_name : hashable
+        The `axis_name` of a `vmap` around; of several, the innermost is meant.
+
+    Returns
+    -------
+    int
+        From 0 on.
+
+    Raises
+    ------
+    NameError
+        There is no such axis.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x * ingot.axis_index("i"), axis_name="i")(np.array([5.0, 5.0, 5.0]))
+    array([ 0.,  5., 10.])
+    """
+    from ..library.primitives import lane_of
+
+    return lane_of(axis_name)
+
+
+def psum(x: Any, axis_name: Any) -> Any:
+    """Return the sum of the operands of all batch elements.
+
+    Parameters
+    ----------
+    x : number, array or structure of these
+        The operand; shapes are the same for all batch elements.
+    axis_name : hashable or tuple of these
+        The axes of `vmap` that are summed over.
+
+    Returns
+    -------
+    number, array or structure of these
+        The sum, the same for each batch element.
+
+    Raises
+    ------
+    NameError
+        There is no such axis.
+    UnsupportedError
+        Not all batch elements come to this call.
+
+    See Also
+    --------
+    pmean, pmax, pmin, all_gather
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x / ingot.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([0.25, 0.75])
+    """
+    from ..library.collectives import psum
+
+    return psum(x, axis_name)
+
+
+def pmean(x: Any, axis_name: Any) -> Any:
+    """Return the mean of the operands of all batch elements.
+
+    Parameters
+    ----------
+    x, axis_name
+        As of `psum`.
+
+    Returns
+    -------
+    number, array or structure of these
+        The mean, the same for each batch element.
+
+    See Also
+    --------
+    psum : The rules.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x - ingot.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([-1.,  1.])
+    """
+    from ..library.collectives import pmean
+
+    return pmean(x, axis_name)
+
+
+def pmax(x: Any, axis_name: Any) -> Any:
+    """Return the largest operand of all batch elements, element by element.
+
+    Parameters
+    ----------
+    x, axis_name
+        As of `psum`.
+
+    Returns
+    -------
+    number, array or structure of these
+        The maximum, the same for each batch element. NaN wins.
+
+    See Also
+    --------
+    psum : The rules.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x / ingot.pmax(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
+    array([0.25, 1.  ])
+    """
+    from ..library.collectives import pmax
+
+    return pmax(x, axis_name)
+
+
+def pmin(x: Any, axis_name: Any) -> Any:
+    """Return the smallest operand of all batch elements, element by element.
+
+    Parameters
+    ----------
+    x, axis_name
+        As of `psum`.
+
+    Returns
+    -------
+    number, array or structure of these
+        The minimum, the same for each batch element. NaN wins.
+
+    See Also
+    --------
+    psum : The rules.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: x - ingot.pmin(x, "i"), axis_name="i")(np.array([1.0, 4.0]))
+    array([0., 3.])
+    """
+    from ..library.collectives import pmin
+
+    return pmin(x, axis_name)
+
+
+def all_gather(x: Any, axis_name: Hashable, axis: int = 0, tiled: bool = False) -> Any:
+    """Return the operands of all batch elements, along one axis.
+
+    Parameters
+    ----------
+    x : number, array or structure of these
+        As of `psum`.
+    axis_name : hashable
+        The axis of `vmap`.
+    axis : int, default 0
+        Where they are in the result.
+    tiled : bool, default False
+        They are joined along an axis that they have, not along a new one.
+
+    Returns
+    -------
+    array or structure of arrays
+        The operands, the same for each batch element.
+
+    See Also
+    --------
+    psum : The rules.
+
+    Examples
+    --------
+    >>> ingot.vmap(lambda x: ingot.all_gather(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    array([[1., 3.],
+           [1., 3.]])
+    """
+    from ..library.collectives import all_gather
+
+    return all_gather(x, axis_name, axis, tiled)
