@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import cuda, lax, numpy, random, tree, types
     from ._ahead.export import export
-    from ._arrays.array import Array, device_put, from_dlpack
+    from ._arrays.array import Array, from_dlpack
     from ._arrays.graph import Graph, graph
     from ._calls.jit import jit, njit
     from ._devices import (
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     )
     from ._devices.memory import memory, set_kept_memory_limit
     from ._devices.threads import get_num_threads, set_num_threads
+    from ._devices.transfers import device_put
     from ._errors import DeviceError, InternalError, TypeChangeError, UnsupportedError
     from ._host import host
     from ._host.progress import progress
@@ -79,8 +80,7 @@ if TYPE_CHECKING:
         value_and_grad,
         vjp,
     )
-    from ._vectorize import vectorize
-    from ._vectorize.guvectorize import guvectorize
+    from ._vectorize.decorators import guvectorize, vectorize
     from .library.registry import implements
     from .types import (
         bool_,
@@ -107,12 +107,13 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "_ahead.export": "export",
-    "_arrays.array": "Array device_put from_dlpack",
+    "_arrays.array": "Array from_dlpack",
     "_arrays.graph": "Graph graph",
     "_calls.jit": "jit njit",
     "_devices": "Device default_device device devices release_memory reset_memory_peak set_default_device set_memory_limit",
     "_devices.memory": "memory set_kept_memory_limit",
     "_devices.threads": "get_num_threads set_num_threads",
+    "_devices.transfers": "device_put",
     "_errors": "DeviceError InternalError TypeChangeError UnsupportedError",
     "_host": "host",
     "_host.progress": "progress",
@@ -120,8 +121,7 @@ _MODULES = {
     "_profile": "profile",
     "_transforms.batching": "all_gather axis_index pmap pmax pmean pmin psum vmap",
     "_transforms.derivatives": "check_grads checkpoint custom_jvp custom_vjp grad hessian hvp jacfwd jacrev jvp linearize stop_gradient value_and_grad vjp",
-    "_vectorize": "vectorize",
-    "_vectorize.guvectorize": "guvectorize",
+    "_vectorize.decorators": "guvectorize vectorize",
     "library.registry": "implements",
     "types": "bool_ boolean complex64 complex128 float16 float32 float64 int8 int16 int32 int64 intp uint8 uint16 uint32 uint64 uintp void",
 }

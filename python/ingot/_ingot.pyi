@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 class DeviceArray:
-    """An array on a device. Its instances are those of `ingot.Array`, which defines `device`, `flags` and `to_host`."""
+    """An array on a device. Its instances are those of `ingot.Array`, which defines `copy`, `device`, `flags` and `to_host`."""
 
     __slots__ = ("_address", "_handle", "_writable")
     _address: int
@@ -30,6 +30,7 @@ class DeviceArray:
     def size(self) -> int: ...
     @property
     def strides(self) -> tuple[int, ...]: ...
+    def copy(self) -> Any: ...
     def to_host(self) -> np.ndarray: ...
 
 def __getattr__(name: str) -> Any: ...

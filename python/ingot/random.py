@@ -46,7 +46,7 @@ def __getattr__(name: str) -> Any:
     if _disabled():
         made = _by_python(function)
     else:
-        from .numpy._namespace import EagerFunction
+        from ._operations.functions import EagerFunction
 
         made = EagerFunction(function, function, __name__, name)
     globals()[name] = made

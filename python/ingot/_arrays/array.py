@@ -16,13 +16,10 @@ import numpy as np
 
 from .. import _devices, _ingot
 from .._devices import Device
+from .._devices.streams import checked_stream, in_stream
+from .._devices.transfers import DTYPES, device_put
 from .._operations import lazy
 from . import eager
-
-DTYPES = tuple(np.dtype(name) for name in (
-    "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 complex64 complex128".split()
-))  # fmt: skip
-
 
 _OF_DLPACK = 2  # its number of GPUs of the kind
 
@@ -448,8 +445,6 @@ class Array(_ingot.DeviceArray):
         ValueError, TypeError
             `ary` has another shape or dtype, cannot be written into, or is no array of NumPy's.
         """
-        from ..cuda._streams import checked_stream, in_stream
-
         queue = checked_stream(stream)
         with in_stream(queue, self.device):
             if ary is None:
@@ -479,8 +474,6 @@ class Array(_ingot.DeviceArray):
         ValueError
             Shapes or dtypes differ, or this array cannot be written into.
         """
-        from ..cuda._streams import checked_stream, in_stream
-
         queue = checked_stream(stream)
         given = ary if isinstance(ary, Array) else np.asarray(ary)
         if (given.shape, given.dtype) != (self.shape, self.dtype):
@@ -609,54 +602,3 @@ def from_dlpack(x: Any, /) -> Any:
 
 def _restored(array: np.ndarray, device: Device) -> Array:
     return _ingot.to_device(array, device._handle)
-
-
-def device_put(x: Any, device: str | Device | None = None) -> Any:
-    """Put an array on a device.
-
-    Parameters
-    ----------
-    x : array_like or Array
-        What NumPy makes an array of, or an array on a device.
-    device : str or Device, optional
-        By default `default_device`. On ``"cpu"`` arrays are NumPy's.
-
-    Returns
-    -------
-    Array or numpy.ndarray
-        A copy there; an array that is there already is returned as it is.
-
-    Raises
-    ------
-    TypeError
-        The dtype cannot be on a device: objects, strings, dates, records, other byte orders.
-    MemoryError
-        The device has no memory for it.
-
-    Examples
-    --------
-    >>> ingot.device_put([1.0, 2.0], "emulated")
-    Array([1., 2.], device=emulated:0)
-    """
-    where = _devices.default_device() if device is None else _devices.device(device)
-    if isinstance(x, Array):
-        if x.device is where:
-            return x
-        if where._handle is not None:
-            dense = x if x.flags.forc else x.copy()
-            if (copy := _ingot.copied_to(dense, where._handle)) is not None:
-                return copy
-        x = x.to_host()
-    if where._handle is None:
-        return np.asarray(x)
-    return _ingot.to_device(checked_for_device(np.asarray(x)), where._handle)
-
-
-def checked_for_device(array: np.ndarray) -> np.ndarray:
-    """An array that can be on a device; TypeError for others."""
-    if array.dtype not in DTYPES or not array.dtype.isnative:
-        swapped = "" if array.dtype.isnative else "byte-swapped "
-        raise TypeError(f"arrays of {swapped}dtype {array.dtype} cannot be on a device")
-    if array.ndim > 16:
-        raise TypeError(f"an array of {array.ndim} axes cannot be on a device: 16 are the most")
-    return array

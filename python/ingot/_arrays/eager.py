@@ -16,6 +16,8 @@ import numpy as np
 from .. import _ingot
 from .._errors import UnsupportedError
 from .._operations import lazy
+from .._operations.functions import EagerFunction, function_of
+from .._routines.ufuncs import made_of
 
 _BINARY = {
     "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@",
@@ -41,8 +43,6 @@ _METHODS = {
 def _made(name: str, parameters: str, *lines: str, waits: str = "", in_place: bool = False) -> Any:
     """The compiled function of these lines. `waits`: what it gives of its operands, so that it may wait; what it does
     `in_place` becomes the first of them."""
-    from ..numpy._namespace import EagerFunction, function_of
-
     text = f"def {name}({parameters}):\n" + "".join(f"    {line}\n" for line in lines)
     function = function_of(text, f"operations.{name}", {"np": np})
     made = _Operation(EagerFunction, function, name)
@@ -173,13 +173,10 @@ def ufunc(function: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: di
 
 def _applied(function: np.ufunc, inputs: tuple[Any, ...], keywords: dict[Any, Any]) -> Any:
     """A compiled function that applies one of `ingot.vectorize`; None: the ufunc is none of these."""
-    from .._vectorize import Vectorized, made_of
-    from ..numpy._namespace import EagerFunction, function_of
-
     holder = made_of(function)
     if holder is None:
         return None
-    if not isinstance(holder, Vectorized):
+    if function.signature is not None:
         raise UnsupportedError(
             f"`{holder.__name__}`, of `ingot.guvectorize`, with an ingot.Array is not supported\n"
             '  instead: give `ingot.guvectorize` target="cuda"'

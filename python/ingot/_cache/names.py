@@ -15,7 +15,6 @@ import dis
 import enum
 import functools
 import importlib
-import os
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -24,11 +23,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import _ingot
+from .._code import VERSIONED, is_versioned
 from .._host import HostFunction
-
-VERSIONED = frozenset({"numpy", "ingot"})
-"""The packages whose versions are part of every key, so that a path identifies an object; Python's own too."""
-PYTHONS = os.path.dirname(os.__file__) + os.sep
 
 
 class Unnamed(Exception):
@@ -108,16 +104,6 @@ def _own_path(value: Any) -> tuple[Any, Any]:
     return getattr(value, "__module__", None), getattr(value, "__qualname__", None) or name
 
 
-def is_versioned(module: str) -> bool:
-    package = module.partition(".")[0]
-    if package in VERSIONED:
-        return True
-    if package not in sys.stdlib_module_names:
-        return False
-    file = getattr(sys.modules.get(package), "__file__", None)  # a user's module may have the name of one of Python's
-    return package in sys.builtin_module_names if file is None else file.startswith(PYTHONS) and "-packages" not in file
-
-
 def at_path(module: str, name: str) -> Any:
     """What a module that is loaded has under a name with dots; None: nothing."""
     found: Any = sys.modules.get(module)
@@ -173,7 +159,7 @@ def form_of(value: Any) -> Any:
         return ("member", class_form(type(value)), *_member_form(value))
     if _ingot.is_namedtuple(value):
         return ("named tuple", class_form(type(value)), tuple(map(form_of, value)))
-    if _is_jitted(value):
+    if isinstance(value, _ingot.Callable):
         return ("jitted", form_of(value.__ingot_function__))
     if _ingot.is_instance(value):
         return ("instance", class_form(type(value)))
@@ -196,12 +182,6 @@ def _c_form(value: Any) -> Any:
     if told is None:
         return None
     return ("C function", told.name, tuple(map(str, told.arguments)), str(told.result), told.form[0])
-
-
-def _is_jitted(value: Any) -> bool:
-    from .._calls.function import Function
-
-    return isinstance(value, Function)
 
 
 def _function_form(function: types.FunctionType) -> tuple[Any, ...]:
@@ -235,7 +215,7 @@ def class_form(kind: type[Any]) -> Any:
             attributes.append((name, form_of(value)))
         elif isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType)):
             attributes.append((name, type(value).__name__))
-        elif _is_jitted(value):
+        elif isinstance(value, _ingot.Callable):
             attributes.append((name, form_of(value)))
     if isinstance(kind, enum.EnumType):
         attributes.append(("__members__", _members_form(kind)))
@@ -445,7 +425,7 @@ def _parts_of(value: Any) -> Iterator[tuple[Any, str, Any]]:
         yield from ((field, "item", name) for name, field in value.items())
     elif isinstance(value, dataclasses.Field):
         attributes = ("default", "default_factory")
-    elif _is_jitted(value):
+    elif isinstance(value, _ingot.Callable):
         attributes = ("__ingot_function__",)
     elif _ingot.is_instance(value):
         attributes = ("__class__",)

@@ -1,11 +1,14 @@
-"""When two code objects are one program: what Python runs is the same, from any file, line or unit of compiling."""
+"""Code: when two code objects are one program - what Python runs is the same, from any file, line or unit of compiling -, and which
+modules' code has a version."""
 
 import __future__
 
 import functools
 import inspect
 import operator
+import os
 import struct
+import sys
 import types
 import weakref
 from collections.abc import Iterator
@@ -15,6 +18,21 @@ FUTURE = functools.reduce(operator.or_, (getattr(__future__, name).compiler_flag
 """The flags of code for what its source has imported from `__future__`."""
 # What those change is in the code, and where functions are nested in their names and cells.
 _SAID_ELSEWHERE = FUTURE | inspect.CO_NESTED
+
+VERSIONED = frozenset({"numpy", "ingot"})
+"""The packages whose versions are part of every key of the cache, so that a path identifies an object; Python's own too."""
+PYTHONS = os.path.dirname(os.__file__) + os.sep
+
+
+def is_versioned(module: str) -> bool:
+    package = module.partition(".")[0]
+    if package in VERSIONED:
+        return True
+    if package not in sys.stdlib_module_names:
+        return False
+    file = getattr(sys.modules.get(package), "__file__", None)  # a user's module may have the name of one of Python's
+    return package in sys.builtin_module_names if file is None else file.startswith(PYTHONS) and "-packages" not in file
+
 
 _parts = operator.attrgetter(
     "co_code",

@@ -8,6 +8,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from .._code import PYTHONS, is_versioned
+
 _LOADS = frozenset(sys.stdlib_module_names) - {"this", "antigravity", "idlelib", "turtledemo", "turtle", "__hello__", "__phello__"}
 """Packages of Python's of which a module does nothing that a program sees when it is loaded."""
 
@@ -27,8 +29,6 @@ def loaded(name: str) -> Any:
 
 def _is_of_python(package: str) -> bool:
     """Whether a package is Python's own or NumPy, and no file of a user's with the same name."""
-    from .._cache.names import PYTHONS, is_versioned
-
     if package in sys.modules:
         return (package in _LOADS or package == "numpy") and is_versioned(package)
     if package not in _LOADS:

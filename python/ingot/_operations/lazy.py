@@ -20,6 +20,7 @@ import numpy as np
 from .. import _environment, _ingot
 from .._calls.function import Function
 from .._signatures import DTYPES
+from . import functions
 
 _texts: list[str] = []
 """By the numbers of operations: an expression with a hole for each operand."""
@@ -107,15 +108,13 @@ def wait_as_numpys(function: Any, path: str, original: Any) -> None:
 
 def _compiled(steps: list[tuple[int, list[int]]], leaves: int, given: str, statement: str = "") -> Function:
     """`statement` follows the steps."""
-    from ..numpy._namespace import function_of
-
     def name(place: int) -> str:
         return f"t{place}" if place >= 0 else f"x{~place}"
 
     lines = [f"t{i} = {_texts[number].format(*map(name, places))}" for i, (number, places) in enumerate(steps)]
     lines += [*([statement] if statement else []), f"return {given}"]
     text = f"def expression({', '.join(f'x{i}' for i in range(leaves))}):\n" + "".join(f"    {line}\n" for line in lines)
-    made = Expression(function_of(text, f"waiting{next(_functions)}.expression", {"np": np}))
+    made = Expression(functions.function_of(text, f"waiting{next(_functions)}.expression", {"np": np}))
     made._only_reads()
     return made
 

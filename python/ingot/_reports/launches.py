@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays.array import Array
+from .. import _ingot
 from . import fusion
 from . import occupancy as _occupancy
 from .assembler import Needs, needs_of
@@ -419,7 +419,7 @@ def _give(reader: _Reader, body: Region, leaves: list[Any], text: str) -> None:
     for parameter, leaf in zip(body.parameters, leaves):
         if id(leaf) in known:
             reader.values[parameter] = known[id(leaf)]
-        elif isinstance(leaf, (np.ndarray, Array)):
+        elif isinstance(leaf, (np.ndarray, _ingot.DeviceArray)):
             is_alone = list(aliases.values()).count(aliases.get(parameter)) == 1
             buffer = Buffer(parameter.removeprefix("%"), leaf.nbytes, "argument", leaf.dtype.name, leaf.shape)
             view = View(buffer, list(leaf.shape), leaf.itemsize, 0 if is_alone else None, leaf.strides)

@@ -1,8 +1,9 @@
-"""Which loop NumPy's ufuncs choose for operands of some types and the keywords of a call, when that is compiled."""
+"""Ufuncs: which loop NumPy's choose for operands of some types and the keywords of a call, and what holds those that were made here."""
 
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,17 @@ def loop(ufunc: np.ufunc, operands: tuple[Any, ...], outputs: tuple[Any, ...], k
     types += [None if out is None else out.dtype for out in outputs]
     chosen = {} if signature is None else {"signature": signature}
     return ufunc.resolve_dtypes(tuple(types), casting=given.get("casting", "same_kind"), **chosen)
+
+
+_made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+
+def remember(holder: Any) -> None:
+    """Has `made_of` know what holds a ufunc."""
+    _made[id(holder.ufunc)] = holder
+
+
+def made_of(ufunc: np.ufunc) -> Any:
+    """What was made of a function, and holds the ufunc; None: it is none of these."""
+    found = _made.get(id(ufunc))
+    return found if found is not None and found.ufunc is ufunc else None

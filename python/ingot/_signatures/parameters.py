@@ -117,10 +117,8 @@ def not_a_function(door: str, given: Any) -> TypeError:
     """The error of a decorator that is given something else than a Python function."""
     import numpy as np
 
-    from .._host import HostFunction
-
     kind = type(given).__name__
-    if isinstance(given, (np.ufunc, np.vectorize, HostFunction)):
+    if isinstance(given, (np.ufunc, np.vectorize)) or hasattr(type(given), "__ingot_host__"):
         return TypeError(f"{door}() takes a Python function, not {kind}: write a function that calls it")
     advice = next((text for classes, text in _ADVICE if isinstance(given, classes)), None)
     if advice is None and callable(given):

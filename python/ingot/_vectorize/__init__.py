@@ -22,27 +22,12 @@ from .._code import source
 from .._environment import is_disabled
 from .._host.exceptions import exception
 from .._profile import uncounted
+from .._routines.ufuncs import made_of, remember
 from .._signatures import DTYPES, Signature, is_no_signature, parse_signatures
 from .._signatures.parameters import checked_keywords, not_a_function, parameters_of
 
-TARGETS = {"cpu": "cpu", "parallel": "parallel", "cuda": "cuda", "gpu": "cuda"}
-"""Where calls run, by their names."""
 MOST_OPERANDS = 31
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
-
-
-_made: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-
-
-def remember(holder: Any) -> None:
-    """Has `made_of` know what holds a ufunc."""
-    _made[id(holder.ufunc)] = holder
-
-
-def made_of(ufunc: np.ufunc) -> Any:
-    """What was made of a function, and holds the ufunc; None: it is none of these."""
-    found = _made.get(id(ufunc))
-    return found if found is not None and found.ufunc is ufunc else None
 
 
 class Outdated(_errors.TypeChangeError):
@@ -429,12 +414,7 @@ class Vectorized(Base):
         """By its name, as a plain function; by cloudpickle, or where it has none, as the function that it compiles."""
         if is_pickled_by_name(self, sys._getframe(1)):
             return self.__qualname__
-        return _restored, (Portable(self.__ingot_function__), self._signatures, self._identity, self._target, self._relaxed)
-
-
-def _restored(function: Any, signatures: Any, identity: Any, target: str, relaxed: tuple[str, ...]) -> Vectorized:
-    """A ufunc that has been pickled."""
-    return _class_for(target)(function, signatures, identity, target, relaxed)
+        return type(self), (Portable(self.__ingot_function__), self._signatures, self._identity, self._target, self._relaxed)
 
 
 def _reduced_ufunc(ufunc: np.ufunc) -> Any:
@@ -449,14 +429,6 @@ def _inside(holder: Any) -> np.ufunc:
 
 _NUMPYS: Any = copyreg.dispatch_table[np.ufunc]
 copyreg.pickle(np.ufunc, _reduced_ufunc)
-
-
-def _class_for(target: str) -> type[Vectorized]:
-    if target != "cuda":
-        return Vectorized
-    from .devices import DeviceVectorized
-
-    return DeviceVectorized
 
 
 def _dtype_of_class(kind: Any) -> np.dtype | None:
@@ -492,123 +464,3 @@ def _inputs_of(given: tuple[Any, ...]) -> tuple[np.dtype, ...] | None:
 
 def _fits(results: tuple[np.dtype, ...], wanted: tuple[Any, ...]) -> bool:
     return all(kind is None or isinstance(dtype, kind) for dtype, kind in zip(results, wanted))
-
-
-class Decorator(Protocol):
-    """What `vectorize` gives for signatures and options."""
-
-    def __call__(self, function: Callable[..., Any], /) -> Vectorized: ...
-
-
-@overload
-def vectorize(
-    function: Callable[..., Any],
-    /,
-    signatures: Any = None,
-    *,
-    identity: Any = None,
-    target: str = "cpu",
-    fastmath: bool | str | Iterable[str] = False,
-    nopython: bool = True,
-    cache: bool = True,
-) -> Vectorized: ...
-@overload
-def vectorize(
-    function: str | Signature | tuple[Any, ...] | list[Any] | None = None,
-    /,
-    signatures: Any = None,
-    *,
-    identity: Any = None,
-    target: str = "cpu",
-    fastmath: bool | str | Iterable[str] = False,
-    nopython: bool = True,
-    cache: bool = True,
-) -> Decorator: ...
-@checked_keywords
-def vectorize(
-    function: Any = None,
-    /,
-    signatures: Any = None,
-    *,
-    identity: Any = None,
-    target: str = "cpu",
-    fastmath: bool | str | Iterable[str] = False,
-    nopython: bool = True,
-    cache: bool = True,
-) -> Any:
-    """Make a ufunc of a Python function of numbers.
-
-    Used as ``@vectorize``, with options, or with signatures.
-
-    Parameters
-    ----------
-    function : callable
-        The function of one element: numbers in, a number or a tuple of numbers out.
-    signatures : str, type, or list of these, optional
-        The loops of the ufunc, such as ``["float64(float64, float64)", "float32(float32, float32)"]``: the first one that all
-        inputs cast to safely is used. Without them loops are made for the dtypes of each call. May be given first.
-    identity : number, "reorderable" or None, default None
-        The identity of reductions.
-    target : {"cpu", "parallel", "cuda", "gpu"}, default "cpu"
-        ``"parallel"`` shares the elements of large arrays among threads, ``"cuda"`` and ``"gpu"`` run calls on a device.
-    fastmath : bool, str or iterable of str, default False
-        As of `jit`.
-    nopython, cache
-        Options of Numba, accepted and without effect.
-
-    Returns
-    -------
-    Vectorized
-        With what NumPy's ufuncs have: broadcasting, ``out=``, ``where=``, ``dtype=``, ``casting=``, `reduce`, `accumulate`,
-        `reduceat`, `outer`, `at`. Compiled functions may call it on arrays and on numbers.
-
-    Raises
-    ------
-    UnsupportedError
-        By a call: the function cannot be compiled.
-    TypeError
-        No signature takes the dtypes of a call.
-
-    See Also
-    --------
-    guvectorize : Functions of whole axes.
-    numpy.ufunc : What it returns.
-
-    Notes
-    -----
-    An exception of the function for an element leaves the call.
-
-    Examples
-    --------
-    >>> @ingot.vectorize
-    ... def clipped(x, most):
-    ...     return x if x < most else most
-    >>> clipped(np.arange(5), 3)
-    array([0, 1, 2, 3, 3])
-    >>> clipped.reduce(np.array([4, 2, 7]))
-    np.int64(2)
-    """
-    if target not in TARGETS:
-        raise ValueError(f"vectorize() has no target {target!r}")
-    target = TARGETS[target]
-    if identity is not None and identity != "reorderable" and not isinstance(identity, (bool, int, float, complex, np.generic)):
-        raise ValueError(f"an identity is a number, 'reorderable' or None, not {identity!r}")
-    relaxed = relaxations(fastmath)
-    given = None
-    function = uncounted(function)
-    if isinstance(function, (types.FunctionType, Function, Vectorized)):
-        given = function
-    elif function is not None:
-        if is_no_signature(function):
-            raise not_a_function("vectorize", function)
-        signatures = function
-    parsed = parse_signatures(signatures) if signatures is not None else None
-
-    def decorate(f: Any) -> Vectorized:
-        f = uncounted(f)
-        if not isinstance(f, (types.FunctionType, Function, Vectorized)):
-            raise not_a_function("vectorize", f)
-        plain = f if isinstance(f, types.FunctionType) else f.__ingot_function__
-        return _class_for(target)(plain, parsed or None, identity, target, relaxed)
-
-    return decorate if given is None else decorate(given)

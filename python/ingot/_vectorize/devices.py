@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
-from .._arrays.array import Array, device_put
+from .._arrays.array import Array
 from .._devices import Device
+from .._devices.transfers import device_put
 from . import Vectorized
 from .guvectorize import GUFunction
 
@@ -20,8 +21,8 @@ _THREADS = 128
 
 def _device_of(args: tuple[Any, ...], stream: Any) -> tuple[Device, contextlib.AbstractContextManager[Any], bool]:
     """Where a call runs, what has it run in the stream, and whether arrays of a device are among the arguments."""
+    from .._devices.streams import checked_stream, in_stream
     from ..cuda._current import current_device
-    from ..cuda._streams import checked_stream, in_stream
 
     queue = checked_stream(stream)
     found = next((arg.device for arg in args if isinstance(arg, Array)), None)

@@ -12,20 +12,19 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _ingot
 from .._calls.function import Function, Portable, is_pickled_by_name
-from .._calls.jit import relaxations
 from .._calls.specialisation import Specialisation
 from .._environment import is_disabled
-from .._profile import uncounted
-from .._signatures import DTYPES, Signature, Type, parse_signatures
-from .._signatures.parameters import checked_keywords, not_a_function, parameters_of
-from . import MOST_OPERANDS, TARGETS, Loop, remember
+from .._routines.ufuncs import remember
+from .._signatures import DTYPES, Signature, Type
+from .._signatures.parameters import parameters_of
+from . import MOST_OPERANDS, Loop
 
 Core = tuple[str, ...]
 """The core axes of an operand: names, or lengths as digits."""
@@ -366,84 +365,3 @@ class GUFunction:
 def _restored(kind: type[GUFunction], *given: Any) -> GUFunction:
     """What has been pickled."""
     return kind(*given)
-
-
-@checked_keywords
-def guvectorize(
-    signatures: Any,
-    layout: str | None = None,
-    *,
-    target: str = "cpu",
-    fastmath: bool | str | Iterable[str] = False,
-    cache: bool = True,
-    nopython: bool = True,
-) -> Callable[[Callable[..., Any]], GUFunction]:
-    """Make a generalised ufunc: a function of whole axes, applied over all axes before them.
-
-    Parameters
-    ----------
-    signatures : str, type, or list of these
-        As of `jit`, without a result: inputs, then outputs. With a layout alone (``@guvectorize("(n)->(n)")``) the function is
-        compiled for the dtypes of each call, which has arrays for the outputs.
-    layout : str
-        Core dimensions in NumPy's notation: ``"(m,n),(n)->(m)"``. A number is a length. Without ``->`` there is no result: the
-        function writes into its arguments.
-    target : {"cpu", "parallel", "cuda", "gpu"}, default "cpu"
-        ``"cuda"`` and ``"gpu"`` run calls on a device.
-    fastmath, cache
-        As of `jit`.
-    nopython : bool
-        An option of Numba, accepted and without effect.
-
-    Returns
-    -------
-    callable
-        The decorator. The `GUFunction` that it makes is called as NumPy's generalised ufuncs are, with ``out=``, ``axis=``,
-        ``axes=``, ``keepdims=``, ``dtype=`` and ``casting=``.
-
-    Raises
-    ------
-    TypeError
-        No signature takes the dtypes of a call.
-    ValueError
-        Core dimensions of a call differ.
-
-    See Also
-    --------
-    vectorize : Functions of numbers.
-
-    Notes
-    -----
-    The function reads inputs and writes into outputs; an output without axes is an array of one element.
-
-    Examples
-    --------
-    >>> @ingot.guvectorize(["void(float64[:], float64[:])"], "(n)->()")
-    ... def mean(x, out):
-    ...     out[0] = x.sum() / len(x)
-    >>> mean(np.arange(6.0).reshape(2, 3))
-    array([1., 4.])
-    """
-    if target not in TARGETS:
-        raise ValueError(f"guvectorize() has no target {target!r}")
-    if layout is None:
-        if not isinstance(signatures, str):
-            raise TypeError("guvectorize() takes a layout, such as '(n)->(n)', after the signatures")
-        signatures, layout = (), signatures
-        if "->" not in layout or TARGETS[target] == "cuda":
-            raise TypeError("guvectorize() without signatures takes a layout with outputs, such as '(n)->(n)', and no device")
-    relaxed = relaxations(fastmath)
-    kind = GUFunction
-    if TARGETS[target] == "cuda":
-        from .devices import DeviceGUFunction
-
-        kind = DeviceGUFunction
-
-    def decorate(given: Any) -> GUFunction:
-        function = uncounted(given)
-        function = function.__ingot_function__ if isinstance(function, Function) else function
-        if not isinstance(function, types.FunctionType):
-            raise not_a_function("guvectorize", function)
-        return kind(function, parse_signatures(signatures) if signatures else [], layout, relaxed, cache)
-
-    return decorate

@@ -20,6 +20,7 @@ from .._calls.function import Function, refused_argument, type_text
 from .._calls.jit import relaxations
 from .._code import source
 from .._devices import Device, Loading
+from .._devices.streams import Stream, checked_stream, in_stream
 from .._environment import value_of
 from .._errors import UnsupportedError
 from .._profile import uncounted
@@ -28,7 +29,6 @@ from .._signatures import Signature, Type, is_no_signature, parse_signatures
 from .._signatures.parameters import Parameters, bind, checked_keywords, not_a_function, parameters_of
 from ._code import Inspected
 from ._current import current_device
-from ._streams import Stream, checked_stream, in_stream
 
 MOST_THREADS = 1024
 """Of a block."""

@@ -9,9 +9,9 @@ import numpy as np
 
 from .. import _ingot
 from .._arrays.array import Array
+from .._devices.streams import Stream, checked_stream
+from .._devices.streams import in_stream as in_stream
 from ._current import current_device
-from ._streams import Stream, checked_stream
-from ._streams import in_stream as in_stream
 
 NAMES = ("blas", "fft", "solver", "random", "sparse")
 FLOATS = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from .. import _devices, _ingot
-from .._arrays.array import DTYPES, Array, checked_for_device, device_put
+from .._arrays.array import Array
 from .._devices import Device
+from .._devices.streams import Stream, checked_stream, in_stream
+from .._devices.transfers import DTYPES, checked_for_device, device_put
 from .._errors import UnsupportedError
 from .._signatures import Type
 from ._current import current_device
-from ._streams import Stream, checked_stream, in_stream
 
 
 def _place(stream: Stream | None) -> Device:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays.array import Array
+from .._devices.streams import checked_stream, in_stream
 from ._memory import device_array, to_device
-from ._streams import checked_stream, in_stream
 
 TILE = 256
 """Elements that a block makes one of."""

@@ -17,9 +17,9 @@ import numpy as np
 
 from .. import _ingot
 from .._arrays.array import Array
+from .._devices.streams import checked_stream
 from ._current import current_device
 from ._libraries import FLOATS, in_stream, operands, written
-from ._streams import checked_stream
 
 if TYPE_CHECKING:
     from .._devices import Device
