@@ -28,7 +28,7 @@ add_custom_target(ingot_python)
 
 # Which module of the library has a function for what.
 set(index ${INGOT_PYTHON_DIR}/ingot/library/_index.py)
-file(GLOB library CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/ingot/library/*.py)
+file(GLOB library CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/ingot/library/*.py ${PROJECT_SOURCE_DIR}/python/ingot/library/own/*.py)
 add_custom_command(OUTPUT ${index}
   COMMAND ${Python_EXECUTABLE} ${PROJECT_SOURCE_DIR}/tools/library_index.py ${index}
   DEPENDS ${PROJECT_SOURCE_DIR}/tools/library_index.py ${library} ${PROJECT_SOURCE_DIR}/src/ir/ops.def

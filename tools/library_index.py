@@ -12,6 +12,7 @@ import builtins
 import importlib
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,20 +41,25 @@ def named(expression: ast.expr, modules: dict[str, str]) -> tuple[str, str]:
     return module, ".".join(names)
 
 
+def implemented(tree: ast.Module) -> Iterator[ast.expr]:
+    """What the functions of a file stand for: the arguments of `@implements(...)`, and of `implements(...)(function)`."""
+    for node in ast.walk(tree):
+        calls = node.decorator_list if isinstance(node, ast.FunctionDef) else [node.func] if isinstance(node, ast.Call) else []
+        for call in calls:
+            if isinstance(call, ast.Call) and ast.unparse(call.func) == "implements":
+                yield from call.args
+
+
 def entries() -> list[tuple[str, str, str]]:
     found: dict[tuple[str, str], str] = {}
-    for file in sorted(LIBRARY.glob("*.py")):
+    for file in sorted([*LIBRARY.glob("*.py"), *LIBRARY.glob("own/*.py")]):
+        subject = ".".join(file.relative_to(LIBRARY).with_suffix("").parts)
         tree = ast.parse(file.read_text())
         modules = imported(tree)
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.FunctionDef):
-                continue
-            for decorator in node.decorator_list:
-                if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "implements":
-                    for argument in decorator.args:
-                        key = named(argument, modules)
-                        assert key not in found, f"{key} is in {found[key]} and in {file.stem}"
-                        found[key] = file.stem
+        for argument in implemented(tree):
+            key = named(argument, modules)
+            assert key not in found, f"{key} is in {found[key]} and in {subject}"
+            found[key] = subject
     return [(module, name, subject) for (module, name), subject in sorted(found.items())]
 
 

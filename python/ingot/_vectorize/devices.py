@@ -12,7 +12,11 @@ import numpy as np
 from .. import _ingot
 from .._arrays.array import Array
 from .._devices import Device
+from .._devices.streams import checked_stream, in_stream
 from .._devices.transfers import device_put
+from ..cuda import Reduce, jit
+from ..cuda._current import current_device
+from ..cuda._launches import iterations_of
 from . import Vectorized
 from .guvectorize import GUFunction
 
@@ -21,9 +25,6 @@ _THREADS = 128
 
 def _device_of(args: tuple[Any, ...], stream: Any) -> tuple[Device, contextlib.AbstractContextManager[Any], bool]:
     """Where a call runs, what has it run in the stream, and whether arrays of a device are among the arguments."""
-    from .._devices.streams import checked_stream, in_stream
-    from ..cuda._current import current_device
-
     queue = checked_stream(stream)
     found = next((arg.device for arg in args if isinstance(arg, Array)), None)
     return found or (current_device() if queue is None else queue.device), in_stream(queue, found), found is not None
@@ -56,8 +57,6 @@ class DeviceVectorized(Vectorized):
 
     @functools.cached_property
     def _reduction(self) -> Any:
-        from ..cuda import Reduce
-
         return Reduce(self.__ingot_function__)
 
 
@@ -122,7 +121,4 @@ class DeviceGUFunction(GUFunction):
 
     @functools.cached_property
     def _kernel(self) -> Any:
-        from ..cuda import jit
-        from ..library.launches import iterations_of
-
         return jit(iterations_of(self.__wrapped__), fastmath=self._relaxed)  # type: ignore[attr-defined]

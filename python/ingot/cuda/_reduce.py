@@ -12,6 +12,7 @@ import numpy as np
 
 from .._arrays.array import Array
 from .._devices.streams import checked_stream, in_stream
+from ._kernel import jit
 from ._memory import device_array, to_device
 
 TILE = 256
@@ -44,10 +45,9 @@ class Reduce:
 
     @functools.cached_property
     def _kernels(self) -> tuple[Any, Any]:
-        from ..library import launches
-        from ._kernel import jit
+        from . import _launches
 
-        return jit(launches.tiles_of(self._function, TILE)), jit(launches.finish_of(self._function))
+        return jit(_launches.tiles_of(self._function, TILE)), jit(_launches.finish_of(self._function))
 
     def __call__(self, arr: Any, size: int | None = None, res: Array | None = None, init: Any = 0, stream: Any = 0) -> Any:
         """Reduces the first `size` elements, and `init` before them. Gives a number of NumPy's; or writes it into

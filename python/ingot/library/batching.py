@@ -7,16 +7,12 @@ from typing import Any
 
 import numpy as np
 
-import ingot._transforms.batching as public
-
 from . import primitives
 from .collectives import Stop, collective, of_all, of_outer
-from .registry import implements
 from .shapes import normal_axis
 from .structures import is_opened, is_structure, map_leaves, members_of, remade
 
 
-@implements(public.vmap, public.pmap)
 def batched(fun: Any, in_axes: Any = 0, out_axes: Any = 0, axis_size: Any = None, axis_name: Any = None) -> Callable[..., Any]:
     """The function for all batch elements, one after the other."""
     if isinstance(in_axes, dict):
@@ -92,7 +88,6 @@ def known(result: tuple[Any, ...], i: int) -> Any:
     return map_leaves(lambda array: array[i], value) if is_stacked else value
 
 
-@implements(public.axis_index)
 def axis_index(axis_name: Any) -> int:
     return primitives.lane_of(axis_name)
 

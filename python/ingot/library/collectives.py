@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-import ingot._transforms.batching as public
-
 from . import primitives
 from .derivatives import any_varies, constant_of, is_inexact, lift, own_copy, varied
-from .registry import implements
 from .shapes import normal_axis
 from .structures import map_leaves
 
@@ -19,27 +16,22 @@ class Stop(BaseException):
     """A batch element has come to a collective whose result is not known yet; the argument is its operand."""
 
 
-@implements(public.psum)
 def psum(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("sum", 0, False))
 
 
-@implements(public.pmean)
 def pmean(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("mean", 0, False))
 
 
-@implements(public.pmax)
 def pmax(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("max", 0, False))
 
 
-@implements(public.pmin)
 def pmin(x: Any, axis_name: Any) -> Any:
     return collective(x, axis_name, ("min", 0, False))
 
 
-@implements(public.all_gather)
 def all_gather(x: Any, axis_name: Any, axis: int = 0, tiled: bool = False) -> Any:
     if isinstance(axis_name, (tuple, list)):
         primitives.refuse("`all_gather` along several named axes", "call it for one after the other")

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-import ingot._transforms.derivatives as public
-
 from . import primitives
-from .registry import implements
 from .structures import filled, is_structure, leaves_beside, leaves_of, map_leaves
 
 
@@ -119,7 +116,6 @@ def plain_copies(tree: Any) -> Any:
     return map_leaves(lambda x: x.copy() if isinstance(x, np.ndarray) else x, tree)
 
 
-@implements(public.jvp)
 def jvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> tuple[Any, ...]:
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} primals and {len(tangents)} tangents")
@@ -141,7 +137,6 @@ def of_pair(result: Any, has_aux: bool) -> Any:
     return result[0]
 
 
-@implements(public.linearize)
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     before = own_copies(primals)
 
@@ -283,17 +278,14 @@ def dtype_name(x: Any) -> str:
     return dtype.name if dtype.names is None else "records"
 
 
-@implements(public.jacfwd)
 def jacfwd(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "jacfwd", along)
 
 
-@implements(public.jacrev)
 def jacrev(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "jacrev", across)
 
 
-@implements(public.hessian)
 def hessian(f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, names: tuple[Any, ...] = ()) -> Callable[..., Any]:
     return jacobian(f, argnums, has_aux, holomorphic, names, "hessian", twice)
 
@@ -695,7 +687,6 @@ def recomputed(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     return with_rules(f, rule, forth, back, args)
 
 
-@implements(public.checkpoint)
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     # One that is made inside may hold variables of a derivative, which are no arguments: it keeps what it needs.
     return f
@@ -724,7 +715,6 @@ def gathered_at(y: Any, derivative: int) -> Any:
     return gathered(own, own)
 
 
-@implements(public.vjp)
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     before = own_copies(primals)
 
@@ -735,14 +725,12 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[An
     return (of_pair(value, has_aux), pull, value[1]) if has_aux else (value, pull)
 
 
-@implements(public._kept)
 def kept(tree: Any) -> tuple[Any, ...]:
     primitives.refuse(
         "a function of `ingot.vjp` or `ingot.linearize` for arrays that share memory, in compiled code,", "give them copies of the arrays"
     )
 
 
-@implements(public.value_and_grad)
 def value_and_grad(
     f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple[Any, ...] = ()
 ) -> Callable[..., Any]:
@@ -817,7 +805,6 @@ def need_complex(x: Any) -> None:
         raise TypeError("with `holomorphic`, gradients are taken with respect to complex numbers")
 
 
-@implements(public.grad)
 def grad(
     f: Callable[..., Any], argnums: Any = 0, has_aux: bool = False, holomorphic: bool = False, allow_int: bool = False, names: tuple[Any, ...] = ()
 ) -> Callable[..., Any]:
@@ -828,7 +815,6 @@ def grad(
     return gradient
 
 
-@implements(public.hvp)
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
     def gradients(*variables: Any) -> tuple[Any, ...]:
         return grad(f, tuple(range(len(primals))))(*variables)
@@ -836,6 +822,5 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any) -> tuple[Any, ...]:
     return jvp(gradients, primals, tangents)[1]
 
 
-@implements(public.stop_gradient)
 def stop_gradient(x: Any) -> Any:
     return map_leaves(lambda leaf: primitives.primal(leaf, 0) if is_inexact(leaf) else leaf, x)

@@ -10,6 +10,7 @@ from . import primitives
 from .derivatives import routine
 from .reductions import known_axis
 from .registry import implements
+from .rules import fft as rules
 from .shapes import is_known_fortran, output
 
 
@@ -167,20 +168,13 @@ def plain_irfft(a: Any, n: Any, axis: Any, norm: Any, out: Any = None) -> Any:
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
     x = np.asarray(a)
     points = 2 * (x.shape[axis] - 1) if n is None else n
-    return irfft(np.conjugate(x), points, axis, exchanged(norm))  # NumPy leaves the output as it is, too
+    return irfft(np.conjugate(x), points, axis, rules.exchanged(norm))  # NumPy leaves the output as it is, too
 
 
 @implements(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
-    result = rfft(a, n, axis, exchanged(norm), out)
+    result = rfft(a, n, axis, rules.exchanged(norm), out)
     return np.conjugate(result) if out is None else np.conjugate(result, out=out)
-
-
-def exchanged(norm: Any) -> Any:
-    """The other direction's factor."""
-    if norm is None or norm == "backward":
-        return "forward"
-    return "backward" if norm == "forward" else norm
 
 
 def axes_of(x: Any, s: Any, axes: Any) -> tuple[int, ...]:
@@ -291,6 +285,3 @@ def fftshift(x: Any, axes: Any = None) -> Any:
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     return rolled(x, axes, True)
-
-
-from .rules import fft as rules  # noqa: E402  (which is made of this module)

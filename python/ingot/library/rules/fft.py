@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..fft import exchanged
 from .parts import as_cotangent
+
+
+def exchanged(norm: Any) -> Any:
+    """The other direction's factor."""
+    if norm is None or norm == "backward":
+        return "forward"
+    return "backward" if norm == "forward" else norm
 
 
 def fitted(x: Any, length: Any, axis: int) -> Any:

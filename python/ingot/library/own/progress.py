@@ -9,7 +9,7 @@ import numpy as np
 import ingot._host.progress as public
 from ingot._host.progress import advance_host, begin_host, end_host
 
-from .registry import implements
+from ..registry import implements
 
 
 @implements(public.progress)

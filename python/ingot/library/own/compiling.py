@@ -9,8 +9,8 @@ from typing import Any
 import ingot._calls.jit as public
 from ingot._calls.function import Function
 
-from . import primitives
-from .registry import implements
+from .. import primitives
+from ..registry import implements
 
 
 @implements(public.jit)

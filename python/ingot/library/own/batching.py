@@ -1,0 +1,14 @@
+"""Batches, and what their elements share, in compiled code."""
+
+import ingot._transforms.batching as public
+
+from .. import batching, collectives
+from ..registry import implements
+
+implements(public.vmap, public.pmap)(batching.batched)
+implements(public.axis_index)(batching.axis_index)
+implements(public.psum)(collectives.psum)
+implements(public.pmean)(collectives.pmean)
+implements(public.pmax)(collectives.pmax)
+implements(public.pmin)(collectives.pmin)
+implements(public.all_gather)(collectives.all_gather)
