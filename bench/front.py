@@ -119,12 +119,12 @@ def table(rows: list[tuple[str, float, float, str]], size: int, rounds: int, whe
 
 def place() -> str:
     """The machine and the day."""
-    from ingot._command import info
+    from ingot._devices.cpu import describe_cpu
 
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
     busy = f" while {load:.0f} processes ran" if load > 1.5 * cores else ""
     words = {1: "one core", 2: "two cores", 4: "four cores"}.get(cores, f"{cores} cores")
-    return f"{words} of an {info.describe_cpu()['name']}{busy}, {time.strftime('%Y-%m-%d')}"
+    return f"{words} of an {describe_cpu()['name']}{busy}, {time.strftime('%Y-%m-%d')}"
 
 
 def bars(text: str) -> list[tuple[str, float, str]]:

@@ -282,10 +282,10 @@ def run_case(case: Case, small: bool, seconds: float, now: Callable[[], float] =
 
 
 def machine(one_core: bool) -> dict[str, str]:
-    from ingot._command import info
+    from ingot._devices.cpu import describe_cpu
 
     versions = {name: importlib.metadata.version(name) for name in CONTESTANTS[1:]}
-    return {"date": time.strftime("%Y-%m-%d"), "cpu": info.describe_cpu()["name"], "cores": "1" if one_core else str(len(os.sched_getaffinity(0))),
+    return {"date": time.strftime("%Y-%m-%d"), "cpu": describe_cpu()["name"], "cores": "1" if one_core else str(len(os.sched_getaffinity(0))),
             "load": f"{os.getloadavg()[0]:.0f}", "ingot": ingot.__version__, **versions}  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import ingot
 import numpy
 import pytest
 from ingot._command import info as _info
+from ingot._devices.cpu import describe_cpu
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,8 +60,8 @@ def test_versions_agree():
 def test_cpu_of_an_arm_machine_and_of_an_unknown_one(tmp_path):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text("processor\t: 0\nFeatures\t: fp asimd sve\n")
-    assert _info.describe_cpu(cpuinfo)["features"] == ["asimd", "fp", "sve"]
-    assert _info.describe_cpu(tmp_path / "none")["features"] == []
+    assert describe_cpu(cpuinfo)["features"] == ["asimd", "fp", "sve"]
+    assert describe_cpu(tmp_path / "none")["features"] == []
 
 
 def test_a_binary_that_was_not_built(tmp_path):

@@ -1,13 +1,16 @@
-"""The components: which may include which, and what no file may contain.
+"""The components and the parts of the Python package: which may include or import which, and what no file may contain.
 
-The dependences are in two files that must agree: PLAN below, and the DEPENDS of each src/<component>/CMakeLists.txt. Each rule
-is a function from a tree to its violations, tried on this repository and on a planted violation.
+The dependences of components are in two files that must agree: PLAN below, and the DEPENDS of each src/<component>/CMakeLists.txt.
+Each rule is a function from a tree to its violations, tried on this repository and on a planted violation.
 """
 
+import ast
+import functools
 import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -57,6 +60,69 @@ TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|fe
 # devices/device.h.
 VENDOR_NAMES = re.compile(r"cuda|opencl", re.IGNORECASE)
 VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets", "src/frontend"}
+
+# The parts of python/ingot - its sub-packages, and modules beside them -, and which others each may import. `library.own` is
+# what stands for Ingot's own functions in compiled code; the core finds it by name. All may import the extension `_ingot`;
+# the package itself is a table of names, and imports nothing but when it is asked for one.
+PYTHON_PLAN: dict[str, set[str]] = {
+    "_environment": set(),
+    "_errors": set(),
+    "_refusals": set(),
+    "_profile": set(),
+    "_devices": set(),
+    "_routines": set(),
+    "_code": {"_errors"},
+    "_signatures": {"_errors"},
+    "_host": {"_code", "_signatures"},
+    "library": {"_host", "_routines"},
+    "_objects": {"library", "_refusals"},
+    "_cache": {"_host", "_objects", "_environment"},
+    "_reports": {"_code", "_signatures"},
+    "_calls": {"_cache", "_devices", "_profile", "_reports", "_routines"},
+    "_operations": {"_calls"},
+    "numpy": {"_operations", "library"},
+    "_arrays": {"_operations", "numpy"},
+    "tree": {"library"},
+    "_transforms": {"_calls", "tree"},
+    "cuda": {"_arrays"},
+    "_vectorize": {"cuda"},
+    "library.own": {"_transforms", "cuda"},
+    "types": {"_signatures"},
+    "random": {"_operations"},
+    "lax": {"_transforms"},
+    "_ahead": {"_calls"},
+    "tour": {"_calls", "lax", "random"},
+    "_command": {"_ahead", "tour"},
+    "__main__": {"_command"},
+}
+# What each imports inside of functions, so that it is loaded when it is first needed: `import ingot` loads one module, a
+# decorator 18, a first call 30 (tools/ceilings.toml). `ingot` is the package's own names.
+LATE: dict[str, set[str]] = {
+    "ingot": {"_command", "_refusals"},
+    "_errors": {"_refusals"},
+    "_signatures": {"_refusals"},
+    "_objects": {"_refusals", "library"},
+    "_code": {"_core"},
+    "_profile": {"_profile"},
+    "library": {"_routines", "library"},
+    "_cache": {"_objects"},
+    "_reports": {"_reports"},
+    "_calls": {"_cache", "_calls", "_code", "_core", "_host", "_objects", "_profile", "_reports", "_signatures", "ingot"},
+    "_arrays": {"numpy"},
+    "_transforms": {"library"},
+    "cuda": {"library", "cuda", "_refusals"},
+    "_vectorize": {"_vectorize", "library", "ingot"},
+    "random": {"_operations"},
+    "tour": {"tour", "ingot"},
+    "_command": {"_ahead", "_calls", "_command", "_core", "_profile", "_reports", "tour"},
+}
+# What only names for type checkers may come from, against the order.
+TYPES: dict[str, set[str]] = {"_cache": {"_calls"}, "_reports": {"_calls"}}
+# The rules of derivatives are written in terms of the functions that they are the rules of.
+MUTUAL = {frozenset({"ingot.library.linalg", "ingot.library.rules.linalg"})}
+EXTENSIONS = {"_core", "_ingot"}
+# What the core is loaded with: without it, calls that the cache knows run.
+WITH_CORE = {"_calls", "_ahead"}
 
 LONGEST_FILE = 1000
 UNLIMITED = {"ops.def"}
@@ -170,6 +236,124 @@ def targets_outside(root: Path) -> list[str]:
     return found
 
 
+class Import(NamedTuple):
+    """An import of one module of python/ingot by another."""
+
+    place: str
+    module: str
+    target: str
+    when: str
+    """"at once", "late": inside of a function, or "types": for type checkers alone."""
+
+
+def python_modules(root: Path) -> dict[str, Path]:
+    """Each module of python/ingot by its name."""
+    found = {}
+    for path in sorted((root / "python/ingot").rglob("*.py")):
+        parts = path.relative_to(root / "python").with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported_names(node: ast.AST, module: str, is_package: bool) -> list[tuple[str, str]]:
+    """The modules that an import is from, and the names that it takes of each."""
+    if isinstance(node, ast.Import):
+        return [(alias.name, "") for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    if node.level == 0:
+        return [(node.module or "", alias.name) for alias in node.names]
+    around = module.split(".")[: len(module.split(".")) - node.level + is_package]
+    return [(".".join([*around, node.module] if node.module else around), alias.name) for alias in node.names]
+
+
+@functools.cache
+def python_imports(root: Path) -> list[Import]:
+    """All imports of modules of the package by modules of the package."""
+    modules, found = python_modules(root), []
+
+    def visit(node: ast.AST, when: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            inner = when
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and when == "at once":
+                inner = "late"
+            elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+                inner = "types"
+            for base, name in imported_names(child, module, path.name == "__init__.py"):
+                whole = f"{base}.{name}" if name else base
+                is_module = whole in modules or whole.removeprefix("ingot.") in EXTENSIONS
+                target = whole if is_module else base
+                if target.split(".")[0] == "ingot" and target != module:
+                    found.append(Import(f"{path.relative_to(root)}:{child.lineno}", module, target, when))
+            visit(child, inner)
+
+    for module, path in modules.items():
+        visit(ast.parse(path.read_text()), "at once")
+    return found
+
+
+def part_of(module: str) -> str:
+    """The part of the package that a module is of."""
+    parts = module.split(".")[1:3]
+    return "library.own" if parts == ["library", "own"] else parts[0] if parts else "ingot"
+
+
+def unplanned_parts(root: Path) -> list[str]:
+    """Parts of the package that the plan does not know."""
+    known = PYTHON_PLAN.keys() | {"ingot"}
+    return [f"{path.relative_to(root)}: not in the plan" for module, path in python_modules(root).items() if part_of(module) not in known]
+
+
+def wrong_imports(root: Path) -> list[str]:
+    """Imports against the plan: of a part that is not below, or inside of a function where it does not name them."""
+    found = []
+    for each in python_imports(root):
+        own, other = part_of(each.module), part_of(each.target)
+        if other == "_ingot" or own == "ingot" and each.when == "types":
+            continue
+        if each.when == "late":
+            is_right = other in LATE.get(own, set())
+        elif each.when == "types":
+            is_right = other in closure(PYTHON_PLAN, own) | TYPES.get(own, set())
+        elif other == "_core":
+            is_right = own in WITH_CORE
+        else:
+            is_right = other in closure(PYTHON_PLAN, own) or own == "ingot" or other == "ingot" and own in ("_command", "tour")
+        if not is_right:
+            found.append(f"{each.place}: {own} -> {other}" + (f" ({each.when})" if each.when != "at once" else ""))
+    return found
+
+
+def circles(arrows: dict[str, set[str]]) -> list[set[str]]:
+    """What can be reached from itself, together with what it reaches that way."""
+    reached = {one: set().union(*(closure(arrows, other) for other in others)) for one, others in arrows.items()}
+    found: list[set[str]] = []
+    for one, all_of in reached.items():
+        if one in all_of and not any(one in circle for circle in found):
+            found.append({other for other in all_of if one in reached.get(other, set())})
+    return found
+
+
+def circular_imports(root: Path) -> list[str]:
+    """Modules that import each other when they are loaded."""
+    arrows: dict[str, set[str]] = {}
+    for each in python_imports(root):
+        if each.when == "at once" and "ingot" not in (each.module, each.target):
+            arrows.setdefault(each.module, set()).add(each.target)
+    return ["circle of " + ", ".join(sorted(circle)) for circle in circles(arrows) if frozenset(circle) not in MUTUAL]
+
+
+def unknown_modules(root: Path) -> list[str]:
+    """Modules of the package that C++ imports by names which none has."""
+    modules, found = python_modules(root), []
+    for _, path in sources(root):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            for name in re.findall(r'\bimport(?:ed|_)\("(ingot\.[\w.]+)"\)', line):
+                if name not in modules and name.removeprefix("ingot.") not in (*EXTENSIONS, "library._index"):
+                    found.append(f"{path.relative_to(root)}:{number}: {name}")
+    return found
+
+
 def tracked_texts(root: Path) -> Iterator[tuple[Path, str]]:
     """Each tracked file of text that is there, with its text."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=root, capture_output=True, text=True, check=True).stdout
@@ -202,12 +386,27 @@ def unwanted_words(root: Path) -> list[str]:
     ]
 
 
-RULES = [unplanned_arrows, wrong_includes, confined_includes, targets_outside, long_files, unwanted_words]
+PYTHON_RULES = [unplanned_parts, wrong_imports, circular_imports, unknown_modules]
+RULES = [unplanned_arrows, wrong_includes, confined_includes, targets_outside, *PYTHON_RULES, long_files, unwanted_words]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_repository_keeps_the_rule(rule):
     assert rule(ROOT) == []
+
+
+def test_the_plan_of_the_package_has_no_circle():
+    later = {own: others - {own, "ingot", *EXTENSIONS} for own, others in LATE.items() if own != "ingot"}
+    assert circles({own: others | later.get(own, set()) for own, others in PYTHON_PLAN.items()}) == []
+
+
+def test_late_imports_of_the_plan_are_made():
+    """What is not needed any more is not in the plan."""
+    made: dict[str, set[str]] = {}
+    for each in python_imports(ROOT):
+        if each.when == "late":
+            made.setdefault(part_of(each.module), set()).add(part_of(each.target))
+    assert {own: others - made.get(own, set()) for own, others in LATE.items()} == {own: set() for own in LATE}
 
 
 def plant(root: Path, files: dict[str, str]) -> Path:
@@ -222,6 +421,13 @@ def plant(root: Path, files: dict[str, str]) -> Path:
         "src/codegen/e.cpp": '#include "llvm/IR/Module.h"\n',
         "src/devices/cuda.cpp": '#include "devices/cuda.h"\n#include <mutex>\n',
         "src/bindings/f.cpp": '#include <Python.h>\n#include <nanobind/nanobind.h>\n#include "frontend/f.h"\n',
+        "src/bindings/g.cpp": 'import_("ingot._code").attr("a"); imported("ingot._core"); imported("ingot._code.scope");\n',
+        "python/ingot/__init__.py": "def __getattr__(name):\n    from ._command import notebook\n",
+        "python/ingot/_code/__init__.py": "from .._errors import A\n",
+        "python/ingot/_code/scope.py": "from .. import _ingot\nfrom . import a\n\ndef f():\n    from .. import _core\n",
+        "python/ingot/_command/notebook.py": "import ast\nfrom ingot._code import scope\n",
+        "python/ingot/_errors.py": "def f():\n    from ._refusals import advice\n",
+        "python/ingot/_refusals/advice.py": "",
     }
     for name, text in {**sound, **files}.items():
         path = root / name
@@ -255,6 +461,15 @@ PLANTED = [
     (targets_outside, "src/codegen/e.cpp", '#include "codegen/targets/device.h"', "src/codegen/e.cpp:1: a target"),
     (targets_outside, "src/transform/h.cpp", 'if (name == "avx") {', "src/transform/h.cpp:1: a target's name"),
     (targets_outside, "src/runtime/h.cpp", "CudaDevice* device;", "src/runtime/h.cpp:1: a vendor's name"),
+    (unplanned_parts, "python/ingot/_attic.py", "", "python/ingot/_attic.py: not in the plan"),
+    (wrong_imports, "python/ingot/_errors.py", "from ._code import scope", "python/ingot/_errors.py:1: _errors -> _code"),
+    (wrong_imports, "python/ingot/_code/a.py", "\nfrom ingot._command.notebook import x", "python/ingot/_code/a.py:2: _code -> _command"),
+    (wrong_imports, "python/ingot/_code/a.py", "import ingot._command", "python/ingot/_code/a.py:1: _code -> _command"),
+    (wrong_imports, "python/ingot/_code/a.py", "def f():\n    from .. import _errors", "python/ingot/_code/a.py:2: _code -> _errors (late)"),
+    (wrong_imports, "python/ingot/_code/a.py", "from .. import _core", "python/ingot/_code/a.py:1: _code -> _core"),
+    (wrong_imports, "python/ingot/_code/a.py", "if TYPE_CHECKING:\n    from .._cache import b", "python/ingot/_code/a.py:2: _code -> _cache (types)"),
+    (circular_imports, "python/ingot/_code/__init__.py", "from . import scope", "circle of ingot._code, ingot._code.scope"),
+    (unknown_modules, "src/bindings/h.cpp", '\nimported("ingot._scope")', "src/bindings/h.cpp:2: ingot._scope"),
     (long_files, "src/ir/long.cpp", "\n" * 1001, "src/ir/long.cpp: 1001 lines"),
     (unwanted_words, "docs/a.md", "/ho" + "me/me/x", "docs/a.md:1: a path of one machine: /ho" + "me/me/x"),
     (unwanted_words, "tools/b", "x=/wo" + "rk/x", "tools/b:1: a path of one machine: x=/wo" + "rk/x"),

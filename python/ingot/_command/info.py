@@ -3,7 +3,6 @@
 import argparse
 import importlib.machinery
 import json
-import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy
 
 from .. import __version__
+from .._devices.cpu import describe_cpu
 from .._devices.memory import memory
 from .._devices.threads import get_num_threads
 
@@ -64,21 +64,6 @@ def find_targets() -> dict[str, Any]:
     except ImportError as error:
         return {"error": str(error)}
     return _core.targets()
-
-
-def describe_cpu(cpuinfo: Path = Path("/proc/cpuinfo")) -> dict[str, Any]:
-    """Name, features and the number of cores this process may use."""
-    fields: dict[str, str] = {}
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text().splitlines():
-            key, _, value = line.partition(":")
-            fields.setdefault(key.strip(), value.strip())
-    return {
-        "name": fields.get("model name") or platform.processor() or platform.machine(),
-        "architecture": platform.machine(),
-        "cores": len(os.sched_getaffinity(0)),
-        "features": sorted((fields.get("flags") or fields.get("Features", "")).split()),
-    }
 
 
 def describe_targets(targets: dict[str, Any]) -> str:

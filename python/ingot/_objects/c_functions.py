@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _ingot
+from .foreign import Kind
 
 _BY_PYTHON = 4 | 8 | 16  # FUNCFLAG_PYTHONAPI, FUNCFLAG_USE_ERRNO, FUNCFLAG_USE_LASTERROR
 _INTS = (ctypes.c_byte, ctypes.c_ubyte, ctypes.c_short, ctypes.c_ushort, ctypes.c_int, ctypes.c_uint, ctypes.c_long,
@@ -134,8 +135,6 @@ def _of_ctypes(function: Any) -> CFunction | None:
 
 
 def _by_ctypes(kind: Any, place: int, given: Any) -> Any:
-    from .foreign import Kind
-
     if isinstance(given, Kind) or type(given) in (list, tuple, dict):
         return None
     try:
@@ -233,8 +232,6 @@ def _cffi_number(kind: Any) -> str | None:
 
 
 def _by_cffi(kind: Any, place: int, given: Any) -> Any:
-    from .foreign import Kind
-
     if isinstance(given, Kind) or type(given) in (list, tuple, dict, str, bytes):
         return None
     backend = _cffi()

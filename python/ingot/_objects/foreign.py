@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import _ingot
+from .._errors import dtype_text
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -57,7 +58,6 @@ def part(description: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
 
 def words(description: tuple[Any, ...]) -> str:
     """How a message names it: `an array of dtype object`."""
-    from .._errors import dtype_text
     from .._refusals.advice import name_of
 
     _, kind, dtype, ndim, _ = description

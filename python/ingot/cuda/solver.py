@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import _ingot
 from .._arrays.array import Array
+from .._errors import DeviceError
 from ._libraries import in_stream, operands
 from ._memory import device_array, to_device
 
@@ -120,8 +121,6 @@ def _call(routine: str, inputs: list[Array], outputs: list[Array], message: str)
 
 
 def _unavailable(a: Array) -> Exception:
-    from .._errors import DeviceError
-
     why = _ingot.why_no_library(a._handle, "solver") or _ingot.why_no_library(a._handle, "blas")
     return DeviceError(why or f"{a.device}: cuSOLVER takes no matrices of the shape {a.shape}")
 

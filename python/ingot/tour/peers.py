@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import ingot
-from ingot._command import info
+from ingot._devices.cpu import describe_cpu
 
 from . import native
 from .tasks import Task
@@ -66,7 +66,7 @@ def open_machine(threads: int, wanted: tuple[str, ...] | None = None, folders: S
 def describe(peers: tuple[str, ...]) -> dict[str, str]:
     """The day, the CPU and the versions, as figures must name them."""
     versions = {name: importlib.metadata.version(name) for name in ("numpy", *peers) if name != "cpp"}
-    return {"date": time.strftime("%Y-%m-%d"), "cpu": info.describe_cpu()["name"], "ingot": ingot.__version__, **versions}
+    return {"date": time.strftime("%Y-%m-%d"), "cpu": describe_cpu()["name"], "ingot": ingot.__version__, **versions}
 
 
 def for_numba(function: Callable[..., Any], parallel: bool) -> Callable[..., Any]:

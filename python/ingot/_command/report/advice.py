@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from .facts import FunctionFacts, Line
+if TYPE_CHECKING:
+    from .facts import FunctionFacts, Line
 
 
 @dataclass(frozen=True)

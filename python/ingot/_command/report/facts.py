@@ -16,6 +16,7 @@ from ..._reports import display
 from ..._reports import fusion as _fusion
 from ..._reports import loops as _loops
 from ..script import Outcome
+from .advice import advice_of
 
 _OWN = str(Path(__file__).parents[2]) + "/"
 Line = tuple[str, int]
@@ -123,8 +124,6 @@ class Report:
 
 
 def collected(script: str, arguments: list[str], started: float, seconds: float, outcomes: list[Outcome], rows: Sequence[Row], peaks: dict | None) -> Report:
-    from .advice import advice_of
-
     called: list[Any] = list(dict.fromkeys(outcome.function for outcome in outcomes))
     alike: dict[tuple[Any, str], list[Function[..., Any]]] = {}
     for function in called:  # closures and functions of loops are many of one definition
