@@ -61,7 +61,7 @@ TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|fe
 VENDOR_NAMES = re.compile(r"cuda|opencl", re.IGNORECASE)
 VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets", "src/frontend"}
 
-# The parts of python/ingot - its sub-packages, and modules beside them -, and which others each may import. `library.own` is
+# The parts of python/ingot - its sub-packages, and modules next to them -, and which others each may import. `library.own` is
 # what stands for Ingot's own functions in compiled code; the core finds it by name. All may import the extension `_ingot`;
 # the package itself is a table of names, and imports nothing but when it is asked for one.
 PYTHON_PLAN: dict[str, set[str]] = {
