@@ -16,7 +16,9 @@
 #include "driver/targets.h"
 #include "frontend/evaluator.h"
 #include "frontend/trees.h"
+#include "ir/calls.h"
 #include "ir/interpreter.h"
+#include "ir/raises.h"
 #include "ir/text.h"
 #include "runtime/object_info.h"
 
@@ -193,9 +195,8 @@ struct Program {
   /// What each host call calls, the description of its arguments, and its location.
   nb::tuple hosts() const {
     std::vector<ir::SpanId> spans(lowered.hosts.size());
-    for_each_host([&](const ir::Function& function, ir::NodeId id) {
-      spans[static_cast<size_t>(function.attributes(id)[0])] = function[id].span;
-    });
+    for (const ir::HostCall& call : ir::host_calls(module()))
+      spans[static_cast<size_t>(call.site)] = (*call.function)[call.node].span;
     nb::list hosts;
     for (size_t i = 0; i < spans.size(); ++i) {
       const frontend::HostSite& host = lowered.hosts[i];
@@ -203,23 +204,14 @@ struct Program {
     }
     return nb::tuple(hosts);
   }
-  template <class Fn>
-  void for_each_host(Fn&& fn) const {
-    for (uint32_t i = 0; i < module().function_count(); ++i) {
-      const ir::Function* const function = module().function(ir::FunctionId(i));
-      for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k)
-        if (function->op(ir::NodeId(k)) == ir::Op::host) fn(*function, ir::NodeId(k));
-    }
-  }
-
   /// The types of what each host call is given, by site.
   std::map<int64_t, std::vector<ir::Type>> host_types() const {
     std::map<int64_t, std::vector<ir::Type>> types;
-    for_each_host([&](const ir::Function& function, ir::NodeId id) {
-      std::vector<ir::Type>& of_site = types[function.attributes(id)[0]];
+    for (const auto& [site, function, node] : ir::host_calls(module())) {
+      std::vector<ir::Type>& of_site = types[site];
       of_site.clear();
-      for (const ir::NodeId operand : function.operands(id)) of_site.push_back(function.type(operand));
-    });
+      for (const ir::NodeId operand : function->operands(node)) of_site.push_back(function->type(operand));
+    }
     return types;
   }
   /// The function's name, and the dtypes of its parameters, its results and, by site, its host calls'
@@ -243,17 +235,16 @@ struct Program {
   nb::dict compile_ahead(int level, int threads) const;
 
   /// Whether it multiplies matrices by a routine of the library table.
-  bool multiplies() const {
-    for (uint32_t i = 0; i < module().function_count(); ++i) {
-      const ir::Function* const function = module().function(ir::FunctionId(i));
-      for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k) {
-        const ir::NodeId id(k);
-        if (function->op(id) != ir::Op::library) continue;
-        const auto text = static_cast<uint32_t>(function->attributes(id)[0]);
-        if (module().text(ir::TextId(text)) == "matmul") return true;
-      }
+  bool multiplies() const { return ir::calls_routine(module(), "matmul"); }
+
+  /// The exceptions that it looks for: the name of each, and what decides whether it is raised.
+  nb::list raises() const {
+    nb::list all;
+    for (const auto& [kind, depends] : ir::may_raise(module(), program.entry())) {
+      const char* const names[] = {"nothing", "lengths", "numbers", "elements"};
+      all.append(nb::make_tuple(std::string(base::name_of(kind)), names[static_cast<size_t>(depends)]));
     }
-    return false;
+    return all;
   }
 };
 
@@ -538,6 +529,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("layouts", [](const Program& p) { return p.lowered.layouts; })
       .def_prop_ro("errors", [](const Program& p) { return p.lowered.errors; })
       .def_prop_ro("multiplies", &Program::multiplies)
+      .def_prop_ro("raises", &Program::raises)
       .def("compile", &Program::compile, "texts"_a = false, "threads"_a = 1, "device"_a = "",
            "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,
            "any_state"_a = false)

@@ -32,6 +32,14 @@ bool reaches_itself(const Callees& callees, uint32_t start) {
   return false;
 }
 
+template <class Fn>
+void each_node(const Module& module, Fn&& fn) {
+  for (uint32_t i = 0; i < module.function_count(); ++i) {
+    const Function* const function = module.function(FunctionId(i));
+    for (uint32_t k = 0; function != nullptr && k < function->node_count(); ++k) fn(*function, NodeId(k));
+  }
+}
+
 }  // namespace
 
 std::vector<bool> recursive_functions(const Module& module) {
@@ -59,6 +67,23 @@ std::vector<bool> functions_reaching(const Module& module, bool (*holds)(const F
     open.insert(open.end(), callers[at].begin(), callers[at].end());
   }
   return reaching;
+}
+
+bool calls_routine(const Module& module, std::string_view routine) {
+  bool any = false;
+  each_node(module, [&](const Function& function, NodeId node) {
+    any = any || (function.op(node) == Op::library &&
+                  module.text(TextId(static_cast<uint32_t>(function.attribute(node, 0)))) == routine);
+  });
+  return any;
+}
+
+std::vector<HostCall> host_calls(const Module& module) {
+  std::vector<HostCall> calls;
+  each_node(module, [&](const Function& function, NodeId node) {
+    if (function.op(node) == Op::host) calls.push_back({function.attribute(node, 0), &function, node});
+  });
+  return calls;
 }
 
 }  // namespace ingot::ir

@@ -160,6 +160,12 @@ def test_what_may_raise_for_its_elements_runs_at_once():
     assert waits(put(X) ** 2)
 
 
+def test_what_may_raise_for_its_shapes_waits():
+    assert waits(np.heaviside(put(X), 0.5)) and waits(np.heaviside(put(X), put(X)))
+    with pytest.raises(ValueError, match="broadcast"):
+        np.heaviside(put(X), put(X[:2]))
+
+
 def test_division_by_zero_is_silent():
     i = put(np.arange(-2, 3))
     with np.errstate(all="ignore"):

@@ -11,7 +11,6 @@ import atexit
 import functools
 import itertools
 import os
-import re
 import threading
 from typing import Any
 
@@ -130,8 +129,8 @@ def _alone(number: int, operands: int) -> Function:
     return _compiled([(number, [~i for i in range(operands)])], operands, "t0")
 
 
-# What an operation may raise that is seen when it is called: of shapes, and of Python's ints.
-_SEEN = re.compile(r'message="(operands could not be broadcast together|Python integer \{\} out of bounds)')
+_SEEN = {("ValueError", "lengths"), ("OverflowError", "numbers")}
+"""What an operation may raise that is seen when it is called: of shapes, and of Python's ints (`bindings/pending`)."""
 
 
 def result_of(number: int, kinds: list[Any]) -> np.dtype | None:
@@ -147,8 +146,7 @@ def result_of(number: int, kinds: list[Any]) -> np.dtype | None:
     result = specialisation.result
     if result[0] != "array" or specialisation.hosts or specialisation.writes:
         return None
-    raising = [line for line in specialisation.program.text().splitlines() if re.search(r"^\s*(check|raise)\b", line)]
-    return np.dtype(result[1]) if all(map(_SEEN.search, raising)) else None
+    return np.dtype(result[1]) if _SEEN.issuperset(specialisation.program.raises) else None
 
 
 _uses: dict[tuple[Any, ...], Function] = {}
