@@ -11,7 +11,9 @@
 #include <tuple>
 
 #include "bindings/exceptions.h"
+#include "bindings/explained.h"
 #include "bindings/gil.h"
+#include "bindings/scalar_bits.h"
 #include "driver/program.h"
 #include "driver/targets.h"
 #include "frontend/evaluator.h"
@@ -32,19 +34,6 @@ namespace ingot::bindings {
 namespace {
 
 using base::DType;
-
-nb::object numpy_scalar_bits(DType dtype, const base::Scalar& bits) {
-  const nb::object kind = nb::module_::import_("numpy").attr(std::string(base::info(dtype).numpy).c_str());
-  const nb::object array = nb::module_::import_("numpy").attr("frombuffer")(
-      nb::bytes(bits.bits.data(), base::size_of(dtype)), "dtype"_a = kind);
-  return array[0].attr("item")();
-}
-
-base::Scalar scalar_bits(DType dtype, nb::handle value) {
-  const nb::object kind = nb::module_::import_("numpy").attr(std::string(base::info(dtype).numpy).c_str());
-  const nb::bytes raw = nb::cast<nb::bytes>(kind(value).attr("tobytes")());
-  return base::Scalar::load(dtype, raw.c_str());
-}
 
 /// The dtype of an array; of one of records, that of their bytes.
 DType dtype_of(nb::handle array) {
@@ -284,9 +273,13 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   driver::Report report;
   nb::list after;  // each pass: its name, the IR that it left
   std::string last;
+  Stage nests;
+  Stage final_stage;
   if (texts) {
     report.dump = [&](std::string_view pass, const ir::Module& left) {
       last = ir::print(left);
+      final_stage = Stage(left);
+      if (pass == kPassThatMakesLoops) nests = final_stage;
       after.append(nb::make_tuple(std::string(pass), ir::print(left, {.spans = true})));
     };
   }
@@ -298,6 +291,10 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
   stages["object"] = nb::bytes(result.bytes.data(), result.bytes.size());
   if (texts) {
     stages["passes"] = after;
+    for (const auto& [function, launch, name] : result.code.kernel_names)
+      final_stage.kernels.emplace(std::pair(function, launch), name);
+    stages["nests"] = nests;
+    stages["final"] = final_stage;
     stages["obstacles"] = described(report.loops);
     stages["loop IR"] = last;
     stages["LLVM IR"] = result.code.llvm_ir_optimized;
@@ -535,6 +532,7 @@ NB_MODULE(_core, m) {
            "any_state"_a = false)
       .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
+  add_explained(m);
   m.def("targets", &targets);
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
         "opens_texts"_a, "on_device"_a = false, "in_order"_a = false);

@@ -141,6 +141,7 @@ class Translation {
     if (const DeviceCode* const device = unit.device_if_any(); device != nullptr && options.want_assembly) {
       compiled.kernels_llvm_ir = device->llvm_ir();
       compiled.kernels = device->shown();
+      compiled.kernel_names = device->names();
     }
   }
 

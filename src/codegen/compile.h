@@ -67,13 +67,21 @@ struct Times {
   }
 };
 
+/// The symbol of what a launch of a function runs.
+struct KernelName {
+  std::string function;
+  ir::NodeId launch;
+  std::string name;
+};
+
 struct Compiled {
   std::string object;   ///< ELF
   std::string llvm_ir;  ///< on request, as emitted
   std::string llvm_ir_optimized;
-  std::string assembly;          ///< on request
-  std::string kernels_llvm_ir;   ///< on request, of what is launched, optimised
-  std::string kernels;           ///< on request: the text that the driver loads
+  std::string assembly;         ///< on request
+  std::string kernels_llvm_ir;  ///< on request, of what is launched, optimised
+  std::string kernels;          ///< on request: the text that the driver loads
+  std::vector<KernelName> kernel_names;
   std::vector<ErrorSite> sites;  ///< by `Error::site`
   /// Whether entries give correct values in the default floating-point state alone.
   bool wants_default_state = false;

@@ -113,7 +113,8 @@ DeviceCode::Kernel DeviceCode::add(const ir::Function& source, ir::NodeId launch
     taken.resize(made.may_raise ? 1 : 0);
     taken.push_back(pointer);
   }
-  const std::string name = "ingot_" + plain_name(source.name()) + "_" + std::to_string(count_++);
+  const std::string name = "ingot_" + plain_name(source.name()) + "_" + std::to_string(names_.size());
+  names_.push_back({source.name(), launch, name});
   auto* const kernel = llvm::Function::Create(llvm::FunctionType::get(nothing, taken, false),
                                               llvm::GlobalValue::ExternalLinkage, name, module_);
   kernel->setDoesNotThrow();

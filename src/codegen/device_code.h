@@ -39,6 +39,7 @@ class DeviceCode {
 
   const std::string& shown() const { return shown_; }
   const std::string& llvm_ir() const { return llvm_ir_; }
+  const std::vector<KernelName>& names() const { return names_; }
 
  private:
   void optimize(llvm::TargetMachine& machine);
@@ -52,7 +53,7 @@ class DeviceCode {
   llvm::GlobalVariable* size_;
   std::string shown_;
   std::string llvm_ir_;
-  size_t count_ = 0;
+  std::vector<KernelName> names_;
 };
 
 /// `void (error report, i64 iteration, i32 status, i32 site, i32 count, words)`: reports an exception; that

@@ -1,5 +1,6 @@
 """`f.explain(..., svg=FILE)`: what was fused, the bytes moved, and the drawing of both."""
 
+import gc
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -7,7 +8,7 @@ import numpy as np
 import pytest
 
 import ingot
-from ingot._reports import drawing as _drawing, fusion as _fusion
+from ingot._reports import drawing as _drawing
 from ingot.tour.programs import PROGRAMS
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -16,8 +17,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 def fusion(function, *arguments):
     compiled = ingot.jit(function)
     specialisation, given = compiled._prepare(arguments, {})
-    passes = dict(specialisation.program.compile(texts=True)["passes"])
-    return _fusion.read(passes["to_loops"], specialisation.program.interface[0], given.leaves)
+    stages = specialisation.program.compile(texts=True)
+    return stages["nests"].fusion(specialisation.program.interface[0], given.leaves)
 
 
 def names(nest):
@@ -68,7 +69,7 @@ def test_a_chain_is_one_nest_that_moves_the_least():
     assert names(nest) == ["add", "load", "load", "multiply", "sqrt", "store"]
     assert found.moved == found.least == 3 * 8000
     (divided,) = [op for op in nest.ops if op.name == "sqrt"]
-    assert [u.name for u in divided.uses] == ["add"]
+    assert [u.name for u in divided.takes] == ["add"]
     assert [b.kind for b in found.buffers] == ["argument", "argument", "result"]
 
 
@@ -84,7 +85,7 @@ def test_a_number_of_one_nest_is_used_in_another():
     total, quotient = found.nests
     assert "reduce add" in names(total) and "divide" in names(quotient)
     (divide,) = [op for op in quotient.ops if op.name == "divide"]
-    assert any(u in total.ops for u in divide.uses)
+    assert any(u in total.ops for u in divide.takes)
     assert found.moved == 3 * 8000 and found.least == 2 * 8000
 
 
@@ -102,7 +103,7 @@ def test_iterations_of_a_loop_around_count():
 def test_an_index_is_an_edge():
     (nest,) = fusion(gathered, np.ones(100), np.arange(50)).nests
     loads = [op for op in nest.ops if op.name == "load"]
-    assert any(u.name == "load" for op in loads for u in op.uses)
+    assert any(u.name == "load" for op in loads for u in op.takes)
     assert nest.read and max(nest.read.values()) == 400
 
 
@@ -115,6 +116,13 @@ def test_what_depends_on_contents_is_unknown():
 def test_the_version_that_runs_is_shown(length, op):
     shown = {o.name for n in fusion(kept_or_doubled, np.ones(10), np.ones(length)).nests for o in n.ops}
     assert shown & {"add", "multiply"} == {op}
+
+
+def test_a_part_is_one_object_and_holds_the_rest():
+    op = fusion(chain, np.ones(10), np.ones(10)).nests[0].ops[-1]
+    gc.collect()
+    (root,) = op.takes
+    assert root is op.takes[0] and root.name == "sqrt" and op.puts is op.puts and op.puts.kind == "result"
 
 
 DISTINCT = list({p.plain: p for p in PROGRAMS if p.calls is None}.values())

@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PLAN = {
     "base": set(),
     "ir": {"base"},
+    "explain": {"ir"},
     "transform": {"ir"},
     "codegen": {"ir"},
     "devices": {"base"},
@@ -27,7 +28,7 @@ PLAN = {
     "emulator": {"base"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
-    "bindings": {"driver", "frontend"},
+    "bindings": {"driver", "explain", "frontend"},
     "tools": {"driver"},
     "ingot": {"driver"},  # include/ingot, the public API
 }
@@ -117,7 +118,7 @@ LATE: dict[str, set[str]] = {
     "_command": {"_ahead", "_calls", "_command", "_core", "_profile", "_reports", "tour"},
 }
 # What only names for type checkers may come from, against the order.
-TYPES: dict[str, set[str]] = {"_cache": {"_calls"}, "_reports": {"_calls"}}
+TYPES: dict[str, set[str]] = {"_cache": {"_calls"}, "_reports": {"_calls", "_core"}, "_command": {"_core"}}
 # The rules of derivatives are written in terms of the functions that they are the rules of.
 MUTUAL = {frozenset({"ingot.library.linalg", "ingot.library.rules.linalg"})}
 EXTENSIONS = {"_core", "_ingot"}

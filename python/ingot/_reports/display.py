@@ -118,11 +118,9 @@ def _drawing(function: Function) -> str:
 def _drawn(it: Specialisation, example: tuple) -> str:
     """Empty: it has no loops over arrays, or cannot be drawn."""
     from . import drawing as _drawing
-    from . import fusion as _fusion
 
     try:
-        loops = next(text for name, text in it.compile(texts=True)["passes"] if name == "to_loops")
-        fusion = _fusion.read(loops, it.program.interface[0], list(example))
+        fusion = it.compile(texts=True)["nests"].fusion(it.program.interface[0], list(example))
     except Exception:  # a function is shown whatever becomes of its drawing
         return ""
     return _drawing.svg(fusion) if fusion.nests else ""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import linecache
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .fusion import Buffer, Fusion, Nest, Op
+if TYPE_CHECKING:
+    from .._core import Buffer, Fusion, Nest, Op
 
 CHARACTER = 7.3
 """The width of a character of 12 pixels in a monospaced font."""
@@ -185,15 +186,13 @@ def _source(place: tuple[Any, ...] | None) -> str:
 def _op_class(op: Op, nest: Nest) -> str:
     if not nest.loops:
         return "op routine"
-    if op.name in ("load", "store"):
-        return f"op {op.name}"
-    return "op reduce" if op.name.startswith("reduce") else "op"
+    return f"op {op.kind}" if op.kind in ("load", "store", "reduce") else "op"
 
 
 def _op_box(op: Op) -> Box:
     label = op.name
-    if op.name == "load":
-        label += " " + ", ".join(b.name for b in op.uses if isinstance(b, Buffer))
+    if op.kind == "load":
+        label += " " + ", ".join(buffer.name for buffer in op.reads)
     elif op.puts is not None:
         label += " " + op.puts.name
     box = Box(len(label) * CHARACTER + 18, HEIGHT, op, title=label)
@@ -201,7 +200,7 @@ def _op_box(op: Op) -> Box:
 
 
 def _nest_text(number: int, nest: Nest) -> str:
-    lines = sorted({op.place[1] for op in nest.ops if op.place and op.name != "store"}) or [op.place[1] for op in nest.ops if op.place]
+    lines = sorted({op.place[1] for op in nest.ops if op.place and op.kind != "store"}) or [op.place[1] for op in nest.ops if op.place]
     where = "" if not lines else f", line {lines[0]}" if lines[0] == lines[-1] else f", lines {lines[0]}-{lines[-1]}"
     times = "" if nest.iterations == 1 else f", run {'?' if nest.iterations is None else nest.iterations} times"
     what = f"routine {number}" if not nest.loops else f"nest {number}: {nest.loops} loop{'s' * (nest.loops > 1)}"
@@ -210,7 +209,7 @@ def _nest_text(number: int, nest: Nest) -> str:
 
 def _nest_box(number: int, nest: Nest) -> Box:
     boxes = {op: _op_box(op) for op in nest.ops}
-    inside = Layout(list(boxes.values()), [(boxes[u], boxes[o]) for o in nest.ops for u in o.uses if u in boxes])
+    inside = Layout(list(boxes.values()), [(boxes[u], boxes[o]) for o in nest.ops for u in o.takes if u in boxes])
     inside.arrange(14, 20)
     title = _nest_text(number, nest)
     width = max(inside.width, len(title) * 6.8) + 32
@@ -250,7 +249,7 @@ class _Drawing:
                 self._flow(current[buffer], box, "reads", size)
             for op in nest.ops:
                 self.nest_of[op] = box
-            for maker in dict.fromkeys(self.nest_of[u] for o in nest.ops for u in o.uses if isinstance(u, Op)):
+            for maker in dict.fromkeys(self.nest_of[u] for o in nest.ops for u in o.takes):
                 if maker is not box:
                     self._flow(maker, box, "number", None)
             for buffer, size in nest.written.items():
@@ -304,7 +303,7 @@ class _Drawing:
     def _summary(self) -> str:
         nests = self.fusion.nests
         loops = sum(1 for n in nests if n.loops)
-        ops = sum(1 for n in nests for o in n.ops if o.name not in ("load", "store"))
+        ops = sum(1 for n in nests for o in n.ops if o.kind not in ("load", "store"))
         moved, least = self.fusion.moved, self.fusion.least
         ratio = f" ({moved / least:.2f} times)" if moved and least else ""
         counts = f"{ops} {'op' if ops == 1 else 'ops'} in {loops} {'nest' if loops == 1 else 'nests'}"

@@ -63,7 +63,7 @@ def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str
         _draw(specialisation, stages, leaves, svg)
     sections = []
     if "kernels" not in stages:
-        sections.append(("loops", _loops.shown(stages["passes"][-1][1], stages["obstacles"], function.__code__.co_filename)))
+        sections.append(("loops", _loops.shown(stages["final"], stages["obstacles"], function.__code__.co_filename)))
     sections += [("source", source.shown(function)), ("array IR", specialisation.program.text())]
     names = ("loop IR", "LLVM IR", "assembly", "kernels: LLVM IR", "kernels")
     sections += [(name, stages[name]) for name in names if name in stages]
@@ -76,10 +76,8 @@ def explanation(function: Any, specialisation: Any, leaves: list[Any], code: str
 
 def _draw(specialisation: Any, stages: dict[str, Any], leaves: list[Any], path: str | os.PathLike[str]) -> None:
     from . import drawing as _drawing
-    from . import fusion
 
-    loops = next(text for name, text in stages["passes"] if name == "to_loops")
-    drawing = _drawing.svg(fusion.read(loops, specialisation.program.interface[0], leaves))
+    drawing = _drawing.svg(stages["nests"].fusion(specialisation.program.interface[0], leaves))
     with open(path, "w", encoding="utf-8") as file:
         file.write(drawing)
 
@@ -88,8 +86,8 @@ def _launches_of(specialisation: Any, stages: dict[str, Any], leaves: list[Any],
     from . import launches as _launches
 
     device = specialisation.device
-    text, kernels = stages["passes"][-1][1], stages["kernels"]
-    found = _launches.read_launches(text, specialisation.program.interface[0], leaves, code or device.code, kernels)
+    kernels = stages["kernels"]
+    found = _launches.read_launches(stages["final"], specialisation.program.interface[0], leaves, code or device.code)
     ask = None
     if device is not None and device.kind == "gpu" and found.code == device.code:
 

@@ -1,6 +1,6 @@
 """What becomes of each loop, in the user's lines: how many lanes it has, whether threads share it, what is fused in it, or why not.
 
-The text form of the IR that codegen is given is read (docs/ir.md). A loop of the source may have become several: strips, versions
+The core finds them in the IR that codegen is given (`Stage.loops`). A loop of the source may have become several: strips, versions
 with and without checks. They are reported as one, which is as quick as the quickest of them.
 """
 
@@ -9,90 +9,18 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import fusion
+if TYPE_CHECKING:
+    from .._core import Loop, Stage
 
 Line = tuple[str, int]
 """A file, and a line of it."""
 
-_LANES_OF_REDUCTIONS = 32  # of base/reduction.h
 _OWN = str(Path(__file__).parent.parent) + "/"
 _WIDEST = 50  # of a line of the source
-_NO_WORK = {"yield", "exit", "return", "constant", "result", "length", "stride"}
-
-
-@dataclass
-class Loop:
-    """A loop of the source, or several in one line."""
-
-    line: Line
-    lanes_of_plain: int = 0
-    """How many iterations run at once; 0: there are reductions alone."""
-    lanes_of_reductions: int = 1
-    """The same of reductions, as which what a loop may raise is looked for, too."""
-    is_shared: bool = False
-    is_inside_shared: bool = False
-    inside: dict[Line, Loop] = field(default_factory=dict)
-    around: dict[Line, Loop] = field(default_factory=dict)
-    lines: set[int] = field(default_factory=set)
-    """Those of the operations in it, in the same file."""
-
-    @property
-    def lanes(self) -> int:
-        return self.lanes_of_plain or self.lanes_of_reductions
-
-
-def _line_of(node: fusion.Node) -> Line | None:
-    """The line of a node; of a loop of Ingot's own, as what comes of derivatives is written by, that of the last operation in it."""
-    if node.place is None or not node.is_loop or not node.place[0].startswith(_OWN):
-        return None if node.place is None else node.place[:2]
-    users = [inner.place[:2] for inner in node.inside() if inner.place is not None and not inner.place[0].startswith(_OWN)]
-    return users[-1] if users else node.place[:2]
-
-
-class _Reader:
-    """Reads functions of the text form, and puts the loops of one line together."""
-
-    def __init__(self) -> None:
-        self.loops: dict[Line, Loop] = {}
-
-    def read(self, region: fusion.Region, around: list[Loop], is_shared: bool) -> None:
-        for node in region.nodes:
-            line = _line_of(node)
-            inner = around
-            if node.is_loop and line is not None:
-                loop = self.loops.setdefault(line, Loop(line))
-                self._add(loop, node, is_shared)
-                for outer in around:
-                    if outer is not loop:
-                        outer.inside[line] = loop
-                        loop.around[outer.line] = outer
-                inner = [*around, loop]
-            elif node.op not in _NO_WORK and line is not None:
-                for outer in around:
-                    if line[0] == outer.line[0]:
-                        outer.lines.add(line[1])
-            for each in node.regions:
-                self.read(each, inner, is_shared or node.op == "share")
-
-    @staticmethod
-    def _add(loop: Loop, node: fusion.Node, is_shared: bool) -> None:
-        schedule = re.search(r"schedule=(\w+)", node.rest)
-        word = schedule[1] if schedule else "serial"
-        width = re.search(r"width=(\d+)", node.rest)
-        count = int(width[1]) if width is not None and "vector" in word else 0
-        if node.op == "parallel_for" and "vector" in word:
-            loop.lanes_of_reductions = max(loop.lanes_of_reductions, count or _LANES_OF_REDUCTIONS)
-        elif count > 1 or "vector" not in word and not any(inner.is_loop for inner in node.inside()):
-            loop.lanes_of_plain = max(loop.lanes_of_plain, count, 1)
-        shares = is_shared and "threads" in word
-        loop.is_shared = loop.is_shared or shares
-        loop.is_inside_shared = loop.is_inside_shared or (is_shared and not shares)
 
 
 @functools.lru_cache(maxsize=8)
@@ -154,7 +82,7 @@ def _lines_of(loops: list[Loop]) -> str:
 
 def _words(loop: Loop, obstacles: list[tuple[Any, ...]]) -> Iterator[str]:
     lanes, threads = _why(obstacles, loop, 1), _why(obstacles, loop, 2)
-    inside, around = list(loop.inside.values()), list(loop.around.values())
+    inside, around = loop.inside, loop.around
     is_shared = loop.is_shared or loop.is_inside_shared
     refused = ""
     if loop.lanes > 1:
@@ -180,12 +108,9 @@ def _words(loop: Loop, obstacles: list[tuple[Any, ...]]) -> Iterator[str]:
         yield fused
 
 
-def read(text: str) -> list[Loop]:
-    """The loops in the text form of a module."""
-    reader = _Reader()
-    for name in fusion.names_of(text):
-        reader.read(fusion.parse(text, name), [], False)
-    return list(reader.loops.values())
+def read(stage: Stage) -> list[Loop]:
+    """The loops of the IR that codegen is given."""
+    return stage.loops(_OWN)
 
 
 def kinds(obstacles: list[Any], loop: Loop) -> tuple[str, str]:
@@ -200,9 +125,9 @@ def words_of(loop: Loop, obstacles: list[Any]) -> str:
     return "; ".join(_words(loop, obstacles))
 
 
-def shown(text: str, obstacles: list[Any], file: str) -> str:
-    """A line for each loop in the text form of a module; `file` is that of the function, whose lines have numbers alone."""
-    loops = sorted(read(text), key=lambda loop: (loop.line[0] != file, loop.line[0].startswith(_OWN), loop.line))
+def shown(stage: Stage, obstacles: list[Any], file: str) -> str:
+    """A line for each loop of the IR that codegen is given; `file` is that of the function, whose lines have numbers alone."""
+    loops = sorted(read(stage), key=lambda loop: (loop.line[0] != file, loop.line[0].startswith(_OWN), loop.line))
     if not loops:
         return "none"
     rows = []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -158,9 +157,9 @@ class Inspected:
     def _needs(self, signature: Any, threads: int = 32, dynsmemsize: int = 0) -> tuple[int, int, int, int]:
         """(registers, bytes of local memory, bytes of shared memory, blocks that a processor holds)"""
         specialisation = self._chosen(signature)
-        text = _stages(specialisation)["kernels"]
-        (name,) = re.findall(r"\.entry\s+(\w+)\s*\(", text)
-        return specialisation.needs_of(text, name, threads, operator.index(dynsmemsize))
+        stages = _stages(specialisation)
+        (name,) = stages["final"].kernels
+        return specialisation.needs_of(stages["kernels"], name, threads, operator.index(dynsmemsize))
 
     def get_regs_per_thread(self, signature: Any = None) -> int:
         """Return the registers of a thread.

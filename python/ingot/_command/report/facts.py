@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import linecache
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..._calls.function import Function
 from ..._calls.specialisation import Specialisation
 from ..._profile.rows import Row
 from ..._reports import display
-from ..._reports import fusion as _fusion
 from ..._reports import loops as _loops
 from ..script import Outcome
 from .advice import advice_of
+
+if TYPE_CHECKING:
+    from ..._core import Fusion, Nest
 
 _OWN = str(Path(__file__).parents[2]) + "/"
 Line = tuple[str, int]
@@ -199,21 +201,20 @@ def _made(it: Specialisation, why: str, started: float) -> Made:
 
 
 def _loops_of(stages: dict[str, Any]) -> list[LoopFacts]:
-    text, obstacles = stages["passes"][-1][1], stages["obstacles"]
-    checks = _checks(text)
+    obstacles = stages["obstacles"]
     facts = []
-    for loop in sorted(_loops.read(text), key=lambda loop: loop.line):
+    for loop in sorted(_loops.read(stages["final"]), key=lambda loop: loop.line):
         if loop.line[0].startswith(_OWN):
             continue
         no_lanes, not_shared = _loops.kinds(obstacles, loop)
-        left = checks.get(loop.line, ()) if loop.lanes == 1 else ()
+        left = loop.checks if loop.lanes == 1 else ()
         facts.append(
             LoopFacts(
                 loop.line,
                 _loops.words_of(loop, obstacles),
                 loop.lanes,
                 not loop.inside,
-                any(inner.lanes > 1 for inner in loop.inside.values()),
+                any(inner.lanes > 1 for inner in loop.inside),
                 no_lanes,
                 not_shared,
                 tuple(left),
@@ -222,31 +223,10 @@ def _loops_of(stages: dict[str, Any]) -> list[LoopFacts]:
     return facts
 
 
-def _checks(text: str) -> dict[Line, list[str]]:
-    """The kinds of exceptions that are looked for in the loops of lines: by the innermost loop around each check."""
-    found: dict[Line, list[str]] = {}
-
-    def look(region: _fusion.Region, loop: Line | None) -> None:
-        for node in region.nodes:
-            inner = node.place[:2] if node.is_loop and node.place is not None else loop
-            if node.op in ("check", "raise") and loop is not None:
-                kinds = found.setdefault(loop, [])
-                kind = _fusion.attribute(node, "kind")
-                if kind and kind not in kinds:
-                    kinds.append(kind)
-            for each in node.regions:
-                look(each, inner)
-
-    for name in _fusion.names_of(text):
-        look(_fusion.parse(text, name), None)
-    return found
-
-
 def _add_nests(made: Made, it: Specialisation, stages: dict[str, Any]) -> None:
     from ..._reports import drawing as _drawing
 
-    loops = next(text for name, text in stages["passes"] if name == "to_loops")
-    fusion = _fusion.read(loops, it.program.interface[0], list(it.example or ()))
+    fusion = stages["nests"].fusion(it.program.interface[0], list(it.example or ()))
     made.moved, made.least = fusion.moved, fusion.least
     made.nests = [_nest(nest) for nest in fusion.nests]
     made.waits = list(_waits(fusion, made.nests))
@@ -254,19 +234,18 @@ def _add_nests(made: Made, it: Specialisation, stages: dict[str, Any]) -> None:
         made.drawing = _drawing.svg(fusion)
 
 
-def _nest(nest: _fusion.Nest) -> NestFacts:
+def _nest(nest: Nest) -> NestFacts:
     places = [op.place for op in nest.ops if op.place is not None and not op.place[0].startswith(_OWN)]
     files = [place[0] for place in places]
     lines = tuple(sorted({place[1] for place in places if place[0] == files[0]})) if places else ()
-    moved = None if nest.hidden else _sum([*nest.read.values(), *nest.written.values()])
-    computing = [op for op in nest.ops if op.name not in ("load", "store", "select", "cast")]
+    computing = [op for op in nest.ops if op.kind in ("compute", "reduce")]
     own = [op.place[1] for op in computing if op.place is not None and files and op.place[0] == files[0]] or lines
     elements = _elements(nest)
     flops = None if elements is None or not nest.loops else float(len(computing) * elements)
-    return NestFacts((files[0], max(own)) if places else None, lines, len(computing), moved, flops)
+    return NestFacts((files[0], max(own)) if places else None, lines, len(computing), nest.moved, flops)
 
 
-def _waits(fusion: _fusion.Fusion, facts: list[NestFacts]) -> Iterator[Wait]:
+def _waits(fusion: Fusion, facts: list[NestFacts]) -> Iterator[Wait]:
     """One for each array that is temporary, and each nest that reads it."""
     nest_of = {op: k for k, nest in enumerate(fusion.nests) for op in nest.ops}
     for k, nest in enumerate(fusion.nests):
@@ -275,12 +254,12 @@ def _waits(fusion: _fusion.Fusion, facts: list[NestFacts]) -> Iterator[Wait]:
             if buffer.kind != "temporary" or maker is None:
                 continue
             reason = "routine" if not nest.loops or not fusion.nests[maker].loops else ""
-            numbers = [use for op in nest.ops for use in op.uses if isinstance(use, _fusion.Op) and maker <= nest_of.get(use, k) < k]
-            reduces = any(op.name.startswith("reduce") for op in nest.ops)
+            numbers = [use for op in nest.ops for use in op.takes if maker <= nest_of.get(use, k) < k]
+            reduces = any(op.kind == "reduce" for op in nest.ops)
             yield Wait(buffer.bytes, facts[maker].line, facts[k].line, reason or ("number" if numbers else "reduction" if reduces else ""))
 
 
-def _elements(nest: _fusion.Nest) -> int | None:
+def _elements(nest: Nest) -> int | None:
     """How many elements of its largest array it iterates over; None: not known."""
     counts = []
     for part in (nest.read, nest.written):
@@ -288,8 +267,3 @@ def _elements(nest: _fusion.Nest) -> int | None:
             if size is not None and buffer.itemsize:
                 counts.append(size // buffer.itemsize)
     return max(counts, default=None)
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    known = list(numbers)
-    return None if None in known else sum(known)  # type: ignore[arg-type]
