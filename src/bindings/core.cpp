@@ -534,6 +534,7 @@ NB_MODULE(_core, m) {
       .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
   add_explained(m);
   m.def("targets", &targets);
+  m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests
   m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
         "opens_texts"_a, "on_device"_a = false, "in_order"_a = false);
 

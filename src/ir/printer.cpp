@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 
 #include "ir/lexicon.h"
 #include "ir/text.h"
@@ -6,6 +7,13 @@
 namespace ingot::ir {
 
 namespace {
+
+std::atomic<bool> are_ops_renamed = false;
+
+std::string shown_name(Op op) {
+  const std::string name(name_of(op));
+  return are_ops_renamed.load(std::memory_order_relaxed) ? "renamed_" + name : name;
+}
 
 /// Prints one function. Relies on no invariant of the verifier, whose messages it prints.
 class Printer {
@@ -122,7 +130,7 @@ std::string Printer::attribute_text(const AttributeInfo& attribute, int64_t word
     case AttributeKind::Option: break;
     case AttributeKind::OpCode:
     case AttributeKind::OpCodes:
-      if (within(kOpCount)) return std::string(name_of(static_cast<Op>(word)));
+      if (within(kOpCount)) return shown_name(static_cast<Op>(word));
       break;
     case AttributeKind::Exception:
       if (within(base::kExceptionCount))
@@ -180,7 +188,7 @@ void Printer::print_span(SpanId id) {
 /// A node's line without its names and regions.
 void Printer::print_head(NodeId node) {
   const Type type = function_.type(node);
-  out_ += name_of(function_.op(node));
+  out_ += shown_name(function_.op(node));
   if (function_.is_constant(node) && type.is_scalar() && function_.attributes(node).size() == 2) {
     out_ += " " + literal(type.dtype(), function_.constant(node));
   } else {
@@ -283,6 +291,8 @@ std::string declaration(const Module& module, const Module::Signature& signature
 }
 
 }  // namespace
+
+void rename_ops_in_text() { are_ops_renamed = true; }
 
 std::string print(const Module& module, PrintOptions options) {
   std::string out;

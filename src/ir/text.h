@@ -22,6 +22,9 @@ std::string print_node(const Function& function, NodeId node);
 /// where a region was suspended and resumed.)
 uint32_t text_number(const Function& function, NodeId node);
 
+/// For tests that nothing depends on the text: from now on it has another name for each op, in this process.
+void rename_ops_in_text();
+
 /// Reads a text; `file` names it in errors. Types are inferred and compared with those written. Nodes are
 /// appended as written: nothing is folded. Throws base::UserError with the location.
 std::unique_ptr<Module> parse(std::string_view text, const std::string& file);
