@@ -31,12 +31,13 @@ function(ingot_thread_memory)
   endforeach()
 endfunction()
 
-# ingot_test(COMPONENT SOURCES ... DEPENDS ...): the GoogleTest program test_COMPONENT, known to ctest by its cases.
+# ingot_test(COMPONENT SOURCES ... DEPENDS ... LIBRARIES ...): the GoogleTest program test_COMPONENT, known to ctest by its cases.
+# DEPENDS are components of Ingot, LIBRARIES other targets.
 function(ingot_test component)
-  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(TEST "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   add_executable(test_${component} ${TEST_SOURCES})
   list(TRANSFORM TEST_DEPENDS PREPEND ingot_)
-  target_link_libraries(test_${component} PRIVATE ${TEST_DEPENDS} GTest::gtest_main)
+  target_link_libraries(test_${component} PRIVATE ${TEST_DEPENDS} ${TEST_LIBRARIES} GTest::gtest_main)
   ingot_precompile(test_${component} <gtest/gtest.h>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     # Of what is inlined from a precompiled <string> it warns, wrongly, as if it were Ingot's own.

@@ -64,7 +64,12 @@ def write_llms_text(app, error):
     lines = ["# Ingot", "", "> A just-in-time compiler for numerical Python: the decorator changes nothing but the speed.", ""]
     lines += [f"- [{titles[name]}]({name}.html)" for name in pages]
     (out / "llms.txt").write_text("\n".join(lines) + "\n")
-    (out / "llms-full.txt").write_text("\n\n".join((source / f"{name}.md").read_text() for name in pages))
+    (out / "llms-full.txt").write_text("\n\n".join(with_includes(source / f"{name}.md") for name in pages))
+
+
+def with_includes(page):
+    """The text of a page, with those of the files that it includes."""
+    return re.sub(r"```\{include\} (\S+)\n```", lambda match: (page.parent / match[1]).read_text(), page.read_text())
 
 
 def link_pages(app, what, name, obj, options, lines):

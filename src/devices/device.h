@@ -236,7 +236,7 @@ class Device {
 /// The devices of a kind, `gpu`, `emulated`, `opencl` or `amd`, found when it is first asked for; none where
 /// there is no driver. The driver of `gpu` is `libcuda.so.1`, that of `opencl` is `libOpenCL.so.1`, that of
 /// `amd` `libamdhip64.so.6` with `libamd_comgr.so.2`; that of
-/// `emulated` is `emulated/libcuda.so.1` next to the binary that this code is in, or next to one of the three
+/// `emulated` is `softgpu/libcuda.so.1` next to the binary that this code is in, or next to one of the three
 /// folders around it, or where `set_emulated_driver` gives it.
 std::span<Device* const> devices(std::string_view kind);
 /// Why there are none of this kind: a sentence; empty if there are.

@@ -44,7 +44,7 @@ struct Registry {
   }
 };
 
-/// The software device in a folder `emulated` next to the binary that holds this function, or next to one of
+/// The software device in a folder `softgpu` next to the binary that holds this function, or next to one of
 /// the folders around it. Throws DeviceError if there is none.
 std::string find_emulated_driver() {
   namespace fs = std::filesystem;
@@ -57,7 +57,7 @@ std::string find_emulated_driver() {
   if (binary.empty() || error) binary = fs::canonical("/proc/self/exe", error);
   fs::path folder = binary.parent_path();
   for (int k = 0; k < kFolders && !folder.empty(); ++k, folder = folder.parent_path()) {
-    const fs::path found = folder / "emulated" / "libcuda.so.1";
+    const fs::path found = folder / "softgpu" / "libcuda.so.1";
     if (fs::exists(found, error)) return found.string();
   }
   throw DeviceError("there is no software device next to " + binary.string());

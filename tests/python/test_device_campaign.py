@@ -199,7 +199,7 @@ def test_a_packed_campaign_runs_elsewhere(tmp_path):
     assert done.returncode == 0, done.stderr
     with tarfile.open(tmp_path / "packed" / campaign.ARCHIVE) as archive:
         names = archive.getnames()
-    assert "build/release/emulated/libcuda.so.1" in names and "interpreter/bin/python3" in names
+    assert "build/release/softgpu/libcuda.so.1" in names and "interpreter/bin/python3" in names
     (tmp_path / "packed").rename(tmp_path / "elsewhere")
     command = ["/usr/bin/env", "-i", "PATH=/usr/bin:/bin", "python3", "device_campaign", "run", "--device", "emulated", "--quick"]
     phases = ["--only", "machine", "own_tests", "sorts", "first_calls"]

@@ -21,7 +21,7 @@ def _run(text, *options, **variables):
 
 
 def test_each_variable_of_the_sources_is_on_the_page():
-    sources = [path for folder, kinds in (("python", ("py",)), ("src", ("cpp", "h"))) for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
+    sources = [path for folder, kinds in (("python", ("py",)), ("src", ("cpp", "h")), ("softgpu", ("cpp", "h"))) for kind in kinds for path in (ROOT / folder).rglob(f"*.{kind}")]
     named = {name for path in sources for name in re.findall(r'"(INGOT_[A-Z_]+)"', path.read_text())}
     assert {"INGOT_CACHE", "INGOT_VECTORS", "INGOT_EMULATOR_SEED", "INGOT_CPU_LEVEL"} <= named
     on_page = set(re.findall(r"`(INGOT_[A-Z_]+)`", PAGE))

@@ -11,6 +11,7 @@ BODY = "\n\nThe shift was emitted. It is folded now.\n"
 GOOD = [
     "ir: fold shifts by constants" + BODY,
     "ir, codegen: fold shifts by constants" + BODY + "# Changes to be committed:\n",
+    "softgpu: fold shifts by constants" + BODY,
     "tests: " + "x" * 58 + BODY,
     "Merge branch 'shifts'\n",
     'Revert "ir: fold shifts"\n',

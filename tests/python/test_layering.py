@@ -25,12 +25,12 @@ PLAN = {
     "devices": {"base"},
     "runtime": {"base", "devices"},
     "standalone": {"runtime"},
-    "emulator": {"base"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
     "bindings": {"driver", "explain", "frontend"},
     "tools": {"driver"},
     "ingot": {"driver"},  # include/ingot, the public API
+    "softgpu": set(),  # a project of its own, in the folder of its name
 }
 # The public headers are implemented in, and used by, these.
 PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
@@ -43,7 +43,7 @@ CONFINED = {
     "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
-        {"codegen", "devices", "runtime", "standalone", "emulator", "frontend", "driver", "bindings", "tools", "ingot"},
+        {"codegen", "devices", "runtime", "standalone", "frontend", "driver", "bindings", "tools", "ingot", "softgpu"},
     ),
 }
 
@@ -60,7 +60,7 @@ TARGET_NAMES = re.compile(r"\b(x86|avx|sse\d|nvptx|cuda)\b|target\.(level|cpu|fe
 # The name of a vendor's driver, in what speaks its ABI, makes code for it, or reads programs that name it; others ask
 # devices/device.h.
 VENDOR_NAMES = re.compile(r"cuda|opencl", re.IGNORECASE)
-VENDOR_NAMES_IN = {"src/devices", "src/emulator", "src/driver", "src/codegen/targets", "src/frontend"}
+VENDOR_NAMES_IN = {"src/devices", "src/driver", "src/codegen/targets", "src/frontend", "softgpu"}
 
 # The parts of python/ingot - its sub-packages, and modules next to them -, and which others each may import. `library.own` is
 # what stands for Ingot's own functions in compiled code; the core finds it by name. All may import the extension `_ingot`;
@@ -149,11 +149,11 @@ def closure(arrows: dict[str, set[str]], component: str) -> set[str]:
 
 
 def sources(root: Path) -> Iterator[tuple[str, Path]]:
-    """Each C++ file of src/ and include/ with its component."""
-    for folder in ("src", "include"):
+    """Each C++ file of src/, include/ and softgpu/ with its component."""
+    for folder in ("src", "include", "softgpu"):
         for path in sorted((root / folder).rglob("*")):
             if path.suffix in (".h", ".cpp", ".c", ".def", ".inc"):
-                yield path.relative_to(root / folder).parts[0], path
+                yield "softgpu" if folder == "softgpu" else path.relative_to(root / folder).parts[0], path
 
 
 def includes(path: Path) -> list[tuple[int, str]]:
@@ -453,6 +453,8 @@ PLANTED = [
     (wrong_includes, "src/ir/CMakeLists.txt", "ingot_component(ir SOURCES b.cpp)", "src/ir/b.cpp:1: base/a.h"),
     (wrong_includes, "src/transform/h.cpp", '#include "ingot/d.h"', "src/transform/h.cpp:1: ingot/d.h"),
     (wrong_includes, "src/driver/c.cpp", '#include "frontend/f.h"', "src/driver/c.cpp:1: frontend/f.h"),
+    (wrong_includes, "src/devices/c.cpp", '#include "softgpu/machine/warp.h"', "src/devices/c.cpp:1: softgpu/machine/warp.h"),
+    (wrong_includes, "softgpu/machine/a.h", '#include "base/a.h"', "softgpu/machine/a.h:1: base/a.h"),
     (confined_includes, "src/ir/b.cpp", "#include <llvm/ADT/APInt.h>", "src/ir/b.cpp:1: LLVM in ir"),
     (confined_includes, "src/driver/c.cpp", "#include <Python.h>", "src/driver/c.cpp:1: Python in driver"),
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),

@@ -39,8 +39,8 @@ def test_the_tests_of_a_change(files, expected):
 
 
 def test_tests_of_several_components_alternate():
-    chosen = quick.tests_of(["src/base/half.cpp", "src/emulator/ptx.cpp"])
-    firsts = {quick.COMPONENTS[component].split()[0] for component in ("src/base", "src/emulator")}
+    chosen = quick.tests_of(["src/base/half.cpp", "softgpu/machine/ptx.cpp"])
+    firsts = {quick.COMPONENTS[component].split()[0] for component in ("src/base", "softgpu")}
     assert set(chosen[len(quick.ALWAYS) :][:2]) == firsts
 
 

@@ -56,7 +56,8 @@ def test_metadata():
 
 def test_paths_of_debian_are_the_last_default():
     """Where LLVM is, the builder chooses: by an option, or in the environment."""
-    files = [ROOT / "pyproject.toml", ROOT / "CMakePresets.json", ROOT / "CMakeLists.txt", *(ROOT / "cmake").iterdir(), *(ROOT / "src").rglob("CMakeLists.txt")]
+    files = [ROOT / "pyproject.toml", ROOT / "CMakePresets.json", ROOT / "CMakeLists.txt", *(ROOT / "cmake").iterdir()]
+    files += [file for folder in ("src", "softgpu") for file in (ROOT / folder).rglob("CMakeLists.txt")]
     named = [line.strip() for file in files for line in file.read_text().splitlines() if "/usr/" in line]
     assert named == ["find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19)"]
 
@@ -70,7 +71,7 @@ def test_warnings_end_builds_of_ingot_alone():
 def archives():
     """The static libraries that are linked into what the package has, by the names of their files."""
     blocks = (BUILD / "build.ninja").read_text().split("\n\n")
-    links = [block for block in blocks if re.search(r"^build (python|emulated)/\S+: \S+_LIBRARY_LINKER__", block, re.M)]
+    links = [block for block in blocks if re.search(r"^build (python|softgpu)/\S+: \S+_(SHARED|MODULE)_LIBRARY_LINKER__", block, re.M)]
     assert len(links) == 8
     words = [word for block in links for line in re.findall(r"LINK_LIBRARIES = (.*)", block) for word in line.split()]
     (joined,) = {line for block in blocks for line in re.findall(r"COMMAND = .*standalone_runtime\.py (.*)", block)}
@@ -80,7 +81,7 @@ def archives():
 @pytest.mark.skipif(is_sanitized, reason="no runtime for libraries is made with sanitizers")
 def test_each_linked_library_is_in_the_notice():
     """Ingot's own components are not; all else has an entry, and an entry that nothing is linked for is out of date."""
-    linked = {re.sub(r"^lib|\.a$|-static", "", name) for name in archives() if not name.startswith("libingot_")}
+    linked = {re.sub(r"^lib|\.a$|-static", "", name) for name in archives() if not name.startswith(("libingot_", "libsoftgpu_"))}
     linked = {"LLVM" if name.startswith("LLVM") else name for name in linked}
     assert linked == {"LLVM", "nanobind", "npyrandom", "stdc++"}
     assert linked <= set(headings())
@@ -122,7 +123,7 @@ def check_needs(library):
 
 @pytest.mark.skipif(not is_release, reason="packages are made of release builds")
 def test_libraries_need_no_more_than_the_platform_has():
-    found = [*libraries(PACKAGE), *libraries(BUILD / "emulated")]
+    found = [*libraries(PACKAGE), *libraries(BUILD / "softgpu")]
     assert {path.name.split(".")[0] for path in found} >= {"_core", "_ingot", "libcuda", "libcublas", "libcusparse"}
     for library in found:
         check_needs(library)
@@ -159,7 +160,7 @@ def test_contents_of_the_wheel(wheel, unpacked):
     assert shipped == {"LICENSE", "NOTICE", *(f"licenses/{path.name}" for path in (ROOT / "licenses").iterdir())}
     assert {path.name for path in unpacked.iterdir()} == {"ingot", about.name}
     names = {str(path.relative_to(unpacked / "ingot")) for path in (unpacked / "ingot").rglob("*")}
-    assert names >= {"py.typed", "_cache/build", "_ahead/runtime.o", "_ahead/library.h", "emulated/libcuda.so.1", "library/_index.py"}
+    assert names >= {"py.typed", "_cache/build", "_ahead/runtime.o", "_ahead/library.h", "softgpu/libcuda.so.1", "library/_index.py"}
     assert not any("__pycache__" in name or name.endswith((".a", ".bc", ".log")) for name in names)
 
 
@@ -226,7 +227,7 @@ def test_the_source_distribution(tmp_path):
     (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
     top = {path.name for path in source.iterdir()}
     assert top == {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "NOTICE", "PKG-INFO", "README.md", "cmake", "include",
-                   "licenses", "pyproject.toml", "python", "src", "tools"}  # fmt: skip
+                   "licenses", "pyproject.toml", "python", "softgpu", "src", "tools"}  # fmt: skip
     llvm = re.search(r"^LLVM_DIR:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
     configure = ["cmake", "-S", source, "-B", tmp_path / "build", "-G", "Ninja", f"-DPython_EXECUTABLE={sys.executable}"]
     done = subprocess.run(configure, env=os.environ | {"LLVM_DIR": llvm}, capture_output=True, text=True, timeout=300)

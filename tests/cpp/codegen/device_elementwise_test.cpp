@@ -45,7 +45,7 @@ class PtxJudge final : public Judge {
 
  private:
   const DeviceTarget target_;
-  std::optional<emulator::Bench> bench_;
+  std::optional<softgpu::Bench> bench_;
 };
 
 /// The first device of OpenCL's drivers.
@@ -199,7 +199,7 @@ TEST(DeviceMath, RemaindersAndPowersOfTwoThatLlvmHasNoCodeFor) {
   kernels.add("scaled64", doubles, DType::Float64, scaled);
   kernels.add("scaled32", floats, DType::Float32, scaled);
   link_device_math(kernels.module);
-  emulator::Bench bench(emit_ptx(kernels.module, {}));
+  softgpu::Bench bench(emit_ptx(kernels.module, {}));
   const std::vector<double> a = {7.5, -1e300, 0x1p1023, 5e-324, -0.0, 3.0},
                             b = {2, 3, 0x1.8p-1060, 2, 5, -1074};
   const std::vector<float> c = {7.5f, -1e38f, 0x1p127f, 1e-45f, -0.0f, 3.0f},

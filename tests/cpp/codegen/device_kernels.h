@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "../emulator/support.h"
 #include "codegen/scalars.h"
 #include "codegen/targets/device.h"
 #include "codegen/targets/kernel_target.h"
 #include "codegen/targets/target.h"
+#include "softgpu/tests/support.h"
 
 // Kernels over arrays, one thread for each element, and the software device to run them.
 
@@ -109,7 +109,7 @@ class DeviceKernels {
 };
 
 /// Runs a kernel of `DeviceKernels` over `count` elements of `size` bytes given; the results' bytes.
-inline std::vector<std::byte> run_over(emulator::Bench& bench, const std::string& name,
+inline std::vector<std::byte> run_over(softgpu::Bench& bench, const std::string& name,
                                        std::span<const std::vector<std::byte>> operands, size_t count,
                                        size_t result_size) {
   std::vector<uint64_t> arguments;

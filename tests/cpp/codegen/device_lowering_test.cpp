@@ -162,7 +162,7 @@ TEST(DeviceLowering, ElementaryIntrinsicsAreThoseOfBase) {
     return x[0];
   });
   link_device_math(kernels.module);
-  emulator::Bench bench(emit_ptx(kernels.module, {}));
+  softgpu::Bench bench(emit_ptx(kernels.module, {}));
   const std::vector<double> x = {0.5, 1e300, -0.0, 3.25};
   const auto run = [&](const std::string& name) {
     const uint64_t out = bench.put(std::vector<double>(x.size()));

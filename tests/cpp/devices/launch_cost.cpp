@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   std::array<void*, 4> arguments{&a, &b, &n, &x};
 
   void* const driver =
-      dlopen(kind == std::string_view("gpu") ? "libcuda.so.1" : INGOT_EMULATED_CUDA, RTLD_NOW);
+      dlopen(kind == std::string_view("gpu") ? "libcuda.so.1" : INGOT_SOFTGPU_DRIVER, RTLD_NOW);
   void *module = nullptr, *function = nullptr, *stream = nullptr;
   const auto resolve = [&]<class F>(F*& into, const char* name) {
     into = reinterpret_cast<F*>(dlsym(driver, name));

@@ -46,7 +46,7 @@ class LibrariesTest : public DevicesTest {
   }
   /// Handles and plans that a stand-in has made, and that still exist.
   static int live(const std::string& file) {
-    const std::string driver = INGOT_EMULATED_CUDA;
+    const std::string driver = INGOT_SOFTGPU_DRIVER;
     const std::string path = driver.substr(0, driver.rfind('/')) + "/libraries/" + file;
     void* const opened = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     EXPECT_NE(opened, nullptr) << dlerror();

@@ -36,7 +36,7 @@ void with_failing_driver() {
   Fail* const fail = Library().function<Fail>("ingot_emulator_fail");
   uint64_t missing = 0;
   for (uint64_t n = 1;; ++n) {
-    set_emulated_driver(INGOT_EMULATED_CUDA);  // asks anew where it has failed before
+    set_emulated_driver(INGOT_SOFTGPU_DRIVER);  // asks anew where it has failed before
     fail(n, 999, nullptr);
     const bool is_there = !devices("emulated").empty();
     fail(0, 0, &missing);

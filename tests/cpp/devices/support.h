@@ -79,7 +79,7 @@ inline void open_hip_stand_ins() {
 /// The software device's shared object, as another program opens it.
 class Library {
  public:
-  Library() : handle_(dlopen(INGOT_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL)) {
+  Library() : handle_(dlopen(INGOT_SOFTGPU_DRIVER, RTLD_NOW | RTLD_LOCAL)) {
     EXPECT_NE(handle_, nullptr) << dlerror();
   }
   template <class F>

@@ -38,7 +38,7 @@ constexpr Hooks kHooks = {nullptr, &move_along, &let_go};
 class DeviceCalls : public ::testing::Test {
  protected:
   void SetUp() override {
-    devices::set_emulated_driver(INGOT_EMULATED_CUDA);
+    devices::set_emulated_driver(INGOT_SOFTGPU_DRIVER);
     const auto found = devices::devices("emulated");
     ASSERT_EQ(found.size(), 1u) << devices::why_none("emulated");
     device_ = found[0];

@@ -15,7 +15,7 @@ namespace {
 using namespace ingot::devices;
 
 void* software_device() {
-  static void* const library = dlmopen(LM_ID_NEWLM, INGOT_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL);
+  static void* const library = dlmopen(LM_ID_NEWLM, INGOT_SOFTGPU_DRIVER, RTLD_NOW | RTLD_LOCAL);
   return library;
 }
 
