@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 
 #include "softgpu/driver/state.h"
 
@@ -133,37 +131,12 @@ Result load_module(void** handle, const void* image, unsigned count, const int* 
 
 }  // namespace
 
-INGOT_DRIVER cuModuleLoadData(void** module, const void* image) {
-  return load_module(module, image, 0, nullptr, nullptr);
-}
-
-INGOT_DRIVER cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
-                                void** values) {
+SOFTGPU_API cuModuleLoadDataEx(void** module, const void* image, unsigned count, int* options,
+                               void** values) {
   return load_module(module, image, count, options, values);
 }
 
-INGOT_DRIVER cuModuleLoadFatBinary(void** module, const void* image) {
-  return load_module(module, image, 0, nullptr, nullptr);
-}
-
-INGOT_DRIVER cuModuleLoad(void** module, const char* path) {
-  if (path == nullptr) return kInvalidValue;
-  std::ifstream file(path);
-  if (!file) return kFileNotFound;
-  std::stringstream text;
-  text << file.rdbuf();
-  return cuModuleLoadData(module, text.str().c_str());
-}
-
-INGOT_DRIVER cuModuleGetLoadingMode(int* mode) {
-  return guarded([&](Driver&) {
-    if (mode == nullptr) return kInvalidValue;
-    *mode = 1;  // all at once
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuModuleUnload(void* handle) {
+SOFTGPU_API cuModuleUnload(void* handle) {
   return with_context([&](Context& context) {
     Module* const found = context.modules.find(handle);
     if (found == nullptr) return kInvalidHandle;
@@ -172,7 +145,7 @@ INGOT_DRIVER cuModuleUnload(void* handle) {
   });
 }
 
-INGOT_DRIVER cuModuleGetFunction(void** function, void* module, const char* name) {
+SOFTGPU_API cuModuleGetFunction(void** function, void* module, const char* name) {
   return with_context([&](Context& context) {
     Module* const found = context.modules.find(module);
     if (found == nullptr) return kInvalidHandle;
@@ -184,42 +157,7 @@ INGOT_DRIVER cuModuleGetFunction(void** function, void* module, const char* name
   });
 }
 
-INGOT_DRIVER cuModuleGetFunctionCount(unsigned* count, void* module) {
-  return with_context([&](Context& context) {
-    const Module* const found = context.modules.find(module);
-    if (found == nullptr) return kInvalidHandle;
-    if (count == nullptr) return kInvalidValue;
-    *count = static_cast<unsigned>(found->program->kernels().size());
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuModuleEnumerateFunctions(void** functions, unsigned most, void* module) {
-  return with_context([&](Context& context) {
-    Module* const found = context.modules.find(module);
-    if (found == nullptr) return kInvalidHandle;
-    if (functions == nullptr) return kInvalidValue;
-    const std::vector<std::string> names = found->program->kernels();
-    for (size_t k = 0; k < std::min<size_t>(most, names.size()); ++k)
-      functions[k] = function_of_module(context, *found, names[k]);
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuModuleGetGlobal_v2(uint64_t* address, size_t* bytes, void* module, const char* name) {
-  return with_context([&](Context& context) {
-    const Module* const found = context.modules.find(module);
-    if (found == nullptr) return kInvalidHandle;
-    if (name == nullptr) return kInvalidValue;
-    const auto global = found->program->globals.find(name);
-    if (global == found->program->globals.end()) return kNotFound;
-    if (address != nullptr) *address = global->second.address;
-    if (bytes != nullptr) *bytes = global->second.bytes;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuFuncGetAttribute(int* value, int which, void* function) {
+SOFTGPU_API cuFuncGetAttribute(int* value, int which, void* function) {
   return with_context([&](Context& context) {
     const FunctionHandle* const found = function_of(context, function);
     if (found == nullptr) return kInvalidHandle;
@@ -229,7 +167,7 @@ INGOT_DRIVER cuFuncGetAttribute(int* value, int which, void* function) {
   });
 }
 
-INGOT_DRIVER cuFuncSetAttribute(void* function, int which, int value) {
+SOFTGPU_API cuFuncSetAttribute(void* function, int which, int value) {
   return with_context([&](Context& context) {
     FunctionHandle* const found = function_of(context, function);
     if (found == nullptr) return kInvalidHandle;
@@ -237,56 +175,6 @@ INGOT_DRIVER cuFuncSetAttribute(void* function, int which, int value) {
     if (which != 8 || value < 0 || value + static_cast<int>(found->function->shared_bytes) > kSharedOptIn)
       return kInvalidValue;
     found->most_dynamic = static_cast<uint32_t>(value);
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuFuncSetCacheConfig(void* function, int) {
-  return with_context([&](Context& context) {
-    return function_of(context, function) != nullptr ? kSuccess : kInvalidHandle;
-  });
-}
-
-INGOT_DRIVER cuFuncSetSharedMemConfig(void* function, int) { return cuFuncSetCacheConfig(function, 0); }
-
-INGOT_DRIVER cuFuncLoad(void* function) { return cuFuncSetCacheConfig(function, 0); }
-
-INGOT_DRIVER cuFuncIsLoaded(int* state, void* function) {
-  return with_context([&](Context& context) {
-    if (function_of(context, function) == nullptr) return kInvalidHandle;
-    if (state == nullptr) return kInvalidValue;
-    *state = 1;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuFuncGetModule(void** module, void* function) {
-  return with_context([&](Context& context) {
-    const FunctionHandle* const found = function_of(context, function);
-    if (found == nullptr) return kInvalidHandle;
-    if (module == nullptr) return kInvalidValue;
-    *module = found->module;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuFuncGetName(const char** name, void* function) {
-  return with_context([&](Context& context) {
-    const FunctionHandle* const found = function_of(context, function);
-    if (found == nullptr) return kInvalidHandle;
-    if (name == nullptr) return kInvalidValue;
-    *name = found->function->name.c_str();
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuFuncGetParamInfo(void* function, size_t which, size_t* offset, size_t* bytes) {
-  return with_context([&](Context& context) {
-    const FunctionHandle* const found = function_of(context, function);
-    if (found == nullptr) return kInvalidHandle;
-    if (offset == nullptr || which >= found->function->parameters.size()) return kInvalidValue;
-    *offset = found->function->parameters[which].offset;
-    if (bytes != nullptr) *bytes = found->function->parameters[which].bytes;
     return kSuccess;
   });
 }

@@ -330,9 +330,11 @@ Result with_context(F&& f) {
   });
 }
 
-/// The function of this name without suffix (`cuMemAlloc`) in the form that a program for this version of
-/// CUDA gets, or null.
-void* function_named(const char* name, int version);
+// Contexts.
+
+Context* new_context(Driver& driver, int device);
+/// Destroys it, with all that libraries have loaded into it.
+void drop_context(Driver& driver, Context* context);
 
 // Modules.
 
@@ -347,24 +349,27 @@ FunctionHandle* function_of(Context& context, const void* handle);
 Module* module_of(Context& context, Library& library, Result& result);
 /// The value of an attribute of a function.
 int function_attribute(const FunctionHandle& handle, int which);
+/// Adds a text of PTX to what is linked; `type` is a CUjitInputType.
+Result add_input(Link& link, int type, const std::string& text, const std::string& name);
 
 // Work.
 
 /// A launch, checked: parameters are read now.
 Result prepare(Context& context, const void* function, const LaunchShape& shape, void** parameters,
                void** extra, bool is_cooperative, Work& into);
+/// The same, put into a stream.
+Result launch_later(const void* function, const LaunchShape& shape, const void* stream_handle,
+                    void** parameters, void** extra, bool is_cooperative);
+/// How many blocks of so many threads a multiprocessor holds at once.
+int blocks_that_fit(const Function& function, int threads, size_t dynamic);
+/// Whether the stream is captured: an operation that cannot be captured then breaks the capture.
+bool refuses(Stream& stream);
 /// Gives a stream something to do, or its capture a node.
 Result submit(Context& context, Stream& stream, Work work);
 /// All of a graph.
 void enqueue_graph(Context& context, uint32_t stream, const Graph& graph);
 
-/// A copy of a box of bytes, in the layout of CUDA_MEMCPY3D; `wrong` is not kSuccess where it cannot be done.
-Work box_copy(Context& context, const void* description, Result& wrong);
-/// Rows of elements of `width` bytes.
-Work rows_fill(Context& context, uint64_t to, uint64_t pitch, uint32_t value, uint32_t width,
-               uint64_t columns, uint64_t rows, Result& wrong);
-
 }  // namespace softgpu::driver
 
 /// A function of the driver.
-#define INGOT_DRIVER extern "C" __attribute__((visibility("default"))) int
+#define SOFTGPU_API extern "C" __attribute__((visibility("default"))) int

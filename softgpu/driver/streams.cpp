@@ -4,6 +4,15 @@
 
 // Streams and events.
 
+namespace softgpu::driver {
+
+bool refuses(Stream& stream) {
+  if (stream.capture != nullptr) stream.capture->is_broken = true;
+  return stream.capture != nullptr;
+}
+
+}  // namespace softgpu::driver
+
 using namespace softgpu;          // NOLINT(google-build-using-namespace): the functions are the ABI's, in no
 using namespace softgpu::driver;  // NOLINT(google-build-using-namespace): namespace
 
@@ -14,12 +23,6 @@ constexpr unsigned kNoTiming = 2;     // of events
 
 Result ready(const Device& device, const Moment& moment) {
   return device.is_reached(moment) ? kSuccess : kNotReady;
-}
-
-/// Whether the stream is captured: the operation then breaks the capture.
-bool refuses(Stream& stream) {
-  if (stream.capture != nullptr) stream.capture->is_broken = true;
-  return stream.capture != nullptr;
 }
 
 /// A stream that waits for an event of a capture takes part in it.
@@ -35,17 +38,6 @@ Result join_capture(Stream& stream, const Event& event) {
   for (Node* const node : event.last)
     if (std::ranges::find(stream.last, node) == stream.last.end()) stream.last.push_back(node);
   return kSuccess;
-}
-
-Work host_work(const std::function<void()>& function) {
-  Work work;
-  work.type = Work::Host;
-  work.run = [function](Device&) {
-    is_in_callback() = true;
-    function();
-    is_in_callback() = false;
-  };
-  return work;
 }
 
 /// Polling makes the device go on.
@@ -82,13 +74,7 @@ Result wait_for_other(Context& context, Stream& stream, const void* handle) {
 
 }  // namespace
 
-INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int priority);
-
-INGOT_DRIVER cuStreamCreate(void** handle, unsigned flags) {
-  return cuStreamCreateWithPriority(handle, flags, 0);
-}
-
-INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int priority) {
+SOFTGPU_API cuStreamCreateWithPriority(void** handle, unsigned flags, int priority) {
   return with_context([&](Context& context) {
     if (handle == nullptr || flags > kNonBlocking) return kInvalidValue;
     auto made = std::make_unique<Stream>();
@@ -100,7 +86,7 @@ INGOT_DRIVER cuStreamCreateWithPriority(void** handle, unsigned flags, int prior
   });
 }
 
-INGOT_DRIVER cuStreamDestroy_v2(void* handle) {
+SOFTGPU_API cuStreamDestroy_v2(void* handle) {
   return with_context([&](Context& context) {
     const Stream* const found = context.streams.find(handle);
     if (found == nullptr) return kInvalidHandle;
@@ -110,7 +96,7 @@ INGOT_DRIVER cuStreamDestroy_v2(void* handle) {
   });
 }
 
-INGOT_DRIVER cuStreamSynchronize(void* handle) {
+SOFTGPU_API cuStreamSynchronize(void* handle) {
   return with_context([&](Context& context) {
     Stream* const found = context.stream(handle);
     if (found == nullptr) return kInvalidHandle;
@@ -119,7 +105,7 @@ INGOT_DRIVER cuStreamSynchronize(void* handle) {
   });
 }
 
-INGOT_DRIVER cuStreamQuery(void* handle) {
+SOFTGPU_API cuStreamQuery(void* handle) {
   return with_context([&](Context& context) {
     Stream* const found = context.stream(handle);
     if (found == nullptr) return kInvalidHandle;
@@ -128,55 +114,7 @@ INGOT_DRIVER cuStreamQuery(void* handle) {
   });
 }
 
-INGOT_DRIVER cuStreamGetId(void* handle, uint64_t* number) {
-  return with_context([&](Context& context) {
-    const Stream* const found = context.stream(handle);
-    if (found == nullptr) return kInvalidHandle;
-    if (number == nullptr) return kInvalidValue;
-    *number = found->number;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuStreamGetDevice(void* handle, int* device) {
-  return with_context([&](Context& context) {
-    if (context.stream(handle) == nullptr) return kInvalidHandle;
-    if (device == nullptr) return kInvalidValue;
-    *device = context.ordinal;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuStreamGetFlags(void* handle, unsigned* flags) {
-  return with_context([&](Context& context) {
-    Stream* const found = context.stream(handle);
-    if (found == nullptr) return kInvalidHandle;
-    if (flags == nullptr) return kInvalidValue;
-    *flags = found->flags;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuStreamGetPriority(void* handle, int* priority) {
-  return with_context([&](Context& context) {
-    const Stream* const found = context.stream(handle);
-    if (found == nullptr) return kInvalidHandle;
-    if (priority == nullptr) return kInvalidValue;
-    *priority = found->priority;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuStreamGetCtx(void* handle, void** of) {
-  return with_context([&](Context& context) {
-    if (context.stream(handle) == nullptr) return kInvalidHandle;
-    if (of == nullptr) return kInvalidValue;
-    *of = &context;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuStreamWaitEvent(void* handle, void* event, unsigned) {
+SOFTGPU_API cuStreamWaitEvent(void* handle, void* event, unsigned) {
   return with_context([&](Context& context) {
     Stream* const stream = context.stream(handle);
     const Event* const found = context.events.find(event);
@@ -189,27 +127,7 @@ INGOT_DRIVER cuStreamWaitEvent(void* handle, void* event, unsigned) {
   });
 }
 
-INGOT_DRIVER cuLaunchHostFunc(void* handle, void (*function)(void*), void* data) {
-  return with_context([&](Context& context) {
-    Stream* const stream = context.stream(handle);
-    if (stream == nullptr) return kInvalidHandle;
-    if (function == nullptr) return kInvalidValue;
-    return submit(context, *stream, host_work([=] { function(data); }));
-  });
-}
-
-INGOT_DRIVER cuStreamAddCallback(void* handle, void (*function)(void*, int, void*), void* data,
-                                 unsigned flags) {
-  return with_context([&](Context& context) {
-    Stream* const stream = context.stream(handle);
-    if (stream == nullptr) return kInvalidHandle;
-    if (function == nullptr || flags != 0) return kInvalidValue;
-    if (refuses(*stream)) return kCaptureUnsupported;
-    return submit(context, *stream, host_work([=] { function(handle, kSuccess, data); }));
-  });
-}
-
-INGOT_DRIVER cuEventCreate(void** handle, unsigned flags) {
+SOFTGPU_API cuEventCreate(void** handle, unsigned flags) {
   return with_context([&](Context& context) {
     if (handle == nullptr || flags > 7) return kInvalidValue;
     auto made = std::make_unique<Event>();
@@ -219,7 +137,7 @@ INGOT_DRIVER cuEventCreate(void** handle, unsigned flags) {
   });
 }
 
-INGOT_DRIVER cuEventDestroy_v2(void* handle) {
+SOFTGPU_API cuEventDestroy_v2(void* handle) {
   return with_context([&](Context& context) {
     if (context.events.find(handle) == nullptr) return kInvalidHandle;
     context.events.remove(handle);
@@ -227,7 +145,7 @@ INGOT_DRIVER cuEventDestroy_v2(void* handle) {
   });
 }
 
-INGOT_DRIVER cuEventRecord(void* handle, void* stream_handle) {
+SOFTGPU_API cuEventRecord(void* handle, void* stream_handle) {
   return with_context([&](Context& context) {
     Event* const event = context.events.find(handle);
     const Stream* const stream = context.stream(stream_handle);
@@ -244,11 +162,7 @@ INGOT_DRIVER cuEventRecord(void* handle, void* stream_handle) {
   });
 }
 
-INGOT_DRIVER cuEventRecordWithFlags(void* handle, void* stream, unsigned flags) {
-  return flags > 1 ? kInvalidValue : cuEventRecord(handle, stream);
-}
-
-INGOT_DRIVER cuEventSynchronize(void* handle) {
+SOFTGPU_API cuEventSynchronize(void* handle) {
   return with_context([&](Context& context) {
     const Event* const event = context.events.find(handle);
     if (event == nullptr) return kInvalidHandle;
@@ -257,7 +171,7 @@ INGOT_DRIVER cuEventSynchronize(void* handle) {
   });
 }
 
-INGOT_DRIVER cuEventQuery(void* handle) {
+SOFTGPU_API cuEventQuery(void* handle) {
   return with_context([&](Context& context) {
     const Event* const event = context.events.find(handle);
     if (event == nullptr) return kInvalidHandle;
@@ -267,7 +181,7 @@ INGOT_DRIVER cuEventQuery(void* handle) {
 }
 
 /// Time is counted in instructions of threads, a nanosecond each, so that it is the same in each run.
-INGOT_DRIVER cuEventElapsedTime(float* milliseconds, void* from, void* to) {
+SOFTGPU_API cuEventElapsedTime(float* milliseconds, void* from, void* to) {
   return with_context([&](Context& context) {
     const Event* const first = context.events.find(from);
     const Event* const last = context.events.find(to);
@@ -279,8 +193,4 @@ INGOT_DRIVER cuEventElapsedTime(float* milliseconds, void* from, void* to) {
     *milliseconds = (static_cast<float>(*last->time) - static_cast<float>(*first->time)) * 1e-6f;
     return kSuccess;
   });
-}
-
-INGOT_DRIVER cuEventElapsedTime_v2(float* milliseconds, void* from, void* to) {
-  return cuEventElapsedTime(milliseconds, from, to);
 }

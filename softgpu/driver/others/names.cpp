@@ -1,12 +1,12 @@
-#include <string_view>
+#include "softgpu/driver/others/names.h"
 
-#include "softgpu/driver/state.h"
+#include <string_view>
 
 // The table of cuGetProcAddress. Here the functions are names only: the caller casts to their types.
 
 extern "C" {
 #define FUNCTION(name, symbol, since) void symbol();
-#include "softgpu/driver/functions.def"
+#include "softgpu/driver/others/functions.def"
 #undef FUNCTION
 }
 
@@ -19,7 +19,7 @@ void* function_named(const char* name, int version) {
     int since;
   } kFunctions[] = {
 #define FUNCTION(name, symbol, since) {#name, symbol, since},
-#include "softgpu/driver/functions.def"
+#include "softgpu/driver/others/functions.def"
 #undef FUNCTION
   };
   void (*found)() = nullptr;

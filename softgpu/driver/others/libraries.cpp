@@ -1,13 +1,10 @@
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "softgpu/driver/state.h"
 
-// Libraries, which are loaded into a context when it uses them, and the linker, which joins modules of PTX to
-// one image.
+// Libraries, which are loaded into a context when it uses them, and files of the linker.
 
 namespace softgpu::driver {
 
@@ -26,36 +23,6 @@ using namespace softgpu;          // NOLINT(google-build-using-namespace): the f
 using namespace softgpu::driver;  // NOLINT(google-build-using-namespace): namespace
 
 namespace {
-
-/// CUjitInputType.
-constexpr int kPtxInput = 1;
-constexpr int kLibraryInput = 4;
-
-/// Fails a link with a message.
-Result fail(Link& link, const std::string& message, Result result) {
-  link.has_failed = true;
-  Driver::instance().last_error = message;
-  if (link.log != nullptr && link.log_bytes != 0) {
-    const size_t length = std::min(link.log_bytes - 1, message.size());
-    std::memcpy(link.log, message.data(), length);
-    link.log[length] = '\0';
-  }
-  return result;
-}
-
-Result add_input(Link& link, int type, const std::string& text, const std::string& name) {
-  // A library of the vendor's adds functions that kernels call; missing ones are reported when they are
-  // called.
-  if (type == kLibraryInput || text.starts_with("!<arch>")) return kSuccess;
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  const bool is_text = begin != std::string::npos && (text[begin] == '.' || text[begin] == '/');
-  if (type != kPtxInput || !is_text)
-    return fail(link, "`" + name + "` is no PTX text: the software device links nothing else",
-                type == kPtxInput ? kInvalidPtx : kNoBinary);
-  link.image += text;
-  link.image += '\n';
-  return kSuccess;
-}
 
 Result read_file(const char* path, std::string& into) {
   std::ifstream file(path, std::ios::binary);
@@ -104,8 +71,8 @@ void* kernel_handle(Library& library, const std::string& name) {
 
 }  // namespace
 
-INGOT_DRIVER cuLibraryLoadData(void** handle, const void* image, const int*, void**, unsigned, const int*,
-                               void**, unsigned) {
+SOFTGPU_API cuLibraryLoadData(void** handle, const void* image, const int*, void**, unsigned, const int*,
+                              void**, unsigned) {
   return guarded([&](Driver& driver) -> Result {
     if (handle == nullptr || image == nullptr) return kInvalidValue;
     auto made = std::make_unique<Library>();
@@ -123,15 +90,15 @@ INGOT_DRIVER cuLibraryLoadData(void** handle, const void* image, const int*, voi
   });
 }
 
-INGOT_DRIVER cuLibraryLoadFromFile(void** handle, const char* path, const int* a, void** b, unsigned c,
-                                   const int* d, void** e, unsigned f) {
+SOFTGPU_API cuLibraryLoadFromFile(void** handle, const char* path, const int* a, void** b, unsigned c,
+                                  const int* d, void** e, unsigned f) {
   if (path == nullptr) return kInvalidValue;
   std::string text;
   const Result result = read_file(path, text);
   return result != kSuccess ? result : cuLibraryLoadData(handle, text.c_str(), a, b, c, d, e, f);
 }
 
-INGOT_DRIVER cuLibraryUnload(void* handle) {
+SOFTGPU_API cuLibraryUnload(void* handle) {
   return guarded([&](Driver& driver) {
     Library* const found = driver.libraries.find(handle);
     if (found == nullptr) return kInvalidHandle;
@@ -150,7 +117,7 @@ INGOT_DRIVER cuLibraryUnload(void* handle) {
   });
 }
 
-INGOT_DRIVER cuLibraryGetKernel(void** kernel, void* handle, const char* name) {
+SOFTGPU_API cuLibraryGetKernel(void** kernel, void* handle, const char* name) {
   return with_library(handle, [&](Context&, Library& library, Module& module) {
     if (kernel == nullptr || name == nullptr) return kInvalidValue;
     if (module.program->kernel(name) == nullptr) return kNotFound;
@@ -159,7 +126,7 @@ INGOT_DRIVER cuLibraryGetKernel(void** kernel, void* handle, const char* name) {
   });
 }
 
-INGOT_DRIVER cuLibraryGetKernelCount(unsigned* count, void* handle) {
+SOFTGPU_API cuLibraryGetKernelCount(unsigned* count, void* handle) {
   return with_library(handle, [&](Context&, Library&, Module& module) {
     if (count == nullptr) return kInvalidValue;
     *count = static_cast<unsigned>(module.program->kernels().size());
@@ -167,7 +134,7 @@ INGOT_DRIVER cuLibraryGetKernelCount(unsigned* count, void* handle) {
   });
 }
 
-INGOT_DRIVER cuLibraryEnumerateKernels(void** kernels, unsigned most, void* handle) {
+SOFTGPU_API cuLibraryEnumerateKernels(void** kernels, unsigned most, void* handle) {
   return with_library(handle, [&](Context&, Library& library, Module& module) {
     if (kernels == nullptr) return kInvalidValue;
     const std::vector<std::string> names = module.program->kernels();
@@ -177,7 +144,7 @@ INGOT_DRIVER cuLibraryEnumerateKernels(void** kernels, unsigned most, void* hand
   });
 }
 
-INGOT_DRIVER cuLibraryGetModule(void** into, void* handle) {
+SOFTGPU_API cuLibraryGetModule(void** into, void* handle) {
   return with_library(handle, [&](Context&, Library&, Module& module) {
     if (into == nullptr) return kInvalidValue;
     *into = &module;
@@ -185,7 +152,7 @@ INGOT_DRIVER cuLibraryGetModule(void** into, void* handle) {
   });
 }
 
-INGOT_DRIVER cuLibraryGetGlobal(uint64_t* address, size_t* bytes, void* handle, const char* name) {
+SOFTGPU_API cuLibraryGetGlobal(uint64_t* address, size_t* bytes, void* handle, const char* name) {
   return with_library(handle, [&](Context&, Library&, Module& module) {
     if (name == nullptr) return kInvalidValue;
     const auto global = module.program->globals.find(name);
@@ -196,11 +163,11 @@ INGOT_DRIVER cuLibraryGetGlobal(uint64_t* address, size_t* bytes, void* handle, 
   });
 }
 
-INGOT_DRIVER cuLibraryGetManaged(uint64_t* address, size_t* bytes, void* handle, const char* name) {
+SOFTGPU_API cuLibraryGetManaged(uint64_t* address, size_t* bytes, void* handle, const char* name) {
   return cuLibraryGetGlobal(address, bytes, handle, name);
 }
 
-INGOT_DRIVER cuKernelGetFunction(void** function, void* handle) {
+SOFTGPU_API cuKernelGetFunction(void** function, void* handle) {
   return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle& found) {
     if (function == nullptr) return kInvalidValue;
     *function = &found;
@@ -208,7 +175,7 @@ INGOT_DRIVER cuKernelGetFunction(void** function, void* handle) {
   });
 }
 
-INGOT_DRIVER cuKernelGetLibrary(void** library, void* handle) {
+SOFTGPU_API cuKernelGetLibrary(void** library, void* handle) {
   return with_kernel(handle, [&](Context&, Kernel& kernel, FunctionHandle&) {
     if (library == nullptr) return kInvalidValue;
     *library = kernel.library;
@@ -216,7 +183,7 @@ INGOT_DRIVER cuKernelGetLibrary(void** library, void* handle) {
   });
 }
 
-INGOT_DRIVER cuKernelGetName(const char** name, void* handle) {
+SOFTGPU_API cuKernelGetName(const char** name, void* handle) {
   return with_kernel(handle, [&](Context&, Kernel& kernel, FunctionHandle&) {
     if (name == nullptr) return kInvalidValue;
     *name = kernel.name.c_str();
@@ -224,7 +191,7 @@ INGOT_DRIVER cuKernelGetName(const char** name, void* handle) {
   });
 }
 
-INGOT_DRIVER cuKernelGetAttribute(int* value, int which, void* handle, int device) {
+SOFTGPU_API cuKernelGetAttribute(int* value, int which, void* handle, int device) {
   return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle& found) {
     if (!Driver::instance().has_device(device)) return kInvalidDevice;
     if (value == nullptr) return kInvalidValue;
@@ -233,7 +200,7 @@ INGOT_DRIVER cuKernelGetAttribute(int* value, int which, void* handle, int devic
   });
 }
 
-INGOT_DRIVER cuKernelSetAttribute(int which, int value, void* handle, int device) {
+SOFTGPU_API cuKernelSetAttribute(int which, int value, void* handle, int device) {
   return with_kernel(handle, [&](Context&, Kernel& kernel, FunctionHandle& found) {
     if (!Driver::instance().has_device(device)) return kInvalidDevice;
     if (which == 9) return kSuccess;
@@ -244,13 +211,13 @@ INGOT_DRIVER cuKernelSetAttribute(int which, int value, void* handle, int device
   });
 }
 
-INGOT_DRIVER cuKernelSetCacheConfig(void* handle, int, int device) {
+SOFTGPU_API cuKernelSetCacheConfig(void* handle, int, int device) {
   return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle&) {
     return Driver::instance().has_device(device) ? kSuccess : kInvalidDevice;
   });
 }
 
-INGOT_DRIVER cuKernelGetParamInfo(void* handle, size_t which, size_t* offset, size_t* bytes) {
+SOFTGPU_API cuKernelGetParamInfo(void* handle, size_t which, size_t* offset, size_t* bytes) {
   return with_kernel(handle, [&](Context&, Kernel&, FunctionHandle& found) {
     if (offset == nullptr || which >= found.function->parameters.size()) return kInvalidValue;
     *offset = found.function->parameters[which].offset;
@@ -259,32 +226,7 @@ INGOT_DRIVER cuKernelGetParamInfo(void* handle, size_t which, size_t* offset, si
   });
 }
 
-INGOT_DRIVER cuLinkCreate_v2(unsigned count, const int* options, void** values, void** handle) {
-  return with_context([&](Context&) {
-    if (handle == nullptr || (count != 0 && (options == nullptr || values == nullptr))) return kInvalidValue;
-    auto made = std::make_unique<Link>();
-    for (unsigned k = 0; k < count; ++k) {
-      if (options[k] == 5) made->log = static_cast<char*>(values[k]);
-      if (options[k] == 6) made->log_bytes = reinterpret_cast<uintptr_t>(values[k]) & UINT32_MAX;
-    }
-    *handle = Driver::instance().links.add(std::move(made));
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuLinkAddData_v2(void* handle, int type, void* data, size_t bytes, const char* name, unsigned,
-                              const int*, void**) {
-  return with_context([&](Context&) {
-    Link* const link = Driver::instance().links.find(handle);
-    if (link == nullptr) return kInvalidHandle;
-    if (data == nullptr || bytes == 0) return kInvalidValue;
-    std::string text(static_cast<const char*>(data), bytes);
-    if (type == kPtxInput) text.resize(std::min(text.find('\0'), text.size()));
-    return add_input(*link, type, text, name == nullptr ? "" : name);
-  });
-}
-
-INGOT_DRIVER cuLinkAddFile_v2(void* handle, int type, const char* path, unsigned, const int*, void**) {
+SOFTGPU_API cuLinkAddFile_v2(void* handle, int type, const char* path, unsigned, const int*, void**) {
   return with_context([&](Context&) {
     Link* const link = Driver::instance().links.find(handle);
     if (link == nullptr) return kInvalidHandle;
@@ -292,32 +234,5 @@ INGOT_DRIVER cuLinkAddFile_v2(void* handle, int type, const char* path, unsigned
     std::string text;
     const Result result = read_file(path, text);
     return result != kSuccess ? result : add_input(*link, type, text, path);
-  });
-}
-
-/// The image is the modules of PTX, one after the other. They are loaded once here, to report what is wrong.
-INGOT_DRIVER cuLinkComplete(void* handle, void** image, size_t* bytes) {
-  return with_context([&](Context& context) {
-    Link* const link = Driver::instance().links.find(handle);
-    if (link == nullptr) return kInvalidHandle;
-    if (image == nullptr || link->has_failed || link->image.empty()) return kInvalidValue;
-    try {
-      const std::unique_ptr<Program> tried = load(link->image, context.device.memory());
-      for (Allocation* const made : tried->memory) context.device.memory().free(*made);
-    } catch (const LoadError& error) {
-      if (context.device.options().is_loud) std::fprintf(stderr, "ingot emulator: %s\n", error.what());
-      return fail(*link, error.what(), kInvalidPtx);
-    }
-    *image = link->image.data();
-    if (bytes != nullptr) *bytes = link->image.size() + 1;
-    return kSuccess;
-  });
-}
-
-INGOT_DRIVER cuLinkDestroy(void* handle) {
-  return guarded([&](Driver&) {
-    if (Driver::instance().links.find(handle) == nullptr) return kInvalidHandle;
-    Driver::instance().links.remove(handle);
-    return kSuccess;
   });
 }
