@@ -1,6 +1,7 @@
 option(INGOT_PYTHON "build the Python extension and its core" ON)
 option(INGOT_TESTS "build the C++ tests and ingot-opt" OFF)
 option(INGOT_WERROR "warnings end the build: for work on Ingot, not for packages of it" ${INGOT_TESTS})
+option(INGOT_SOFTGPU "the software device: in the package, and for the tests of devices" ON)
 option(INGOT_AMDGPU "code for AMD's GPUs: a third of what LLVM weighs" ON)
 option(INGOT_CHECKED "assertions on, and the verifier after every pass" OFF)
 option(INGOT_PRECOMPILE "headers that a component includes nearly everywhere are compiled once" ON)

@@ -60,7 +60,9 @@ std::string find_emulated_driver() {
     const fs::path found = folder / "softgpu" / "libcuda.so.1";
     if (fs::exists(found, error)) return found.string();
   }
-  throw DeviceError("there is no software device next to " + binary.string());
+  throw DeviceError(
+      "this build of Ingot has no software device: no softgpu/libcuda.so.1 is next to " + binary.string() +
+      "; a build with INGOT_SOFTGPU=ON, the default, has it, and `cmake -S softgpu` builds it alone");
 }
 
 void open_opencl(Kind& kind) {

@@ -8,7 +8,9 @@ import tempfile
 from collections import defaultdict
 
 import pytest
+import without_softgpu
 
+HAS_SOFTGPU = not without_softgpu.is_missing()
 USERS = ("test_language", "test_numpy", "test_cache")
 """Tests of these files run as programs of users do, with the cache on disk and both tiers; all others with full code and no
 cache, since tests specify what is compiled when. Variables of the environment come before both."""
@@ -32,9 +34,21 @@ def _as_users(request, tmp_path_factory):
         yield
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    if not HAS_SOFTGPU and file_path.suffix == ".py" and without_softgpu.needs_file(file_path):
+        yield
+        return []
+    return (yield)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """The cases that run are drawn by the test's name, so that they are the same in each run and in each worker."""
+    if not HAS_SOFTGPU:
+        left_out = {item for item in items if without_softgpu.needs_test(item)}
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
     cases = defaultdict(list)
     for item in items:
         mark = item.get_closest_marker("sampled")

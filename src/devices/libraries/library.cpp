@@ -100,7 +100,7 @@ LibraryFile::LibraryFile(const CudaDevice& device, LibraryKind kind, const std::
     add("/usr/local/cuda/lib64");
   }
   std::string why =
-      is_emulated ? "there is no stand-in for it next to the software device" : "it was not found";
+      is_emulated ? "the software device has none, but for its tests (INGOT_TESTS=ON)" : "it was not found";
   for (const std::string& candidate : candidates) {
     void* const opened = dlopen(candidate.c_str(), RTLD_NOW | RTLD_LOCAL);
     const char* const error = opened == nullptr ? dlerror() : nullptr;
