@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <span>
 
-#include "bindings/description.h"
 #include "bindings/inline_vector.h"
+#include "bindings/words.h"
 
 namespace ingot::bindings {
 

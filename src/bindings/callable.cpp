@@ -73,9 +73,7 @@ class Known {
     if (words.size() != words_.size()) return false;
     for (size_t i = 0; i < words_.size(); ++i)
       if (words[i] != words_[i]) return false;
-    for (size_t i = 0; i < objects_.size(); ++i)
-      if (!is_one(objects_[i], signature.objects()[i])) return false;
-    return true;
+    return std::ranges::equal(objects_, signature.objects(), &is_one_object);
   }
   /// The same of arguments that a Recogniser knows; false may also mean that it does not.
   bool is(const Parameters& parameters, std::span<PyObject* const> values, Recogniser& recogniser) const {
@@ -90,13 +88,6 @@ class Known {
   }
 
  private:
-  /// Equal words mean that both are of one kind: known by value, or by identity.
-  static bool is_one(PyObject* a, PyObject* b) {
-    if (a == b) return true;
-    if (PyArray_DescrCheck(a)) return PyArray_DescrCheck(b) && same_fields(a, b);
-    return (is_plain(a) || dtype_of_scalar(Py_TYPE(a))) && same(a, b) == 1;
-  }
-
   std::vector<uint64_t> words_;
   std::vector<PyObject*> objects_;
   std::vector<nb::object> kept_;  ///< these objects
@@ -798,7 +789,9 @@ void bind_callable(nb::module_& m) {
       "Whether an object is an ndarray or a recarray of a dtype with fields, or an element of one.");
   m.def(
       "private_of", [](nb::handle object) { return private_of(object.ptr()); }, "object"_a.none(),
-      "A dtype's copy, whose fields nobody else renames, or a tuple with such copies; else the object.");
+      "A dtype's copy, whose fields nobody else renames, or a tuple or description with such copies; else "
+      "the "
+      "object.");
   m.def(
       "has_known_fields",
       [](nb::handle dtype) {
@@ -814,7 +807,7 @@ void bind_callable(nb::module_& m) {
   m.attr("Callable") = type;
 
   nb::class_<Arguments>(m, "Arguments")
-      .def_prop_ro("key", [](const Arguments& it) { return it.signature->text(); })
+      .def_prop_ro("key", [](const Arguments& it) { return it.signature->key(); })
       .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
       .def("recognises", &Arguments::recognises, "values"_a)
       .def_prop_ro("target", [](const Arguments& it) { return it.signature->target(); })

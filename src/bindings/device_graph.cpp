@@ -300,7 +300,7 @@ void CapturedGraph::launch() {
 
 void CapturedGraph::raise(const runtime::Error& error, size_t caller) const {
   const auto& [code, errors] = callers_[caller];
-  const nb::tuple failure = described(*nb::inst_ptr<Code>(code), error);
+  const nb::tuple failure = failure_of(*nb::inst_ptr<Code>(code), error);
   const nb::object made = nb::module_::import_("ingot._host.exceptions").attr("exception")(*failure, errors);
   set_error(made);
   throw nb::python_error();

@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/dtype.h"
 #include "bindings/arrays.h"
+#include "bindings/described.h"
 
 /// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the
 /// instances and lists of the pools that they refer to.
@@ -38,41 +38,10 @@ struct Column {
   int64_t integer(int64_t index) const;  ///< of int64 or int8
 };
 
-/// The dtype of a kind of number, `numpy.float64`; none: it is one of Python's.
-std::optional<base::DType> dtype_of_kind(nb::handle kind);
-
 /// A string of one code point; the empty string for a number below 0.
 nb::object text_of_code(int64_t code);
 
-/// The pools that the description of an instance names: one number, or a tuple.
-std::vector<size_t> pools_of(nb::handle described);
-
-/// What an element of a list consists of. Borrows from the description that it is made of.
-struct Form {
-  enum class Kind : uint8_t { Static, Absent, Number, Character, Member, Maybe, Record, Array, Tuple, Named };
-
-  Form() = default;
-  explicit Form(nb::handle description);
-
-  Kind kind = Kind::Static;
-  bool is_writable = false;             ///< of an array
-  bool owns = false;                    ///< of an array: see `HeldArray`
-  bool has_records = false;             ///< in any part
-  std::optional<base::DType> numpys{};  ///< of a number: see `dtype_of_kind`
-  base::DType dtype{};                  ///< of an array
-  int rank = 0;
-  size_t column = 0;            ///< the first of its own
-  std::vector<size_t> pools{};  ///< of an instance: by the number of its class in its family
-  nb::handle object{};  ///< what is static; the members of an Enum; the class of a namedtuple or instance, or
-                        ///< those of a family
-  std::vector<Form> parts{};
-
- private:
-  Form(nb::handle description, size_t& columns);
-  void read(nb::handle description, size_t& columns);
-};
-
-/// Makes lists. Columns stay valid until `fill`.
+/// Makes lists. Columns and descriptions stay valid until `fill`.
 class Elements {
  public:
   using Columns = std::vector<Column>;
@@ -81,23 +50,24 @@ class Elements {
   explicit Elements(MakeArray make_array) : make_array_(std::move(make_array)) {}
 
   /// The pools, in the order of their numbers, before anything refers to them: one of instances with these
-  /// attributes,
-  void add_instances(nb::handle names, const Form& form, int64_t length, Columns columns);
-  /// or one of lists: their headers, and the elements of them all.
-  void add_rows(int64_t length, Columns headers, const Form& form, Columns store);
+  /// attributes, which are the parts of `form`,
+  void add_instances(nb::handle names, const Description& form, int64_t length, Columns columns);
+  /// or one of lists: their headers, and the list buffer of the elements of them all.
+  void add_rows(int64_t length, Columns headers, const Description& buffer, Columns store);
   /// Fills the instances and lists that have been referred to, and those that these refer to.
   void fill();
 
   /// A list of so many elements.
-  nb::object list(const Form& form, int64_t length, const Columns& columns);
+  nb::object list(const Description& form, int64_t length, const Columns& columns);
   /// An instance, or list, of a pool; None at -1, an invalid object at -2. Of several pools, the lowest bits
-  /// of the index are the number of the pool, and of the type among `type`.
-  nb::object record(std::span<const size_t> pools, nb::handle type, int64_t index);
+  /// of the index are the number of the pool, and of its type.
+  nb::object record(std::span<const size_t> pools, nb::handle types, int64_t index);
 
  private:
   struct Pool {
-    nb::handle names;  ///< of attributes; not valid: it is one of lists
-    const Form* form;  ///< of an instance's attributes, as a tuple, or of an element of a list
+    nb::handle names;         ///< of attributes; not valid: it is one of lists
+    const Description* form;  ///< of an instance's attributes, as a tuple, or of an element of a list
+    bool refers;              ///< ... to other instances and lists
     Columns columns;
     Columns headers;
     std::vector<nb::object> made;
@@ -108,9 +78,10 @@ class Elements {
   };
 
   /// A new reference; null: it is not there.
-  PyObject* make(const Form& form, const Columns& columns, int64_t index);
-  PyObject* part(const Form& form, const Columns& columns, int64_t index);
-  nb::object held(const Form& form, const Columns& columns, int64_t index);
+  PyObject* make(const Description& form, const Columns& columns, int64_t index);
+  PyObject* part(const Description& form, const Columns& columns, int64_t index);
+  nb::object held(const frontend::described::Array& form, size_t column, const Columns& columns,
+                  int64_t index);
   void fill_row(const Pool& pool, int64_t index);
   void fill_instance(const Pool& pool, int64_t index);
 

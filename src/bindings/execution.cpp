@@ -29,7 +29,7 @@ nb::list shown_by(const runtime::ErrorSite& site, const runtime::Error& error) {
 
 }  // namespace
 
-nb::tuple described(const Code& code, const runtime::Error& error) {
+nb::tuple failure_of(const Code& code, const runtime::Error& error) {
   nb::object made = nb::none();
   if (error.site != runtime::Error::kNoSite) {
     const runtime::ErrorSite& site = code.info().sites[error.site];
@@ -71,7 +71,7 @@ bool Execution::keep_raised() {
 
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
-  const nb::tuple all = described(code_, error);
+  const nb::tuple all = failure_of(code_, error);
   // What compiled code caught is not pending any more.
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));

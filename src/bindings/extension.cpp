@@ -10,6 +10,7 @@
 #include "base/exception_room.h"
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
+#include "bindings/described.h"
 #include "bindings/device_array.h"
 #include "bindings/device_graph.h"
 #include "bindings/device_libraries.h"
@@ -92,6 +93,7 @@ NB_MODULE(_ingot, m) {
   bind_device_libraries(m);
   bind_exchange(m);
   bind_pending(m);
+  bind_description(m);
   bind_callable(m);
   bind_portable(m);
   bind_profile(m);

@@ -199,12 +199,20 @@ bool is_renamed_in_place(PyObject* object) {
 }
 
 nb::object private_of(PyObject* object) {
-  if (!is_renamed_in_place(object)) return nb::borrow(object);
-  if (PyArray_DescrCheck(object)) return private_descr(as_descr(object));
-  nb::list parts;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i)
-    parts.append(private_of(PyTuple_GET_ITEM(object, i)));
-  return nb::tuple(parts);
+  if (PyArray_DescrCheck(object))
+    return is_renamed_in_place(object) ? private_descr(as_descr(object)) : nb::borrow(object);
+  if (PyTuple_CheckExact(object)) {
+    nb::list parts;
+    bool is_other = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); ++i) {
+      const nb::object part = private_of(PyTuple_GET_ITEM(object, i));
+      is_other = is_other || !part.is(PyTuple_GET_ITEM(object, i));
+      parts.append(part);
+    }
+    return is_other ? nb::object(nb::tuple(parts)) : nb::borrow(object);
+  }
+  if (!nb::isinstance<Description>(object)) return nb::borrow(object);
+  return nb::cast(private_of(nb::cast<const Description&>(nb::handle(object))));
 }
 
 uint64_t hash_of_form(const PyArray_Descr* descr) {

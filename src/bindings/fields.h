@@ -5,19 +5,15 @@
 #include <cstdint>
 #include <optional>
 
-#include "bindings/description.h"
+#include "bindings/described.h"
 #include "bindings/numpy.h"
+#include "bindings/words.h"
 
 /// Arrays of NumPy's structured dtypes, whose elements are records of fields, and single records. Compiled
 /// code gets the memory of their first bytes; the frontend makes views of fields from there.
 namespace ingot::bindings {
 
 namespace nb = nanobind;
-
-/// What holds records.
-enum class Holder : uint8_t { Array, RecArray, Record };
-
-inline constexpr const char* kHolders[] = {"ndarray", "recarray", "record"};  ///< by Holder
 
 /// What an object holds records as: an `ndarray` or `recarray` without attributes of its own, of a dtype with
 /// fields, or an element of one (`np.void`, `np.record`); none: it is something else, or of a class derived
@@ -40,7 +36,7 @@ bool same_fields(PyObject* a, PyObject* b);
 /// A dtype of the same form whose fields, and those inside them, nobody else renames; the same one if it has
 /// none.
 nb::object private_descr(PyArray_Descr* descr);
-/// A dtype's private copy, or a tuple of such ones; any other object itself.
+/// A private copy of a dtype, tuple or description; any other object itself.
 nb::object private_of(PyObject* object);
 /// Whether an object is a dtype whose fields may be renamed, or a tuple with such a one.
 bool is_renamed_in_place(PyObject* object);

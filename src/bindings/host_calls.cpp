@@ -8,13 +8,14 @@
 
 #include "bindings/code.h"
 #include "bindings/collected.h"
-#include "bindings/elements.h"
+#include "bindings/described.h"
 #include "bindings/exceptions.h"
 #include "bindings/numpy.h"
 #include "runtime/abi.h"
 
 namespace ingot::bindings {
 
+namespace described = frontend::described;
 using base::DType;
 using nb::literals::operator""_a;
 
@@ -129,15 +130,9 @@ HostCalls::Part::Part(nb::handle described) {
     container = nb::cast<int64_t>(described);
     return;
   }
-  if (const std::optional<DType> numpys = dtype_of_kind(described)) {
-    is_numpys = true;
-    dtype = *numpys;
-    return;
-  }
-  const auto name = nb::cast<std::string>(described);
-  if (name == "bool") dtype = DType::Bool;
-  else if (name == "int") dtype = DType::Int64;
-  else dtype = name == "float" ? DType::Float64 : DType::Complex128;
+  const frontend::Kind number = nb::cast<const Description&>(described).get<described::Scalar>().number;
+  is_numpys = !number.is_python();
+  dtype = number.dtype();
 }
 
 nb::object HostCalls::Part::make(Values& values) const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/sha256.h"
+#include "bindings/described.h"
 #include "bindings/fields.h"
 #include "bindings/numpy.h"
 
@@ -48,6 +49,7 @@ enum class Tag : uint8_t {
   Fields,
   Code,
   Object,
+  Description,
 };
 
 /// One level of nesting. Throws RecursionError, as Python does.
@@ -190,6 +192,9 @@ class Encoder {
       else tagged(Tag::DType, static_cast<uint8_t>(*dtype_of(number)));
     } else if (PyArray_DescrCheck(it) && has_known_fields(reinterpret_cast<PyArray_Descr*>(it))) {
       fields(it);
+    } else if (nb::isinstance<Description>(it)) {
+      tag(Tag::Description);
+      value(state_of(nb::cast<const Description&>(nb::handle(it))));
     } else {
       tagged(Tag::Object, nb::cast<uint32_t>(name_(nb::handle(it))));
     }
@@ -279,6 +284,11 @@ class Decoder {
         return dtype_of_numpy(nb::make_tuple(nb::module_::import_("numpy").attr("record"), dtype));
       }
       case Tag::Object: return object();
+      case Tag::Description: {
+        const nb::object state = value();
+        if (!PyTuple_Check(state.ptr())) fail();
+        return nb::cast(of_state(nb::borrow<nb::tuple>(state)));
+      }
       case Tag::Code: break;
     }
     fail();

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <span>
 
-#include "bindings/description.h"
 #include "bindings/inline_vector.h"
 #include "bindings/signature.h"
+#include "bindings/words.h"
 
 namespace ingot::bindings {
 

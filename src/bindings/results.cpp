@@ -1,19 +1,19 @@
 #include "bindings/results.h"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-
 #include <algorithm>
-#include <iterator>
 #include <memory>
-#include <string>
-#include <string_view>
+#include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "bindings/device_array.h"
+#include "bindings/elements.h"
+#include "bindings/fields.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
+
+namespace described = frontend::described;
 
 namespace {
 
@@ -36,21 +36,19 @@ nb::object finished(nb::object array, bool is_writable) {
   return array;
 }
 
-}  // namespace
-
 /// Makes the parts of a result, in the order in which the values come.
 template <class V>
-struct ResultPlan::Maker {
+struct Maker {
   V& values;
   std::vector<nb::object> made{};                 ///< arrays, containers and instances, in order
   std::unique_ptr<Elements> elements_of_lists{};  ///< made when it is first asked for
 
-  nb::object array(const ResultPlan& plan) {
+  nb::object array(const described::Array& it, const described::Records* records = nullptr) {
     const Shown shown = values.shown();
-    const int64_t argument = plan.may_be_argument_ ? values.integer() : plan.argument_;
-    const bool is_record = plan.kind_ == Kind::Fields && plan.holder_ == Holder::Record;
+    const int64_t argument = it.argument ? *it.argument : values.integer();
+    const bool is_record = records != nullptr && records->holder == Holder::Record;
     if (argument >= 0) return is_record ? record_of(values.leaf(argument)) : values.leaf(argument);
-    return array(shown, plan.is_writable_, plan.owns_ || argument == HeldArray::kOwner, &plan);
+    return array(shown, it.is_writable, it.owns || argument == HeldArray::kOwner, records);
   }
 
   /// An array of a list of unknown length.
@@ -59,43 +57,44 @@ struct ResultPlan::Maker {
     return array(values.shown(held), held.is_writable, held.owns);
   }
 
-  nb::object array(const Shown& shown, bool is_writable, bool owns, const ResultPlan* plan = nullptr) {
+  nb::object array(const Shown& shown, bool is_writable, bool owns,
+                   const described::Records* records = nullptr) {
     if (shown.leaf >= 0) {
       nb::object owner = values.leaf(shown.leaf);
       is_writable = is_writable && bindings::is_writable(owner.ptr());
-      return held(array_like(shown.window, is_writable, std::move(owner)), plan);
+      return held(array_like(shown.window, is_writable, std::move(owner)), records);
     }
     if (nb::object whole = values.whole(shown); whole.is_valid())
-      return held(finished(std::move(whole), is_writable), plan);
-    if (!owns) return held(finished(part(shown), is_writable), plan);
+      return held(finished(std::move(whole), is_writable), records);
+    if (!owns) return held(finished(part(shown), is_writable), records);
     nb::object& known = values.made_with(shown);
-    if (!known.is_valid()) known = held(finished(part(shown), is_writable), plan);
+    if (!known.is_valid()) known = held(finished(part(shown), is_writable), records);
     return known;
   }
 
   /// A dtype with fields: that of an argument, or a new one, so that renaming its fields renames no other's.
-  nb::object dtype(const ResultPlan& plan) {
-    if (plan.dtype_leaf_ >= 0) {
-      const nb::object leaf = values.leaf(plan.dtype_leaf_);
+  nb::object dtype(const nb::object& known, int of) {
+    if (of >= 0) {
+      const nb::object leaf = values.leaf(of);
       if (PyArray_Check(leaf.ptr())) {
         const nb::object own = nb::borrow(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(leaf.ptr()))));
-        if (same_fields(own.ptr(), plan.object_.ptr())) return own;
+        if (same_fields(own.ptr(), known.ptr())) return own;
       }
     }
-    return private_of(plan.object_.ptr());
+    return private_of(known.ptr());
   }
 
-  /// Where a plan is of records, the object that holds them on the array of their bytes. A device has no
-  /// records: they are copied to the host.
-  nb::object held(nb::object bytes, const ResultPlan* plan) {
-    if (plan == nullptr || plan->kind_ != Kind::Fields) return bytes;
+  /// Of records, the object that holds them on the array of their bytes. A device has no records: they are
+  /// copied to the host.
+  nb::object held(nb::object bytes, const described::Records* records) {
+    if (records == nullptr) return bytes;
     if (is_device_array(bytes.ptr())) {
       const DeviceArray& array = device_array(bytes.ptr());
       const bool is_writable = array.is_writable;
       bytes = finished(to_host(array), is_writable);
     }
-    const nb::object records = records_on(bytes, plan->holder_, dtype(*plan));
-    return plan->holder_ == Holder::Record ? record_of(records) : records;
+    const nb::object made_on = records_on(bytes, records->holder, dtype(records->dtype, records->dtype_of));
+    return records->holder == Holder::Record ? record_of(made_on) : made_on;
   }
 
   /// A part of a memory of the call's, or what shares it with another result. Where it is alone and all of
@@ -116,7 +115,7 @@ struct ResultPlan::Maker {
     return copy;
   }
 
-  nb::object sequence(const std::vector<ResultPlan>& parts, bool is_tuple) {
+  nb::object sequence(const std::vector<Description>& parts, bool is_tuple) {
     const auto size = static_cast<Py_ssize_t>(parts.size());
     nb::object all = nb::steal(is_tuple ? PyTuple_New(size) : PyList_New(size));
     if (!all.is_valid()) throw nb::python_error();
@@ -131,17 +130,17 @@ struct ResultPlan::Maker {
 
   /// Made as `object` makes and fills it: no code of the class runs. One of a class of the library's, which
   /// stands for another class, is what its `__ingot_result__` makes of it.
-  nb::object instance(const ResultPlan& plan) {
+  nb::object instance(const described::Instance& instance, const std::vector<Description>& parts) {
     const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
-    nb::object it = object.attr("__new__")(plan.type_);
+    nb::object it = object.attr("__new__")(instance.type);
     const size_t index = made.size();
     made.push_back(it);
-    for (size_t i = 0; i < plan.parts_.size(); ++i) {
-      const nb::object part = make(plan.parts_[i]);
-      PyObject* const name = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const nb::object part = make(parts[i]);
+      PyObject* const name = PyTuple_GET_ITEM(instance.names.ptr(), static_cast<Py_ssize_t>(i));
       if (PyObject_GenericSetAttr(it.ptr(), name, part.ptr()) != 0) throw nb::python_error();
     }
-    if (plan.is_stand_in_) made[index] = it = it.attr("__ingot_result__")();
+    if (instance.is_stand_in) made[index] = it = it.attr("__ingot_result__")();
     return it;
   }
 
@@ -152,9 +151,10 @@ struct ResultPlan::Maker {
     return *elements_of_lists;
   }
 
-  Elements::Columns columns(const List& list) {
+  /// Of a list buffer.
+  Elements::Columns columns(const Description& list) {
     Elements::Columns all;
-    for (size_t i = 0; i < list.columns; ++i) {
+    for (size_t i = 1; i < list.parts.size(); ++i) {
       const Shown column = values.column();
       all.push_back({column.window.data, column.window.strides[0], column.window.dtype});
     }
@@ -162,200 +162,120 @@ struct ResultPlan::Maker {
   }
 
   /// A result made of instances and lists in pools, whose columns come first.
-  nb::object pooled(const ResultPlan& plan) {
-    auto list = plan.lists_.begin();
-    for (const nb::handle pool : plan.object_) {
-      const nb::handle names = PyTuple_GET_ITEM(pool.ptr(), 0);
+  nb::object pools(const std::vector<Description>& parts) {
+    for (size_t i = 1; i < parts.size(); ++i) {
+      const Description& first = parts[i].parts[0];
+      const nb::handle names = parts[i].get<described::Pool>().names;
       const int64_t length = values.integer();
-      Elements::Columns first = columns(*list);
+      Elements::Columns own = columns(first);
       if (!names.is_none()) {
-        elements().add_instances(names, list->form, length, std::move(first));
+        elements().add_instances(names, first.parts[0], length, std::move(own));
       } else {
-        ++list;
+        const Description& store = parts[i].parts[1];
         values.integer();  // the length of the store
-        elements().add_rows(length, std::move(first), list->form, columns(*list));
+        elements().add_rows(length, std::move(own), store, columns(store));
       }
-      ++list;
     }
-    const nb::object inner = make(plan.parts_[0]);
+    const nb::object inner = make(parts[0]);
     elements().fill();
     return inner;
   }
 
-  nb::object holding(const ResultPlan& plan) {
-    values.hold(plan.numbers_);
-    return make(plan.parts_[0]);
+  nb::object list_buffer(const Description& it) {
+    const size_t index = made.size();
+    made.emplace_back();
+    const int64_t length = values.integer();
+    return made[index] = elements().list(it.parts[0], length, columns(it));
   }
 
-  nb::object make(const ResultPlan& plan) {
-    switch (plan.kind_) {
-      case Kind::Static: return plan.object_;
-      case Kind::DType: return dtype(plan);
-      case Kind::Argument: return values.container(plan.argument_);
-      case Kind::Number: return values.number(plan.numpys_);
-      case Kind::Array:
-      case Kind::Fields: return made.emplace_back(array(plan));
-      case Kind::Maybe: {
+  nb::object dict(PyObject* keys, const std::vector<Description>& parts) {
+    nb::dict all;
+    made.push_back(all);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const nb::object item = make(parts[i]);
+      PyObject* const key = PyTuple_GET_ITEM(keys, static_cast<Py_ssize_t>(i));
+      if (PyDict_SetItem(all.ptr(), key, item.ptr()) != 0) throw nb::python_error();
+    }
+    return all;
+  }
+
+  nb::object mapping(const std::vector<Description>& parts) {
+    nb::dict all;
+    made.push_back(all);
+    const nb::object keys = make(parts[0]);
+    const nb::object items = make(parts[1]);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i) {
+      if (PyDict_SetItem(all.ptr(), PyList_GET_ITEM(keys.ptr(), i), PyList_GET_ITEM(items.ptr(), i)) != 0)
+        throw nb::python_error();
+    }
+    return all;
+  }
+
+  nb::object tuple(const nb::object& type, const std::vector<Description>& parts) {
+    nb::object all = sequence(parts, true);
+    if (type.is_none()) return all;
+    return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)).attr("__new__")(type, all);
+  }
+
+  nb::object make(const Description& it) {
+    switch (it.kind()) {
+      case Described::Static: {
+        const auto& [object, dtype_of] = it.get<described::Static>();
+        return is_renamed_in_place(object.ptr()) ? dtype(object, dtype_of) : object;
+      }
+      case Described::Argument: return values.container(it.get<described::Argument>().number);
+      case Described::Scalar: {
+        const frontend::Kind number = it.get<described::Scalar>().number;
+        return values.number(number.is_python() ? std::nullopt : std::optional(number.dtype()));
+      }
+      case Described::Array: return made.emplace_back(array(it.get<described::Array>()));
+      case Described::Records:
+        return made.emplace_back(array(it.parts[0].get<described::Array>(), it.as<described::Records>()));
+      case Described::Maybe: {
         const bool is_there = values.integer() == 0;
-        const nb::object inside = make(plan.parts_[0]);
+        const nb::object inside = make(it.parts[0]);
         return is_there ? inside : nb::none();
       }
-      case Kind::Member:
-        return nb::borrow(PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(values.integer())));
-      case Kind::Text: return nb::object(plan.object_.attr("format"))(*sequence(plan.parts_, true));
-      case Kind::Characters: return text_of_codes(make(plan.parts_[0]));
-      case Kind::Tuple: return sequence(plan.parts_, true);
-      case Kind::Named:
-        return nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type))
-            .attr("__new__")(plan.object_, sequence(plan.parts_, true));
-      case Kind::Again: return made[static_cast<size_t>(plan.argument_)];
-      case Kind::Object: return instance(plan);
-      case Kind::Record: return elements().record(plan.numbers_, plan.object_, values.integer());
-      case Kind::Pooled: return pooled(plan);
-      case Kind::Holding: return holding(plan);
-      case Kind::List: return sequence(plan.parts_, false);
-      case Kind::Mapping: {
-        nb::dict all;
-        made.push_back(all);
-        const nb::object keys = make(plan.parts_[0]);
-        const nb::object items = make(plan.parts_[1]);
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.ptr()); ++i) {
-          if (PyDict_SetItem(all.ptr(), PyList_GET_ITEM(keys.ptr(), i), PyList_GET_ITEM(items.ptr(), i)) != 0)
-            throw nb::python_error();
-        }
-        return all;
+      case Described::Member: {
+        const auto number = static_cast<Py_ssize_t>(values.integer());
+        return nb::borrow(PyTuple_GET_ITEM(it.get<described::Member>().members.ptr(), number));
       }
-      case Kind::ListBuffer: {
-        const size_t index = made.size();
-        made.emplace_back();
-        const int64_t length = values.integer();
-        const List& list = plan.lists_[0];
-        return made[index] = elements().list(list.form, length, columns(list));
+      case Described::Text: return it.get<described::Text>().form.attr("format")(*sequence(it.parts, true));
+      case Described::Characters: return text_of_codes(make(it.parts[0]));
+      case Described::Tuple: return tuple(it.get<described::Tuple>().type, it.parts);
+      case Described::Same: return made.at(it.get<described::Same>().number);
+      case Described::Instance: return instance(it.get<described::Instance>(), it.parts);
+      case Described::Pooled: {
+        const auto& [numbers, types] = it.get<described::Pooled>();
+        return elements().record(numbers, types, values.integer());
       }
-      case Kind::Dict: {
-        nb::dict all;
-        made.push_back(all);
-        for (size_t i = 0; i < plan.parts_.size(); ++i) {
-          const nb::object item = make(plan.parts_[i]);
-          PyObject* const key = PyTuple_GET_ITEM(plan.object_.ptr(), static_cast<Py_ssize_t>(i));
-          if (PyDict_SetItem(all.ptr(), key, item.ptr()) != 0) throw nb::python_error();
-        }
-        return all;
+      case Described::Pools: return pools(it.parts);
+      case Described::Holding: {
+        values.hold(it.get<described::Holding>().buffers);
+        return make(it.parts[0]);
       }
+      case Described::List: return sequence(it.parts, false);
+      case Described::ListBuffer: return list_buffer(it);
+      case Described::Dict: return dict(it.get<described::Dict>().keys.ptr(), it.parts);
+      case Described::Mapping: return mapping(it.parts);
+      default: throw base::InternalError("a description of an argument as one of a result");
     }
-    Py_UNREACHABLE();
   }
 };
 
-ResultPlan::ResultPlan(const nb::tuple& description) {
-  const auto tag = nb::cast<std::string_view>(description[0]);
-  const auto parts = [&](nb::handle given) {
-    for (const nb::handle part : nb::cast<nb::tuple>(given)) parts_.emplace_back(nb::cast<nb::tuple>(part));
-  };
-  if (tag == "static") {
-    object_ = private_of(nb::handle(description[1]).ptr());
-    if (is_renamed_in_place(object_.ptr())) kind_ = Kind::DType;
-    if (nb::len(description) > 2) dtype_leaf_ = nb::cast<int64_t>(description[2]);
-  } else if (tag == "argument") {
-    kind_ = Kind::Argument;
-    argument_ = nb::cast<int64_t>(description[1]);
-  } else if (tag == "scalar") {
-    kind_ = Kind::Number;
-    numpys_ = dtype_of_kind(description[1]);
-  } else if (tag == "array" || tag == "fields") {
-    const bool holds_records = tag == "fields";
-    kind_ = holds_records ? Kind::Fields : Kind::Array;
-    if (holds_records) {
-      const auto name = nb::cast<std::string_view>(description[1]);
-      holder_ = static_cast<Holder>(std::ranges::find(kHolders, name) - std::begin(kHolders));
-      object_ = private_of(nb::handle(description[2]).ptr());
-      dtype_leaf_ = nb::cast<int64_t>(description[4]);
-    }
-    const auto array = holds_records ? nb::cast<nb::tuple>(description[3]) : description;
-    is_writable_ = nb::cast<bool>(array[3]);
-    may_be_argument_ = array[4].is_none();
-    if (!may_be_argument_) argument_ = nb::cast<int64_t>(array[4]);
-    owns_ = nb::cast<bool>(array[5]);
-  } else if (tag == "maybe") {
-    kind_ = Kind::Maybe;
-    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
-  } else if (tag == "member") {
-    kind_ = Kind::Member;
-    object_ = description[1];
-  } else if (tag == "text" || tag == "dict") {
-    kind_ = tag == "text" ? Kind::Text : Kind::Dict;
-    object_ = description[1];
-    parts(description[2]);
-  } else if (tag == "named") {
-    kind_ = Kind::Named;
-    object_ = description[1];
-    parts(description[2]);
-  } else if (tag == "object") {
-    kind_ = Kind::Object;
-    type_ = description[1];
-    // Of the class alone: a metaclass may have code that makes attributes.
-    is_stand_in_ = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_.ptr()),
-                                  nb::str("__ingot_result__").ptr()) != nullptr;
-    object_ = description[2];
-    parts(description[3]);
-  } else if (tag == "mapping") {
-    kind_ = Kind::Mapping;
-    parts(description[1]);
-  } else if (tag == "growing") {
-    kind_ = Kind::ListBuffer;
-    object_ = description[1];
-    lists_.push_back({Form(object_), nb::len(nb::handle(description[2]))});
-  } else if (tag == "record") {
-    kind_ = Kind::Record;
-    numbers_ = pools_of(description[1]);
-    object_ = description[2];
-  } else if (tag == "pooled") {
-    kind_ = Kind::Pooled;
-    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
-    object_ = description[2];
-    for (const nb::handle pool : object_) {
-      for (size_t i = 1; i < nb::len(pool); ++i)
-        lists_.push_back({Form(nb::object(pool[i][1])), nb::len(nb::handle(pool[i][2]))});
-    }
-  } else if (tag == "holding") {
-    kind_ = Kind::Holding;
-    parts_.emplace_back(nb::cast<nb::tuple>(description[1]));
-    for (const nb::handle result : nb::cast<nb::tuple>(description[2]))
-      numbers_.push_back(nb::cast<size_t>(result));
-  } else if (tag == "again") {
-    kind_ = Kind::Again;
-    argument_ = nb::cast<int64_t>(description[1]);
-  } else {
-    kind_ = tag == "tuple" ? Kind::Tuple : tag == "characters" ? Kind::Characters : Kind::List;
-    parts(description[1]);
-  }
-}
+}  // namespace
 
 template <class V>
-nb::object ResultPlan::make(V& values) const {
-  if (kind_ == Kind::Static) return object_;
-  if (kind_ == Kind::Array) return Maker<V>{values}.array(*this);
-  return Maker<V>{values}.make(*this);
+nb::object make_result(const Description& description, V& values) {
+  const auto* const known = description.as<described::Static>();
+  if (known != nullptr && (known->object.is_none() || !is_renamed_in_place(known->object.ptr())))
+    return known->object;
+  Maker<V> maker{values};
+  const auto* const array = description.as<described::Array>();
+  return array != nullptr ? maker.array(*array) : maker.make(description);
 }
 
-template nb::object ResultPlan::make(Values& values) const;
-template nb::object ResultPlan::make(FrameValues& values) const;
-
-int ResultPlan::traverse(visitproc visit, void* argument) const {
-  if (object_.is_valid())
-    if (const int stop = visit(object_.ptr(), argument); stop != 0) return stop;
-  if (type_.is_valid())
-    if (const int stop = visit(type_.ptr(), argument); stop != 0) return stop;
-  for (const ResultPlan& part : parts_)
-    if (const int stop = part.traverse(visit, argument); stop != 0) return stop;
-  return 0;
-}
-
-void ResultPlan::clear() {
-  object_.reset();
-  type_.reset();
-  parts_.clear();
-  lists_.clear();
-}
+template nb::object make_result(const Description& description, Values& values);
+template nb::object make_result(const Description& description, FrameValues& values);
 
 }  // namespace ingot::bindings

@@ -10,6 +10,7 @@
 #include "base/packages.h"
 #include "bindings/arrays.h"
 #include "bindings/callable.h"
+#include "bindings/described.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
 #include "bindings/fields.h"
@@ -28,11 +29,13 @@
 
 namespace ingot::bindings {
 
+namespace described = frontend::described;
 namespace nb = nanobind;
 
 namespace {
 
 using base::DType;
+using frontend::Kind;
 
 constexpr int kMaxDepth = 64;  ///< of containers; deeper ones are iterated over with checks of the stack
 
@@ -43,8 +46,6 @@ constexpr size_t kMostLooks = 100'000;  ///< at what tuples outside hold; larger
 bool is_captured_within(size_t& looks, PyObject* object);
 
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
-constexpr const char* kLayouts[] = {"A", "C", "F"};  ///< by Layout
-constexpr const char* kPythonKinds[] = {"bool", "int", "float", "complex"};
 
 bool is_number(PyObject* value) {
   return PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
@@ -777,88 +778,90 @@ bool Signature::describe(const Parameters& parameters, PyObject* const* values, 
   return describe_all(parameters, values, count);
 }
 
-nb::object Signature::texts_of(uint64_t count, size_t& word, size_t& object) const {
-  nb::list texts;
-  for (uint64_t i = 0; i < count; ++i) texts.append(text_of(word, object));
-  return nb::tuple(texts);
-}
-
-nb::object Signature::text_of(size_t& word, size_t& object) const {
+Description Signature::description(size_t& word, size_t& object) const {
   const uint64_t now = words_[word++];
   const uint64_t rest = now >> 8;
-  const uint64_t alias_set = now >> kAliasShift & kMaxAliasSet;
+  const auto alias_set = static_cast<uint32_t>(now >> kAliasShift & kMaxAliasSet);
+  const auto next = [&] { return private_of(objects_[object++]); };
+  const auto with_parts = [&](Description::Kinds of, uint64_t count) {
+    Description made{std::move(of)};
+    for (uint64_t i = 0; i < count; ++i) made.parts.push_back(description(word, object));
+    return made;
+  };
+  const auto instance = [&](auto&& name_of) {
+    const nb::object type = next();
+    const nb::tuple names = name_of(type);
+    return with_parts(described::Instance{.type = type, .names = names}, names.size());
+  };
   switch (tag_of(now)) {
     case Tag::Array: {
-      const nb::tuple array = nb::make_tuple(
-          "array", std::string(base::info(static_cast<DType>(rest & 0xff)).numpy), rest >> 8 & 0x1f,
-          (rest >> 13 & 1) != 0, alias_set, kLayouts[rest >> 14 & 3], now >> 48,
-          (rest >> 18 & kMeasured) != 0 ? nb::cast(rest >> 18 & (kMeasured - 1)) : nb::none());
-      return (now & kMapped) != 0 ? nb::object(array + nb::make_tuple("memmap")) : nb::object(array);
+      described::Array array{.dtype = static_cast<DType>(rest & 0xff),
+                             .ndim = static_cast<int>(rest >> 8 & 0x1f),
+                             .is_writable = (rest >> 13 & 1) != 0,
+                             .alias_set = alias_set,
+                             .layout = static_cast<Layout>(rest >> 14 & 3),
+                             .ones = static_cast<uint32_t>(now >> 48),
+                             .last = {},
+                             .is_mapped = (now & kMapped) != 0};
+      if (is_measured(now)) array.last = static_cast<int64_t>(rest >> 18 & (kMeasured - 1));
+      return {array};
     }
-    case Tag::Scalar:
-      if (rest >= base::kDTypeCount) return nb::make_tuple("scalar", kPythonKinds[rest - base::kDTypeCount]);
-      return nb::make_tuple("scalar", "numpy." + std::string(base::info(static_cast<DType>(rest)).numpy));
-    case Tag::Constant: return nb::make_tuple("static", private_of(objects_[object++]));
-    case Tag::Slice: return nb::make_tuple("slice") + texts_of(3, word, object);
-    case Tag::Range: return nb::make_tuple("range") + texts_of(kRangeParts, word, object);
-    case Tag::Method: return nb::make_tuple("method") + texts_of(2, word, object);
-    case Tag::Partial: return nb::make_tuple("partial") + texts_of(3, word, object);
-    case Tag::Tuple: return nb::make_tuple("tuple", texts_of(rest, word, object));
-    case Tag::List: return nb::make_tuple("list", texts_of(rest, word, object));
+    case Tag::Scalar: {
+      constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()};
+      const bool is_python = rest >= base::kDTypeCount;
+      return {described::Scalar{is_python ? kPython.at(rest - base::kDTypeCount) : static_cast<DType>(rest)}};
+    }
+    case Tag::Constant: return {described::Static{next()}};
+    case Tag::Slice: return with_parts(described::Slice{}, 3);
+    case Tag::Range: return with_parts(described::Range{}, kRangeParts);
+    case Tag::Method: return with_parts(described::Method{}, 2);
+    case Tag::Partial: return with_parts(described::Partial{}, 3);
+    case Tag::Tuple: return with_parts(described::Tuple{}, rest);
+    case Tag::List: return with_parts(described::List{}, rest);
     case Tag::Dict: {
       nb::list keys;
       for (uint64_t i = 0; i < rest; ++i) keys.append(nb::handle(objects_[object++]));
       word += rest;
-      const nb::object values = texts_of(rest, word, object);
-      return nb::make_tuple("dict", nb::tuple(keys), values);
+      return with_parts(described::Dict{nb::tuple(keys)}, rest);
     }
-    case Tag::Named: {
-      const nb::handle type = objects_[object++];
-      return nb::make_tuple("named", type, texts_of(rest, word, object));
-    }
-    case Tag::Object: {
-      PyObject* const type = objects_[object++];
-      nb::list names;
-      for (const Attributes& each : parameters_->attributes) {
-        if (reinterpret_cast<PyObject*>(each.type) == type)
-          for (PyObject* name : each.names) names.append(nb::handle(name));
-      }
-      return nb::make_tuple("object", nb::handle(type), nb::tuple(names), texts_of(rest, word, object));
-    }
-    case Tag::Stream: {
-      const nb::handle type = objects_[object++];
-      nb::list names;
-      for (uint64_t i = 0; i < rest; ++i) names.append(kStreamParts[i]);
-      return nb::make_tuple("object", type, nb::tuple(names), texts_of(rest, word, object));
-    }
-    case Tag::Absent: return nb::make_tuple("absent");
-    case Tag::Same: return nb::make_tuple("same", rest);
+    case Tag::Named: return with_parts(described::Tuple{next()}, rest);
+    case Tag::Object:
+      return instance([&](const nb::object& type) {
+        nb::list names;
+        if (const Attributes* all = parameters_->attributes_of(reinterpret_cast<PyTypeObject*>(type.ptr())))
+          for (PyObject* name : all->names) names.append(nb::handle(name));
+        return nb::tuple(names);
+      });
+    case Tag::Stream:
+      return instance([&](const nb::object&) {
+        nb::list names;
+        for (uint64_t i = 0; i < rest; ++i) names.append(kStreamParts[i]);
+        return nb::tuple(names);
+      });
+    case Tag::Absent: return {described::Absent{}};
+    case Tag::Same: return {described::Same{rest}};
     case Tag::Foreign: {
-      const nb::handle given = objects_[object++];
-      const nb::list parts(given);
-      if (alias_set != 0) parts[nb::len(parts) - 1] = alias_set;
-      return nb::tuple(parts);
+      auto foreign = nb::cast<const Description&>(next()).get<described::Foreign>();
+      foreign.alias_set = alias_set;
+      return {foreign};
     }
-    case Tag::Characters: return nb::make_tuple("characters", text_of(word, object));
-    case Tag::Fields: {
-      const nb::object dtype = private_of(objects_[object++]);
-      return nb::make_tuple("fields", kHolders[static_cast<size_t>(holder_of_word(now))], dtype,
-                            text_of(word, object));
-    }
-    case Tag::Guarded: return nb::make_tuple("guarded");
+    case Tag::Characters: return with_parts(described::Characters{}, 1);
+    case Tag::Fields: return with_parts(described::Records{holder_of_word(now), next()}, 1);
+    case Tag::Guarded: return {described::Guarded{}};
     case Tag::Device: {
       const devices::Properties& properties = device_->properties();
-      return nb::make_tuple("device", properties.kind, properties.index, rest % 2 != 0);
+      return {described::Device{nb::str(std::string(properties.kind).c_str()),
+                                static_cast<int>(properties.index), rest % 2 != 0}};
     }
   }
   Py_UNREACHABLE();
 }
 
-nb::object Signature::text() const {
-  nb::list texts;
+nb::tuple Signature::key() const {
+  nb::list all;
   size_t object = 0;
-  for (size_t word = 0; word < words_.size();) texts.append(text_of(word, object));
-  return nb::tuple(texts);
+  for (size_t word = 0; word < words_.size();) all.append(description(word, object));
+  return nb::tuple(all);
 }
 
 }  // namespace ingot::bindings

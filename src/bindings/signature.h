@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "bindings/call_target.h"
-#include "bindings/description.h"
+#include "bindings/described.h"
 #include "bindings/inline_vector.h"
+#include "bindings/words.h"
 
 /// What arguments are, as far as it decides what is compiled for them: kinds of scalars; dtype, number of
 /// axes, writability and shared memory of arrays; values of what is static; structure of containers.
@@ -108,8 +109,8 @@ class Signature {
   /// of which `refusal` (a callable that takes name, message and advice) makes an exception.
   bool describe(const Parameters& parameters, PyObject* const* values, size_t count, PyObject* refusal);
 
-  /// The descriptions as `_core.lower` takes them: a tuple.
-  nb::object text() const;
+  /// The descriptions as `_core.lower` takes them: of the arguments, the captures and the device.
+  nb::tuple key() const;
 
   std::span<const uint64_t> words() const { return words_.span(); }
   /// What static values, keys and foreign arguments are, in the order of their words.
@@ -169,8 +170,7 @@ class Signature {
   static bool nested(const char* where, Fn&& describe);
   void leaf(PyObject* value, const Path& path);
   void keep(PyObject* value, const Path& path);
-  nb::object text_of(size_t& word, size_t& object) const;
-  nb::object texts_of(uint64_t count, size_t& word, size_t& object) const;
+  Description description(size_t& word, size_t& object) const;
 
   InlineVector<uint64_t, 64> words_;
   InlineVector<PyObject*, 24> objects_;

@@ -13,6 +13,7 @@
 #include "bindings/collected.h"
 #include "bindings/exceptions.h"
 #include "bindings/invocation.h"
+#include "bindings/results.h"
 #include "bindings/streams.h"
 
 namespace ingot::bindings {
@@ -42,9 +43,8 @@ nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::ha
 
 }  // namespace
 
-Specialisation::Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors,
-                               bool is_direct)
-    : guards_(guards), result_(result), errors_(std::move(errors)), is_direct_(is_direct) {}
+Specialisation::Specialisation(const nb::tuple& guards, Description result, nb::list errors, bool is_direct)
+    : guards_(guards), result_(std::move(result)), errors_(std::move(errors)), is_direct_(is_direct) {}
 
 void Specialisation::load(nb::object code) {
   if (code_ == nullptr) improve(std::move(code));
@@ -101,7 +101,7 @@ nb::object Specialisation::call(const Given& arguments) const {
   if (start != 0) report_run(ticks() - start);
   if (has_returned) {
     FrameValues values(invocation, arguments);
-    return result_.make(values);
+    return make_result(result_, values);
   }
   const nb::object failure = invocation.failure();
   const nb::object error = nb::module_::import_("ingot._host.exceptions")
@@ -154,7 +154,7 @@ void Specialisation::bind(nb::module_& m) {
            "What makes the code for any floating-point state, when a call first has another than the "
            "default.");
   nb::class_<Specialisation>(m, "Specialisation", nb::type_slots(Collected<Specialisation>::slots()))
-      .def(nb::init<const nb::tuple&, const nb::tuple&, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
+      .def(nb::init<const nb::tuple&, Description, nb::list, bool>(), "guards"_a, "result"_a, "errors"_a,
            "direct"_a)
       .def_prop_rw("loaded", &Specialisation::loaded, &Specialisation::load, "The code, or None.")
       .def_prop_ro("errors", &Specialisation::errors)

@@ -6,8 +6,8 @@
 
 #include "bindings/cells.h"
 #include "bindings/code.h"
+#include "bindings/described.h"
 #include "bindings/guards.h"
-#include "bindings/results.h"
 #include "bindings/signature.h"
 #include "devices/recording.h"
 
@@ -19,7 +19,7 @@ class Specialisation {
  public:
   /// `errors`: of what the exceptions are made that its code raises. `is_direct`: it calls nothing of
   /// Python's, and changes no containers of the caller.
-  Specialisation(const nb::tuple& guards, const nb::tuple& result, nb::list errors, bool is_direct);
+  Specialisation(const nb::tuple& guards, Description result, nb::list errors, bool is_direct);
 
   const Guards& guards() const { return guards_; }
   const nb::list& errors() const { return errors_; }
@@ -65,7 +65,7 @@ class Specialisation {
 
  private:
   Guards guards_;
-  ResultPlan result_;
+  Description result_;
   nb::list errors_;
   void report_run(int64_t run) const;
 

@@ -193,9 +193,9 @@ class Objects::Listed final : public Values {
 Objects::Objects(nb::list leaves, nb::list containers)
     : leaves_(std::move(leaves)), containers_(std::move(containers)) {}
 
-nb::object Objects::make(const nb::tuple& description, const nb::list& values) {
+nb::object Objects::make(const Description& description, const nb::list& values) {
   Listed listed(*this, values);
-  return ResultPlan(description).make<Values>(listed);
+  return make_result<Values>(description, listed);
 }
 
 void Objects::keep(const nb::list& values) {

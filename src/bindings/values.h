@@ -12,6 +12,7 @@
 
 #include "base/dtype.h"
 #include "bindings/arrays.h"
+#include "bindings/described.h"
 #include "bindings/elements.h"
 #include "bindings/invocation.h"
 #include "bindings/signature.h"
@@ -133,7 +134,7 @@ class Objects {
 
   /// Makes what a description specifies of values, which are numbers, arrays that are given as they are, and
   /// memory as `Invocation::results` lists it.
-  nb::object make(const nb::tuple& description, const nb::list& values);
+  nb::object make(const Description& description, const nb::list& values);
   /// A callee keeps the memory of these values.
   void keep(const nb::list& values);
 

@@ -78,13 +78,13 @@ int64_t Evaluator::number_of_c_function(const nb::object& form) {
 }
 
 Foreign Evaluator::pointer_to(const Array& array, const nb::object& type) {
-  Foreign pointer{nb::make_tuple("foreign", type, nb::none(), 0, 0), ""};
+  Foreign pointer{nb::cast(Description{described::Foreign{type}}), ""};
   pointer.points_to = share(Value(named(array)));
   return pointer;
 }
 
 std::optional<Value> Evaluator::pointer_attribute(const Foreign& pointer, const std::string& name) {
-  const nb::object type = pointer.description[1];
+  const nb::object type = pointer.description.attr("type");
   if (!pointer.points_to || !type.is(c_functions().attr("INTERFACE"))) return std::nullopt;
   if (name == "data") return pointer_to(*pointer.points_to->as<Array>(), c_functions().attr("Address"));
   if (name == "data_as") return Method{share(Value(pointer)), name};
@@ -105,9 +105,9 @@ NodeId Evaluator::c_argument(const nb::object& declared, size_t index, const Val
   Value value = present(given, "an argument of a C function", node);
   const Foreign* const pointer = value.as<Foreign>();
   const bool is_pointer = pointer != nullptr && pointer->points_to;
-  nb::object model =
-      is_pointer ? c_functions().attr("stand_in")(pointer->description[1], stand_in(*pointer->points_to))
-                 : stand_in(value);
+  nb::object model = is_pointer ? c_functions().attr("stand_in")(pointer->description.attr("type"),
+                                                                 stand_in(*pointer->points_to))
+                                : stand_in(value);
   const auto refuse = [&] {
     unsupported(node,
                 "a " + type_name(value) + " as an argument of the C function `" +

@@ -259,16 +259,17 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pos
   }
   const Here here(*this, node);
   Outward outward;
-  const nb::object described = describe_result(value, outward);
+  const Description described_value = describe_result(value, outward);
   const bool is_instance = object.type == HeapObject::Type::Object;
   const bool appends = object.type == HeapObject::Type::List && !position;
-  const nb::object target = nb::make_tuple("argument", object.argument);
+  const Description target{described::Argument{object.argument}};
   const nb::object function = imported("ingot._host.callbacks")
                                   .attr(appends       ? "append"
                                         : is_instance ? "assign"
                                                       : "put");
-  const nb::tuple given = appends ? nb::make_tuple(target, described)
-                                  : nb::make_tuple(target, nb::make_tuple("static", key), described);
+  const nb::tuple given =
+      appends ? nb::make_tuple(target, described_value)
+              : nb::make_tuple(target, Description{described::Static{nb::borrow(key)}}, described_value);
   hosts_.push_back({function, nb::make_tuple(given, nb::dict())});
   const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("put").index};
   builder_->make(Op::host, outward.leaves, attributes);

@@ -57,7 +57,6 @@ class Evaluator {
   Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
   Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
   Value by_ranges(const char* name, std::vector<Value> arguments, nb::handle node);  ///< of `library.ranges`
-  Value container_parameter(const nb::tuple& description, const std::string& name, int number, bool is_named);
   friend class Registry;
   struct Axis;
   struct Frame;
@@ -66,6 +65,8 @@ class Evaluator {
   class Here;
   class Collectives;
   class Fields;
+  class Parameters;
+  class Results;
   class Kernels;
   class Members;
   struct Launch;
@@ -586,7 +587,7 @@ class Evaluator {
   std::vector<Value> sorted_by_library(const std::vector<Value>& values, Call& call);
   bool has_open_length(const Value& iterable) const;  ///< whether its length is not known
   NodeId array_of_list_buffer(const HeapObject& list, nb::handle node, std::optional<DType> wanted = {});
-  nb::object describe_list_buffer(const HeapObject& list, Outward& outward);
+  Description describe_list_buffer(const HeapObject& list, Outward& outward);
 
   // mappings.cpp
   const HeapObject* mapping(const Value& value) const;  ///< null: not a dict of unknown keys
@@ -865,11 +866,9 @@ class Evaluator {
   std::optional<Notice> text_notice_of(const Error& error);
   /// The arguments of `_host.exceptions.built`: the description of an error and of those that it was raised
   /// from, and their arguments.
-  std::pair<nb::tuple, nb::object> describe_error(const Error& error, Outward& outward);
+  std::pair<nb::tuple, Description> describe_error(const Error& error, Outward& outward);
 
   // lower.cpp
-  /// `number`: of the argument that it is part of; -1: none. `is_named`: in a dict or an instance.
-  Value parameter(const nb::tuple& description, const std::string& name, int number, bool is_named = false);
   /// The values that leave the function: their leaves, and the numbers of the described objects, in order.
   struct Outward {
     std::vector<NodeId> leaves;
@@ -879,9 +878,9 @@ class Evaluator {
     std::vector<uint32_t> pools;    ///< of the records among them
     std::vector<size_t> buffers{};  ///< the leaves that are columns of buffers' numbers
     /// The description of an object that is described already; none: the next one to be.
-    nb::object again(uint32_t object);
+    std::optional<Description> again(uint32_t object);
   };
-  nb::object describe_result(const Value& value, Outward& outward);
+  Description describe_result(const Value& value, Outward& outward);
   /// The value that `owner` (a dict, a cell without a name, an object with attributes) holds: guarded, or a
   /// hidden argument.
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,

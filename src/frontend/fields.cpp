@@ -1,5 +1,6 @@
 #include "frontend/fields.h"
 
+#include "frontend/parameters.h"
 #include "frontend/strings.h"
 
 namespace ingot::frontend {
@@ -7,13 +8,10 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Layout;
 using ir::Op;
-using Holder = Structured::Holder;
 
 namespace {
 
 constexpr int kMostDepth = 4;  ///< of nested containers of records as arguments
-
-constexpr std::array kHolders = {"ndarray", "recarray", "record"};  ///< by Holder
 
 nb::object numpy(const char* name) { return imported("numpy").attr(name); }
 
@@ -127,24 +125,16 @@ int Evaluator::Fields::rank_of(const Structured& records) {
   return first_of(records).type.rank() - static_cast<int>(records.indices.size());
 }
 
-Value Evaluator::Fields::parameter(const nb::tuple& description, const std::string& name) {
-  nb::list array;
-  for (const nb::handle part : nb::cast<nb::tuple>(description[3])) array.append(part);
-  const std::string layout = text_of(array[5]);
-  array[5] = "A";  // its elements are single bytes with a stride
-  const std::string holder = text_of(description[1]);
-  const nb::handle dtype = description[2];
-  const Value first = e_.parameter(nb::tuple(array), name, -1);
-  e_.text_arguments_[dtype.ptr()] = first.as<Array>()->argument;
-  return Structured{.dtype = nb::borrow<nb::object>(dtype),
-                    .holder = static_cast<Holder>(std::ranges::find(kHolders, holder) - kHolders.begin()),
-                    .first = share(first),
-                    .layout = layout == "C"   ? Layout::C
-                              : layout == "F" ? Layout::F
-                                              : Layout::Any};
+Value Evaluator::Fields::parameter(const Description& given, const std::string& name) {
+  const auto& [holder, dtype, dtype_of] = given.get<described::Records>();
+  auto bytes = given.parts[0].get<described::Array>();
+  const Layout layout = std::exchange(bytes.layout, Layout::Any);  // single bytes with a stride
+  e_.text_arguments_[dtype.ptr()] = static_cast<int>(e_.builder_->function().parameters().size());
+  const Value first = Parameters(e_).array(bytes, name, -1);
+  return Structured{.dtype = dtype, .holder = holder, .first = share(first), .layout = layout};
 }
 
-nb::object Evaluator::Fields::describe(const Structured& records, Outward& outward) {
+Description Evaluator::Fields::describe(const Structured& records, Outward& outward) {
   Array whole = bytes(records, {});
   if (records.indices.empty()) {
     const ir::Type type = whole.type;
@@ -153,10 +143,9 @@ nb::object Evaluator::Fields::describe(const Structured& records, Outward& outwa
     whole.type = type;
     whole.node = node;
   }
-  const nb::object described = e_.describe_result(whole, outward);
-  if (text_of(described[0]) == "again") return described;
-  return nb::make_tuple("fields", kHolders[static_cast<size_t>(records.holder)], records.dtype, described,
-                        leaf_of(records.dtype));
+  Description array = e_.describe_result(whole, outward);
+  if (array.is<described::Same>()) return array;
+  return {described::Records{records.holder, records.dtype, leaf_of(records.dtype)}, {std::move(array)}};
 }
 
 int Evaluator::Fields::leaf_of(const nb::object& dtype) const {

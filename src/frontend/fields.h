@@ -17,9 +17,9 @@ class Evaluator::Fields {
   static bool is_array(const Value& value);
   static int rank_of(const Structured& records);
 
-  /// An argument: `("fields", holder, dtype, array)`.
-  Value parameter(const nb::tuple& description, const std::string& name);
-  nb::object describe(const Structured& records, Outward& outward);
+  /// An argument that is described as records.
+  Value parameter(const Description& given, const std::string& name);
+  Description describe(const Structured& records, Outward& outward);
   /// The leaf of the argument that has this dtype; -1: no argument has it.
   int leaf_of(const nb::object& dtype) const;
   /// Makes views of all fields of the records in a value as soon as the value is made, outside of the loops
@@ -64,7 +64,7 @@ class Evaluator::Fields {
   /// An array of the bytes of records; its last axis holds the bytes of one record.
   Array bytes(const Structured& records, nb::handle node);
   /// Records on an array of their bytes.
-  Structured on_bytes(const Value& bytes, const nb::object& dtype, Structured::Holder holder);
+  Structured on_bytes(const Value& bytes, const nb::object& dtype, Holder holder);
 
  private:
   std::vector<NodeId> strides(const Structured& records);

@@ -4,7 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "ir/builder.h"
+#include "base/dtype.h"
+#include "ir/op.h"
 
 namespace ingot::frontend {
 

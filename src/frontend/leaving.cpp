@@ -135,7 +135,7 @@ Error Evaluator::caught(Error error, const Catcher& handler) const {
   return error;
 }
 
-std::pair<nb::tuple, nb::object> Evaluator::describe_error(const Error& error, Outward& outward) {
+std::pair<nb::tuple, Description> Evaluator::describe_error(const Error& error, Outward& outward) {
   std::vector<const Error*> all;
   collect(error, all);
   const auto index_of = [&](const std::shared_ptr<const Error>& other) -> nb::object {
@@ -225,7 +225,7 @@ void Evaluator::raise_uncaught(const Error& error) {
   if (!notice) {
     Outward outward;
     const auto [known, arguments] = describe_error(error, outward);
-    const nb::tuple given = nb::make_tuple(nb::make_tuple("static", known), arguments);
+    const nb::tuple given = nb::make_tuple(Description{described::Static{known}}, arguments);
     const nb::object thrower = imported("ingot._host.exceptions").attr("throw");
     hosts_.push_back({thrower, nb::make_tuple(given, nb::dict())});
     const int64_t attributes[] = {static_cast<int64_t>(hosts_.size() - 1), module_.text("throw").index};

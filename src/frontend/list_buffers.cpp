@@ -420,23 +420,31 @@ NodeId Evaluator::array_of_list_buffer(const HeapObject& list, nb::handle node, 
   return rows;
 }
 
-nb::object Evaluator::describe_list_buffer(const HeapObject& list, Outward& outward) {
-  size_t leaf = outward.leaves.size() + 1;  // of the next column
-  const std::function<nb::object(const Value&)> words = [&](const Value& form) -> nb::object {
-    const size_t own = leaf;
-    leaf += form.is<Tuple>() ? 0 : Columns::kinds_of(form).size();
-    if (const Scalar* s = form.as<Scalar>()) {
-      return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
-    }
-    if (form.is<Characters>()) return nb::make_tuple("character");
-    if (const Member* m = form.as<Member>()) return nb::make_tuple("member", Members::tuple_of(m->type));
-    if (form.is<Unbound>()) return nb::make_tuple("absent");
+Description Evaluator::describe_list_buffer(const HeapObject& list, Outward& outward) {
+  const size_t first = outward.leaves.size() + 1;  // column
+  size_t column = 0;                               // the next one
+  described::ListBuffer buffer;
+  const std::function<Description(const Value&)> described_as = [&](const Value& form) -> Description {
+    const size_t own = column;
+    const auto with_column = [&](Description::Kinds of, std::vector<Description> parts = {}) {
+      return Description{std::move(of), std::move(parts), static_cast<uint32_t>(own)};
+    };
+    const Tuple* const tuple = form.as<Tuple>();
+    column += tuple != nullptr ? 0 : Columns::kinds_of(form).size();
+    if (const Scalar* s = form.as<Scalar>()) return with_column(described::Scalar{s->kind});
+    if (form.is<Characters>()) return with_column(described::Character{});
+    if (const Member* m = form.as<Member>())
+      return with_column(described::Member{nb::cast<nb::tuple>(Members::tuple_of(m->type))});
+    if (form.is<Unbound>()) return with_column(described::Absent{});
     if (const Maybe* m = form.as<Maybe>()) {
-      leaf = own + 1;
-      return nb::make_tuple("maybe", words(*m->present));
+      column = own + 1;
+      return with_column(described::Maybe{}, {described_as(*m->present)});
     }
-    if (const Pooled* r = form.as<Pooled>()) return PooledValues(*this).describe(*r, outward);
-    if (const Static* s = form.as<Static>()) return nb::make_tuple("static", s->object);
+    if (const Pooled* r = form.as<Pooled>()) {
+      buffer.refers = true;
+      return with_column(PooledValues(*this).describe(*r, outward).of);
+    }
+    if (const Static* s = form.as<Static>()) return with_column(described::Static{s->object});
     if (const Array* a = form.as<Array>()) {
       if (!outward.is_result) {
         unsupported({}, "arrays of which the number is not known when compiling, outside of the result",
@@ -444,26 +452,26 @@ nb::object Evaluator::describe_list_buffer(const HeapObject& list, Outward& outw
       }
       if (a->access == Access::Differs)
         unsupported({}, "a result that holds arrays of which some are read-only", "put copies into the list");
-      outward.buffers.push_back(own);
-      return nb::make_tuple("array", std::string(base::info(a->type.dtype()).name), a->type.rank(),
-                            a->access == Access::Writable, a->owns);
+      outward.buffers.push_back(first + own);
+      return with_column(described::Array{.dtype = a->type.dtype(),
+                                          .ndim = a->type.rank(),
+                                          .is_writable = a->access == Access::Writable,
+                                          .owns = a->owns});
     }
-    const Tuple& tuple = *form.as<Tuple>();
-    nb::list parts;
-    for (const Value& part : tuple.members) parts.append(words(part));
-    if (tuple.type.is_valid()) return nb::make_tuple("named", tuple.type, nb::tuple(parts));
-    return nb::make_tuple("tuple", nb::tuple(parts));
+    std::vector<Description> parts;
+    for (const Value& part : tuple->members) parts.push_back(described_as(part));
+    described::Tuple of;
+    if (tuple->type.is_valid()) of.type = tuple->type;
+    return with_column(std::move(of), std::move(parts));
   };
-  const nb::object form = words(*list.element);
+  std::vector<Description> parts{described_as(*list.element)};
   outward.leaves.push_back(length_of(list));
-  nb::list columns;
   for (size_t i = 1; i < list.values.size(); ++i) {
-    const Array& column = *list.values[i].as<Array>();
-    outward.leaves.push_back(leading(column.node, length_of(list)));
-    columns.append(
-        nb::make_tuple("array", std::string(base::info(column.type.dtype()).numpy), 1, true, -1, false));
+    const Array& of_column = *list.values[i].as<Array>();
+    outward.leaves.push_back(leading(of_column.node, length_of(list)));
+    parts.push_back({described::Array{.dtype = of_column.type.dtype(), .ndim = 1}});
   }
-  return nb::make_tuple("growing", form, nb::tuple(columns));
+  return {buffer, std::move(parts)};
 }
 
 }  // namespace ingot::frontend

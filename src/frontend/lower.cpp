@@ -5,7 +5,7 @@
 #include "base/packages.h"
 #include "frontend/fields.h"
 #include "frontend/kernels.h"
-#include "frontend/members.h"
+#include "frontend/parameters.h"
 #include "frontend/rows.h"
 #include "frontend/sets.h"
 #include "frontend/strings.h"
@@ -19,7 +19,6 @@ namespace {
 
 constexpr size_t kMostOperands = 3;    ///< of an expression, in a message
 constexpr int kMostEvaluations = 256;  ///< of a function for which recursion finds more and more facts
-constexpr uint32_t kUnnumbered = 0x4000'0000;  ///< with the number of its node: a view without a number
 
 }  // namespace
 
@@ -152,244 +151,6 @@ void Evaluator::raise_host_error(nb::python_error& error) {
   error.restore();
   PyErr_Clear();
   raise_object(value);
-}
-
-Value Evaluator::parameter(const nb::tuple& description, const std::string& name, int number, bool is_named) {
-  const int argument = is_named ? -1 : number;
-  const std::string tag = text_of(description[0]);
-  if (tag == "static") {
-    if (PyUnicode_CheckExact(nb::handle(description[1]).ptr()) && argument >= 0)
-      text_arguments_[nb::handle(description[1]).ptr()] = argument;
-    return Static{nb::borrow<nb::object>(description[1])};
-  }
-  if (tag == "characters") {
-    has_characters_ = true;
-    return Characters{share(parameter(nb::cast<nb::tuple>(description[1]), name, -1))};
-  }
-  if (tag == "slice" || tag == "range") {
-    std::array<Value, 3> ends;
-    for (size_t i = 0; i < 3; ++i)
-      ends[i] = parameter(nb::cast<nb::tuple>(description[i + 1]), name, number, is_named);
-    if (tag == "range") return Range{share(std::move(ends))};
-    return Slice{share(std::move(ends))};
-  }
-  if (tag == "method" || tag == "partial") {
-    std::vector<Value> parts;
-    for (size_t i = 1; i < nb::len(description); ++i)
-      parts.push_back(parameter(nb::cast<nb::tuple>(description[i]), name, number, true));
-    return tag == "method" ? bound_method(parts[0], parts[1]) : bound_partial(std::move(parts));
-  }
-  if (tag == "foreign") {
-    Foreign foreign{description, name};
-    if (nb::cast<int>(description[4]) > 0) {
-      const ir::Type type = ir::Type::view(DType::Bool, nb::cast<int>(description[3]));
-      const NodeId node = builder_->add_parameter(
-          type, {.name = name, .alias_set = nb::cast<uint32_t>(description[4]), .writable = false});
-      foreign.shape = share(Value(Array{type, node, Access::ReadOnly}));
-    }
-    return foreign;
-  }
-  if (tag == "scalar") {
-    const std::string kind_name = text_of(description[1]);
-    Kind kind = Kind::py_bool();
-    for (const Kind k : {Kind::py_bool(), Kind::py_int(), Kind::py_float(), Kind::py_complex()})
-      if (k.name() == kind_name) kind = k;
-    const std::string numpy_name = kind_name.starts_with("numpy.") ? kind_name.substr(6) : std::string();
-    if (const std::optional<DType> dtype = base::dtype_from_numpy(numpy_name)) kind = Kind(*dtype);
-    const NodeId node = builder_->add_parameter(ir::Type::scalar(kind.dtype()), {.name = name});
-    if (number >= 0) (is_named ? named_arguments_ : scalar_arguments_)[node.index] = number;
-    return Scalar{kind, node};
-  }
-  if (tag == "array") {
-    const DType dtype = base::known(base::dtype_from_numpy(text_of(description[1])));
-    const bool writable = nb::cast<bool>(description[3]);
-    const ir::Type type = ir::Type::view(dtype, nb::cast<int>(description[2]));
-    const int index = static_cast<int>(builder_->function().parameters().size());
-    const std::string layout = type.rank() > 0 ? text_of(description[5]) : "A";
-    const int64_t last = description[7].is_none() ? 0 : nb::cast<int64_t>(description[7]);
-    std::optional<uint32_t> ones;
-    if (!description[6].is_none()) ones = nb::cast<uint32_t>(description[6]);
-    const NodeId node = builder_->add_parameter(type, {.name = name,
-                                                       .alias_set = nb::cast<uint32_t>(description[4]),
-                                                       .writable = writable,
-                                                       .layout = layout == "C"   ? ir::Layout::C
-                                                                 : layout == "F" ? ir::Layout::F
-                                                                                 : ir::Layout::Any,
-                                                       .ones = ones,
-                                                       .last = last});
-    if (number >= 0 && type.rank() >= 2 && description[7].is_none()) unmeasured_[node.index] = number;
-    if (nb::len(description) > 8) has_memory_maps_ = true;
-    return Array{.type = type,
-                 .node = node,
-                 .access = writable ? Access::Writable : Access::ReadOnly,
-                 .argument = index,
-                 .object = next_object_++,
-                 .owns = true};
-  }
-  if (tag == "fields") return Fields(*this).parameter(description, name);
-  if (tag == "same") {
-    const uint32_t id = containers_[nb::cast<size_t>(description[1])];
-    const auto known = state_.heap.find(id);
-    // An object that is still being described is an instance with an attribute that leads back to it.
-    if (known == state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
-    return Reference{id};
-  }
-  return container_parameter(description, name, number, is_named);
-}
-
-Value Evaluator::container_parameter(const nb::tuple& description, const std::string& name, int number,
-                                     bool is_named) {
-  const std::string tag = text_of(description[0]);
-  const bool is_tuple = tag == "tuple" || tag == "named";
-  is_named = is_named || (!is_tuple && tag != "list");
-  HeapObject object{.type = HeapObject::Type::List, .values = {}, .keys = {}};
-  uint32_t id = 0;
-  if (!is_tuple) {
-    id = next_object_++;
-    object.argument = static_cast<int>(containers_.size());
-    containers_.push_back(id);
-  }
-  for (const nb::handle part : nb::cast<nb::tuple>(description[nb::len(description) - 1])) {
-    const auto described = nb::cast<nb::tuple>(part);
-    const bool is_absent = text_of(described[0]) == "absent";
-    object.absent.push_back(is_absent);
-    object.values.push_back(
-        is_absent
-            ? Value(Unbound{})
-            : parameter(described, name + "." + std::to_string(object.values.size()), number, is_named));
-  }
-  if (tag == "tuple") return Tuple{std::move(object.values)};
-  if (tag == "named") return Tuple{std::move(object.values), nb::borrow<nb::object>(description[1])};
-  object.leaves = object.values.size();
-  if (tag == "dict") object.type = HeapObject::Type::Dict;
-  if (tag == "object") {
-    object.type = HeapObject::Type::Object;
-    object.type_of = nb::borrow<nb::object>(description[1]);
-  }
-  if (tag != "list") {
-    for (const nb::handle key : nb::cast<nb::tuple>(description[tag == "dict" ? 1 : 2]))
-      object.keys.push_back(nb::borrow<nb::object>(key));
-  }
-  state_.heap.emplace(id, std::move(object));
-  if (tag == "object") return Object{id};
-  return Reference{id};
-}
-
-nb::object Evaluator::Outward::again(uint32_t object) {
-  if (object != 0) {
-    const auto [known, is_new] = made.emplace(object, count);
-    if (!is_new) return nb::make_tuple("again", known->second);
-  }
-  ++count;
-  return {};
-}
-
-nb::object Evaluator::describe_result(const Value& given, Outward& outward) {
-  const auto parts_of = [&](const std::vector<Value>& values) {
-    nb::list parts;
-    for (const Value& value : values) parts.append(describe_result(value, outward));
-    return nb::tuple(parts);
-  };
-  if (const Maybe* m = given.as<Maybe>()) {
-    const Scalar* s = m->present->as<Scalar>();
-    if (s == nullptr || m->may_be_unbound)
-      unsupported({}, "a result that is an array on one path and None on another",
-                  "return an array on every path, an empty one if need be");
-    outward.leaves.push_back(builder_->make(Op::tag, {m->node}));
-    outward.leaves.push_back(builder_->make(Op::value, {m->node}));
-    return nb::make_tuple("maybe", nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") +
-                                                                std::string(s->kind.name())));
-  }
-  const Value value = present(given, "the result", {});
-  if (value.is<Foreign>()) use_foreign("", "", {value}, {});
-  if (const Static* s = value.as<Static>()) {
-    const int leaf = PyUnicode_Check(s->object.ptr()) ? -1 : Fields(*this).leaf_of(s->object);
-    return leaf < 0 ? nb::make_tuple("static", s->object) : nb::make_tuple("static", s->object, leaf);
-  }
-  if (const Scalar* s = value.as<Scalar>()) {
-    outward.leaves.push_back(s->node);
-    return nb::make_tuple("scalar", (s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name()));
-  }
-  if (value.is<Array>()) {
-    const Array a = named(value);
-    if (a.access == Access::Differs)
-      unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
-    // A view that a loop has carried has no number: its node identifies it.
-    const uint32_t number = a.object != 0 ? a.object : kUnnumbered | a.node.index;
-    if (nb::object again = outward.again(number); again.is_valid()) return again;
-    outward.leaves.push_back(a.node);
-    if (a.origin) outward.leaves.push_back(a.origin);
-    const nb::object origin = a.origin ? nb::none() : nb::object(nb::int_(a.argument));
-    return nb::make_tuple("array", std::string(base::info(a.type.dtype()).numpy), a.type.rank(),
-                          a.access == Access::Writable, origin, a.owns);
-  }
-  if (const Structured* s = value.as<Structured>()) return Fields(*this).describe(*s, outward);
-  if (const Tuple* t = value.as<Tuple>()) {
-    if (t->type.is_valid()) return nb::make_tuple("named", t->type, parts_of(t->members));
-    return nb::make_tuple("tuple", parts_of(t->members));
-  }
-  if (const Member* m = value.as<Member>()) {
-    outward.leaves.push_back(m->index->as<Scalar>()->node);
-    return nb::make_tuple("member", Members::tuple_of(m->type));
-  }
-  if (const String* t = value.as<String>()) return nb::make_tuple("text", t->form, parts_of(*t->parts));
-  if (const Characters* l = value.as<Characters>())
-    return nb::make_tuple("characters", nb::make_tuple(describe_result(*l->codes, outward)));
-  if (const Reference* r = value.as<Reference>()) {
-    const HeapObject object = state_.heap.at(r->object);
-    if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
-    if (growing(value) == nullptr && mapping(value) == nullptr) contents(*r, {});
-    need_own(object, {});
-    if (nb::object again = outward.again(r->object); again.is_valid()) return again;
-    if (object.element != nullptr) return describe_list_buffer(object, outward);
-    if (object.is_mapping) {
-      const nb::object keys = describe_result(object.values[0], outward);
-      return nb::make_tuple("mapping", nb::make_tuple(keys, describe_result(object.values[1], outward)));
-    }
-    if (object.type == HeapObject::Type::List) return nb::make_tuple("list", parts_of(object.values));
-    nb::list keys;
-    for (const nb::object& key : object.keys) keys.append(key);
-    return nb::make_tuple("dict", nb::tuple(keys), parts_of(object.values));
-  }
-  if (const std::optional<Pooled> record = PooledValues(*this).of(value)) {
-    outward.leaves.push_back(record->index);
-    return PooledValues(*this).describe(*record, outward);
-  }
-  if (const Object* o = value.as<Object>()) {
-    const HeapObject object = state_.heap.at(o->object);
-    if (object.argument >= 0) return nb::make_tuple("argument", object.argument);
-    need_own(object, {});
-    if (text_of(object.type_of.attr("__module__")) == "numpy.random._generator") {
-      unsupported({}, "a Generator that is made in the function and leaves it",
-                  "make it outside, or return what it draws");
-    }
-    const bool leaves = lookup(object.type_of, "__ingot_result__").is_valid();
-    if (const nb::object outer = stood_for(object.type_of); !leaves && !outer.is(object.type_of)) {
-      unsupported({}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
-                  "make it outside, or return what it gives");
-    }
-    if (nb::object again = outward.again(o->object); again.is_valid()) return again;
-    nb::list names;
-    nb::list parts;
-    for (size_t i = 0; i < object.keys.size(); ++i) {
-      const Maybe* maybe = object.values[i].as<Maybe>();
-      if (maybe != nullptr && maybe->may_be_unbound) {
-        unsupported({},
-                    "an instance that has the attribute `" + text_of(object.keys[i]) + "` on some paths only",
-                    "set it on every path");
-      }
-      if (object.values[i].is<Unbound>()) continue;
-      names.append(object.keys[i]);
-      parts.append(describe_result(object.values[i], outward));
-    }
-    return nb::make_tuple("object", object.type_of, nb::tuple(names), nb::tuple(parts));
-  }
-  if (const Set* s = value.as<Set>()) {
-    if (s->is_frozen) return nb::make_tuple("static", host_set(*s, {}));
-    ask_for_staged_set(unrolled_, state_.heap.at(s->cell).made_at, result_location_);
-  }
-  unsupported({}, "a result that is a " + type_name(value),
-              "return numbers, arrays, instances, or tuples, lists and dicts of them");
 }
 
 namespace {
@@ -826,17 +587,18 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
                "a function is compiled for other parameters than its own");
   values.reserve(nb::len(arguments));
   for (size_t i = 0; i < nb::len(arguments); ++i)
-    values.push_back(parameter(nb::cast<nb::tuple>(arguments[i]), names[i], static_cast<int>(i)));
+    values.push_back(
+        Parameters(*this).value(nb::cast<const Description&>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
   captured_names_.clear();
   for (size_t i = 0; i < nb::len(captures); ++i) {
     const nb::tuple capture = nb::cast<nb::tuple>(captures[i]);
-    const nb::tuple description = nb::cast<nb::tuple>(capture[2]);
+    const auto& description = nb::cast<const Description&>(capture[2]);
     captured_names_.push_back(captured_name(function, capture));
-    if (text_of(description[0]) == "guarded") continue;
-    const Value value =
-        parameter(description, "outside." + std::to_string(i), static_cast<int>(values.size() + i));
+    if (description.is<described::Guarded>()) continue;
+    const Value value = Parameters(*this).value(description, "outside." + std::to_string(i),
+                                                static_cast<int>(values.size() + i));
     captured_.emplace(std::pair(nb::handle(capture[0]).ptr(), text_of(capture[1])), value);
   }
   if (writes_) add_cells();
@@ -862,22 +624,20 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
     outward.is_result = true;
     lowered.result = describe_result(value, outward);
     const size_t own = outward.leaves.size();
-    nb::list pools;
+    if (!outward.pools.empty()) lowered.result = {described::Pools{}, {lowered.result}};
     for (size_t i = 0; i < outward.pools.size(); ++i)
-      pools.append(PooledValues(*this).describe_pool(outward.pools[i], outward));
+      lowered.result.parts.push_back(PooledValues(*this).describe_pool(outward.pools[i], outward));
     // The pools come first: the values that refer to them are made of them.
     const auto first = outward.leaves.begin();
     std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());
-    nb::list buffers;
-    for (const size_t buffer : outward.buffers)
-      buffers.append(buffer < own ? buffer + outward.leaves.size() - own : buffer - own);
-    if (!outward.pools.empty()) lowered.result = nb::make_tuple("pooled", lowered.result, nb::tuple(pools));
+    for (size_t& buffer : outward.buffers)
+      buffer = buffer < own ? buffer + outward.leaves.size() - own : buffer - own;
     if (!outward.buffers.empty())
-      lowered.result = nb::make_tuple("holding", lowered.result, nb::tuple(buffers));
+      lowered.result = {described::Holding{std::move(outward.buffers)}, {lowered.result}};
     for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
     builder_->terminate(Op::return_, outward.leaves);
   } catch (const Diverged&) {
-    lowered.result = nb::make_tuple("static", nb::none());
+    lowered.result = {described::Static{nb::none()}};
   }
   Kernels(*this).settle();
   std::vector<ir::Type> parameters;

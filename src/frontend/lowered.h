@@ -6,21 +6,13 @@
 #include <vector>
 
 #include "base/error.h"
+#include "frontend/description.h"
 #include "ir/function.h"
 
 /// The results of evaluating a function, and the requests that it throws.
 namespace ingot::frontend {
 
 namespace nb = nanobind;
-
-/// An argument as the caller's signature describes it: nested tuples `("scalar", kind)`, `("array", dtype,
-/// rank, writable, alias set, layout ("C", "F", or "A" for any), axes of length 1 as bits)`, `("static",
-/// object)`, `("tuple", parts)`, `("list", parts)`, `("dict", keys, parts)`, `("slice", start, stop, step)`,
-/// `("same", number of a container)`, `("named", class, parts)` for namedtuples, `("object", class, names,
-/// parts)` for instances with the attributes `names`, each described or `("absent",)`, `("fields", holder,
-/// dtype, array)` for records, `("foreign", type, dtype, rank, alias set)` for unsupported types (arrays of
-/// an alias set other than 0 have a leaf of their shape).
-using Description = nb::tuple;
 
 /// A value from outside that has to be the same at each call: `owner` (a module's dict, a cell) gives
 /// `expected` under `name`. `in_class`: the owner is a class, `expected` a raw attribute in it or its bases.
@@ -31,7 +23,8 @@ struct Guard {
   bool in_class = false;
 };
 
-/// A host call, with the description of its arguments; their leaves are the operands of the `host` node.
+/// A host call, with the descriptions of its arguments, a tuple, and a dict of those by name, which are
+/// known; their leaves are the operands of the `host` node.
 struct HostSite {
   nb::object function, arguments;
 };
@@ -39,7 +32,7 @@ struct HostSite {
 /// A function as IR, with what its caller needs.
 struct Lowered {
   ir::FunctionId function;
-  nb::object result;  ///< how to make the returned object of the results: nested tuples like descriptions
+  Description result;  ///< how to make the returned object of the results
   std::vector<Guard> guards;
   std::vector<HostSite> hosts;
   std::vector<nb::object> functions;  ///< C functions, by number: how `ingot._objects.c_functions` finds each

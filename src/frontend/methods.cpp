@@ -64,8 +64,8 @@ void Evaluator::replay(const Reference& container, const char* method, const std
   const Here here(*this, node);
   Outward outward;
   nb::list given;
-  given.append(nb::make_tuple("argument", object.argument));
-  given.append(nb::make_tuple("static", method));
+  given.append(Description{described::Argument{object.argument}});
+  given.append(Description{described::Static{nb::str(method)}});
   for (const Value& argument : arguments) given.append(describe_result(argument, outward));
   hosts_.push_back(
       {imported("ingot._host.callbacks").attr("change"), nb::make_tuple(nb::tuple(given), nb::dict())});

@@ -294,8 +294,8 @@ void Evaluator::PooledValues::set_attribute(const Pooled& record, size_t number,
     e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, index, number_in});
 }
 
-nb::object Evaluator::PooledValues::describe(const Pooled& record, Outward& outward) {
-  if (record.pool == Pooled::kNoPool) return nb::make_tuple("record", 0, nb::none());
+Description Evaluator::PooledValues::describe(const Pooled& record, Outward& outward) {
+  if (record.pool == Pooled::kNoPool) return {described::Pooled{{0}, nb::make_tuple(nb::none())}};
   if (!outward.is_result) {
     e_.unsupported({},
                    "an element of a list of a length that is not known when compiling, outside of the result",
@@ -304,11 +304,11 @@ nb::object Evaluator::PooledValues::describe(const Pooled& record, Outward& outw
   const auto number_of = [&](uint32_t id) {
     auto pool = std::ranges::find(outward.pools, id);
     if (pool == outward.pools.end()) pool = outward.pools.insert(pool, id);
-    return pool - outward.pools.begin();
+    return static_cast<size_t>(pool - outward.pools.begin());
   };
   if (record.is_list) {
     const nb::object list = nb::borrow<nb::object>(reinterpret_cast<PyObject*>(&PyList_Type));
-    return nb::make_tuple("record", number_of(record.pool), list);
+    return {described::Pooled{{number_of(record.pool)}, nb::make_tuple(list)}};
   }
   const std::vector<nb::object>& kin = kin_of(record);
   if (const nb::object own = stood_for(kin[0]); !own.is(kin[0])) {
@@ -317,31 +317,31 @@ nb::object Evaluator::PooledValues::describe(const Pooled& record, Outward& outw
                        " in a list of a length that is not known when compiling, in the result",
                    "return lists of their elements");
   }
-  if (kin.size() == 1) return nb::make_tuple("record", number_of(record.pool), kin[0]);
-  nb::list numbers;
+  if (kin.size() == 1) return {described::Pooled{{number_of(record.pool)}, nb::make_tuple(kin[0])}};
+  std::vector<size_t> numbers;
   nb::list types;
   for (size_t i = 0; i < kin.size(); ++i) {
     const bool is_possible = (record.classes >> i & 1) != 0;
-    numbers.append(is_possible ? number_of(e_.pools_.by_class.at(kin[i].ptr())) : 0);
+    numbers.push_back(is_possible ? number_of(e_.pools_.by_class.at(kin[i].ptr())) : 0);
     types.append(kin[i]);
   }
-  return nb::make_tuple("record", nb::tuple(numbers), nb::tuple(types));
+  return {described::Pooled{std::move(numbers), nb::tuple(types)}};
 }
 
-nb::object Evaluator::PooledValues::describe_pool(uint32_t pool, Outward& outward) {
-  const auto described = [&](HeapObject object, const Tuple& nothing) {
+Description Evaluator::PooledValues::describe_pool(uint32_t pool, Outward& outward) {
+  const auto list_buffer = [&](HeapObject object, const Tuple& nothing) {
     if (object.element == nullptr) object = e_.as_list_buffer(object, nothing);
     return e_.describe_list_buffer(object, outward);
   };
   const HeapObject object = e_.state_.heap.at(pool);
   if (object.store != 0) {
-    const nb::object headers = described(object, {});
-    return nb::make_tuple(nb::none(), headers, described(e_.state_.heap.at(object.store), {}));
+    Description headers = list_buffer(object, {});
+    return {described::Pool{}, {std::move(headers), list_buffer(e_.state_.heap.at(object.store), {})}};
   }
   nb::list names;
   for (const nb::object& name : object.keys) names.append(name);
   const Tuple nothing{std::vector<Value>(object.keys.size(), Unbound{})};
-  return nb::make_tuple(nb::tuple(names), described(object, nothing));
+  return {described::Pool{nb::tuple(names)}, {list_buffer(object, nothing)}};
 }
 
 }  // namespace ingot::frontend

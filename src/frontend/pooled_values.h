@@ -89,10 +89,9 @@ class Evaluator::PooledValues {
   void set_attribute(const Pooled& record, size_t number, const Value& value, nb::handle node);
 
   /// The description of a pooled instance in a result, which then includes the pool.
-  nb::object describe(const Pooled& record, Outward& outward);
-  /// The description of a pool: the names of attributes (None: it is a pool of lists) and its list buffer; of
-  /// a pool of lists also the store. Adds the columns to the leaves.
-  nb::object describe_pool(uint32_t pool, Outward& outward);
+  Description describe(const Pooled& record, Outward& outward);
+  /// The description of a pool. Adds the columns to the leaves.
+  Description describe_pool(uint32_t pool, Outward& outward);
 
   /// Replaces the values for which `is_it` is true by a pooled instance, in all variables and containers.
   void replace(const std::function<bool(const Value&)>& is_it, const Pooled& record);

@@ -293,7 +293,7 @@ Value Evaluator::primitive_reseed(Call& call) {
   const HeapObject& stream = state_.heap.at(call.positional.at(0).as<Object>()->object);
   Outward outward;
   nb::list given;
-  given.append(nb::make_tuple("argument", stream.argument));
+  given.append(Description{described::Argument{stream.argument}});
   given.append(describe_result(call.positional.at(1), outward));
   const nb::object seed = imported("numpy.random").attr("RandomState").attr("seed");
   hosts_.push_back({seed, nb::make_tuple(nb::tuple(given), nb::dict())});

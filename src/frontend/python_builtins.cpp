@@ -118,7 +118,7 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
     unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   if (const nb::object type = class_of_value(value); type.is_valid()) return stood_for(type);
   if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
-  if (value.is<Foreign>()) return nb::borrow<nb::object>(value.as<Foreign>()->description[1]);
+  if (value.is<Foreign>()) return nb::object(value.as<Foreign>()->description.attr("type"));
   if (const Scalar* s = value.as<Scalar>()) {
     return attribute(s->kind.is_python() ? builtins : imported("numpy"), std::string(s->kind.name()).c_str());
   }

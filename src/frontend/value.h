@@ -15,7 +15,8 @@
 #include <vector>
 
 #include "base/exception.h"
-#include "frontend/kind.h"
+#include "frontend/description.h"
+#include "ir/builder.h"
 
 namespace ingot::frontend {
 
@@ -65,9 +66,6 @@ struct Array {
 
 /// An array of one of NumPy's structured dtypes, or one record (element) of such an array.
 struct Structured {
-  /// What it is in Python: `np.ndarray`, `np.recarray`, or a single `np.void` or `np.record`.
-  enum class Holder : uint8_t { Array, RecArray, Record };
-
   nb::object dtype;
   Holder holder = Holder::Array;
   std::shared_ptr<const Value> first;   ///< an array: the first byte of each record

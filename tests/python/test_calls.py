@@ -15,6 +15,7 @@ import pytest
 
 import ingot
 from ingot._calls.function import Function
+from ingot._ingot import Description
 from support import DTYPES, SCALARS, difference
 
 SCALE, OFFSET, COUNT = 2.0, 0.5, 3
@@ -329,7 +330,7 @@ def test_alias_sets_are_those_of_may_share_memory():
             start, stop, step = random.integers(0, 61, 2).tolist() + [int(random.choice([1, 1, 2, 5, -1, -3]))]
             part = memory[start:stop:step] if random.random() < 0.8 else memory.reshape(6, 10)[start % 6 :, start % 10 :: 3]
             arrays.append(part[:, None].T if random.random() < 0.1 else part)
-        described = [d[4] for d in function._describe(arrays).key]
+        described = [d.alias_set for d in function._describe(arrays).key]
         assert described == may_share(arrays)
         partitions.add(tuple(described))
     assert len(partitions) >= 14
@@ -342,13 +343,15 @@ def test_descriptions():
     values = [x, x.astype(">f4"), (1, True, 1j), {"a": inner, 3: inner, None: 2.0}, slice(1, None, np.int8(1))]
     function = Function(lambda a, b, c, d, e: None)
     described = function._describe(values)
-    array = ("array", "float32", 2, False, 1, "C", 0, None)
+    array = Description(Description.ARRAY, dtype="float32", ndim=2, is_writable=False, alias_set=1, layout="C", ones=0, last=None)
+    numbers = {kind: Description(Description.SCALAR, number=kind) for kind in ("int", "bool", "complex", "float", "numpy.int8")}
+    inner_list = Description(Description.LIST, (numbers["int"], array))
     assert described.key == (
         array,
-        ("foreign", np.ndarray, np.dtype(">f4"), 2, 2),
-        ("tuple", (("scalar", "int"), ("scalar", "bool"), ("scalar", "complex"))),
-        ("dict", ("a", 3, None), (("list", (("scalar", "int"), array)), ("same", 1), ("scalar", "float"))),
-        ("slice", ("scalar", "int"), ("static", None), ("scalar", "numpy.int8")),
+        Description(Description.FOREIGN, type=np.ndarray, dtype=np.dtype(">f4"), ndim=2, alias_set=2),
+        Description(Description.TUPLE, (numbers["int"], numbers["bool"], numbers["complex"])),
+        Description(Description.DICT, (inner_list, Description(Description.SAME, number=1), numbers["float"]), keys=("a", 3, None)),
+        Description(Description.SLICE, (numbers["int"], Description(Description.STATIC, object=None), numbers["numpy.int8"])),
     )
     assert described.containers[0] is values[3] and described.containers[1] is inner
     assert [type(leaf) for leaf in described.leaves] == [

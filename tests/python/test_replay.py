@@ -93,6 +93,19 @@ def test_keywords_and_defaults(tmp_path):
     replays(tmp_path)
 
 
+def test_lists_of_a_length_of_run_time(tmp_path):
+    def f(n):
+        pairs = []
+        for i in range(n):
+            pairs.append((i, i * 0.5))
+        return pairs, n
+
+    ended, text = recorded(f, 3, path=tmp_path)
+    assert ended == ([(0, 0.0), (1, 0.5), (2, 1.0)], 3)
+    assert text.count("\nresult ") == 4  # the length, two columns, n
+    replays(tmp_path)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype, tmp_path):
     def f(x, s):

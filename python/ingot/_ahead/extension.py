@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import _core
+from .._ingot import Description
 from .._signatures import Type
 from .._signatures.parameters import defaults_of, parameters_of
 from . import c_source, linking
@@ -184,21 +185,23 @@ class _Plan:
         self.text = self._of(function.description)
         self.kinds = "".join((*self._given, *self._constants))
 
-    def _of(self, description: tuple[Any, ...]) -> str:
-        tag = description[0]
-        if tag == "scalar":
-            return self._add("n" if description[1].startswith("numpy.") else "p")
-        if tag == "array":
-            return self._of_array(description[3], description[4])
-        if tag == "static":
-            return self._of_static(description[1])
-        if tag == "named":
-            raise BuildError(f"`{self.function.export.function.__name__}` returns a {description[1].__name__}: modules return tuples, lists and dicts")
-        if tag == "dict":
-            return "{" + "".join(self._under(key, part) for key, part in zip(description[1], description[2])) + "."
-        return ("(" if tag == "tuple" else "[") + "".join(map(self._of, description[1])) + "."
+    def _of(self, description: Description) -> str:
+        match description.kind:
+            case Description.SCALAR:
+                return self._add("n" if description.number.startswith("numpy.") else "p")
+            case Description.ARRAY:
+                return self._of_array(description.is_writable, description.argument)
+            case Description.STATIC:
+                return self._of_static(description.object)
+            case Description.TUPLE if description.type is not None:
+                name, returned = self.function.export.function.__name__, description.type.__name__
+                raise BuildError(f"`{name}` returns a {returned}: modules return tuples, lists and dicts")
+            case Description.DICT:
+                return "{" + "".join(self._under(key, part) for key, part in zip(description.keys, description.parts)) + "."
+        opening = "(" if description.kind == Description.TUPLE else "["
+        return opening + "".join(map(self._of, description.parts)) + "."
 
-    def _under(self, key: str, part: tuple[Any, ...]) -> str:
+    def _under(self, key: str, part: Description) -> str:
         self.keys.append(key)
         return self._of(part)
 

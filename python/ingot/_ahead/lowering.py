@@ -8,7 +8,7 @@ hold are constants; arrays among them are arguments that the library itself give
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from .._calls.function import Function, refused_argument
 from .._calls.specialisation import core
 from .._errors import Captured, Demanded, UnsupportedError, Used
 from .._host import HostFunction
+from .._ingot import Description
 from .._signatures import DTYPES, Pointer, Type
 from .._signatures.parameters import parameters_of
 from .collect import Wanted
@@ -76,7 +77,7 @@ class Compiled(NamedTuple):
     """What the code gives, in order."""
     results: tuple[Given | Constant, ...]
     """Those that the caller sees, in order."""
-    description: tuple[Any, ...]
+    description: Description
     """How results are made of what the code gives, as `bindings/results` has it."""
     versions: tuple[Version, ...]
     """By level."""
@@ -170,12 +171,12 @@ class _Lowering:
             except Used as used:
                 raise self._error(f"uses an instance of {used.type.__name__}: only numbers and arrays are compiled ahead of time") from None
 
-    def _lower(self, descriptions: tuple[Any, ...], captures: tuple[Any, ...]) -> Any:
+    def _lower(self, descriptions: tuple[Description, ...], captures: tuple[Any, ...]) -> Any:
         compiler, registry = core()
         with np.errstate(all="ignore"):  # what is known is computed by NumPy
             return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True, in_order=self.in_order)
 
-    def _held(self, owner: Any, name: str, alias_set: int) -> tuple[Any, ...]:
+    def _held(self, owner: Any, name: str, alias_set: int) -> Description:
         value, shown = self._array(owner, name), name or "a captured variable"
         if type(value) is not np.ndarray or value.dtype not in DTYPES:
             what = f"`{shown}` outside of `{self.function.__name__}`, of type {type(value).__name__}, ahead of time,"
@@ -255,19 +256,19 @@ class _Lowering:
 class _Flat:
     """What a function returns, as results in a row."""
 
-    OTHERS = {
-        "text": "a string",
-        "fields": "records",
-        "characters": "a string",
-        "member": "a member of an Enum",
-        "maybe": "None or something else",
-        "growing": "a list whose length is not known when compiling",
-        "mapping": "a dict whose keys are not known when compiling",
-        "object": "an instance of a class",
-        "record": "an instance of a class",
-        "pooled": "instances or lists whose number is not known when compiling",
-        "holding": "arrays whose number is not known when compiling",
-        "again": "one object twice",
+    OTHERS: ClassVar = {
+        Description.TEXT: "a string",
+        Description.RECORDS: "records",
+        Description.CHARACTERS: "a string",
+        Description.MEMBER: "a member of an Enum",
+        Description.MAYBE: "None or something else",
+        Description.LIST_BUFFER: "a list whose length is not known when compiling",
+        Description.MAPPING: "a dict whose keys are not known when compiling",
+        Description.INSTANCE: "an instance of a class",
+        Description.POOLED: "an instance of a class",
+        Description.POOLS: "instances or lists whose number is not known when compiling",
+        Description.HOLDING: "arrays whose number is not known when compiling",
+        Description.SAME: "one object twice",
     }
 
     def __init__(self, lowering: _Lowering, slots: Any, taken: set[str]) -> None:
@@ -277,22 +278,25 @@ class _Flat:
         self.results: list[Given | Constant] = []
         self.given: list[Given] = []
 
-    def add(self, description: tuple[Any, ...], name: str) -> None:
-        tag = description[0]
-        if tag in ("scalar", "array"):
-            self._take(name)
-            if tag == "array" and description[4] is None:
-                self.given.append(Given(Value("hidden", *next(self.slots)), is_hidden=True))
-        elif tag == "static":
-            self._add_constant(description[1], name)
-        elif tag in ("tuple", "list"):
-            self._add_all(description[1], name, range(len(description[1])))
-        elif tag == "named":
-            self._add_all(description[2], name, description[1]._fields)
-        elif tag == "dict" and all(isinstance(key, str) for key in description[1]):
-            self._add_all(description[2], name, description[1])
-        else:
-            self._refuse(self.OTHERS.get(tag, "this"))
+    def add(self, description: Description, name: str) -> None:
+        parts = description.parts
+        match description.kind:
+            case Description.SCALAR:
+                self._take(name)
+            case Description.ARRAY:
+                self._take(name)
+                if description.argument is None:
+                    self.given.append(Given(Value("hidden", *next(self.slots)), is_hidden=True))
+            case Description.STATIC:
+                self._add_constant(description.object, name)
+            case Description.TUPLE if description.type is not None:
+                self._add_all(parts, name, description.type._fields)
+            case Description.TUPLE | Description.LIST:
+                self._add_all(parts, name, range(len(parts)))
+            case Description.DICT if all(isinstance(key, str) for key in description.keys):
+                self._add_all(parts, name, description.keys)
+            case kind:
+                self._refuse(self.OTHERS.get(kind, "this"))
 
     def _refuse(self, shown: str) -> None:
         what = f"returning {shown} from `{self.lowering.function.__name__}`, compiled ahead of time,"
@@ -303,7 +307,7 @@ class _Flat:
         self.given.append(given)
         self.results.append(given)
 
-    def _add_all(self, parts: tuple[Any, ...], name: str, names: Any) -> None:
+    def _add_all(self, parts: tuple[Description, ...], name: str, names: Any) -> None:
         for part, suffix in zip(parts, names):
             self.add(part, f"{name}_{suffix}")
 
@@ -324,8 +328,8 @@ def _code(made: dict[str, Any]) -> Code:
     return Code(made["object"], made["symbol"], made["info"], made["features"])
 
 
-def _description(type_: Type, alias_set: int) -> tuple[Any, ...]:
+def _description(type_: Type, alias_set: int) -> Description:
     """As a call describes an argument: see `bindings/signature`. Nothing is known of lengths."""
     if type_.ndim is None:
-        return ("scalar", f"numpy.{type_.dtype}")
-    return ("array", type_.dtype, type_.ndim, type_.ndim > 0, alias_set, type_.layout, None, 0)
+        return Description(Description.SCALAR, number=f"numpy.{type_.dtype}")
+    return Description(Description.ARRAY, dtype=type_.dtype, ndim=type_.ndim, is_writable=type_.ndim > 0, alias_set=alias_set, layout=type_.layout)

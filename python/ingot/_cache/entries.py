@@ -17,6 +17,7 @@ from .names import Changed, Finder, Namer, Unnamed, define, form_of, is_plain, r
 if TYPE_CHECKING:
     from .._calls.function import Function
 
+_NOTHING = _ingot.Description(_ingot.Description.STATIC, object=None)
 MOST_ENTRIES = 16
 """In one file; those that were stored first go first."""
 CODE, FACTS = "code", "facts"
@@ -137,7 +138,7 @@ class Key(NamedTuple):
     """Those in the description of the arguments, which have to be found, in order."""
 
 
-def key_of(environment: bytes, function: Function, description: tuple[Any, ...], facts: Facts) -> Key:
+def key_of(environment: bytes, function: Function, description: tuple[_ingot.Description, ...], facts: Facts) -> Key:
     """Raises Unnamed."""
     objects: list[Any] = []
 
@@ -214,7 +215,7 @@ def _named_guards(namer: Namer, guards: tuple[Guard, ...]) -> Iterator[tuple[Any
 class Stored(NamedTuple):
     """What a specialisation is made of."""
 
-    result: tuple[Any, ...]
+    result: _ingot.Description
     hosts: tuple[Any, ...]
     writes: bool
     layouts: tuple[Any, ...]
@@ -259,7 +260,7 @@ def restored(entry: Entry, function: types.FunctionType, objects: list[Any], fac
     for registry in registries:
         module = __import__(registry, fromlist=("changed",))
         guards.append((module.__dict__, "changed", module.changed, True, False))
-    if _ingot.Specialisation(tuple(guards), ("static", None), [], False).changed() is not None:
+    if _ingot.Specialisation(tuple(guards), _NOTHING, [], False).changed() is not None:
         raise Changed
     moves = tuple(_moves(places, own))
     stored = Stored(*_ingot.decode(parts, own))
@@ -295,7 +296,9 @@ def mover(moves: tuple[tuple[Any, ...], ...]) -> Callable[[str, int], tuple[str,
 
 
 def moved(value: Any, where: Callable[[str, int], tuple[str, int]]) -> Any:
-    """A description with its sites - (file, line, column, end, function) - where they are now."""
+    """A value with its sites - (file, line, column, end, function) - where they are now."""
+    if type(value) is _ingot.Description:
+        return value.with_objects(lambda each: moved(each, where))
     if type(value) is list:
         return [moved(each, where) for each in value]
     if type(value) is not tuple:

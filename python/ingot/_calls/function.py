@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import atexit
-import enum
 import functools
 import operator
 import os
@@ -186,7 +185,7 @@ class Function(Base[P, R_co]):
         self.__ingot_function__ = function
         _code.remember(function)
         self._signatures = signatures
-        self._table: dict[tuple[Any, ...], list[Specialisation]] = {}
+        self._table: dict[tuple[_ingot.Description, ...], list[Specialisation]] = {}
         self._changes: dict[tuple[int, str], int] = {}
         self._mode = mode
         self._relaxed = relaxed
@@ -231,7 +230,7 @@ class Function(Base[P, R_co]):
         """What has been compiled so far, the last first.
 
         Each has `why` (the reason why it was compiled: other types of arguments, a changed global, ...), `key` (the
-        description of its arguments) and `not_stored` (why its code is not on disk; empty where it is).
+        descriptions of its arguments) and `not_stored` (why its code is not on disk; empty where it is).
         """
         return [s for entries in self._table.values() for s in entries]
 
@@ -283,7 +282,7 @@ class Function(Base[P, R_co]):
             self._note_refusal(values, str(error))
             raise
         if self._mode == "compiled" and all(map(operator.is_, values, given)):
-            self._remember(arguments, self._table[_hashable(specialisation.key)])
+            self._remember(arguments, self._table[specialisation.key])
         return specialisation, arguments
 
     def _note_refusal(self, values: list[Any], message: str) -> None:
@@ -390,7 +389,7 @@ class Function(Base[P, R_co]):
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
         attributes, relaxed, opens_texts, in_order = self._attributes(), self._relaxed, self._opens_texts, self._in_order
-        on_device = bool(key) and key[-1][0] == "device"
+        on_device = bool(key) and key[-1].kind == _ingot.Description.DEVICE
 
         def lower() -> Any:
             compiler, registry = core()
@@ -416,7 +415,7 @@ class Function(Base[P, R_co]):
     def _find(self, key: tuple[Any, ...]) -> tuple[Specialisation | None, tuple[Any, ...] | None]:
         """A specialisation whose guards hold; else the guard of the last one looked at that does not, if any."""
         changed = None
-        for candidate in tuple(self._table.get(_hashable(key), ())):
+        for candidate in tuple(self._table.get(key, ())):
             changed = candidate.changed()
             if changed is None:
                 return candidate, None
@@ -424,7 +423,7 @@ class Function(Base[P, R_co]):
 
     def _add(self, specialisation: Specialisation) -> None:
         """Has it tried first, of those of its description. What was made first goes where there are too many."""
-        entries = self._table.setdefault(_hashable(specialisation.key), [])
+        entries = self._table.setdefault(specialisation.key, [])
         entries.insert(0, specialisation)
         del entries[self._most_kept :]
         if "coverage" in sys.modules:
@@ -918,35 +917,6 @@ def _why(owner: Any, name: str, expected: Any, present: bool, in_class: bool) ->
 
 def _is_number(value: Any) -> bool:
     return type(value) in (bool, int, float, complex) or isinstance(value, np.generic) and value.dtype in DTYPES
-
-
-def _hashable(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The key with each value distinguished from equal ones of other types, and floats by their bits."""
-    return tuple([_told_apart(part) for part in key])
-
-
-def _told_apart(part: Any) -> Any:
-    kind = type(part)
-    if kind is str:
-        return part
-    if kind is tuple or kind is frozenset:
-        return kind([_told_apart(each) for each in part])
-    if isinstance(part, (type, enum.Enum)):  # not what its class calls equal; specialisations keep it alive
-        return (type, id(part))
-    if isinstance(part, np.dtype) and part.names is not None:
-        return (kind, _form_of(part))
-    return (kind, repr(part)) if isinstance(part, (float, complex, np.inexact)) else (kind, part)
-
-
-def _form_of(dtype: np.dtype) -> Any:
-    """What distinguishes dtypes with fields, equal ones too: classes of elements, codes of numbers, padding, titles."""
-    if dtype.subdtype is not None:
-        return dtype.shape, _form_of(dtype.base)
-    if dtype.names is None:
-        return dtype.char
-    fields: Any = dtype.fields or {}
-    parts = tuple([(name, *fields[name][1:], _form_of(fields[name][0])) for name in dtype.names])
-    return dtype.type, dtype.isalignedstruct, dtype.itemsize, parts
 
 
 def type_text(value: Any) -> str:

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from .. import _core, _ingot
+from .._ingot import Description
 from .._routines import inputs, library, library_into
 from .specialisation import Call, Specialisation
 
 DTYPES: dict[str, str] = _core.DTYPES  # by the IR's names
 NAMES = {name: short for short, name in DTYPES.items()}
 LINE = 48
-VIEW = ("array", "", 0, False, -1, False)  # the description of an array as it is
+VIEW = Description(Description.ARRAY, dtype="bool", is_writable=False)  # of an array as it is
 
 
 def _quoted(text: str) -> str:
@@ -143,7 +144,7 @@ class Recorder:
             return _number(dtype, value)
         return _array(_ingot.Objects(self.leaves, []).make(VIEW, [value]))
 
-    def write(self, folder: Path, outcome: Any, result: tuple[Any, ...]) -> None:
+    def write(self, folder: Path, outcome: Any, result: Description) -> None:
         """Writes the files, and how the call ended: the outcome that the code gave, described by `result`."""
         folder.mkdir(parents=True, exist_ok=True)
         texts = [("frontend", self.program.text(spans=True)), *self.specialisation.compile(texts=True)["passes"]]
@@ -167,7 +168,7 @@ class Recorder:
         place = f" at {_quoted(sites[0][0])}:{sites[0][1]}" if sites else ""
         return [f"raised {kind} {_quoted(message)}{place}"]
 
-    def _returned(self, outcome: list[Any], result: tuple[Any, ...]) -> list[str]:
+    def _returned(self, outcome: list[Any], result: Description) -> list[str]:
         memories: dict[int, int] = {}
         lines = []
         for dtype, value, specified in zip(self.results, outcome, _specified(result, iter(outcome))):
@@ -189,25 +190,31 @@ class Recorder:
         return ["returned", *lines]
 
 
-def _specified(description: tuple[Any, ...], values: Iterator[Any]) -> Iterator[bool]:
+def _specified(description: Description, values: Iterator[Any]) -> Iterator[bool]:
     """For each value that code gives for a description whether it means something: what comes with a None does not."""
-    tag = description[0]
-    if tag in ("scalar", "member"):
-        next(values)
-        yield True
-    elif tag == "array":
-        for _ in range(1 if description[4] is not None else 2):
+    match description.kind:
+        case Description.SCALAR | Description.MEMBER | Description.POOLED:
             next(values)
             yield True
-    elif tag == "fields":
-        yield from _specified(description[3], values)
-    elif tag == "maybe":
-        there = next(values) == 0
-        yield True
-        yield from (there and inside for inside in _specified(description[1], values))
-    elif tag not in ("static", "argument", "again"):
-        for part in description[-1]:
-            yield from _specified(part, values)
+        case Description.ARRAY:
+            for _ in range(1 if description.argument is not None else 2):
+                next(values)
+                yield True
+        case Description.MAYBE:
+            there = next(values) == 0
+            yield True
+            yield from (there and inside for inside in _specified(description.parts[0], values))
+        case Description.LIST_BUFFER:
+            next(values)
+            yield True
+            for column in description.parts[1:]:
+                yield from _specified(column, values)
+        case Description.POOLS:
+            for part in (*description.parts[1:], description.parts[0]):
+                yield from _specified(part, values)
+        case _:
+            for part in description.parts:
+                yield from _specified(part, values)
 
 
 def record(mode: str, specialisation: Specialisation, arguments: Any, path: str | os.PathLike) -> Any:

@@ -21,6 +21,7 @@ from .._cache import Keys, Restored, Stored, cache
 from .._devices import Loading
 from .._host import callbacks, exceptions
 from .._host.callbacks import Cells, Held, call_host, kept_after, quick_calls, watches
+from .._ingot import Description
 from .._profile import OF_NO_FUNCTION, compiling
 from .._routines import library
 from .._routines.streams import holding
@@ -90,11 +91,11 @@ class Specialisation(_ingot.Specialisation):
     refused = ""
     """Why no code can be made of it; empty: it can, as far as is known."""
 
-    def __init__(self, program: Any, key: tuple[Any, ...], why: str, loading: Loading = Loading()) -> None:  # noqa: B008
+    def __init__(self, program: Any, key: tuple[Description, ...], why: str, loading: Loading = Loading()) -> None:  # noqa: B008
         self.program = program
         self._loading = loading
         self.result = _ingot.private_of(program.result)
-        self.buffers = program.result[2] if program.result[0] == "holding" else ()  # the results that are their numbers
+        self.buffers = self.result.buffers if self.result.kind == Description.HOLDING else ()  # the results that are their numbers
         self.hosts = _ingot.private_of(program.hosts)
         self.guards = _ingot.private_of(program.guards)
         self.functions = program.functions
@@ -104,7 +105,8 @@ class Specialisation(_ingot.Specialisation):
         self.keeps = {i: n for i, host in enumerate(self.hosts) if (n := kept_after(host[0])) is not None}
         self.watched = frozenset(i for i, host in enumerate(self.hosts) if watches(host[0]))
         self.key = key
-        self.device = _devices.of(f"{key[-1][1]}:{key[-1][2]}") if key and key[-1][0] == "device" else None
+        last = key[-1] if key else None
+        self.device = _devices.of(f"{last.device_kind}:{last.index}") if last is not None and last.kind == Description.DEVICE else None
         self.why = why
         self.made_at = time.time()
         self.seconds: dict[str, float] = {}  # that each step of making it took
@@ -275,7 +277,7 @@ class Specialisation(_ingot.Specialisation):
     @property
     def multiplies_by_library(self) -> bool:
         """Whether products of matrices are a library's of the device. It is opened where there are any."""
-        if self.device is None or not self.key[-1][3]:
+        if self.device is None or not self.key[-1].uses_libraries:
             return False
         return self.program.multiplies and not _ingot.why_no_library(self.device._handle, "blas")
 
@@ -316,11 +318,12 @@ class _Given(NamedTuple):
     target: Any = None
 
 
-def _has_no_arrays(result: tuple[Any, ...]) -> bool:
+_ARE_NO_ARRAYS = (Description.STATIC, Description.SCALAR, Description.ARGUMENT, Description.TUPLE, Description.TEXT, Description.MAYBE)
+
+
+def _has_no_arrays(result: Description) -> bool:
     """Whether no part of what a function returns may be what a host function has kept."""
-    if result[0] in ("tuple", "text"):
-        return all(map(_has_no_arrays, result[-1]))
-    return result[0] in ("static", "scalar", "argument") or (result[0] == "maybe" and _has_no_arrays(result[1]))
+    return result.kind in _ARE_NO_ARRAYS and all(map(_has_no_arrays, result.parts))
 
 
 class Call:
@@ -344,7 +347,7 @@ class Call:
         else:
             objects = _ingot.Objects(self.leaves, self.containers)
         before = self.held.state() if self.held is not None and site in self.specialisation.watched else None
-        call_host(function, objects.make(("tuple", positional), values), keywords, sites)
+        call_host(function, objects.make(Description(Description.TUPLE, positional), values), keywords, sites)
         if self.held is not None and before is not None:
             self.held.need(before, function.__self__, sites)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import _errors, _ingot
+from .._ingot import Description
 from . import HostFunction, frames
 
 
@@ -175,7 +176,7 @@ def quick_calls(hosts: tuple[Any, ...], watched: bool, direct: bool = False) -> 
         if not isinstance(host, HostFunction) or function.__func__ is not HostFunction.fill or keywords or not (host.pure or watched):
             continue
         parts = [_quick_part(part) for part in positional[1:]]
-        if None in parts or len(parts) > _MOST_PARTS or host.form[0] == "array":
+        if None in parts or len(parts) > _MOST_PARTS or (host.type is not None and host.type.ndim is not None):
             continue
         dtype = None if host.type is None else host.type.dtype
         quick[site] = (host.function, host._converted, tuple(parts), dtype, host.python is not None, sites, not host.pure, (), 1)
@@ -185,21 +186,21 @@ def quick_calls(hosts: tuple[Any, ...], watched: bool, direct: bool = False) -> 
 _MOST_PARTS = 16  # `kMostOnStack` in host_calls.cpp
 
 
-def _quick_part(part: tuple[Any, ...], texts: bool = False, containers: bool = False) -> Any:
+def _quick_part(part: Description, texts: bool = False, containers: bool = False) -> Any:
     """How an argument is described to `_ingot.HostCalls`; None: that cannot make it."""
-    if part[0] == "argument" and containers:
-        return part[1]
-    if part[0] == "static" and len(part) == 2:
-        return (part[1],)
-    if part[0] == "scalar":
-        return part[1]
-    if part[0] != "text" or not texts:
+    if part.kind == Description.ARGUMENT and containers:
+        return part.number
+    if part.kind == Description.STATIC and part.dtype_of < 0:
+        return (part.object,)
+    if part.kind == Description.SCALAR:
+        return part
+    if part.kind != Description.TEXT or not texts:
         return None
     import string
 
     literals = [""]
     fields: list[tuple[str, str]] = []
-    for literal, name, form, conversion in string.Formatter().parse(part[1]):
+    for literal, name, form, conversion in string.Formatter().parse(part.form):
         literals[-1] += literal
         if name is None:
             continue
@@ -207,7 +208,7 @@ def _quick_part(part: tuple[Any, ...], texts: bool = False, containers: bool = F
             return None
         fields.append((conversion or "", form or ""))
         literals.append("")
-    parts = [_quick_part(inner, texts) for inner in part[2]]
+    parts = [_quick_part(inner, texts) for inner in part.parts]
     if None in parts or len(parts) != len(fields):
         return None
     return (tuple(literals), tuple(fields), tuple(parts)) if fields else ("".join(literals),)

@@ -19,6 +19,7 @@ import numpy as np
 
 from .. import _ingot
 from .._errors import dtype_text
+from .._ingot import Description
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -35,12 +36,16 @@ class Kind:
         self.of = of
 
 
-def describe(value: Any) -> tuple[Any, ...]:
-    """`("foreign", type, dtype, number of axes, 0)`; None and 0 for what is not NumPy's own."""
+def _of(kind: type[Any], dtype: Any = None, ndim: int = 0) -> Description:
+    return Description(Description.FOREIGN, type=kind, dtype=dtype, ndim=ndim)
+
+
+def describe(value: Any) -> Description:
+    """The description of such an argument; dtype None and no axes for what is not NumPy's own."""
     kind = type(value)
     if kind is np.ndarray or isinstance(value, np.generic) and kind.__module__ == "numpy":
-        return ("foreign", kind, value.dtype, value.ndim, 0)
-    return ("foreign", kind, None, 0, 0)
+        return _of(kind, value.dtype, value.ndim)
+    return _of(kind)
 
 
 def shape(value: np.ndarray) -> np.ndarray:
@@ -48,19 +53,19 @@ def shape(value: np.ndarray) -> np.ndarray:
     return np.broadcast_to(np.zeros((), np.bool), value.shape)
 
 
-def part(description: tuple[Any, ...], ndim: int) -> tuple[Any, ...] | None:
+def part(description: Description, ndim: int) -> Description | None:
     """The description of a part of an array that has so many axes; None where its type is not known."""
-    _, kind, dtype, _, _ = description
+    dtype = description.dtype
     if ndim == 0 and dtype.kind in "OT":
         return None
-    return ("foreign", kind if ndim else dtype.type, dtype, ndim, 0)
+    return _of(description.type if ndim else dtype.type, dtype, ndim)
 
 
-def words(description: tuple[Any, ...]) -> str:
+def words(description: Description) -> str:
     """How a message names it: `an array of dtype object`."""
     from .._refusals.advice import name_of
 
-    _, kind, dtype, ndim, _ = description
+    kind, dtype = description.type, description.dtype
     if kind is list:
         return "a list of more than 16 elements"
     if kind is dict:
@@ -69,17 +74,17 @@ def words(description: tuple[Any, ...]) -> str:
         return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:
         return f"a {name_of(kind)}"
-    if ndim > 16:
-        return f"an array of {ndim} axes"
+    if description.ndim > 16:
+        return f"an array of {description.ndim} axes"
     swapped = "" if dtype.isnative else "byte-swapped "
     return f"{'an array' if kind is np.ndarray else 'a scalar'} of {swapped}dtype {dtype_text(dtype)}"
 
 
-def hint(description: tuple[Any, ...]) -> str:
+def hint(description: Description) -> str:
     """What to pass instead, where it is a thing of its own; else nothing."""
     from .._refusals.advice import of_type
 
-    _, kind, dtype, _, _ = description
+    kind, dtype = description.type, description.dtype
     if kind is list:
         return "pass np.array of its numbers, of instances an array for each attribute; or a list of at most 16 elements"
     if kind is dict:
@@ -95,13 +100,12 @@ def hint(description: tuple[Any, ...]) -> str:
 TEXT = "a string made when the call runs"
 
 
-def stand_in(description: tuple[Any, ...]) -> Any:
+def stand_in(description: Description) -> Any:
     """An array or scalar of the same dtype and rank; else a Kind."""
-    _, kind, dtype, ndim, _ = description
-    if dtype is None:
-        return Kind(kind)
-    array = np.zeros((1,) * ndim, dtype)
-    return array if kind is np.ndarray else array[()]
+    if description.dtype is None:
+        return Kind(description.type)
+    array = np.zeros((1,) * description.ndim, description.dtype)
+    return array if description.type is np.ndarray else array[()]
 
 
 def iterator(name: str) -> Any:

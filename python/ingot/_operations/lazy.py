@@ -144,9 +144,9 @@ def result_of(number: int, kinds: list[Any]) -> np.dtype | None:
     except Exception:
         return None  # it is raised by the call itself
     result = specialisation.result
-    if result[0] != "array" or specialisation.hosts or specialisation.writes:
+    if result.kind != _ingot.Description.ARRAY or specialisation.hosts or specialisation.writes:
         return None
-    return np.dtype(result[1]) if _SEEN.issuperset(specialisation.program.raises) else None
+    return np.dtype(result.dtype) if _SEEN.issuperset(specialisation.program.raises) else None
 
 
 _uses: dict[tuple[Any, ...], Function] = {}

@@ -6,35 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import _errors
+from .._ingot import Description
 
 _MOST_PARTS = 4  # of a container, written out
 _LONGEST = 40  # of a known value
 
 
-def _array(dtype: str, ndim: int, is_writable: bool, memory: int, layout: str, single: int, lengths: int | None, *mapped: str) -> str:
+def _array(it: Description) -> str:
     """Axes as signatures have them; those of a length of 1, which it is compiled for, have that length."""
-    axes = ["1" if single >> k & 1 else ":" for k in range(ndim)]
-    return f"{dtype}[{', '.join(axes)}]"
+    axes = ["1" if (it.ones or 0) >> k & 1 else ":" for k in range(it.ndim)]
+    return f"{it.dtype}[{', '.join(axes)}]"
 
 
-def _remarks(key: tuple) -> list[str]:
+def _remarks(it: Description) -> list[str]:
     """What the text of an array does not show."""
-    _, _, ndim, is_writable, memory, layout, _, lengths, *mapped = key
     remarks = []
-    if layout == "F" and ndim > 1:
+    if it.layout == "F" and it.ndim > 1:
         remarks.append("Fortran order")
-    elif layout == "A":
+    elif it.layout == "A":
         remarks.append("strided")
-    if not is_writable:
+    if not it.is_writable:
         remarks.append("read-only")
-    if mapped:
+    if it.is_mapped:
         remarks.append("memory-mapped")
-    if lengths:
+    if it.last:
         remarks.append("short axes known")
     return remarks
 
 
-def _listed(parts: Sequence[Any]) -> str:
+def _listed(parts: Sequence[Description]) -> str:
     texts = [type_text(part) for part in parts]
     return ", ".join(texts if len(texts) <= _MOST_PARTS else [*texts[: _MOST_PARTS - 1], f"... {len(texts)} in all"])
 
@@ -45,62 +45,63 @@ def _value(value: Any) -> str:
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
-def type_text(key: tuple) -> str:
+def type_text(it: Description) -> str:
     """What the description of one argument is of."""
-    tag, *parts = key
-    if tag == "array":
-        return _array(*parts)
-    if tag == "scalar":
-        return parts[0].removeprefix("numpy.")
-    if tag == "static":
-        return _value(parts[0])
-    if tag == "tuple":
-        return f"({_listed(parts[0])}{',' if len(parts[0]) == 1 else ''})"
-    if tag == "list":
-        kinds = dict.fromkeys(map(type_text, parts[0]))
-        return f"list[{next(iter(kinds))}]" if len(kinds) == 1 else f"[{_listed(parts[0])}]"
-    if tag == "dict":
-        inside = [f"{_value(name)}: {type_text(each)}" for name, each in zip(*parts)]
-        return f"{{{', '.join(inside if len(inside) <= _MOST_PARTS else [*inside[: _MOST_PARTS - 1], f'... {len(inside)} in all'])}}}"
-    if tag in ("named", "object"):
-        return parts[0].__qualname__
-    if tag == "characters":
-        return "str"
-    if tag == "fields":
-        return f"records of {_errors.dtype_text(parts[1])}"
-    if tag == "same":
-        return "an object that is another argument, too"
-    return tag if isinstance(tag, str) else "an object"
+    match it.kind:
+        case Description.ARRAY:
+            return _array(it)
+        case Description.SCALAR:
+            return it.number.removeprefix("numpy.")
+        case Description.STATIC:
+            return _value(it.object)
+        case Description.TUPLE if it.type is None:
+            return f"({_listed(it.parts)}{',' if len(it.parts) == 1 else ''})"
+        case Description.TUPLE | Description.INSTANCE:
+            return it.type.__qualname__
+        case Description.LIST:
+            kinds = dict.fromkeys(map(type_text, it.parts))
+            return f"list[{next(iter(kinds))}]" if len(kinds) == 1 else f"[{_listed(it.parts)}]"
+        case Description.DICT:
+            inside = [f"{_value(name)}: {type_text(each)}" for name, each in zip(it.keys, it.parts)]
+            return f"{{{', '.join(inside if len(inside) <= _MOST_PARTS else [*inside[: _MOST_PARTS - 1], f'... {len(inside)} in all'])}}}"
+        case Description.CHARACTERS:
+            return "str"
+        case Description.RECORDS:
+            return f"records of {_errors.dtype_text(it.dtype)}"
+        case Description.SAME:
+            return "an object that is another argument, too"
+    return it.kind_name
 
 
-def arguments_of(names: Sequence[str], key: tuple) -> str:
+def arguments_of(names: Sequence[str], key: tuple[Description, ...]) -> str:
     """The arguments of a call: `x: float64[:], n: int, axis=0`."""
     parts = []
-    memories = [each[4] for each in key if each[0] == "array"]
+    memories = [each.alias_set for each in key if each.kind == Description.ARRAY]
     for name, each in zip(names, key):
-        if each[0] == "absent":
+        if each.kind == Description.ABSENT:
             continue
-        remarks = _remarks(each) if each[0] == "array" else []
-        if each[0] == "array" and memories.count(each[4]) > 1:
+        is_array = each.kind == Description.ARRAY
+        remarks = _remarks(each) if is_array else []
+        if is_array and memories.count(each.alias_set) > 1:
             remarks.append("shares memory")
         shown = f" ({', '.join(remarks)})" if remarks else ""
-        parts.append(f"{name}{'=' if each[0] == 'static' else ': '}{type_text(each)}{shown}")
-    if key and key[-1][0] == "device":
-        parts.append(f"on {key[-1][1]}:{key[-1][2]}")
+        parts.append(f"{name}{'=' if each.kind == Description.STATIC else ': '}{type_text(each)}{shown}")
+    if key and key[-1].kind == Description.DEVICE:
+        parts.append(f"on {key[-1].device_kind}:{key[-1].index}")
     return ", ".join(parts)
 
 
-def _of_arrays(old: tuple, new: tuple) -> str:
+def _of_arrays(old: Description, new: Description) -> str:
     """How one array differs from another of its dtype and axes."""
     before, after = _remarks(old), _remarks(new)
     if before != after:
         return f"{', '.join(before) or 'C order'} before, {', '.join(after) or 'C order'} now"
-    if old[4] != new[4]:
+    if old.alias_set != new.alias_set:
         return "shares its memory with another argument in one of them"
     return "axes of a length of 1, or short ones, are others"
 
 
-def changes(names: Sequence[str], old: tuple, new: tuple) -> list[str]:
+def changes(names: Sequence[str], old: tuple[Description, ...], new: tuple[Description, ...]) -> list[str]:
     """Which arguments of two calls of a function are described differently, and how."""
     found = []
     for name, before, after in zip(names, old, new):
@@ -109,7 +110,7 @@ def changes(names: Sequence[str], old: tuple, new: tuple) -> list[str]:
         texts = type_text(before), type_text(after)
         if texts[0] != texts[1]:
             found.append(f"{name}: {texts[0]} before, {texts[1]} now")
-        elif before[0] == after[0] == "array":
+        elif before.kind == after.kind == Description.ARRAY:
             found.append(f"{name}: {_of_arrays(before, after)}")
         else:
             found.append(f"{name}: another {texts[0]}")

@@ -21,6 +21,7 @@ from .._calls.specialisation import Specialisation
 from .._code import source
 from .._environment import is_disabled
 from .._host.exceptions import exception
+from .._ingot import Description
 from .._profile import uncounted
 from .._routines.ufuncs import made_of, remember
 from .._signatures import DTYPES, Signature, is_no_signature, parse_signatures
@@ -69,7 +70,7 @@ class Element:
     def results(self, lowered: Specialisation) -> tuple[np.dtype, ...]:
         """The dtypes of what it gives."""
         description = lowered.result
-        parts = description[1] if description[0] == "tuple" else (description,)
+        parts = description.parts if description.kind == Description.TUPLE and description.type is None else (description,)
         dtypes = [_dtype_of(part) for part in parts]
         if any(dtype is None for dtype in dtypes):  # a dtype may be equal to None
             raise self.refusal("a result that is no number", "return numbers, or a tuple of them")
@@ -81,16 +82,15 @@ class Element:
         return tuple(dtype for dtype in dtypes if dtype is not None)
 
 
-def _dtype_of(description: tuple[Any, ...]) -> np.dtype | None:
+def _dtype_of(description: Description) -> np.dtype | None:
     """The dtype of an output for a result; None: it is no number."""
-    if description[0] == "scalar":
-        kind = description[1]
+    if description.kind == Description.SCALAR:
+        kind = description.number
         return np.dtype(kind[6:] if kind.startswith("numpy.") else _PYTHON[kind])
-    if description[0] == "static" and type(description[1]) in (bool, int, float, complex):
-        return np.dtype(_PYTHON[type(description[1]).__name__])
-    if description[0] == "static" and isinstance(description[1], np.generic) and description[1].dtype in DTYPES:
-        return description[1].dtype
-    return None
+    known = description.object if description.kind == Description.STATIC else None
+    if type(known) in (bool, int, float, complex):
+        return np.dtype(_PYTHON[type(known).__name__])
+    return known.dtype if isinstance(known, np.generic) and known.dtype in DTYPES else None
 
 
 def _count_of_results(function: Any) -> int:

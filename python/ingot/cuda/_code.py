@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _ingot
 from .._devices import find_toolkit
+from .._ingot import Description
 from .._signatures import Type
 
 _PYTHON = {"bool": "bool", "int": "int64", "float": "float64", "complex": "complex128"}
 
 
-def _type_of(description: tuple[Any, ...]) -> Any:
+def _type_of(description: Description) -> Any:
     """The type of an argument as a signature has it; of others their description."""
-    if description[0] == "array":
-        return Type(description[1], description[2], description[5])
-    if description[0] == "scalar":
-        return Type(_PYTHON.get(description[1], description[1].removeprefix("numpy.")))
+    if description.kind == Description.ARRAY:
+        return Type(description.dtype, description.ndim, description.layout)
+    if description.kind == Description.SCALAR:
+        return Type(_PYTHON.get(description.number, description.number.removeprefix("numpy.")))
     return description
 
 
 def _signature_of(specialisation: Any) -> tuple[Any, ...]:
     """The types of a kernel's own arguments, after those of the grid."""
-    return tuple(map(_type_of, specialisation.key[7][1])) if specialisation.key[7][0] == "tuple" else ()
+    return tuple(map(_type_of, specialisation.key[7].parts)) if specialisation.key[7].kind == Description.TUPLE else ()
 
 
 def _is_of(own: Any, wanted: Any) -> bool:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ..._ingot import Description
+
 if TYPE_CHECKING:
     from .facts import FunctionFacts, Line
 
@@ -70,12 +72,12 @@ def _of_types(function: FunctionFacts) -> Iterator[Advice]:
     names = next((made.names for made in function.made), ())
     for k, name in enumerate(names):
         kinds = dict.fromkeys(made.key[k] for made in function.made if made.cause in ("first", "types") and len(made.key) > k)
-        numbers = [kind[1] for kind in kinds if kind[0] == "scalar"]
+        numbers = [kind.number for kind in kinds if kind.kind == Description.SCALAR]
         if len(numbers) > 1:
             what = f"`{name}` was {' and '.join(shown.removeprefix('numpy.') for shown in numbers)}: each has code of its own."
             yield Advice("number types", None, what, f"Pass one type: `{name}=2.0` instead of `{name}=2`.")
-        arrays = [kind for kind in kinds if kind[0] == "array"]
-        if len({kind[1:3] for kind in arrays}) < len({(*kind[1:3], kind[5]) for kind in arrays}):
+        arrays = [kind for kind in kinds if kind.kind == Description.ARRAY]
+        if len({(kind.dtype, kind.ndim) for kind in arrays}) < len({(kind.dtype, kind.ndim, kind.layout) for kind in arrays}):
             what = f"`{name}` had its elements in different orders: each has code of its own, and strided elements are read slowly."
             yield Advice("layout", None, what, f"Pass `np.ascontiguousarray({name})`.")
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._calls.function import Function
 from ..._calls.specialisation import Specialisation
+from ..._ingot import Description
 from ..._profile.rows import Row
 from ..._reports import display
 from ..._reports import loops as _loops
@@ -170,7 +171,7 @@ def _source(code: Any) -> list[str]:
 
 
 def _made(it: Specialisation, why: str, started: float) -> Made:
-    known = tuple(name for name, each in zip(it.names, it.key) if each[0] == "static")
+    known = tuple(name for name, each in zip(it.names, it.key) if each.kind == Description.STATIC)
     made = Made(
         display.arguments_text(it),
         it.key,

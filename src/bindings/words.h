@@ -67,7 +67,7 @@ static_assert(ir::kLongestShort < kMeasured);
 constexpr bool is_measured(uint64_t array_word) { return (array_word >> 26 & kMeasured) != 0; }
 inline constexpr uint64_t kMapped = uint64_t{1} << 31;  ///< in the word of an array
 
-enum class Layout : uint8_t { Any, C, F };
+using ir::Layout;
 enum PythonKind : uint64_t { kBool = base::kDTypeCount, kInt, kFloat, kComplex };
 
 /// The hash of strings and numbers, which runs no code of the user's; the address of everything else.
