@@ -37,11 +37,12 @@ namespace {
 struct Arguments {
   Counted<const Parameters> parameters;  ///< as they were: describing may run code
   std::unique_ptr<Signature> signature = std::make_unique<Signature>();
+  nb::object values{};  ///< what the signature does not hold itself
 
   /// Whether other values are recognised as arguments of this description.
-  bool recognises(const nb::list& values) const {
+  bool recognises(const nb::list& others) const {
     std::vector<PyObject*> given;
-    for (const nb::handle value : values) given.push_back(value.ptr());
+    for (const nb::handle value : others) given.push_back(value.ptr());
     Recogniser recogniser;
     return Recogniser::knows(signature->words()) &&
            recogniser.recognise(*parameters, given, signature->words(), signature->objects());
@@ -188,13 +189,6 @@ nb::object choose_quietly(const nb::list& candidates) {
   return {};
 }
 
-/// What is known of arguments, described as `parameters` require; none: nothing.
-Counted<const Known> look_up(State& state, const Parameters& parameters, const Bound& bound,
-                             Signature& signature) {
-  if (!signature.describe_quickly(parameters, bound.values.data(), bound.values.size())) return {};
-  return state.find(signature);
-}
-
 /// The result of a call whose arguments have been recognised; an invalid object: it needs more.
 nb::object call_known(const Known& known, const Recogniser& recogniser) {
   const nb::list& candidates = known.candidates();
@@ -207,13 +201,7 @@ nb::object call_known(const Known& known, const Recogniser& recogniser) {
 
 /// The result of a call of NumPy's arrays, numbers and containers of these like the last ones that are known;
 /// an invalid object: it is another call and has not begun, or an exception is set.
-nb::object call_recognised(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  // Where code runs meanwhile, what is known may change.
-  const Counted<const Parameters> parameters = state.parameters;
-  const Counted<const Binding> binding = state.binding;
-  Bound bound;
-  if (state.known.empty() || !binding->bind(state.function.ptr(), arguments, count, keywords, bound))
-    return {};
+nb::object call_recognised(State& state, const Counted<const Parameters>& parameters, const Bound& bound) {
   for (size_t i = 0; i < std::min(state.known.size(), State::kMostTried); ++i) {
     const Counted<const Known> known = state.known[i];
     Recogniser recogniser;
@@ -226,17 +214,11 @@ nb::object call_recognised(State& state, PyObject* const* arguments, size_t coun
   return {};
 }
 
-/// The result of a call that needs nothing of Python's; an invalid object: it does, and has not begun.
-nb::object call_described(State& state, PyObject* const* arguments, size_t count, PyObject* keywords) {
-  const Counted<const Parameters> parameters = state.parameters;
-  const Counted<const Binding> binding = state.binding;
-  Bound bound;
-  if (state.known.empty() || !binding->bind(state.function.ptr(), arguments, count, keywords, bound))
-    return {};
-  Signature signature;
-  const Counted<const Known> known = look_up(state, *parameters, bound, signature);
-  if (!known) return {};
-  const nb::list candidates = known->candidates();
+/// The result of a call of arguments that are known, which needs nothing of Python's; an invalid object: it
+/// does, and has not begun.
+nb::object call_described(const Parameters& parameters, const Known& known, const Signature& signature,
+                          const Bound& bound) {
+  const nb::list candidates = known.candidates();
   const nb::object chosen = choose(candidates);
   if (!chosen.is_valid()) return {};
   const Specialisation& specialisation = *nb::inst_ptr<Specialisation>(chosen);
@@ -244,7 +226,7 @@ nb::object call_described(State& state, PyObject* const* arguments, size_t count
   if (!specialisation.guards().runs_code()) return specialisation.call(signature.given());
   // Code of the user's has run since the arguments were described.
   Signature again;
-  if (!again.describe_quickly(*parameters, bound.values.data(), bound.values.size())) return {};
+  if (!again.describe_quickly(parameters, bound.values.data(), bound.values.size())) return {};
   if (!Known(signature, candidates).is(again)) return {};
   return specialisation.call(again.given());
 }
@@ -296,9 +278,10 @@ void change_traceback(Fn&& changed) {
 
 /// Calls the Python side. Its own lines, all in files of one folder, are left out of the traceback of what
 /// the call raises.
-PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named) {
+PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named,
+                         const nb::object& bound) {
   try {
-    return nb::handle(self).attr("_call")(positional, named).release().ptr();
+    return nb::handle(self).attr("_call")(positional, named, bound).release().ptr();
   } catch (nb::python_error& error) {
     error.restore();
   }
@@ -377,23 +360,53 @@ nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arg
   return result.ptr() == Py_NotImplemented ? nb::object() : result;
 }
 
+/// The result of a call without Python; an invalid object: it has not begun, or an exception is set. Then
+/// `in_python` becomes what Python need not find out again: the values of the parameters and their
+/// description, `Arguments`, or None; an invalid object: Python binds them.
+nb::object call_bound(State& state, PyObject* const* arguments, size_t count, PyObject* keywords,
+                      nb::object& in_python) {
+  // Where code runs meanwhile, what is known may change.
+  const Counted<const Parameters> parameters = state.parameters;
+  const Counted<const Binding> binding = state.binding;
+  Bound bound;
+  const bool is_bound = binding && binding->bind(state.function.ptr(), arguments, count, keywords, bound);
+  if (is_bound) {
+    nb::object result = call_recognised(state, parameters, bound);
+    if (result.is_valid() || PyErr_Occurred() != nullptr) return result;
+  }
+  const size_t named = keywords == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(keywords));
+  compute_arguments(state, arguments, count + named);
+  if (!is_bound) return {};
+  auto described = std::make_unique<Arguments>();
+  Signature& signature = *described->signature;
+  nb::object description = nb::none();
+  if (signature.describe_quickly(*parameters, bound.values.data(), bound.values.size())) {
+    if (const Counted<const Known> known = state.find(signature)) {
+      nb::object result = call_described(*parameters, *known, signature, bound);
+      if (result.is_valid()) return result;
+    } else if (parameters == state.parameters) {
+      described->parameters = parameters;
+      described->values = nb::tuple(Arguments::list_of(bound.values));
+      description = nb::cast(std::move(described));
+    }
+  }
+  in_python = nb::make_tuple(Arguments::list_of(bound.values), description);
+  return {};
+}
+
 /// A call whose exceptions do not show its arguments.
 PyObject* call_barely(PyObject* self, State* state, PyObject* const* arguments, size_t count,
                       PyObject* keywords) {
+  nb::object bound;
   if (state != nullptr) {
     if (nb::object result = call_waiting(self, *state, arguments, count, keywords); result.is_valid())
       return result.release().ptr();
-    if (nb::object result = call_recognised(*state, arguments, count, keywords); result.is_valid())
-      return result.release().ptr();
-    if (PyErr_Occurred() != nullptr) return nullptr;
-    const size_t named = keywords == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(keywords));
-    compute_arguments(*state, arguments, count + named);
-    if (nb::object result = call_described(*state, arguments, count, keywords); result.is_valid())
+    if (nb::object result = call_bound(*state, arguments, count, keywords, bound); result.is_valid())
       return result.release().ptr();
     if (PyErr_Occurred() != nullptr) return nullptr;
   }
   const auto [positional, named] = packed(arguments, count, keywords);
-  return call_in_python(self, positional, named);
+  return call_in_python(self, positional, named, bound.is_valid() ? bound : nb::none());
 }
 
 /// A call as one that no profiler sees.
@@ -486,7 +499,8 @@ nb::object prepared(nb::handle self, const nb::tuple& arguments, const nb::dict&
   if (state->known.empty() ||
       !binding->bind(state->function.ptr(), values.data(), arguments.size(), given, bound))
     return nb::none();
-  const Counted<const Known> known = look_up(*state, *parameters, bound, signature);
+  if (!signature.describe_quickly(*parameters, bound.values.data(), bound.values.size())) return nb::none();
+  const Counted<const Known> known = state->find(signature);
   if (!known) return nb::none();
   const nb::list candidates = known->candidates();
   nb::object chosen = choose(candidates);

@@ -28,7 +28,7 @@ def direct(monkeypatch):
     def twice(function, *arguments, **keywords):
         first = function(*arguments, **keywords)
         with monkeypatch.context() as patch:
-            patch.setattr(Function, "_call", lambda self, args, kwargs: pytest.fail(f"{self} was called through Python"))
+            patch.setattr(Function, "_call", lambda self, *given: pytest.fail(f"{self} was called through Python"))
             return first, function(*arguments, **keywords)
 
     return twice

@@ -33,7 +33,7 @@ def counted(monkeypatch):
     """The calls that Python has bound the arguments of."""
     calls = []
     slow = ingot._calls.function.Function._call
-    monkeypatch.setattr(ingot._calls.function.Function, "_call", lambda self, args, kwargs: calls.append(self) or slow(self, args, kwargs))
+    monkeypatch.setattr(ingot._calls.function.Function, "_call", lambda self, *given: calls.append(self) or slow(self, *given))
     return calls
 
 

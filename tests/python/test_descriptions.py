@@ -1,4 +1,4 @@
-"""Descriptions of arguments and results: equal where what is compiled is, stored and read again."""
+"""Descriptions of arguments and results: equal where what is compiled is, stored and read again, made once in a call."""
 
 import collections
 import enum
@@ -8,6 +8,7 @@ import weakref
 import numpy as np
 import pytest
 
+import ingot
 from ingot import _ingot
 from ingot._calls.function import Function
 from ingot._ingot import Description
@@ -120,3 +121,19 @@ def test_cycles_through_descriptions_are_collected():
     del thing
     gc.collect()
     assert gone() is None
+
+
+def test_a_cold_call_binds_and_describes_once(monkeypatch):
+    made = []
+    for name in ("_bind", "_describe"):
+        plain = getattr(Function, name)
+        monkeypatch.setattr(Function, name, lambda self, *given, name=name, plain=plain: made.append(name) or plain(self, *given))
+
+    @ingot.jit
+    def f(x, n=2, *, scale=1.0):
+        return x * n + scale
+
+    assert f(3) == 7.0 and f(2.0, scale=np.float32(3)) == 7.0
+    assert np.array_equal(f(np.arange(3.0), n=1), np.arange(3.0) + 1)
+    assert made == []
+    assert f(1 + 0j, 3) == 4.0 and made == []

@@ -82,7 +82,7 @@ def direct(monkeypatch):
     def second(function, *arguments, **keywords):
         function(*arguments, **keywords)
         with monkeypatch.context() as patch:
-            patch.setattr(ingot._calls.function.Function, "_call", lambda self, args, kwargs: pytest.fail("called through Python"))
+            patch.setattr(ingot._calls.function.Function, "_call", lambda self, *given: pytest.fail("called through Python"))
             return function(*arguments, **keywords)
 
     return second

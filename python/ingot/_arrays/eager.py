@@ -58,7 +58,7 @@ def _Operation(kind: type[Any], function: Any, name: str) -> Any:
     class Operation(kind):  # type: ignore[misc]
         """An operator, which leaves it to others what it does not take."""
 
-        def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+        def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
             if name.startswith("__"):
                 args = tuple(np.asarray(value) if isinstance(value, (list, tuple)) else value for value in args)
                 if name in ("__eq__", "__ne__") and (args[1] is None or isinstance(args[1], (str, bytes))):

@@ -262,26 +262,30 @@ class Function(Base[P, R_co]):
             return _transformed_again, (door, Portable(of), given, None if options == _USUAL else options)
         return _restored, (Portable(self.__ingot_function__), *options)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
-        """A call that the base cannot make."""
-        return self._run(*self._prepare(args, kwargs))
+    def _call(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
+        """A call that the base cannot make. `bound`: what it has found out, the values of the parameters and their
+        description, if it has one."""
+        return self._run(*self._prepare(args, kwargs, bound))
 
-    def _prepare(self, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> tuple[Specialisation, Any]:
+    def _prepare(self, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> tuple[Specialisation, Any]:
         """The specialisation that arguments take, made if need be, and the flattened arguments."""
+        values, arguments = bound or (self._bind(args, kwargs), None)
         if self._device is not None and not self._is_settled:
             self._settle_on(handle_of(self._device))
-            self._is_settled = True
-        values = given = self._bind(args, kwargs)
+            self._is_settled, arguments = True, None
+        given = values
         if self._signatures is not None:
             values = self._fit(given)
         if self._constants is not None:
             values = self._constants.settle(values)
+        is_as_given = all(map(operator.is_, values, given))
         try:
-            specialisation, arguments = self._specialise(self._describe(values), values)
+            described = arguments if arguments is not None and is_as_given else self._describe(values)
+            specialisation, arguments = self._specialise(described, values)
         except UnsupportedError as error:
             self._note_refusal(values, str(error))
             raise
-        if self._mode == "compiled" and all(map(operator.is_, values, given)):
+        if self._mode == "compiled" and is_as_given:
             self._remember(arguments, self._table[specialisation.key])
         return specialisation, arguments
 

@@ -67,10 +67,10 @@ def watched(outcomes: list[Outcome]) -> Iterator[None]:
     prepare = Function._prepare
     seen = set()
 
-    def watching(self: Function, args: tuple[Any, ...], kwargs: dict[Any, Any]) -> Any:
+    def watching(self: Function, args: tuple[Any, ...], kwargs: dict[Any, Any], bound: tuple[list[Any], Any] | None = None) -> Any:
         compiled = len(self.specialisations)
         try:
-            prepared = prepare(self, args, kwargs)
+            prepared = prepare(self, args, kwargs, bound)
         except UnsupportedError as error:
             note(self, args, kwargs, "refused", str(error))
             raise
