@@ -1,5 +1,6 @@
 #include "bindings/callable.h"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <structmember.h>
 
@@ -254,10 +255,9 @@ bool has_call_of_its_own(PyTypeObject* type) {
   return true;
 }
 
-/// The folder of the code that an entry of a traceback is in.
-nb::object folder_of(PyObject* traceback) {
-  const nb::object file = nb::handle(traceback).attr("tb_frame").attr("f_code").attr("co_filename");
-  return file.attr("rpartition")("/")[0];
+/// The file of the code that an entry of a traceback is in.
+std::string file_of(const nb::object& traceback) {
+  return nb::cast<std::string>(traceback.attr("tb_frame").attr("f_code").attr("co_filename"));
 }
 
 /// Changes the traceback of the exception that is set: `changed` returns another one for it, or None.
@@ -276,8 +276,8 @@ void change_traceback(Fn&& changed) {
   PyErr_Restore(type.release().ptr(), value.release().ptr(), traceback.release().ptr());
 }
 
-/// Calls the Python side. Its own lines, all in files of one folder, are left out of the traceback of what
-/// the call raises.
+/// Calls the Python side. Its own lines, in private parts of the package (`_calls`, `_host`), are left out of
+/// the traceback of what the call raises.
 PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb::dict& named,
                          const nb::object& bound) {
   try {
@@ -286,8 +286,9 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
     error.restore();
   }
   change_traceback([](nb::object rest) {
-    const nb::object own = folder_of(rest.ptr());
-    while (!rest.is_none() && folder_of(rest.ptr()).equal(own)) rest = rest.attr("tb_next");
+    const std::string first = file_of(rest);
+    const std::string own = first.substr(0, first.rfind("/_")) + "/_";
+    while (!rest.is_none() && file_of(rest).starts_with(own)) rest = rest.attr("tb_next");
     return rest;
   });
   return nullptr;
