@@ -23,8 +23,8 @@ HOLE = "…"
 
 # The sections, and the sources whose refusals are in each.
 SECTIONS = {
-    "Statements": "statements exceptions imports patterns loops core",
-    "Variables and values": "lower parameters results expressions scalars joins foreign signature function source",
+    "Statements": "statements exceptions imports patterns loops races core",
+    "Variables and values": "lower lowering parameters results expressions scalars joins foreign signature function source",
     "Functions and generators": "closures generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers methods growing mappings rows records sets lists dicts",
     "Classes": "objects special_methods",

@@ -167,6 +167,7 @@ const std::atomic<bool>* abandonment() {
 struct Program {
   driver::Program program;
   frontend::Lowered lowered;
+  driver::Report front;  ///< of the passes that made it
 
   const ir::Module& module() const { return program.module(); }
   std::string text(bool spans) const { return ir::print(module(), {.spans = spans}); }
@@ -304,6 +305,7 @@ nb::dict Program::compile(bool texts, int threads, const std::string& device, bo
       stages["kernels"] = result.code.kernels;
     }
     nb::dict times;
+    for (const auto& phase : front.phases) times[phase.name.c_str()] = phase.cpu_ms;
     for (const auto& phase : report.phases) times[phase.name.c_str()] = phase.cpu_ms;
     times["codegen: emit"] = result.code.times.emit;
     times["codegen: passes"] = result.code.times.passes;
@@ -475,9 +477,10 @@ std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::obj
       frontend::Evaluator(registry, *module)
           .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device, in_order);
   ir::Module& made = *module;
-  driver::Program program(std::move(module), lowered.function);
+  driver::Report report;
+  driver::Program program(std::move(module), lowered.function, report);
   made.heed(nullptr);  // the thread of the flag ends
-  return std::make_unique<Program>(std::move(program), std::move(lowered));
+  return std::make_unique<Program>(std::move(program), std::move(lowered), std::move(report));
 }
 
 nb::dict targets() {

@@ -5,7 +5,6 @@
 #include "ir/cursor.h"
 #include "ir/walk.h"
 #include "runtime/device_calls.h"
-#include "transform/passes.h"
 #include "transform/written.h"
 
 namespace ingot::driver {
@@ -53,9 +52,6 @@ static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
 static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
               runtime::status_of(base::ExceptionKind::MemoryError));
 
-/// The pass after which loops are chosen for lanes and threads.
-constexpr std::string_view kBeforeLoopsAreChosen = "contract";
-
 runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
   using Kind = runtime::SlotInfo::Kind;
   if (type.is_scalar()) return {Kind::Scalar, type.dtype(), 0};
@@ -96,20 +92,6 @@ std::vector<OutsideCall> outside_calls(const ir::Module& module) {
     }
   }
   return calls;
-}
-
-void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries,
-                std::span<const std::string_view> names, const base::Machine& machine, ir::Stage stage,
-                Report& report) {
-  for (const std::string_view name : names) {
-    const transform::Pass* pass = transform::find_pass(name);
-    INGOT_ASSERT(pass != nullptr, "driver: no such pass");
-    if (pass->after != ir::Stage::Both) stage = pass->after;
-    const PhaseScope scope(report, std::string(name), &module, stage);
-    transform::run_on_all(module, *pass, machine);
-    module.keep_reachable(entries);
-    if (report.dump && name == kBeforeLoopsAreChosen) report.loops = report_loops(module);
-  }
 }
 
 }  // namespace

@@ -1,8 +1,17 @@
 #include "driver/pipeline.h"
 
+#include <string>
+
+#include "driver/loop_report.h"
+#include "transform/passes.h"
+
 namespace ingot::driver {
 
 namespace {
+
+/// What of a frontend's function neither the interpreter nor codegen has: marks of derivatives, and loops
+/// over `prange` whose iterations are not shown to be independent.
+constexpr std::string_view kFront[] = {"derive", "parallel"};
 
 /// Passes for CPUs with vector registers.
 constexpr std::string_view kLanes[] = {"inline",   "simplify", "reuse",   "fuse",        "to_loops",
@@ -22,7 +31,12 @@ constexpr std::string_view kKernels[] = {"inline", "simplify", "reuse", "fuse", 
 constexpr std::string_view kDecisions[] = {"streams", "outline", "lanes", "lifetimes"};
 constexpr std::string_view kDecisionsOfKernels[] = {"lifetimes"};
 
+/// The pass after which loops are chosen for lanes and threads.
+constexpr std::string_view kBeforeLoopsAreChosen = "contract";
+
 }  // namespace
+
+std::span<const std::string_view> front() { return kFront; }
 
 std::span<const std::string_view> decisions_of(const base::Machine& machine) {
   if (machine.has_kernels()) return kDecisionsOfKernels;
@@ -33,6 +47,20 @@ std::span<const std::string_view> pipeline_of(const base::Machine& machine) {
   if (machine.has_kernels()) return kKernels;
   if (machine.has_lanes()) return kLanes;
   return kOneByOne;
+}
+
+void run_passes(ir::Module& module, std::span<const ir::FunctionId> entries,
+                std::span<const std::string_view> names, const base::Machine& machine, ir::Stage stage,
+                Report& report) {
+  for (const std::string_view name : names) {
+    const transform::Pass* pass = transform::find_pass(name);
+    INGOT_ASSERT(pass != nullptr, "driver: no such pass");
+    if (pass->after != ir::Stage::Both) stage = pass->after;
+    const PhaseScope scope(report, std::string(name), &module, stage);
+    transform::run_on_all(module, *pass, machine);
+    module.keep_reachable(entries);
+    if (report.dump && name == kBeforeLoopsAreChosen) report.loops = report_loops(module);
+  }
 }
 
 }  // namespace ingot::driver

@@ -12,13 +12,15 @@ namespace ingot::driver {
 /// A function that a frontend has lowered, with all that it calls: all steps from there to an entry, or to a
 /// run of the interpreter. Callers convert objects and decide nothing.
 ///
-/// Invariant: each function is at the array stage and holds to the verifier; iterations of loops over
-/// `prange` are shown to be independent, and those that carry values are parallel loops.
+/// Invariant: each function is at the array stage and holds to the verifier; derivatives have been made;
+/// iterations of loops over `prange` are shown to be independent, and those that carry values are parallel
+/// loops.
 class Program {
  public:
-  /// Throws base::Unsupported for a loop over `prange` whose iterations may depend on each other, and
+  /// Runs the passes of `front`, which adds them to the report. Throws base::Unsupported for what has no
+  /// derivative and for a loop over `prange` whose iterations may depend on each other, and
   /// base::InternalError for what the verifier refuses.
-  Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry);
+  Program(std::unique_ptr<ir::Module> module, ir::FunctionId entry, Report& report);
 
   const ir::Module& module() const { return *module_; }
   ir::FunctionId entry() const { return entry_; }

@@ -26,6 +26,12 @@ struct Conflict {
   Kind kind = Kind::Other;
 };
 
+/// Whether a node is a loop over `prange`.
+inline bool is_over_prange(const ir::Function& function, ir::NodeId node) {
+  return function.op(node) == ir::Op::for_ &&
+         ir::has_threads(static_cast<ir::Schedule>(function.attribute(node, 0)));
+}
+
 /// Whether the iterations of a `for` may run in any order, at the same time: none when that is proved, else
 /// the first conflict found. At either stage, after `simplify`, which drops unused carried values. What is
 /// proved, of each two accesses to memory in two iterations, one of which writes:

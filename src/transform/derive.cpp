@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "transform/forward.h"
+#include "transform/inline.h"
 #include "transform/reverse.h"
 
 namespace ingot::transform {
@@ -38,8 +39,9 @@ std::unique_ptr<Function> derived(const Function& function, int64_t tag) {
 bool has_derivatives(const Function& function) { return largest_tag(function).has_value(); }
 
 std::unique_ptr<Function> derive(const Function& function) {
-  std::unique_ptr<Function> made;
-  for (auto tag = largest_tag(function); tag; tag = largest_tag(*made))
+  if (!has_derivatives(function)) return nullptr;
+  std::unique_ptr<Function> made = inline_all_calls(function);
+  for (auto tag = largest_tag(made == nullptr ? function : *made); tag; tag = largest_tag(*made))
     made = derived(made == nullptr ? function : *made, *tag);
   return made;
 }

@@ -1,17 +1,17 @@
-// Parallel loops. What a loop over `prange` carries is made a reduction as soon as the frontend is done
-// (`transform/parallel`, after `simplify`), so that interpreter and compiled code have one order by
-// construction: `carried_of` finds how the iterations use each value, `find_race` refuses what it does not
-// know. An iteration yields its contribution where a neutral number replaces the carried value: the identity,
-// or for `if x > m: m = x` what is below all numbers, which drops NaN too; which of two zeros is kept is the
-// smallest of 2 * iteration + sign over the iterations that have a zero. Counts are taken from 0 and added to
-// what was there with one check. All this goes through loops inside an iteration. Python ints that are summed
-// otherwise keep their loop serial. For `m = max(x, m)`, by which NaN stays until the next iteration, the
-// loop runs once more, in order, where a NaN comes out of it. Accumulations into elements that iterations may
-// share (`transform/accumulations`) are no race. Where every order gives the same value, up to 16 pieces of
-// the range have copies of the array, of at least four iterations for an element, and are combined with it at
-// the end; those of floats keep the loop serial, as their values would depend on the cut. What is selected by
-// a comparison (`transform/selections`) goes through such pieces, too: each begins with the initial values of
-// the loop, and the pieces' extremes are selected in order.
+// Parallel loops. What a loop over `prange` carries is made a reduction as soon as the frontend is done, so
+// that interpreter and compiled code have one order by construction: `carried_of` finds how the iterations
+// use each value, `find_race` refuses what it does not know. An iteration yields its contribution where a
+// neutral number replaces the carried value: the identity, or for `if x > m: m = x` what is below all
+// numbers, which drops NaN too; which of two zeros is kept is the smallest of 2 * iteration + sign over the
+// iterations that have a zero. Counts are taken from 0 and added to what was there with one check. All this
+// goes through loops inside an iteration. Python ints that are summed otherwise keep their loop serial. For
+// `m = max(x, m)`, by which NaN stays until the next iteration, the loop runs once more, in order, where a
+// NaN comes out of it. Accumulations into elements that iterations may share (`transform/accumulations`) are
+// no race. Where every order gives the same value, up to 16 pieces of the range have copies of the array, of
+// at least four iterations for an element, and are combined with it at the end; those of floats keep the loop
+// serial, as their values would depend on the cut. What is selected by a comparison (`transform/selections`)
+// goes through such pieces, too: each begins with the initial values of the loop, and the pieces' extremes
+// are selected in order.
 
 #include "transform/parallel.h"
 
@@ -23,18 +23,17 @@
 #include "ir/walk.h"
 #include "transform/activity.h"
 #include "transform/dependence.h"
+#include "transform/inline.h"
 #include "transform/loop_writer.h"
 #include "transform/parallel_writer.h"
+#include "transform/races.h"
 #include "transform/reductions.h"
 #include "transform/selections.h"
+#include "transform/simplify.h"
 
 namespace ingot::transform {
 
 namespace {
-
-bool is_over_prange(const Function& f, NodeId id) {
-  return f.op(id) == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(f.attribute(id, 0)));
-}
 
 class Parallelizer : public ParallelWriter {
  public:
@@ -474,16 +473,25 @@ class Parallelizer : public ParallelWriter {
   std::unordered_map<uint32_t, std::pair<NodeId, NodeId>> redirected_;
 };
 
+bool has_prange(const Function& f) {
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (is_over_prange(f, NodeId(i))) return true;
+  return false;
+}
+
 }  // namespace
 
 std::unique_ptr<ir::Function> parallel(const ir::Function& function) {
-  return Parallelizer(function, false).run();
+  if (!has_prange(function)) return nullptr;
+  // A callee may write into a part of an array that is the iteration's own.
+  const std::unique_ptr<Function> whole = inline_all_calls(function);
+  const std::unique_ptr<Function> simple = simplify(whole == nullptr ? function : *whole);
+  refuse_races(*simple);
+  return Parallelizer(*simple, false).run();
 }
 
 std::unique_ptr<ir::Function> parallel_sums(const ir::Function& function) {
-  for (uint32_t i = 0; i < function.node_count(); ++i)
-    if (is_over_prange(function, NodeId(i))) return Parallelizer(function, true).run();
-  return nullptr;
+  return has_prange(function) ? Parallelizer(function, true).run() : nullptr;
 }
 
 }  // namespace ingot::transform

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "ir/walk.h"
+#include "transform/dependence.h"
 #include "transform/forward.h"
 #include "transform/fuse.h"
 #include "transform/loop_writer.h"
@@ -156,7 +157,7 @@ void Reverse::visit_control(NodeId id) {
 /// numbers of buffers.
 bool Reverse::runs_in_order(NodeId id) const {
   const Op op = source_.op(id);
-  const bool is_for = op == Op::for_ && ir::has_threads(static_cast<ir::Schedule>(source_.attribute(id, 0)));
+  const bool is_for = is_over_prange(source_, id);
   if (!is_for && op != Op::parallel_for) return false;
   if (is_for && source_.result_count(id) > 0)
     return true;  // of what is combined, tapes want each iteration's

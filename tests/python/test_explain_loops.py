@@ -163,3 +163,19 @@ def test_loops_of_other_files_have_its_name(tmp_path):
     third = space["third"]
     (line,) = loops_of(ingot.jit(lambda x: third(x)).explain(X))
     assert re.fullmatch(rf"other.py:2  for i in range\(len\(x\)\):  {VECTORISED}; {SHARED}", line)
+
+
+def cubed(x):
+    return x**3
+
+
+def shared(x):
+    for i in ingot.prange(len(x)):
+        x[i] += 1
+    return x
+
+
+@pytest.mark.parametrize("function, argument", [(ingot.grad(cubed), 2.0), (ingot.jit(shared), X)], ids=["a derivative", "prange"])
+def test_derivatives_and_prange_are_among_the_phases(function, argument):
+    times = dict(function.explain(argument).sections)["times"]
+    assert [line.split()[0] for line in times.splitlines()][:3] == ["derive", "parallel", "inline"]

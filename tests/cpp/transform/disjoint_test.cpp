@@ -8,8 +8,7 @@ namespace ingot::transform {
 namespace {
 
 bool apart(const std::vector<int64_t>& lengths, const std::vector<int64_t>& strides) {
-  PlainArithmetic plain;
-  return is_disjoint<PlainArithmetic, int64_t>(plain, lengths, strides, 8) != 0;
+  return base::is_disjoint(lengths, strides, 8);
 }
 
 TEST(Apart, OfNumbers) {
