@@ -24,8 +24,14 @@ class UnsupportedError(Exception):
     instead: write the code into the function
     """
 
-    _told: tuple[str, str] | None = None
-    """Reason and advice of one that is at no location of the user's."""
+    _told: tuple[str, str] = "", ""
+    """Reason and advice."""
+    _is_placed = True
+    """Whether it is at a location of the user's."""
+    _code = "other"
+    """What it is about, of `base::Refusal`: "race" of iterations of a loop over `prange`, "argument" of a kind that compiled code does not have."""
+    _argument = ""
+    """The name of that argument, or of the part of one: `x.0`."""
 
 
 class TypeChangeError(TypeError):
@@ -76,38 +82,6 @@ Site = tuple[str, int, int, int, str]
 """A location of the user's: file, line, first and last column in bytes (0: not known) and the name of the function."""
 
 
-class Demanded(Exception):
-    """Compiling needs something of the argument of this number; never leaves the package.
-
-    What that is: its "value", the "lengths" of its arrays, or the "characters" of its strings; of no argument: strings that are known.
-    `sites` are where.
-    """
-
-    def __init__(self, argument: int, what: str, sites: tuple[Site, ...]):
-        super().__init__(argument, what)
-        self.argument = argument
-        self.what = what
-        self.sites = sites
-
-
-class Captured(Exception):
-    """Compiling needs what `owner` holds under this name as a hidden argument; never leaves the package."""
-
-    def __init__(self, owner: object, name: str):
-        super().__init__(name)
-        self.owner = owner
-        self.name = name
-
-
-class Used(Exception):
-    """Compiling needs these attributes of the instances of a class; never leaves the package."""
-
-    def __init__(self, type: type[Any], names: tuple[Any, ...]):
-        super().__init__(type, names)
-        self.type = type
-        self.names = names
-
-
 _MOST_CALLERS = 3
 
 
@@ -139,7 +113,7 @@ def unsupported(
         parts += _excerpt(file, line, 0, 0)[:1]
     parts.append(f"  instead: {advice}")
     error = UnsupportedError("\n".join(parts))
-    error._told = None if sites else told
+    error._told, error._is_placed = told, bool(sites)
     return error
 
 

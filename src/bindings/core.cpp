@@ -6,17 +6,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <tuple>
 
+#include "base/refused.h"
 #include "bindings/exceptions.h"
 #include "bindings/explained.h"
 #include "bindings/gil.h"
 #include "bindings/scalar_bits.h"
+#include "driver/lowering.h"
 #include "driver/program.h"
 #include "driver/targets.h"
-#include "frontend/evaluator.h"
+#include "frontend/lowering.h"
 #include "frontend/trees.h"
 #include "ir/calls.h"
 #include "ir/interpreter.h"
@@ -465,17 +469,60 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
   return results;
 }
 
+/// Lowers a function for a call, which is described by Python: `caller.request()` gives the descriptions of
+/// the arguments, the captures, the attributes by class, and whether strings may be described by their
+/// characters; `caller.learn(kind, argument, owner, names, sites)` has the next request describe more.
+class Frontend {
+ public:
+  /// `options`: a request in which the caller's part is missing.
+  Frontend(const frontend::Registry& registry, nb::object function, nb::object caller,
+           frontend::Request options)
+      : registry_(registry),
+        function_(std::move(function)),
+        caller_(std::move(caller)),
+        request_(std::move(options)) {
+    begin();
+  }
+
+  frontend::Lowering::Outcome attempt() { return lowering_->attempt(); }
+  void learn(const frontend::NeedsFact& fact) {
+    if (!fact.is_of_caller()) return;
+    const std::vector<base::Site> sites{{fact.location, ""}};
+    caller_.attr("learn")(std::string(frontend::name_of(fact.kind)), fact.argument,
+                          fact.owner.is_valid() ? fact.owner : nb::none(), nb::tuple(nb::cast(fact.names)),
+                          tuple_of(sites));
+    begin();
+  }
+  std::unique_ptr<ir::Module> take_module() { return lowering_->take_module(); }
+
+ private:
+  /// Begins anew, in a module of its own, with what the caller describes now.
+  void begin() {
+    const nb::tuple described = nb::cast<nb::tuple>(caller_.attr("request")());
+    request_.arguments = nb::cast<nb::tuple>(described[0]);
+    request_.captures = nb::cast<nb::tuple>(described[1]);
+    request_.attributes = nb::cast<nb::dict>(described[2]);
+    request_.opens_texts = nb::cast<bool>(described[3]);
+    auto module = std::make_unique<ir::Module>();
+    module->heed(abandonment());
+    lowering_.emplace(registry_, std::move(module), function_, request_);
+  }
+
+  const frontend::Registry& registry_;
+  nb::object function_;
+  nb::object caller_;
+  frontend::Request request_;
+  std::optional<frontend::Lowering> lowering_;
+};
+
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
-                               const nb::tuple& arguments, const nb::tuple& captures,
-                               const nb::dict& attributes, const std::vector<std::string>& relaxed,
-                               bool opens_texts, bool on_device, bool in_order) {
-  ir::Relaxations relaxations;
-  for (const std::string& name : relaxed) relaxations.add(base::known(ir::Relaxations::named(name)));
-  auto module = std::make_unique<ir::Module>();
-  module->heed(abandonment());
-  frontend::Lowered lowered =
-      frontend::Evaluator(registry, *module)
-          .lower(function, arguments, captures, attributes, relaxations, opens_texts, on_device, in_order);
+                               const nb::object& caller, const std::vector<std::string>& relaxed,
+                               bool on_device, bool in_order) {
+  frontend::Request options{.on_device = on_device, .in_order = in_order};
+  for (const std::string& name : relaxed) options.relaxations.add(base::known(ir::Relaxations::named(name)));
+  Frontend frontend(registry, function, caller, std::move(options));
+  frontend::Lowered lowered = driver::lower(frontend);
+  std::unique_ptr<ir::Module> module = frontend.take_module();
   ir::Module& made = *module;
   driver::Report report;
   driver::Program program(std::move(module), lowered.function, report);
@@ -538,8 +585,8 @@ NB_MODULE(_core, m) {
   add_explained(m);
   m.def("targets", &targets);
   m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests
-  m.def("lower", &lower, "registry"_a, "function"_a, "arguments"_a, "captures"_a, "attributes"_a, "relaxed"_a,
-        "opens_texts"_a, "on_device"_a = false, "in_order"_a = false);
+  m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "on_device"_a = false,
+        "in_order"_a = false);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");
@@ -552,17 +599,9 @@ NB_MODULE(_core, m) {
       for (const std::vector<base::Site>& chain : u.quoted) quoted.append(tuple_of(chain));
       const nb::object error =
           errors.attr("unsupported")(sites, std::string(u.what()), u.advice, u.operands, nb::tuple(quoted));
-      set_error(error);
-    } catch (const frontend::Demand& demand) {
-      const char* const what = demand.of_characters ? "characters" : demand.of_lengths ? "lengths" : "value";
-      const std::vector<base::Site> sites{{demand.location, ""}};
-      const nb::object error = errors.attr("Demanded")(demand.argument, what, tuple_of(sites));
-      set_error(error);
-    } catch (const frontend::Uses& uses) {
-      const nb::object error = errors.attr("Used")(uses.type, nb::tuple(uses.names));
-      set_error(error);
-    } catch (const frontend::Capture& capture) {
-      const nb::object error = errors.attr("Captured")(capture.owner, capture.name);
+      const base::Refused refused = base::with_code(u);
+      error.attr("_code") = std::string(base::name_of(refused.code));
+      error.attr("_argument") = refused.argument;
       set_error(error);
     } catch (const base::Abandoned&) {
       PyErr_SetNone(PyExc_KeyboardInterrupt);

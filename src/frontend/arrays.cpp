@@ -113,7 +113,7 @@ void Evaluator::measure(NodeId length) {
   const NodeId measured = f.operand(length, 0);
   const auto argument = unmeasured_.find(measured.index);
   if (argument == unmeasured_.end() || f.attribute(length, 0) + 1 != f.type(measured).rank()) return;
-  throw Demand{{}, argument->second, location_of(here_), true};
+  throw NeedsFact::of(argument->second, location_of(here_), NeedsFact::Kind::Lengths);
 }
 
 NodeId Evaluator::reduce(std::vector<NodeId> operands, Op combiner, std::span<const int64_t> axes) {

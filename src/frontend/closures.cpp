@@ -68,7 +68,7 @@ void Evaluator::set_local(const std::string& name, Value value) {
 void Evaluator::set_outer(const std::string& name, Value value) {
   const nb::object& cell = frame_->cells.at(name);
   const Value* const known = captured(cell.ptr(), kCellItself);
-  if (known == nullptr) throw Capture{cell, kCellItself};
+  if (known == nullptr) throw NeedsFact::capture(cell, kCellItself);
   const Reference variable{known->as<Object>()->object};
   const size_t index = index_of_attribute(state_.heap.at(variable.object), kCellContents, {});
   const nb::str contents(kCellContents);
@@ -264,30 +264,31 @@ Value Evaluator::list_comp(nb::handle e) {
         go_back(before);
         return new_list(comprehended(e, first_iterable(e)));
       } catch (const base::Unsupported&) {
-      } catch (const Demand&) {
+      } catch (const NeedsFact& fact) {
+        if (!fact.is_of_argument() && fact.kind != NeedsFact::Kind::Site) throw;
       }
       go_back(before);
       return list_buffer_comprehension(e, first_iterable(e));
-    } catch (const base::Unsupported& refusal) {
+    } catch (const base::Unsupported&) {
       if (!first.is<Range>()) throw;
       go_back(before);
       try {
         return new_list(comprehended(e, first_iterable(e)));
       } catch (const base::Unsupported&) {
-        throw refusal;
       }
+      throw;
     }
   }
   try {
     return new_list(comprehended(e, first));
-  } catch (const base::Unsupported& refusal) {
+  } catch (const base::Unsupported&) {
     // The number of elements may depend on conditions, or on the iterables of inner loops.
     go_back(before);
     try {
       return list_buffer_comprehension(e, first_iterable(e));
     } catch (const base::Unsupported&) {
-      throw refusal;
     }
+    throw;
   }
 }
 

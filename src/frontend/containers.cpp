@@ -236,7 +236,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pos
                            const Value& value, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) return;
-  if (!writes_) throw NeedsCells{};
+  if (!writes_) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
   const std::optional<Kind> kind = kind_of(value);
   const bool has_cell = position && *position < object.leaves &&
                         (*position >= object.absent.size() || !object.absent[*position]);

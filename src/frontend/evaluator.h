@@ -20,24 +20,18 @@ nb::object lookup(nb::handle type, const std::string& name);
 bool is_member_of_enum(nb::handle object);
 bool is_enum(nb::handle type);
 
-/// Lowers one Python function, called with arguments of known types, to array-stage IR: evaluates its AST
+/// One evaluation of a Python function, called with arguments of known types, to array-stage IR: of its AST,
 /// over known and staged values. No user code runs and no user object changes.
 class Evaluator {
  public:
-  Evaluator(const Registry& registry, ir::Module& module);
+  struct Facts;
+
+  /// Evaluates with the facts that earlier evaluations, into the same module, have found.
+  Evaluator(const Registry& registry, ir::Module& module, Request request, Facts& facts);
   ~Evaluator();
 
-  /// Evaluates `function` (a Python function) into the module, for arguments of these descriptions, one for
-  /// each of its parameters (`*args` a tuple, `**kwargs` a dict). Throws base::Unsupported, or Demand with
-  /// the number of an argument that must be known: describe it as static and lower again, in a new module.
-  /// `captures` are further arguments, (owner, name, description) each; throws Capture to ask for another.
-  /// `attributes` maps each class to a tuple of the attributes that its instances are described with; throws
-  /// Uses to ask for more. If `opens_texts` is false, all strings are known; else throws Demand where the
-  /// characters of a string are needed, or do not suffice. `on_device`: the code is for a device. `in_order`:
-  /// `prange` is `range`.
-  Lowered lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts, bool on_device,
-                bool in_order);
+  /// Evaluates a Python function into the module. Throws base::Unsupported, or NeedsFact.
+  Lowered lower(const nb::object& function);
 
   /// One call of a builtin, with its arguments.
   struct Call {
@@ -52,8 +46,7 @@ class Evaluator {
   };
 
  private:
-  Lowered lower_with_facts(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
-  Lowered lower_once(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures);
+  friend class Lowering;
   Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
   Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
   Value by_ranges(const char* name, std::vector<Value> arguments, nb::handle node);  ///< of `library.ranges`
@@ -179,7 +172,6 @@ class Evaluator {
   struct Routine;
   struct Passed;
   class InRoutine;
-  struct Again {};  ///< a new fact about a routine contradicts what has been built
   /// Calls a function that is a routine, or becomes one by this call; none: the caller has to inline it.
   std::optional<Value> call_recursive(Frame& frame, const std::map<std::string, Value>& locals,
                                       nb::handle node);
@@ -225,7 +217,6 @@ class Evaluator {
   std::string root_path() const;  ///< where the paths of calls begin
   void begin_routines();
   void finish_routines();
-  void forget_routines();  ///< what was found under other facts
 
   // marked.cpp
   bool is_same_shape(const State& a, const State& b) const;
@@ -541,7 +532,7 @@ class Evaluator {
   void need_index_sized(const Value& index);  ///< else raises IndexError as Python's sequences do
   /// The loop or argument that a number depends on, and that can be known when compiling. `is_last`: also
   /// numbers in dicts and instances, which may change from call to call.
-  std::optional<Demand> source_of(NodeId number, nb::handle node, bool is_last = false) const;
+  std::optional<NeedsFact> source_of(NodeId number, nb::handle node, bool is_last = false) const;
   void settle(Conflict& conflict, NodeId condition) const;
   void demand(NodeId number, nb::handle node);  ///< of `source_of`, if there is one
   nb::object require_static(const Value& value, const char* what, nb::handle node);
@@ -804,6 +795,7 @@ class Evaluator {
   /// Why two values of a variable, from two paths, cannot be joined, for a message.
   Conflict apart(const Value& a, const Value& b, const std::string& what) const;
   std::string why_disjoint(const HeapObject& a, const HeapObject& b) const;
+  base::Unsupported refusal(nb::handle node, const std::string& reason, const std::string& advice) const;
   [[noreturn]] void unsupported(nb::handle node, const std::string& reason, const std::string& advice);
   /// Descriptions of an expression's variables, for a message; in Ingot's library: of the user's call.
   std::vector<std::string> operands_of(nb::handle node) const;
@@ -881,6 +873,11 @@ class Evaluator {
     std::optional<Description> again(uint32_t object);
   };
   Description describe_result(const Value& value, Outward& outward);
+  void begin(const nb::object& function);
+  std::map<std::string, Value> take_arguments(const nb::object& function);
+  nb::tuple layouts() const;
+  Description returned(const Value& value, Outward& outward);
+  void finish(Lowered& lowered, const std::vector<ir::Type>& results);
   /// The value that `owner` (a dict, a cell without a name, an object with attributes) holds: guarded, or a
   /// hidden argument.
   Value outside(const nb::object& owner, const std::string& name, const nb::object& object,
@@ -905,25 +902,26 @@ class Evaluator {
   /// The expression that is being evaluated, for spans and messages.
   nb::handle here_;
 
+  // The members that are references to what is counted and found are the facts.
   const Registry& registry_;
   ir::Module& module_;
-  ir::Relaxations relaxations_;
+  Request request_;
   std::unique_ptr<ir::Builder> builder_;
-  Effort effort_;
+  Effort& effort_;
   State state_;
   Frame* frame_ = nullptr;
-  uint32_t next_object_ = 1;
+  uint32_t& next_object_;
   std::vector<size_t> derivative_starts_;              ///< by derivative: how many nodes there were before
   std::vector<std::pair<int64_t, bool>> derivatives_;  ///< around this location; whether in reverse mode
   using Merges = std::map<std::pair<uint32_t, uint32_t>, uint32_t>;
   Merges* merges_ = nullptr;  ///< at joins: maps one object of each path to their join; null: in loops
   std::map<std::string, State> solutions_;  ///< of loops by key: the carried state found so far
-  std::set<std::string> unrolled_;
-  std::set<uint32_t> mixed_;       ///< nodes of numbers that are `is_mixed`
-  std::set<std::string> counted_;  ///< loops that cannot be unrolled: their indices are never known
-  std::set<std::string> peeled_;
-  std::set<std::string> grown_;  ///< comprehensions that are list buffers, though their lengths can be known
-  Pools pools_;
+  std::set<std::string>& unrolled_;
+  std::set<uint32_t> mixed_;  ///< nodes of numbers that are `is_mixed`
+  std::set<std::string>& counted_;
+  std::set<std::string>& peeled_;
+  std::set<std::string>& grown_;
+  Pools& pools_;
   std::unordered_map<uint32_t, std::string> loop_indices_;  ///< index nodes → keys of their loops
   using Captures = std::map<std::pair<PyObject*, std::string>, Value>;
   Captures captured_;                                   ///< that this function has
@@ -943,24 +941,22 @@ class Evaluator {
     size_t first = 0;  ///< the number of ops before the outermost loop
   };
   Unrolling unrolling_;
-  std::map<PyObject*, int> text_arguments_;  ///< known strings → arguments; records' dtypes → leaves
-  bool opens_texts_ = true;
-  bool on_device_ = false;
-  bool in_order_ = false;                             ///< loops over `prange` run as those over `range`
+  std::map<PyObject*, int> text_arguments_;           ///< known strings → arguments; records' dtypes → leaves
+  bool in_order_;                                     ///< see Request; set, too, by functions called
   bool has_characters_ = false;                       ///< some string is not known
   std::vector<NodeId> conditions_;                    ///< of the forks that are open now
   std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
   std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
   std::vector<std::string> iterates_;                 ///< suffixes of open generators
   std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this location: key, iterable
-  std::map<std::string, uint64_t> suffixes_;          ///< numbers of activations of generators by path
-  uint64_t frames_ = 0;                               ///< how many activations there have been
-  std::vector<Target*> targets_;                      ///< the labels that exits may lead to now
+  std::map<std::string, uint64_t>& suffixes_;
+  uint64_t& frames_;
+  std::vector<Target*> targets_;  ///< the labels that exits may lead to now
   /// Instances and containers that an expression or a loop being evaluated still needs.
   std::vector<uint32_t> pinned_;
-  std::unique_ptr<Launch> launch_;  ///< of a kernel
-  nb::object* probe_ = nullptr;     ///< set by the next batch element to the collective where it stops
-  std::deque<Routine> routines_;
+  std::unique_ptr<Launch>& launch_;
+  nb::object* probe_ = nullptr;  ///< set by the next batch element to the collective where it stops
+  std::deque<Routine>& routines_;
   Routine* routine_ = nullptr;    ///< the one being evaluated; null: the entry
   std::vector<Routine*> solved_;  ///< in the order in which their bodies were completed
   size_t kept_hosts_ = 0;         ///< sites that bodies of routines name
@@ -968,12 +964,10 @@ class Evaluator {
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   std::vector<nb::object> functions_;  ///< of C (`Lowered::functions`)
-  struct NeedsCells {};
-  bool writes_ = false;
+  const bool& writes_;
   std::vector<uint32_t> containers_;  ///< the caller's, by number
   nb::list errors_;                   ///< descriptions of exceptions: see `describe_error`
-  uint32_t errors_made_ = 0;
-  nb::dict attributes_;  ///< names of attributes by class
+  uint32_t& errors_made_;
   /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
   struct Capturing {
     std::string name;

@@ -190,6 +190,29 @@ struct Evaluator::Routine {
   bool keeps_indices() const { return is_exact && !is_recursive; }
 };
 
+/// What the evaluations of a function into a module have found: each begins with it. Never withdrawn.
+struct Evaluator::Facts {
+  explicit Facts(const ir::Module& module);
+  ~Facts();
+  /// What was found of routines under other facts.
+  void forget_routines();
+
+  Effort effort;
+  std::set<std::string> unrolled{};  ///< keys of locations, with what is asked of them
+  std::set<std::string> counted{};   ///< loops that cannot be unrolled: their indices are never known
+  std::set<std::string> peeled{};
+  std::set<std::string> grown{};  ///< comprehensions that are list buffers, though their lengths can be known
+  Pools pools{};
+  std::deque<Routine> routines{};
+  std::unique_ptr<Launch> launch;  ///< of a kernel
+  bool writes = false;             ///< into containers of the caller
+  /// Keys and names that facts have hold in all evaluations: what is counted goes on.
+  std::map<std::string, uint64_t> suffixes{};  ///< of activations of generators, by path
+  uint64_t frames = 0;
+  uint32_t next_object = 1;
+  uint32_t errors_made = 0;
+};
+
 inline Evaluator::Catcher::Catcher(const Evaluator& evaluator, Frame* activation)
     : frame(activation),
       handled(evaluator.handled_.size()),

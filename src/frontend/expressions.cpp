@@ -163,7 +163,7 @@ Value Evaluator::outside(const nb::object& owner, const std::string& name, const
     guard();
     return Static{object};
   }
-  if (nb::cast<bool>(extension.attr("is_captured")(object))) throw Capture{owner, name};
+  if (nb::cast<bool>(extension.attr("is_captured")(object))) throw NeedsFact::capture(owner, name);
   guard();
   if (PyMethod_Check(object.ptr()) && registry_.find(object) != nullptr) return Static{object};
   // The parts of methods and partials are guarded in these objects.

@@ -277,7 +277,7 @@ std::optional<Value> Evaluator::Fields::field(const Structured& records, const s
   if (known.is_none()) return std::nullopt;
   const nb::object dtype = known[0];
   const auto offset = nb::cast<int64_t>(known[1]);
-  if (is_used && e_.on_device_) need_aligned(records, member(dtype, "base"), offset);
+  if (is_used && e_.request_.on_device) need_aligned(records, member(dtype, "base"), offset);
   return part(records, dtype, offset);
 }
 

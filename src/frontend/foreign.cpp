@@ -1,3 +1,4 @@
+#include "base/refused.h"
 #include "frontend/fields.h"
 #include "frontend/members.h"
 #include "frontend/pooled_values.h"
@@ -149,7 +150,9 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
                        : hint;
       if (name.empty() || std::isdigit(static_cast<unsigned char>(name.front())) != 0)
         unsupported(node, what + " from outside the function,", advice);
-      unsupported(node, "`" + name + "`, " + what + ",", advice);
+      const base::Unsupported refused = refusal(node, "`" + name + "`, " + what + ",", advice);
+      if (is_outside) throw refused;
+      throw base::Refused(refused, base::Refusal::Argument, name);
     }
     const auto push = [&](const auto& values) {
       pending.insert(pending.end(), values.begin(), values.end());

@@ -349,7 +349,7 @@ void Evaluator::unroll_loops(size_t since, nb::handle node) {
     for (const Value& bound : *r->bounds)
       if (const Scalar* s = bound.as<Scalar>()) demand(s->node, node);
     if (std::ranges::all_of(*r->bounds, [](const Value& bound) { return bound.is<Static>(); }))
-      throw Demand{key, -1, location_of(node)};
+      throw NeedsFact::at(key, location_of(node));
   }
 }
 

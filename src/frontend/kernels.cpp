@@ -153,7 +153,8 @@ void Evaluator::Kernels::launch(Call& call) {
 }
 
 void Evaluator::Kernels::settle() {
-  if (e_.launch_ != nullptr && std::exchange(e_.launch_->has_found, false)) throw Again{};
+  if (e_.launch_ != nullptr && std::exchange(e_.launch_->has_found, false))
+    throw NeedsFact{.kind = NeedsFact::Kind::Routines};
 }
 
 NodeId Evaluator::Kernels::static_memory(int64_t bytes, ir::Space space, nb::handle node) {

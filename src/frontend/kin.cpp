@@ -45,7 +45,7 @@ void Evaluator::PooledValues::ask_for(const std::vector<nb::object>& types, nb::
   }
   std::string fact = "instances of " + std::to_string(pools.classes.size()) + " classes";
   for (const size_t first : pools.first_of_kin) fact += " " + std::to_string(first);
-  throw Demand{fact, -1, e_.Evaluator::location_of(node)};
+  throw NeedsFact::at(fact, e_.Evaluator::location_of(node));
 }
 
 std::vector<nb::object> Evaluator::PooledValues::classes_of(const Pooled& record) const {

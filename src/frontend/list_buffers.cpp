@@ -195,7 +195,7 @@ void Evaluator::check_lengths(const Value& iterable, std::span<const NodeId> bef
   if (!are_of_dicts || before.size() != after.size()) {
     const std::string fact = key_of(node) + "#changes";
     if (z == nullptr && class_of(node) == "For" && !unrolled_.contains(fact))
-      throw Demand{fact, -1, location_of(node)};
+      throw NeedsFact::at(fact, location_of(node));
     unsupported(node, "a list that grows or shrinks while it is iterated over",
                 "iterate over a copy of it, or count its places");
   }
@@ -360,14 +360,14 @@ Value Evaluator::listed(const Value& iterable, nb::handle node) {
   const Checkpoint before = checkpoint();
   try {
     return new_list(elements_of(iterable, node));
-  } catch (const base::Unsupported& refusal) {
+  } catch (const base::Unsupported&) {
     if (!iterable.is<Generator>() && !iterable.is<Iterator>() && !is_instance(iterable) &&
         row_of(iterable) == nullptr)
       throw;
     go_back(before);
     const Value list = by_library("listed", {iterable}, node);
     const Reference* known = list.as<Reference>();  // else it is in a pool
-    if (known != nullptr && !state_.heap.at(known->object).conflict.empty()) throw refusal;
+    if (known != nullptr && !state_.heap.at(known->object).conflict.empty()) throw;
     return list;
   }
 }

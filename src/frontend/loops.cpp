@@ -139,13 +139,13 @@ void Evaluator::run_for(nb::handle s) {
     const Checkpoint point = checkpoint();
     try {
       counted_loop(s, iterable);
-    } catch (const Demand& demand) {
-      if (demand.loop != key_of(s)) throw;
+    } catch (const NeedsFact& fact) {
+      if (fact.site != key_of(s)) throw;
       go_back(point);
-      unrolled_.insert(demand.loop);
+      unrolled_.insert(fact.site);
       if (const auto elements = static_elements(iterable, s)) return unrolled_loop(s, iterable, *elements);
       // The loop cannot be unrolled: code that needs its index known does without, or is refused.
-      if (!counted_.insert(demand.loop).second) throw;
+      if (!counted_.insert(fact.site).second) throw;
       counted_loop(s, iterable);
     }
   });
@@ -208,7 +208,7 @@ std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node
                   "iterate over a list of its keys or items");
     const std::string fact = key_of(node) + "#changes";
     if (is_list(iterable) && class_of(node) == "For" && !unrolled_.contains(fact))
-      throw Demand{fact, -1, location_of(node)};
+      throw NeedsFact::at(fact, location_of(node));
     unsupported(node, "a list that grows or shrinks while it is iterated over",
                 "iterate over a copy of it, or count its places");
   }

@@ -1,6 +1,6 @@
 // Hidden arguments. Values from outside the function are guarded. An array or a container from outside
-// becomes a further argument: the evaluator throws `Capture`, Python describes it together with the others -
-// which detects shared memory - and lowers again. So does a number whose guard has failed twice.
+// becomes a further argument: the evaluator throws NeedsFact, the caller describes it together with the
+// others - which detects shared memory - and lowers again. So does a number whose guard has failed twice.
 
 #include "base/packages.h"
 #include "frontend/fields.h"
@@ -17,13 +17,31 @@ using ir::Op;
 
 namespace {
 
-constexpr size_t kMostOperands = 3;    ///< of an expression, in a message
-constexpr int kMostEvaluations = 256;  ///< of a function for which recursion finds more and more facts
+constexpr size_t kMostOperands = 3;  ///< of an expression, in a message
 
 }  // namespace
 
-Evaluator::Evaluator(const Registry& registry, ir::Module& module)
-    : registry_(registry), module_(module), effort_(module) {}
+Evaluator::Facts::Facts(const ir::Module& module) : effort(module) {}
+Evaluator::Facts::~Facts() = default;
+
+Evaluator::Evaluator(const Registry& registry, ir::Module& module, Request request, Facts& facts)
+    : registry_(registry),
+      module_(module),
+      request_(std::move(request)),
+      effort_(facts.effort),
+      next_object_(facts.next_object),
+      unrolled_(facts.unrolled),
+      counted_(facts.counted),
+      peeled_(facts.peeled),
+      grown_(facts.grown),
+      pools_(facts.pools),
+      in_order_(request_.in_order),
+      suffixes_(facts.suffixes),
+      frames_(facts.frames),
+      launch_(facts.launch),
+      routines_(facts.routines),
+      writes_(facts.writes),
+      errors_made_(facts.errors_made) {}
 Evaluator::~Evaluator() = default;
 
 Evaluator::Here::Here(Evaluator& evaluator, nb::handle node)
@@ -56,18 +74,23 @@ void Evaluator::step(nb::handle node) {
 }
 
 void Evaluator::unsupported(nb::handle node, const std::string& reason, const std::string& advice) {
+  throw refusal(node, reason, advice);
+}
+
+base::Unsupported Evaluator::refusal(nb::handle node, const std::string& reason,
+                                     const std::string& advice) const {
   const Frame* outermost = nullptr;  // of the library functions around this location
   for (const Frame* at = frame_; at != nullptr && at->of_library; at = at->caller) outermost = at;
   const bool in_python = outermost != nullptr && outermost->of_python;
   const auto [shown, remedy] = in_python ? refusal_of_call(outermost->function) : std::pair(reason, advice);
-  base::Unsupported refusal(location_of(node), shown, remedy);
+  base::Unsupported refused(location_of(node), shown, remedy);
   if (frame_ != nullptr) {
-    refusal.sites = module_.sites(frame_->of_library ? builder_->span() : frame_->called_at);
+    refused.sites = module_.sites(frame_->of_library ? builder_->span() : frame_->called_at);
     if (!frame_->of_library)
-      refusal.sites.insert(refusal.sites.begin(), {refusal.location, module_.text(frame_->name)});
-    refusal.operands = operands_of(node.is_valid() ? node : here_);
+      refused.sites.insert(refused.sites.begin(), {refused.location, module_.text(frame_->name)});
+    refused.operands = operands_of(node.is_valid() ? node : here_);
   }
-  throw refusal;
+  return refused;
 }
 
 std::vector<std::string> Evaluator::operands_of(nb::handle node) const {
@@ -491,97 +514,24 @@ std::vector<std::string> parameter_names(nb::handle code) {
 
 }  // namespace
 
-Lowered Evaluator::lower(const nb::object& function, const nb::tuple& arguments, const nb::tuple& captures,
-                         const nb::dict& attributes, ir::Relaxations relaxations, bool opens_texts,
-                         bool on_device, bool in_order) {
-  relaxations_ = relaxations;
-  attributes_ = attributes;
-  opens_texts_ = opens_texts;
-  on_device_ = on_device;
-  in_order_ = in_order;
-  try {
-    return lower_with_facts(function, arguments, captures);
-  } catch (const base::Unsupported&) {
-    if (!has_characters_ || !opens_texts_) throw;
-    Demand demand;
-    demand.of_characters = true;
-    throw demand;
-  }
-}
-
-Lowered Evaluator::lower_with_facts(const nb::object& function, const nb::tuple& arguments,
-                                    const nb::tuple& captures) {
-  std::optional<base::Unsupported> refusal;
-  int evaluations = 0;
-  for (;;) {
-    try {
-      return lower_once(function, arguments, captures);
-    } catch (const Again&) {
-      if (++evaluations == kMostEvaluations) {
-        throw base::Unsupported(result_location_, "recursion whose arguments do not settle on their types",
-                                "give them their types before");
-      }
-    } catch (const base::Unsupported& error) {
-      // Lists of known structure support operations that list buffers do not, and sets of known elements
-      // operations that others do not.
-      if (refusal) throw *refusal;
-      if (!try_other_sets(unrolled_) && grown_.empty()) throw;
-      refusal = error;
-      unrolled_.merge(grown_);
-      grown_.clear();
-    } catch (const NeedsCells&) {
-      writes_ = true;
-    } catch (const Demand& demand) {
-      if (demand.loop.empty()) throw;
-      // A loop that has ended has to be unrolled: evaluates from the start again, with that fact.
-      if (!unrolled_.insert(demand.loop).second) {
-        throw base::Unsupported(demand.location, "a value that must be known when compiling",
-                                "use a constant, or a loop over a constant range");
-      }
-      forget_routines();
-    }
-  }
-}
-
-Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& arguments,
-                              const nb::tuple& captures) {
-  state_ = {};
+void Evaluator::begin(const nb::object& function) {
   effort_.begin();
-  derivative_starts_.clear();
-  derivatives_.clear();
-  solutions_.clear();
-  loop_indices_.clear();
-  scalar_arguments_.clear();
-  named_arguments_.clear();
-  unmeasured_.clear();
-  has_memory_maps_ = false;
-  text_arguments_.clear();
-  unrolling_ = {};
-  has_characters_ = false;
-  mixed_.clear();
-  captured_.clear();
-  guards_.clear();
-  hosts_.clear();
-  functions_.clear();
-  errors_ = nb::list();
-  handlers_.clear();
-  handled_.clear();
-  iterates_.clear();
-  loops_.clear();
-  containers_.clear();
-  pinned_.clear();
   pools_.begin();
   builder_ = std::make_unique<ir::Builder>(module_, text_of(function.attr("__name__")));
-  builder_->relax(relaxations_);
+  builder_->relax(request_.relaxations);
   const nb::object code = attribute(function, "__code__");
-  const std::vector<std::string> names = parameter_names(code);
   builder_->set_span(module_.span({.file = module_.text(text_of(code.attr("co_filename"))),
                                    .line = nb::cast<uint32_t>(code.attr("co_firstlineno")),
                                    .function = module_.text(text_of(function.attr("__name__"))),
                                    .inlined_at = {}}));
   result_location_ = module_.location(builder_->span());
-  std::vector<ir::Type> results;
-  Lowered lowered;
+}
+
+/// The parameters by name. Those and captures are opened.
+std::map<std::string, Value> Evaluator::take_arguments(const nb::object& function) {
+  const nb::tuple& arguments = request_.arguments;
+  const nb::tuple& captures = request_.captures;
+  const std::vector<std::string> names = parameter_names(attribute(function, "__code__"));
   std::vector<Value> values;
   INGOT_ASSERT(nb::len(arguments) == names.size(),
                "a function is compiled for other parameters than its own");
@@ -591,7 +541,6 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
         Parameters(*this).value(nb::cast<const Description&>(arguments[i]), names[i], static_cast<int>(i)));
   std::map<std::string, Value> locals;
   for (size_t i = 0; i < values.size(); ++i) locals[names[i]] = values[i];
-  captured_names_.clear();
   for (size_t i = 0; i < nb::len(captures); ++i) {
     const nb::tuple capture = nb::cast<nb::tuple>(captures[i]);
     const auto& description = nb::cast<const Description&>(capture[2]);
@@ -607,38 +556,40 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   for (const auto& [number, object] : state_.heap)
     for (const Value& value : object.values) Fields(*this).open(value);
   given_captures_ = captured_;
-  lowered.writes = writes_;
+  return locals;
+}
+
+/// Of the caller's containers, see Lowered.
+nb::tuple Evaluator::layouts() const {
   nb::list layouts;
   for (const uint32_t id : containers_) {
     const HeapObject& object = state_.heap.at(id);
+    const nb::dict& known = request_.attributes;
     if (object.type != HeapObject::Type::Object) layouts.append(nb::none());
-    else layouts.append(attributes_.contains(object.type_of) ? attributes_[object.type_of] : nb::tuple());
+    else layouts.append(known.contains(object.type_of) ? known[object.type_of] : nb::tuple());
   }
-  lowered.layouts = nb::tuple(layouts);
-  PooledValues(*this).make_pools();
-  Rows(*this).make_pools();
-  begin_routines();
-  try {
-    const Value value = run_function(function, std::move(locals), {});
-    Outward outward;
-    outward.is_result = true;
-    lowered.result = describe_result(value, outward);
-    const size_t own = outward.leaves.size();
-    if (!outward.pools.empty()) lowered.result = {described::Pools{}, {lowered.result}};
-    for (size_t i = 0; i < outward.pools.size(); ++i)
-      lowered.result.parts.push_back(PooledValues(*this).describe_pool(outward.pools[i], outward));
-    // The pools come first: the values that refer to them are made of them.
-    const auto first = outward.leaves.begin();
-    std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());
-    for (size_t& buffer : outward.buffers)
-      buffer = buffer < own ? buffer + outward.leaves.size() - own : buffer - own;
-    if (!outward.buffers.empty())
-      lowered.result = {described::Holding{std::move(outward.buffers)}, {lowered.result}};
-    for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
-    builder_->terminate(Op::return_, outward.leaves);
-  } catch (const Diverged&) {
-    lowered.result = {described::Static{nb::none()}};
-  }
+  return nb::tuple(layouts);
+}
+
+/// The description of the result, with the pools that it refers to.
+Description Evaluator::returned(const Value& value, Outward& outward) {
+  outward.is_result = true;
+  Description result = describe_result(value, outward);
+  const size_t own = outward.leaves.size();
+  if (!outward.pools.empty()) result = {described::Pools{}, {result}};
+  for (size_t i = 0; i < outward.pools.size(); ++i)
+    result.parts.push_back(PooledValues(*this).describe_pool(outward.pools[i], outward));
+  // The pools come first: the values that refer to them are made of them.
+  const auto first = outward.leaves.begin();
+  std::rotate(first, first + static_cast<std::ptrdiff_t>(own), outward.leaves.end());
+  for (size_t& buffer : outward.buffers)
+    buffer = buffer < own ? buffer + outward.leaves.size() - own : buffer - own;
+  if (!outward.buffers.empty()) result = {described::Holding{std::move(outward.buffers)}, {result}};
+  return result;
+}
+
+/// Defines the function, and gives what its caller needs.
+void Evaluator::finish(Lowered& lowered, const std::vector<ir::Type>& results) {
   Kernels(*this).settle();
   std::vector<ir::Type> parameters;
   for (const NodeId p : builder_->function().region_parameters(ir::RegionId(0)))
@@ -652,6 +603,28 @@ Lowered Evaluator::lower_once(const nb::object& function, const nb::tuple& argum
   lowered.functions = std::move(functions_);
   if (launch_ != nullptr) lowered.linked = launch_->linked;
   lowered.errors = errors_;
+}
+
+Lowered Evaluator::lower(const nb::object& function) {
+  begin(function);
+  std::map<std::string, Value> locals = take_arguments(function);
+  Lowered lowered;
+  lowered.writes = writes_;
+  lowered.layouts = layouts();
+  PooledValues(*this).make_pools();
+  Rows(*this).make_pools();
+  begin_routines();
+  std::vector<ir::Type> results;
+  try {
+    const Value value = run_function(function, std::move(locals), {});
+    Outward outward;
+    lowered.result = returned(value, outward);
+    for (const NodeId leaf : outward.leaves) results.push_back(builder_->function().type(leaf));
+    builder_->terminate(Op::return_, outward.leaves);
+  } catch (const Diverged&) {
+    lowered.result = {described::Static{nb::none()}};
+  }
+  finish(lowered, results);
   return lowered;
 }
 

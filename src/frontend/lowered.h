@@ -3,13 +3,15 @@
 #include <nanobind/nanobind.h>
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "frontend/description.h"
 #include "ir/function.h"
 
-/// The results of evaluating a function, and the requests that it throws.
+/// What comes of evaluating a function.
 namespace ingot::frontend {
 
 namespace nb = nanobind;
@@ -45,26 +47,60 @@ struct Lowered {
 /// Thrown where control does not go on: the current region has ended, or was suspended.
 struct Diverged {};
 
-/// A new fact that contradicts an earlier part of the evaluation, which then has to be repeated.
-struct Demand {
-  std::string loop;   ///< the key of a loop to unroll; empty: none
-  int argument = -1;  ///< an argument with numbers that have to be static
-  base::SourceLocation location;
-  bool of_lengths = false;     ///< ... with lengths of short last axes that have to be
-  bool of_characters = false;  ///< ... with strings to describe as characters; -1: no string may be
+/// A fact that an evaluation lacks, which is repeated with it. Thrown by the evaluator.
+struct NeedsFact {
+  enum class Kind : uint8_t {
+    Site,      ///< what is at `site` is evaluated otherwise: a loop unrolled, a list made a list buffer
+    Sets,      ///< what was refused may not be with other sets, or other list buffers
+    Routines,  ///< what is known of routines was too narrow
+    Cells,     ///< containers of the caller are written into
+    // What the caller describes its arguments with:
+    Value,       ///< the numbers of an argument are known
+    Lengths,     ///< the lengths of its short last axes are
+    Characters,  ///< its strings are described as characters; of no argument: all strings are known
+    Capture,     ///< what `owner` holds under a name is a hidden argument
+    Attributes,  ///< the instances of the class `owner` have the attributes of these names
+  };
+
+  static NeedsFact at(std::string site, base::SourceLocation location) {
+    return {.kind = Kind::Site, .site = std::move(site), .location = std::move(location)};
+  }
+  static NeedsFact of(int argument, base::SourceLocation location, Kind kind = Kind::Value) {
+    return {.kind = kind, .argument = argument, .location = std::move(location)};
+  }
+  static NeedsFact capture(nb::object owner, std::string name) {
+    return {.kind = Kind::Capture, .owner = std::move(owner), .names = {std::move(name)}};
+  }
+
+  bool is_of_caller() const { return kind >= Kind::Value; }
+  bool is_of_argument() const {
+    return kind == Kind::Value || kind == Kind::Lengths || kind == Kind::Characters;
+  }
+
+  Kind kind = Kind::Site;
+  std::string site{};  ///< the key of a location, with what is asked of it
+  int argument = -1;
+  base::SourceLocation location{};
+  /// A dict, cell (no name), tuple (name: its index) or object with attributes; or a class.
+  nb::object owner{};
+  std::vector<std::string> names{};
 };
 
-/// A request to make an array or container (or a number that keeps changing) from outside a hidden argument:
-/// its owner - a dict, cell (no name), tuple (name: its index) or object with attributes - and name.
-struct Capture {
-  nb::object owner;
-  std::string name;
-};
+/// The name of a fact of the caller's.
+constexpr std::string_view name_of(NeedsFact::Kind kind) {
+  constexpr std::string_view kNames[] = {"value", "lengths", "characters", "capture", "attributes"};
+  return kNames[static_cast<size_t>(kind) - static_cast<size_t>(NeedsFact::Kind::Value)];
+}
 
-/// A request to describe attributes of a class for all of the caller's instances.
-struct Uses {
-  nb::object type;
-  nb::list names;
+/// What a function is lowered for.
+struct Request {
+  nb::tuple arguments{};    ///< descriptions, one a parameter: of `*args` a tuple, of `**kwargs` a dict
+  nb::tuple captures{};     ///< further arguments: (owner, name, description) each
+  nb::dict attributes{};    ///< by class: a tuple of the attributes that its instances are described with
+  bool opens_texts = true;  ///< false: all strings are known
+  ir::Relaxations relaxations{};
+  bool on_device = false;  ///< the code is for a device
+  bool in_order = false;   ///< loops over `prange` run as those over `range`
 };
 
 }  // namespace ingot::frontend

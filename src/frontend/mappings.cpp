@@ -71,7 +71,7 @@ void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::han
         if (const Member* m = form->as<Member>()) return nb::borrow(k.type()).is(m->type);
         return !PyUnicode_Check(k.ptr()) && !k.is_none();
       });
-  if (may_be) throw Demand{object.made_at, -1, location_of(node)};
+  if (may_be) throw NeedsFact::at(object.made_at, location_of(node));
 }
 
 Value Evaluator::by_dicts(const char* name, const HeapObject& dict, std::vector<Value> more, nb::handle node,

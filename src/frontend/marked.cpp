@@ -64,7 +64,7 @@ std::optional<Value> Evaluator::call_frequent(const Frame& frame, State key, boo
   } catch (const base::Unsupported&) {
     effort_.inline_always(frame.node.ptr());  // even if it is refused for another reason
   }
-  throw Again{};
+  throw NeedsFact{.kind = NeedsFact::Kind::Routines};
 }
 
 /// Facts about the slots of a shape: the layout of arrays, and which axes are short.
@@ -112,10 +112,10 @@ void Evaluator::trace_parameter(Routine& routine, uint32_t parameter, NodeId ope
   if (!routine.is_exact) return;
   const auto measured = unmeasured_.find(operand.index);
   if (measured != unmeasured_.end()) routine.unmeasured[parameter] = measured->second;
-  const std::optional<Demand> source = source_of(operand, here_);
+  const std::optional<NeedsFact> source = source_of(operand, here_);
   if (!source) return;
-  if (source->loop.empty()) routine.scalar_arguments[parameter] = source->argument;
-  else routine.loop_indices[parameter] = source->loop;
+  if (source->site.empty()) routine.scalar_arguments[parameter] = source->argument;
+  else routine.loop_indices[parameter] = source->site;
 }
 
 /// A location in a routine, as inlined at the call that is being evaluated.

@@ -60,7 +60,7 @@ void Evaluator::replay(const Reference& container, const char* method, const std
                        nb::handle node) {
   const HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) return;
-  if (!writes_) throw NeedsCells{};
+  if (!writes_) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
   const Here here(*this, node);
   Outward outward;
   nb::list given;

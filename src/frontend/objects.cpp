@@ -9,7 +9,7 @@
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
 // Python does, without running its code: the values in the classes are guarded, functions among them are
 // inlined. An instance has a slot for each attribute that the function uses of its class anywhere; these are
-// found while evaluating, and requested by `Uses`, so that the caller describes no others.
+// found while evaluating, and requested as a fact, so that the caller describes no others.
 //
 // An instance is an object of the shadow heap. Classes are read by `_PyType_Lookup`, which runs no code, and
 // each look-up is a guard. `frontend/objects` has attributes and construction, `frontend/special_methods`
@@ -182,14 +182,13 @@ size_t Evaluator::index_of_attribute(const HeapObject& instance, const std::stri
   for (size_t i = 0; i < instance.keys.size(); ++i)
     if (text_of(instance.keys[i]) == name) return i;
   // Other attributes of the same variable are likely to be of the same class.
-  nb::list names;
-  names.append(name);
+  std::vector<std::string> names{name};
   if (node.is_valid() && class_of(node) == "Attribute" && class_of(node.attr("value")) == "Name") {
     for (const nb::handle other :
          imported("ingot._code.scope").attr("attributes")(frame_->node, node.attr("value").attr("id")))
-      names.append(text_of(other));
+      names.push_back(text_of(other));
   }
-  throw Uses{instance.type_of, names};
+  throw NeedsFact{.kind = NeedsFact::Kind::Attributes, .owner = instance.type_of, .names = std::move(names)};
 }
 
 void Evaluator::raise_no_attribute(const nb::object& type, const std::string& name) {
@@ -538,8 +537,9 @@ Object Evaluator::begin_instance(const nb::object& type, nb::handle node) {
   }
   HeapObject instance{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
   instance.type_of = type;
-  if (attributes_.contains(type))
-    for (const nb::handle name : attributes_[type]) instance.keys.push_back(nb::borrow<nb::object>(name));
+  if (request_.attributes.contains(type))
+    for (const nb::handle name : request_.attributes[type])
+      instance.keys.push_back(nb::borrow<nb::object>(name));
   instance.values.resize(instance.keys.size());
   const uint32_t id = next_object_++;
   state_.heap.emplace(id, std::move(instance));

@@ -28,8 +28,9 @@ void Evaluator::PooledValues::make_pools() {
     const uint32_t id = new_pool("instances of " + std::to_string(e_.pools_.by_class.size()));
     HeapObject pool{.type = HeapObject::Type::List, .values = {}, .keys = {}};
     pool.type_of = type;
-    if (e_.attributes_.contains(type))
-      for (const nb::handle name : e_.attributes_[type]) pool.keys.push_back(nb::borrow<nb::object>(name));
+    if (e_.request_.attributes.contains(type))
+      for (const nb::handle name : e_.request_.attributes[type])
+        pool.keys.push_back(nb::borrow<nb::object>(name));
     e_.state_.heap.at(id) = std::move(pool);
     e_.pools_.by_class.emplace(type.ptr(), id);
     const size_t first = e_.pools_.first_of_kin.at(made.size());
@@ -69,7 +70,7 @@ std::string Evaluator::PooledValues::early_fact(const nb::object& type) const {
 }
 
 void Evaluator::PooledValues::ask_for_early(const nb::object& type, nb::handle node) {
-  if (has_pool(type)) throw Demand{early_fact(type), -1, e_.Evaluator::location_of(node)};
+  if (has_pool(type)) throw NeedsFact::at(early_fact(type), e_.Evaluator::location_of(node));
   e_.unsupported(node, "an instance that paths disagree about", "make it before the branch");
 }
 

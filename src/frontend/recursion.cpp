@@ -226,17 +226,6 @@ void Evaluator::begin_routines() {
   kept_hosts_ = 0;
 }
 
-void Evaluator::forget_routines() {
-  for (Routine& routine : routines_) {
-    routine.entry.reset();
-    routine.exit.reset();
-    routine.errors.clear();
-    routine.outcomes.clear();
-    routine.makings = {};
-    routine.is_forgotten = true;
-  }
-}
-
 void Evaluator::finish_routines() {
   for (Routine& routine : routines_)
     if (routine.is_solved) module_.define(routine.function, std::move(routine.body));
@@ -391,7 +380,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     return std::nullopt;
   for (const auto& [name, value] : arguments) refuse_to_pass(value, false, node);
   new_routine(frame, std::move(key), reports);
-  throw Again{};
+  throw NeedsFact{.kind = NeedsFact::Kind::Routines};
 }
 
 Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::handle node) {
@@ -417,7 +406,7 @@ Value Evaluator::call_marked(const Frame& frame, State key, bool reports, nb::ha
   }
   if (open >= kMostNested) {
     new_routine(frame, std::move(key), reports);
-    throw Again{};
+    throw NeedsFact{.kind = NeedsFact::Kind::Routines};
   }
   Routine& made = new_routine(frame, std::move(shape), reports, true);
   made.forms = forms;
@@ -506,7 +495,7 @@ void Evaluator::widen(Routine& routine, std::optional<State> entry) {
   routine.entry = std::move(entry);
   routine.exit.reset();
   routine.outcomes.clear();
-  throw Again{};
+  throw NeedsFact{.kind = NeedsFact::Kind::Routines};
 }
 
 const Value* Evaluator::captured(PyObject* owner, const std::string& name) {
@@ -875,7 +864,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
   module_.redeclare(routine.function, types, results);
 
   const InRoutine inside(*this, routine);
-  builder_->relax(relaxations_);
+  builder_->relax(request_.relaxations);
   if (!module_of(routine.frame).starts_with(kLibrary)) {
     builder_->set_span(
         module_.span({.file = routine.frame.file,

@@ -62,7 +62,7 @@ void Evaluator::Rows::ask_for(const std::vector<std::string>& sites, nb::handle 
     fact += ", " + site;
     e_.pools_.families[family(site)] = first;
   }
-  throw Demand{fact, -1, e_.Evaluator::location_of(node)};
+  throw NeedsFact::at(fact, e_.Evaluator::location_of(node));
 }
 
 void Evaluator::Rows::unite(const std::map<std::string, Value>& before,

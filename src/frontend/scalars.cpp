@@ -148,7 +148,7 @@ std::optional<int64_t> Evaluator::static_int(const Value& value) const {
   return integer;
 }
 
-std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool is_last) const {
+std::optional<NeedsFact> Evaluator::source_of(NodeId number, nb::handle node, bool is_last) const {
   // Follow the operands to loop indices and scalar arguments, which can be known on demand.
   std::vector<NodeId> pending{number};
   while (!pending.empty()) {
@@ -156,11 +156,11 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool 
     pending.pop_back();
     if (const auto loop = loop_indices_.find(at.index);
         loop != loop_indices_.end() && !counted_.contains(loop->second))
-      return Demand{loop->second, -1, location_of(node)};
+      return NeedsFact::at(loop->second, location_of(node));
     if (const auto given = scalar_arguments_.find(at.index); given != scalar_arguments_.end())
-      return Demand{{}, given->second, location_of(node)};
+      return NeedsFact::of(given->second, location_of(node));
     if (const auto given = named_arguments_.find(at.index); is_last && given != named_arguments_.end())
-      return Demand{{}, given->second, location_of(node)};
+      return NeedsFact::of(given->second, location_of(node));
     const ir::Function& f = builder_->function();
     if (ir::info(f.op(at)).elementwise || f.op(at) == Op::cast || f.op(at) == Op::select)
       for (const NodeId operand : f.operands(at)) pending.push_back(operand);
@@ -169,15 +169,16 @@ std::optional<Demand> Evaluator::source_of(NodeId number, nb::handle node, bool 
 }
 
 void Evaluator::demand(NodeId number, nb::handle node) {
-  if (const std::optional<Demand> source = source_of(number, node, frame_->of_library)) throw Demand(*source);
+  if (const std::optional<NeedsFact> source = source_of(number, node, frame_->of_library))
+    throw NeedsFact(*source);
 }
 
 void Evaluator::settle(Conflict& conflict, NodeId condition) const {
   if (!condition || conflict.has_source()) return;
   // In the library numbers, such as an axis, decide the type of the result; pools do not help there.
   const bool is_last = frame_->of_library && conflict.pools.empty() && conflict.rows.empty();
-  if (const std::optional<Demand> source = source_of(condition, here_, is_last)) {
-    conflict.loop = source->loop;
+  if (const std::optional<NeedsFact> source = source_of(condition, here_, is_last)) {
+    conflict.loop = source->site;
     conflict.argument = source->argument;
   }
 }
@@ -190,7 +191,7 @@ nb::object Evaluator::require_static(const Value& value, const char* what, nb::h
     return nb::tuple(members);
   }
   if (const auto* s = value.as<Scalar>())
-    if (const std::optional<Demand> source = source_of(s->node, node, true)) throw Demand(*source);
+    if (const std::optional<NeedsFact> source = source_of(s->node, node, true)) throw NeedsFact(*source);
   unsupported(node, std::string(what) + " that is not known when compiling",
               "use a constant, an argument, or a loop over a constant range");
 }
@@ -203,7 +204,8 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
 Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
   Value value = given;  // a copy: `given` may be part of the state that a check replaces
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
-    throw Demand{c->loop, c->argument, location_of(node)};
+    throw c->loop.empty() ? NeedsFact::of(c->argument, location_of(node))
+                          : NeedsFact::at(c->loop, location_of(node));
   if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
     if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, node);
     Rows(*this).ask_for(c->rows, node);

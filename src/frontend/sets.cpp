@@ -38,9 +38,10 @@ auto with_known(std::set<std::string>& facts, const std::string& site, const bas
                 const Convert& convert) {
   try {
     return convert();
-  } catch (const Demand& demand) {
-    if (demand.loop.empty()) ask_for_staged_set(facts, site, location);
-    else if (!site.empty() && !facts.contains(site + kKnown)) facts.insert(site + kWanted);
+  } catch (const NeedsFact& fact) {
+    if (fact.is_of_argument()) ask_for_staged_set(facts, site, location);
+    else if (fact.kind == NeedsFact::Kind::Site && !site.empty() && !facts.contains(site + kKnown))
+      facts.insert(site + kWanted);
     throw;
   } catch (const base::Unsupported&) {
     ask_for_staged_set(facts, site, location);
@@ -52,7 +53,7 @@ auto with_known(std::set<std::string>& facts, const std::string& site, const bas
 
 void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
                         const base::SourceLocation& location) {
-  if (!site.empty() && !facts.contains(site + kKnown)) throw Demand{site, -1, location};
+  if (!site.empty() && !facts.contains(site + kKnown)) throw NeedsFact::at(site, location);
 }
 
 bool try_other_sets(std::set<std::string>& facts) {

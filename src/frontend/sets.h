@@ -7,7 +7,7 @@
 
 namespace ingot::frontend {
 
-/// Asks for the fact that a set has unknown elements (throws `Demand`), unless that has been tried in vain.
+/// Asks for the fact that a set has unknown elements (throws NeedsFact), unless that has been tried in vain.
 /// `site`: `made_at` of its cell; if it is empty, does nothing.
 void ask_for_staged_set(const std::set<std::string>& facts, const std::string& site,
                         const base::SourceLocation& location);

@@ -36,13 +36,10 @@ bool Evaluator::Strings::is_string(const Value& value) {
 bool Evaluator::Strings::may_be_character(const Value& text) { return is_known(text) && count_in(text) <= 1; }
 
 std::optional<Value> Evaluator::Strings::opened(const Value& text, bool is_iterated, nb::handle node) {
-  if (!e_.opens_texts_ || !is_known(text) || e_.frame_->of_library) return std::nullopt;
+  if (!e_.request_.opens_texts || !is_known(text) || e_.frame_->of_library) return std::nullopt;
   const auto given = e_.text_arguments_.find(text.as<Static>()->object.ptr());
-  if (given != e_.text_arguments_.end()) {
-    Demand demand{{}, given->second, e_.location_of(node)};
-    demand.of_characters = true;
-    throw demand;
-  }
+  if (given != e_.text_arguments_.end())
+    throw NeedsFact::of(given->second, e_.location_of(node), NeedsFact::Kind::Characters);
   if (is_iterated && static_cast<size_t>(count_in(text)) <= kMostCharacters) return std::nullopt;
   e_.has_characters_ = true;
   return Characters{share(codes_of(text))};

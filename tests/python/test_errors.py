@@ -416,3 +416,23 @@ def test_every_refusal_is_a_sentence_at_the_users_place():
         if not re.match(r"  instead: \w.{5,}", rest[-1]):
             faults.append(f"nothing instead: {message}")
     assert not faults, "\n".join(faults)
+
+
+def shares_elements(x):
+    for i in ingot.prange(1, len(x)):
+        x[i] = x[i - 1]
+
+
+def adds(x, y):
+    return [x[0] + y[0] + i for i in range(3)]  # another form of the list is tried, too
+
+
+def test_what_is_decided_by_is_a_code():
+    """What other parts of the package ask of a refusal is not read from its message."""
+    unknown = np.array([object()])
+    codes = []
+    for function, arguments in ((shares_elements, (X,)), (adds, (unknown, X)), (adds, (X, (unknown,))), (iterates_itself, (3,))):
+        with pytest.raises(ingot.UnsupportedError) as caught:
+            ingot.jit(function)(*arguments)
+        codes.append((caught.value._code, caught.value._argument))
+    assert codes == [("race", ""), ("argument", "x"), ("argument", "y.0"), ("other", "")]

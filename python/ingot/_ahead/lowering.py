@@ -14,8 +14,8 @@ import numpy as np
 
 from .. import _errors, _ingot
 from .._calls.function import Function, refused_argument
-from .._calls.specialisation import core
-from .._errors import Captured, Demanded, UnsupportedError, Used
+from .._calls.specialisation import Fact, Request, lowered
+from .._errors import UnsupportedError
 from .._host import HostFunction
 from .._ingot import Description
 from .._signatures import DTYPES, Pointer, Type
@@ -145,36 +145,36 @@ class _Lowering:
         try:
             return self._program(together=True)
         except UnsupportedError as error:
-            if not str(error).startswith("a prange loop"):
+            if error._code != "race":
                 raise
             return None
 
     def _program(self, together: bool) -> Any:
-        while True:
-            descriptions = [_description(t, 1 if together else 1 + i) for i, t in enumerate(self.export.signature.parameters)]
-            sets = len(descriptions) + 1
-            captures = tuple((*c, self._held(*c, sets + i)) for i, c in enumerate(self.captures))
-            try:
-                return _ingot.with_room(self._lower, tuple(descriptions), captures)
-            except Captured as captured:
-                if any(owner is captured.owner and name == captured.name for owner, name in self.captures):
-                    raise _errors.InternalError(f"what is outside, `{captured.name}`, is asked for again") from None
-                self.captures.append((captured.owner, captured.name))
-            except Demanded as demand:
-                name = self.names[demand.argument] if 0 <= demand.argument < len(self.names) else "an argument"
-                raise refused_argument(
-                    self.function,
-                    name,
-                    f"`{name}` in `{self.function.__name__}`, whose value decides what is compiled, as an argument ahead of time,",
-                    "let its type decide, or export one function for each value",
-                ) from None
-            except Used as used:
-                raise self._error(f"uses an instance of {used.type.__name__}: only numbers and arrays are compiled ahead of time") from None
+        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, False, self.in_order)
 
-    def _lower(self, descriptions: tuple[Description, ...], captures: tuple[Any, ...]) -> Any:
-        compiler, registry = core()
-        with np.errstate(all="ignore"):  # what is known is computed by NumPy
-            return compiler.lower(registry, self.function, descriptions, captures, {}, self.relaxed, True, in_order=self.in_order)
+    def request(self, together: bool) -> Request:
+        """The exported signature, with the arrays outside that are known to be read. `together`: all may share memory."""
+        descriptions = [_description(t, 1 if together else 1 + i) for i, t in enumerate(self.export.signature.parameters)]
+        sets = len(descriptions) + 1
+        captures = tuple((*c, self._held(*c, sets + i)) for i, c in enumerate(self.captures))
+        return Request(tuple(descriptions), captures, {}, True)
+
+    def learn(self, fact: Fact) -> None:
+        """Has requests describe an array outside. Refuses what no signature describes."""
+        if fact.kind == "attributes":
+            raise self._error(f"uses an instance of {fact.owner.__name__}: only numbers and arrays are compiled ahead of time")
+        if fact.kind != "capture":
+            name = self.names[fact.argument] if 0 <= fact.argument < len(self.names) else "an argument"
+            raise refused_argument(
+                self.function,
+                name,
+                f"`{name}` in `{self.function.__name__}`, whose value decides what is compiled, as an argument ahead of time,",
+                "let its type decide, or export one function for each value",
+            )
+        (name,) = fact.names
+        if any(owner is fact.owner and name == known for owner, known in self.captures):
+            raise _errors.InternalError(f"what is outside, `{name}`, is asked for again")
+        self.captures.append((fact.owner, name))
 
     def _held(self, owner: Any, name: str, alias_set: int) -> Description:
         value, shown = self._array(owner, name), name or "a captured variable"
@@ -251,6 +251,19 @@ class _Lowering:
         if shown != wanted:
             says = "nothing" if not shown else shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
             raise self._error(f"returns {says}, and the signature has {declared}")
+
+
+class _Caller(NamedTuple):
+    """Calls of an export, whose arguments share memory or not."""
+
+    lowering: _Lowering
+    together: bool
+
+    def request(self) -> Request:
+        return self.lowering.request(self.together)
+
+    def learn(self, *fact: Any) -> None:
+        self.lowering.learn(Fact(*fact))
 
 
 class _Flat:

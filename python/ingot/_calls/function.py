@@ -23,7 +23,7 @@ import numpy as np
 
 from .. import _code, _errors, _ingot
 from .._devices import Device, Loading, handle_of, target_of
-from .._errors import Captured, Demanded, UnsupportedError, Used
+from .._errors import UnsupportedError
 from .._signatures import DTYPES, Signature
 from .._signatures.parameters import bind, parameters_of
 from .._signatures.static import Constants, Static
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 
     from .._cache import Cache
     from .._reports.explanation import Explanation
-    from .specialisation import Specialisation
+    from .specialisation import Fact, Request, Specialisation
 
     class Base(Generic[P, R_co]):
         """The base as type checkers see it: called with what the function takes, and bound as a function is."""
@@ -369,7 +369,8 @@ class Function(Base[P, R_co]):
         if found is None:
             return None
         stored, arguments = found
-        loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, self._lowering(arguments.key)))
+        lower = self._lowering(self._request(arguments.key), arguments.key)
+        loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, lower))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
         specialisation.take_captures(tuple(self._captures()))
         specialisation.wanted = self._wanted()
@@ -386,21 +387,20 @@ class Function(Base[P, R_co]):
         tier = asked_for(self._tier)
         return "full" if tier == "auto" and self._relaxed else tier
 
-    def _lowering(self, key: tuple[Any, ...]) -> Callable[[], Any]:
-        """What lowers the function for arguments of a description, with what is known now."""
-        from .specialisation import core
+    def _request(self, key: tuple[Any, ...]) -> Request:
+        """A call of a description as it is described for lowering, with what is known now."""
+        from .specialisation import Request
 
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-        attributes, relaxed, opens_texts, in_order = self._attributes(), self._relaxed, self._opens_texts, self._in_order
+        return Request(key[:own], captures, self._attributes(), self._opens_texts)
+
+    def _lowering(self, caller: Any, key: tuple[Any, ...]) -> Callable[[], Any]:
+        """What lowers the function for a call of a description; `caller` describes more where lowering asks for it."""
+        from .specialisation import lowered
+
         on_device = bool(key) and key[-1].kind == _ingot.Description.DEVICE
-
-        def lower() -> Any:
-            compiler, registry = core()
-            with np.errstate(all="ignore"):  # what is known is computed by NumPy
-                return compiler.lower(registry, self.__ingot_function__, key[:own], captures, attributes, relaxed, opens_texts, on_device, in_order)
-
-        return lower
+        return functools.partial(lowered, self.__ingot_function__, caller, self._relaxed, on_device, self._in_order)
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
@@ -461,78 +461,64 @@ class Function(Base[P, R_co]):
                     f"more than {self._most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
-        while True:
-            try:
-                key = arguments.key
-                program = self._lowering(key)()
-            except (Demanded, Used, Captured) as wanted:
-                is_known = self._is_described(wanted)
-                if not is_known:
-                    self._describe_more(wanted)
-                arguments = self._describe(values)
-                if is_known and arguments.key == key:  # else it became known after these were described
-                    raise self._asked_again(wanted) from None
-                if isinstance(wanted, Demanded):
-                    why, cause = self._WHY[wanted.what], wanted.what
-                continue
-            except UnsupportedError as error:
-                self._opens_texts = True  # for arguments of other types
-                if error._told is not None and self._shown:
-                    raise _errors.unsupported((self._site(),), *error._told) from None
-                raise
-            specialisation = Specialisation(program, key, why, self._loading)
-            specialisation.take_captures(tuple(self._captures()))
-            specialisation.wanted = self._wanted()
-            specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, cause
-            specialisation.seconds["frontend"] = time.perf_counter() - start
-            specialisation.example = example_of(arguments.leaves)
-            if self._is_storable:
-                specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
-            self._add(specialisation)
-            return specialisation, arguments
+        call = _Lowering(self, arguments, values, why, cause)
+        try:
+            program = self._lowering(call, key)()
+        except UnsupportedError as error:
+            self._opens_texts = True  # for arguments of other types
+            if not error._is_placed and self._shown:
+                raise _errors.unsupported((self._site(),), *error._told) from None
+            raise
+        arguments, why, cause = call.arguments, call.why, call.cause
+        specialisation = Specialisation(program, arguments.key, why, self._loading)
+        specialisation.take_captures(tuple(self._captures()))
+        specialisation.wanted = self._wanted()
+        specialisation.label, specialisation.names, specialisation.cause = self._profile_label(), self._names, cause
+        specialisation.seconds["frontend"] = time.perf_counter() - start
+        specialisation.example = example_of(arguments.leaves)
+        if self._is_storable:
+            specialisation.keys = _cache().keys(self, arguments, values)  # type: ignore[union-attr]
+        self._add(specialisation)
+        return specialisation, arguments
 
-    def _is_described(self, wanted: Demanded | Used | Captured) -> bool:
-        """Whether arguments are described with what compiling needs. So asking ends: nothing is described twice."""
-        if isinstance(wanted, Used):
-            return set(wanted.names) <= set(self._attributes().get(wanted.type, ()))
-        if isinstance(wanted, Captured):
-            return any(owner is wanted.owner and name == wanted.name for owner, name in self._captures())
-        if wanted.what == "characters":
-            return not self._opens_texts or wanted.argument in self._opened
-        return wanted.argument in (self._measured if wanted.what == "lengths" else self._demanded())
+    def _is_described(self, fact: Fact) -> bool:
+        """Whether arguments are described with what lowering needs. So asking ends: nothing is described twice."""
+        if fact.kind == "attributes":
+            return set(fact.names) <= set(self._attributes().get(fact.owner, ()))
+        if fact.kind == "capture":
+            return any(owner is fact.owner and name == fact.names[0] for owner, name in self._captures())
+        if fact.kind == "characters":
+            return not self._opens_texts or fact.argument in self._opened
+        return fact.argument in (self._measured if fact.kind == "lengths" else self._demanded())
 
-    def _describe_more(self, wanted: Demanded | Used | Captured) -> None:
-        """Has arguments described with what compiling needs of them."""
-        if isinstance(wanted, Used):
-            self._describe_attributes(wanted.type, wanted.names)
-        elif isinstance(wanted, Captured):
-            self._capture(wanted.owner, wanted.name)
+    def _describe_more(self, fact: Fact) -> None:
+        """Has arguments described with what lowering needs of them."""
+        if fact.kind == "attributes":
+            self._describe_attributes(fact.owner, fact.names)
+        elif fact.kind == "capture":
+            self._capture(fact.owner, fact.names[0])
+        elif fact.kind == "characters":
+            self._opens_texts = fact.argument >= 0 and fact.argument not in self._fixed  # else strings are used where they have to be known
+            self._opened = self._opened | {fact.argument} if self._opens_texts else set()
+            self._open_texts(tuple(self._opened))
+        elif fact.kind == "lengths":
+            self._measured.add(fact.argument)
+            self._measure(fact.argument)
         else:
-            self._settle(wanted)
+            self._demand(fact.argument)
 
-    def _asked_again(self, wanted: Demanded | Used | Captured) -> Exception:
-        """What is raised where compiling asks for what it has been given."""
-        if isinstance(wanted, Demanded):
-            name = self._name_of(wanted.argument) if wanted.argument >= 0 else "a string"
-            what = f"`{name}`, of which the {wanted.what} must be known here when compiling,"
-            return _errors.unsupported(wanted.sites, what, "use a constant, or a number that is an argument")
-        asked = f"attributes of {wanted.type.__name__}" if isinstance(wanted, Used) else f"`{wanted.name}`, which is outside,"
+    def _asked_again(self, fact: Fact) -> Exception:
+        """What is raised where lowering asks for what it has been given."""
+        if fact.kind in self._WHY:
+            name = self._name_of(fact.argument) if fact.argument >= 0 else "a string"
+            what = f"`{name}`, of which the {fact.kind} must be known here when compiling,"
+            return _errors.unsupported(fact.sites, what, "use a constant, or a number that is an argument")
+        asked = f"attributes of {fact.owner.__name__}" if fact.kind == "attributes" else f"`{fact.names[0]}`, which is outside,"
         return _errors.InternalError(f"`{self.__name__}`: {asked} are asked for again")
 
     def _name_of(self, argument: int) -> str:
         """Of an argument or of what is captured."""
         return [*self._names, *(n if n.isidentifier() else "a captured variable" for _, n in self._captures())][argument]
-
-    def _settle(self, demand: Demanded) -> None:
-        if demand.what == "characters":
-            self._opens_texts = demand.argument >= 0 and demand.argument not in self._fixed  # else strings are used where they have to be known
-            self._opened = self._opened | {demand.argument} if self._opens_texts else set()
-            self._open_texts(tuple(self._opened))
-        elif demand.what == "lengths":
-            self._measured.add(demand.argument)
-            self._measure(demand.argument)
-        else:
-            self._demand(demand.argument)
 
     def _run(self, specialisation: Specialisation, arguments: Any) -> Any:
         from .specialisation import Call
@@ -821,6 +807,31 @@ def transformed(made: F, of: Callable[..., Any], door: str = "", given: tuple[An
         made._shown = f"ingot.{door} of {own}"
         made._made_by = door, of, given
     return made
+
+
+class _Lowering:
+    """A call that a function is lowered for, described with all that lowering asks for."""
+
+    def __init__(self, function: Function, arguments: Any, values: list[Any], why: str, cause: str) -> None:
+        self._function = function
+        self._values = values
+        self.arguments, self.why, self.cause = arguments, why, cause
+
+    def request(self) -> Request:
+        return self._function._request(self.arguments.key)
+
+    def learn(self, *given: Any) -> None:
+        from .specialisation import Fact
+
+        fact, function, key = Fact(*given), self._function, self.arguments.key
+        is_known = function._is_described(fact)
+        if not is_known:
+            function._describe_more(fact)
+        self.arguments = function._describe(self._values)
+        if is_known and self.arguments.key == key:  # else it became known after these were described
+            raise function._asked_again(fact)
+        if fact.kind in function._WHY:
+            self.why, self.cause = function._WHY[fact.kind], fact.kind
 
 
 def refused_argument(function: Any, name: str, what: str, advice: str) -> UnsupportedError:

@@ -37,6 +37,41 @@ def core() -> tuple[Any, Any]:
     return _core, _core.Registry()
 
 
+class Fact(NamedTuple):
+    """What lowering lacks of a call, whose arguments are then described with it."""
+
+    kind: str
+    """Of an argument its "value", the "lengths" of its arrays or the "characters" of its strings (of none: strings that are known); a "capture"
+    as a hidden argument; "attributes" of the instances of a class."""
+    argument: int
+    owner: Any
+    """What holds the capture, or the class."""
+    names: tuple[str, ...]
+    sites: tuple[_errors.Site, ...]
+
+
+class Request(NamedTuple):
+    """A call as it is described for lowering, which asks for nothing more: see `frontend::Request`."""
+
+    arguments: tuple[Any, ...]
+    captures: tuple[Any, ...]
+    attributes: dict[type[Any], tuple[str, ...]]
+    opens_texts: bool
+
+    def request(self) -> Request:
+        return self
+
+    def learn(self, *fact: Any) -> None:
+        raise _errors.InternalError(f"lowering a function again asks for more: {Fact(*fact)}")
+
+
+def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], on_device: bool = False, in_order: bool = False) -> Any:
+    """The program that a Python function is for a call: `caller` describes it, and learns what the next description lacks."""
+    compiler, registry = core()
+    with np.errstate(all="ignore"):  # what is known is computed by NumPy
+        return compiler.lower(registry, function, caller, relaxed, on_device, in_order)
+
+
 class Loaded:
     """What `_core` gives of a function that another process has lowered. For all else that is asked of it, it is lowered."""
 

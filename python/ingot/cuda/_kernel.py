@@ -162,11 +162,9 @@ class _Launcher(Function):
         try:
             return super()._make(arguments, values, why, cause)
         except UnsupportedError as error:
-            # An argument of a kind that compiled code does not have.
-            found = re.match(r"(?s)(`(arguments\.\d+[^`]*)`.*?) is not supported\n.*  instead: (.*)", str(error))
-            if found is None:
+            if not error._argument.startswith("arguments."):
                 raise
-            raise self._refusal(found[2], found[1], found[3]) from None
+            raise self._refusal(error._argument, *error._told) from None
 
 
 class Kernel(Inspected):
