@@ -175,7 +175,8 @@ Value Evaluator::minmax(Call& call, bool is_max) {
   Tuple best{{values[0], rank(values[0])}};  // the element, and what it is compared by
   for (size_t i = 1; i < values.size(); ++i) {
     const Tuple next{{values[i], rank(values[i])}};
-    const Value better = compare(is_max ? "Gt" : "Lt", next.members[1], best.members[1], call.node);
+    const Value better =
+        compare(is_max ? Operator::Gt : Operator::Lt, next.members[1], best.members[1], call.node);
     if (const std::optional<bool> known = static_truth(better)) {
       if (*known) best = next;
       continue;

@@ -124,7 +124,7 @@ std::optional<Value> Evaluator::item_by_staged_key(const HeapObject& dict, const
   if (!numbers.empty()) demand(s->node, node);
   NodeId position = builder_->index(-1);
   for (size_t i = 0; i < numbers.size(); ++i) {
-    position = builder_->make(Op::select, {truth(compare("Eq", key, numbers[i], node), node),
+    position = builder_->make(Op::select, {truth(compare(Operator::Eq, key, numbers[i], node), node),
                                            builder_->index(static_cast<int64_t>(i)), position});
   }
   if (numbers.empty()) raise_showing(ExceptionKind::KeyError, *s, "");

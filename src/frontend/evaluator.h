@@ -9,6 +9,7 @@
 
 #include "frontend/effort.h"
 #include "frontend/lowered.h"
+#include "frontend/operator.h"
 #include "frontend/registry.h"
 #include "frontend/value.h"
 #include "ir/builder.h"
@@ -90,9 +91,7 @@ class Evaluator {
   void run_aug_assign(nb::handle s);
   void run_ann_assign(nb::handle s);
   /// `before op= right`: the new value; none: the object itself has changed.
-  std::optional<Value> changed(const Value& before, const std::string& op, const Value& right, nb::handle s);
-  static std::string_view operator_name(const std::string& ast);  ///< NumPy's: "add" of Add
-  static std::string symbol_of(const std::string& ast);           ///< "+" of Add
+  std::optional<Value> changed(const Value& before, Operator op, const Value& right, nb::handle s);
   void run_expr(nb::handle s);
   void run_if(nb::handle s);
   void run_for(nb::handle s);
@@ -162,9 +161,9 @@ class Evaluator {
   Value eval_set_comp(nb::handle e);
   Value set_method(const Set& set, const std::string& name, Call& call);
   /// An operator or comparison of two sets; none: another one.
-  std::optional<Value> binary_of_sets(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> binary_of_sets(Operator op, const Value& a, const Value& b, nb::handle node);
   /// `set op= right`; false: it becomes another set.
-  bool change_set(const Set& set, const std::string& op, const Value& right, nb::handle node);
+  bool change_set(const Set& set, Operator op, const Value& right, nb::handle node);
   std::vector<Value> elements_of_set(const Set& set, nb::handle node);
   Value is_element(const Value& wanted, const Value& set, nb::handle node);
 
@@ -404,7 +403,7 @@ class Evaluator {
   /// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
   Value array_of(const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
   Value array_of_range(const Range& range, nb::handle node);
-  Value compare_sequences(const std::string& ast, const std::vector<Value>& a, const std::vector<Value>& b,
+  Value compare_sequences(Operator op, const std::vector<Value>& a, const std::vector<Value>& b,
                           nb::handle node);
 
   // methods.cpp
@@ -431,19 +430,19 @@ class Evaluator {
   std::vector<std::pair<Value, Value>> items_of(const Value& mapping, nb::handle node);
 
   // operators.cpp
-  Value binary(const std::string& op, const Value& a, const Value& b, nb::handle node);
-  Value compare(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  Value binary(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value compare(Operator op, const Value& a, const Value& b, nb::handle node);
   Value of_no_number(const Value& a, const Value& other, bool answer);
-  Value compare_maybe(const std::string& op, const Value& a, const Value& b, nb::handle node);
-  Value unary(const std::string& op, const Value& a, nb::handle node);
+  Value compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value unary(Operator op, const Value& a, nb::handle node);
   bool is_numpys(const Value& value) const;  ///< an array, or one of NumPy's numbers
   /// The kind of a number that a sequence is repeated by; none: it is no int.
   std::optional<Kind> repeats(const Value& count) const;
   /// If one operand is NumPy's and the other a sequence: both, the sequence as an array; else none.
   std::optional<std::pair<Value, Value>> as_arrays(const Value& a, const Value& b, nb::handle node);
-  Value python_arithmetic(const std::string& op, const Value& a, const Value& b, nb::handle node);
-  Value python_int(const std::string& op, NodeId a, NodeId b, nb::handle node);
-  Value python_float(const std::string& op, NodeId a, NodeId b, nb::handle node);
+  Value python_arithmetic(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value python_int(Operator op, NodeId a, NodeId b, nb::handle node);
+  Value python_float(Operator op, NodeId a, NodeId b, nb::handle node);
   Value complex_power(NodeId x, NodeId y);  ///< Python's power, with its exceptions
   Value python_power(const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare_complex_scalars(ir::Op op, const Value& a, const Value& b);
@@ -460,6 +459,9 @@ class Evaluator {
   /// `a == b` as containers compare their members.
   Value equal_members(const Value& a, const Value& b, nb::handle node);
   Value as_bool(NodeId node) const;  ///< Static where it is constant
+  /// What an operator gives where the one that it is or negates gives `is`.
+  Value answer(Operator op, const Value& is, nb::handle node);
+  Value answer(Operator op, NodeId is);
   /// Whether an operator of two numbers is Python's own, without NumPy.
   bool is_pythons_own(const Value& a, const Value& b) const;
   NodeId truth(const Value& value, nb::handle node);
@@ -607,9 +609,9 @@ class Evaluator {
   /// The same, if the library's own function for the ufunc does not take these arguments; else none.
   std::optional<Value> ufunc_of_library(Call& call);
   /// `array op= right`: NumPy's function with the array as its output.
-  void in_place(const Array& array, const std::string& op, const Value& right, nb::handle s);
+  void in_place(const Array& array, Operator op, const Value& right, nb::handle s);
   /// The new value of `array op= right` for an array without aliases.
-  Value combined(const Array& array, const std::string& op, const Value& right, nb::handle s);
+  Value combined(const Array& array, Operator op, const Value& right, nb::handle s);
   /// A ufunc's result as it is stored in an array, where the mask is true (null: everywhere).
   Value fit_for(const Array& out, const std::string& ufunc, const std::function<Value()>& make,
                 const Value* where);
@@ -753,17 +755,14 @@ class Evaluator {
   std::optional<Value> call_special(const Value& self, const std::string& method,
                                     std::vector<Value> arguments, nb::handle node);
   /// Applies an operator, in Python's order; none: neither operand implements it.
-  std::optional<Value> ask_both(const std::string& op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> ask_both(Operator op, const Value& a, const Value& b, nb::handle node);
   /// The fields of a dataclass for which `wanted` is true.
   Tuple fields_of(const Value& object, const nb::object& type, const char* wanted, nb::handle node);
-  std::optional<Value> binary_of_objects(const std::string& op, const Value& a, const Value& b,
-                                         nb::handle node);
-  std::optional<Value> in_place_of_object(const std::string& op, const Value& a, const Value& b,
-                                          nb::handle node);
-  std::optional<Value> compare_objects(const std::string& op, const Value& a, const Value& b,
-                                       nb::handle node);
+  std::optional<Value> binary_of_objects(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> in_place_of_object(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare_objects(Operator op, const Value& a, const Value& b, nb::handle node);
   /// None: neither an instance nor a tuple, nor of a class with such a method.
-  std::optional<Value> unary_of_object(const std::string& op, const Value& a, nb::handle node);
+  std::optional<Value> unary_of_object(Operator op, const Value& a, nb::handle node);
   Value truth_of_object(const Value& value, nb::handle node);
   bool has_truth(const nb::object& type);  ///< a `__bool__` or `__len__` of the user's
   /// `len`, `abs` and the like; none: not for such arguments.

@@ -217,7 +217,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
     unsupported(e, "`" + what + "`, a function that keeps its results,",
                 "call what it wraps: give its `__wrapped__` a name of its own outside");
   }
-  const nb::object known = imported("ingot._refusals.advice").attr("of_outside")(what, object);
+  const nb::object known = imported("ingot._advice").attr("of_outside")(what, object);
   unsupported(e, text_of(known[0]), text_of(known[1]));
 }
 
@@ -226,12 +226,12 @@ Value Evaluator::eval_constant(nb::handle e) { return Static{attribute(e, "value
 Value Evaluator::eval_binary(nb::handle e) {
   const Value left = eval(e.attr("left"));
   const Value right = eval(e.attr("right"));
-  return Rows(*this).made(binary(class_of(e.attr("op")), left, right, e), e);
+  return Rows(*this).made(binary(operator_of(e.attr("op")), left, right, e), e);
 }
 
 Value Evaluator::eval_unary(nb::handle e) {
-  const std::string op = class_of(e.attr("op"));
-  return unary(op, op == "Not" ? eval_condition(e.attr("operand")) : eval(e.attr("operand")), e);
+  const Operator op = operator_of(e.attr("op"));
+  return unary(op, op == Operator::Not ? eval_condition(e.attr("operand")) : eval(e.attr("operand")), e);
 }
 
 Value Evaluator::eval_compare(nb::handle e) {
@@ -239,11 +239,10 @@ Value Evaluator::eval_compare(nb::handle e) {
   const nb::list comparators = e.attr("comparators");
   const std::function<Value(const Value&, size_t)> chain = [&](const Value& left, size_t i) -> Value {
     const nb::handle node = comparators[i];
-    const std::string op = class_of(ops[i]);
+    const Operator op = operator_of(ops[i]);
     const Value right = [&] {
-      const bool is_searched = class_of(node) == "Set" && (op == "In" || op == "NotIn");
-      if (!is_searched || !imported("ingot._objects.sets").attr("display")(node).is_none())
-        return eval_open(node);
+      const bool is_searched = class_of(node) == "Set" && is_membership(op);
+      if (!is_searched || !imported("ingot._sets").attr("display")(node).is_none()) return eval_open(node);
       // The right operand is a set that nothing else sees: its elements need not be known.
       Tuple elements{eval_elements(node.attr("elts"))};
       need_hashable(left, e);
@@ -524,7 +523,7 @@ Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::h
       if (kind->is_python()) return Scalar{Kind::py_float(), part};
       return from_node(part);
     }
-    if (is_real) return *kind == Kind::py_bool() ? unary("UAdd", value, e) : value;
+    if (is_real) return *kind == Kind::py_bool() ? unary(Operator::UAdd, value, e) : value;
     const Kind zero = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
     return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
   }
@@ -737,7 +736,8 @@ void Evaluator::refuse_foreign(const Call& call, const std::string& name, nb::ob
 void Evaluator::raise_as_called(const Call& call) {
   if (call.function.is_valid())
     return raise_by_type("call", call.name, call.positional, call.function, call.keywords);
-  if (call.positional.empty()) return;  // a method's first argument is the object that it is bound to
+  // A method: the first argument is the object that it is bound to.
+  if (call.positional.empty()) return;
   const nb::object self = stand_in(call.positional[0]);
   if (!self.is_valid() || !has_attribute(self, call.name.c_str())) return;
   const std::vector<Value> rest(call.positional.begin() + 1, call.positional.end());
@@ -851,7 +851,7 @@ nb::object Evaluator::implementation_of(const nb::object& function) {
 }
 
 std::pair<std::string, std::string> Evaluator::refusal_of_call(const nb::object& function) {
-  const nb::object known = imported("ingot._refusals.advice").attr("of_call")(function);
+  const nb::object known = imported("ingot._advice").attr("of_call")(function);
   return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
 }
 

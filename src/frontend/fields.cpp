@@ -683,26 +683,25 @@ std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call)
   e_.unsupported(call.node, "`np." + builtin.name + "` of records", "call it of a field");
 }
 
-std::optional<Value> Evaluator::Fields::compare(const std::string& ast, const Value& a, const Value& b,
+std::optional<Value> Evaluator::Fields::compare(Operator op, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!a.is<Structured>() && !b.is<Structured>()) return std::nullopt;
-  const bool is_equality = ast == "Eq" || ast == "NotEq";
   const auto is_one = [](const Value& value) { return value.is<Structured>() && !is_array(value); };
-  if (is_equality && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
-    return Static{nb::bool_(ast == "NotEq")};
-  if (is_equality && a.is<Structured>() && b.is<Structured>()) {
+  if (is_equality(op) && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
+    return Static{nb::bool_(op == Operator::NotEq)};
+  if (is_equality(op) && a.is<Structured>() && b.is<Structured>()) {
     if (have_other_titles(a.as<Structured>()->dtype, b.as<Structured>()->dtype))
       e_.raise(ExceptionKind::TypeError,
                "Cannot compare structured arrays unless they have a common dtype.  I.e. "
                "`np.result_type(arr1, arr2)` must be defined.");
-    return by_library(ast == "Eq" ? "equal" : "not_equal", {a, b}, node);
+    return by_library(op == Operator::Eq ? "equal" : "not_equal", {a, b}, node);
   }
-  const bool is_search = ast == "In" || ast == "NotIn";
-  if (is_search && a.is<Structured>() && is_array(b)) {
+  if (is_membership(op) && a.is<Structured>() && is_array(b)) {
     const Value inside = by_library("contains", {b, a}, node);
-    return ast == "In" ? inside : e_.unary("Not", inside, node);
+    return e_.answer(op, inside, node);
   }
-  if (!is_search || is_array(b)) e_.raise_by_type("compare", is_search ? "==" : e_.symbol_of(ast), {a, b});
+  if (!is_membership(op) || is_array(b))
+    e_.raise_by_type("compare", is_membership(op) ? "==" : symbol_of(op), {a, b});
   e_.unsupported(node, "a comparison of records", "compare their fields");
 }
 

@@ -59,7 +59,7 @@ class Evaluator::Fields {
   Value copy(const Structured& records, nb::handle node);
   Value method(const Structured& records, const std::string& name, Call& call);
   /// None: neither holds records.
-  std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare(Operator op, const Value& a, const Value& b, nb::handle node);
 
   /// An array of the bytes of records; its last axis holds the bytes of one record.
   Array bytes(const Structured& records, nb::handle node);

@@ -282,7 +282,7 @@ Evaluator::IndexedIterable Evaluator::indexed_iterable(const Value& iterable, nb
   }
   const auto elements = [this, iterable, node] { return still_known(iterable, node); };
   return {[this, elements, node](const Value& index) {
-            return compare("Lt", index, Static{nb::int_(elements().size())}, node);
+            return compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
           },
           [this, elements, node](const Value& index) -> Value {
             if (const std::optional<int64_t> known = static_int(index))
@@ -293,7 +293,7 @@ Evaluator::IndexedIterable Evaluator::indexed_iterable(const Value& iterable, nb
 
 Value Evaluator::counted(const Range& range, const Value& index, nb::handle node) {
   const auto& [start, stop, step] = *range.bounds;
-  return binary("Add", start, binary("Mult", index, step, node), node);
+  return binary(Operator::Add, start, binary(Operator::Mult, index, step, node), node);
 }
 
 void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held) {
@@ -390,7 +390,8 @@ std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& take
   }
   if (const Range* r = iterable.as<Range>()) {
     const auto& [start, stop, step] = *r->bounds;
-    const Value first = known_number(binary("Add", start, binary("Mult", taken, step, node), node));
+    const Value first =
+        known_number(binary(Operator::Add, start, binary(Operator::Mult, taken, step, node), node));
     return Range{share(std::array<Value, 3>{first, stop, step}), r->parallel, r->endless};
   }
   if (const Zip* z = iterable.as<Zip>()) {

@@ -31,23 +31,23 @@ double number(nb::handle integer) {
 double bits(nb::handle integer) { return nb::cast<double>(integer.attr("bit_length")()); }
 double length(nb::handle text) { return static_cast<double>(nb::len(text)); }
 
-double bits_of_result(const std::string& ast, nb::handle a, nb::handle b) {
+double bits_of_result(Operator op, nb::handle a, nb::handle b) {
   const double own = bits(a);
-  if (ast == "Mult") return own + bits(b);
+  if (op == Operator::Mult) return own + bits(b);
   if (own == 0 || number(b) <= 0) return 0;
-  if (ast == "LShift") return own + number(b);
-  return ast == "Pow" && own > 1 ? own * number(b) : 0;
+  if (op == Operator::LShift) return own + number(b);
+  return op == Operator::Pow && own > 1 ? own * number(b) : 0;
 }
 
 }  // namespace
 
-std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b) {
-  if (is_int(a) && is_int(b)) return bits_of_result(ast, a, b) > kMostBits ? kLargeInt : "";
+std::string too_large_by(Operator op, nb::handle a, nb::handle b) {
+  if (is_int(a) && is_int(b)) return bits_of_result(op, a, b) > kMostBits ? kLargeInt : "";
   double size = 0;
-  if (ast == "Mult" && is_string(a) && is_int(b)) size = length(a) * number(b);
-  if (ast == "Mult" && is_int(a) && is_string(b)) size = length(b) * number(a);
-  if (ast == "Add" && is_string(a) && is_string(b)) size = length(a) + length(b);
-  if (ast == "Mod" && is_string(a)) return too_large_by_format(a);
+  if (op == Operator::Mult && is_string(a) && is_int(b)) size = length(a) * number(b);
+  if (op == Operator::Mult && is_int(a) && is_string(b)) size = length(b) * number(a);
+  if (op == Operator::Add && is_string(a) && is_string(b)) size = length(a) + length(b);
+  if (op == Operator::Mod && is_string(a)) return too_large_by_format(a);
   return size > kMostCharacters ? kLargeText : "";
 }
 

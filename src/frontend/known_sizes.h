@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "frontend/operator.h"
 #include "frontend/value.h"
 
 /// Limits of known values, because computing them takes time and memory of the compiling process. Each
@@ -14,8 +15,8 @@ inline constexpr double kMostCharacters = 1e6;   ///< of a string or bytes
 inline constexpr const char* kLargeText =
     "a string of more than a million characters that is known when compiling";
 
-/// Of an operator, by the class of its AST node, on Python's ints, strings and bytes.
-std::string too_large_by(const std::string& ast, nb::handle a, nb::handle b);
+/// Of an operator on Python's ints, strings and bytes.
+std::string too_large_by(Operator op, nb::handle a, nb::handle b);
 /// Of a string or bytes that a method makes.
 std::string too_large_by_method(nb::handle self, const std::string& name, const nb::list& arguments);
 /// Of the result of a format, the part after a colon or in a string for `%` and `format`.

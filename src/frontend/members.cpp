@@ -24,13 +24,6 @@ Value open_member(const nb::object& type, NodeId place) {
 
 NodeId node_of(const Member& member) { return member.index->as<Scalar>()->node; }
 
-const char* method_of(const std::string& ast) {
-  static const std::map<std::string, const char*> kMethods = {{"Eq", "__eq__"}, {"NotEq", "__ne__"},
-                                                              {"Lt", "__lt__"}, {"LtE", "__le__"},
-                                                              {"Gt", "__gt__"}, {"GtE", "__ge__"}};
-  return kMethods.at(ast);
-}
-
 }  // namespace
 
 bool Evaluator::Members::holds_members(const Value& value) {
@@ -76,7 +69,7 @@ Value Evaluator::Members::by_value(const nb::object& type, const Scalar& number,
   for (size_t i = members.size(); i-- > 0;) {
     const Value own = e_.attribute_of(Static{members[i]}, "_value_", node);
     if (!e_.kind_of(own)) continue;
-    const NodeId is = e_.truth(e_.compare("Eq", number, own, node), node);
+    const NodeId is = e_.truth(e_.compare(Operator::Eq, number, own, node), node);
     at = e_.builder_->make(Op::select, {is, e_.builder_->index(static_cast<int64_t>(i)), at});
   }
   e_.check_showing(e_.builder_->make(Op::greater_equal, {at, e_.builder_->index(0)}),
@@ -144,39 +137,37 @@ bool Evaluator::Members::is_own_method(const nb::object& type, const char* name)
   return raw.is_valid() && PyFunction_Check(raw.ptr());
 }
 
-std::optional<Value> Evaluator::Members::is_in(const std::string& ast, const Value& member,
-                                               const Value& container) {
+std::optional<Value> Evaluator::Members::is_in(Operator op, const Value& member, const Value& container) {
   const bool is_dict =
       container.is<Reference>() && !e_.is_list(container) && e_.mapping(container) == nullptr;
   const bool asks_it = is_dict || container.is<Set>() || container.is<Static>() || container.is<Member>();
   if (!asks_it) return std::nullopt;
   return on_each(member, container, [&](const Value& known, const Value& inside) {
-    return e_.compare(ast, known, inside, e_.here_);
+    return e_.compare(op, known, inside, e_.here_);
   });
 }
 
-std::optional<Value> Evaluator::Members::compare(const std::string& ast, const Value& a, const Value& b) {
+std::optional<Value> Evaluator::Members::compare(Operator op, const Value& a, const Value& b) {
   if (!a.is<Member>() && !b.is<Member>()) return std::nullopt;
-  if (ast == "In" || ast == "NotIn") return is_in(ast, a, b);
-  const bool is_identity = ast == "Is" || ast == "IsNot";
-  const bool is_equality = ast == "Eq" || ast == "NotEq";
-  if (!is_identity) {
+  if (is_membership(op)) return is_in(op, a, b);
+  if (!is_identity(op)) {
     for (const Value* each : {&a, &b})
-      if (const nb::object type = enum_of(*each); type.is_valid() && is_own_method(type, method_of(ast)))
+      if (const nb::object type = enum_of(*each); type.is_valid() && is_own_method(type, info(op).method))
         return std::nullopt;
-    if (ast == "NotEq" && is_own_method(enum_of(a.is<Member>() ? a : b), "__eq__")) return std::nullopt;
+    if (op == Operator::NotEq && is_own_method(enum_of(a.is<Member>() ? a : b), "__eq__"))
+      return std::nullopt;
   }
   const nb::object type = enum_of(a);
   const bool are_alike = type.is_valid() && enum_of(b).is(type);
   const std::optional<Kind> left = e_.kind_of(e_.plain_number(a));
   const std::optional<Kind> right = e_.kind_of(e_.plain_number(b));
   const bool are_places = !left || base::is_int(left->dtype());  // a NaN is not equal to itself
-  if (are_alike && (is_identity || (is_equality && are_places))) {
+  if (are_alike && (is_identity(op) || (is_equality(op) && are_places))) {
     const NodeId same = e_.builder_->make(Op::equal, {place(a), place(b)});
-    return e_.as_bool(ast == "Is" || ast == "Eq" ? same : e_.negate(same));
+    return e_.as_bool(op == Operator::Is || op == Operator::Eq ? same : e_.negate(same));
   }
-  if (!is_identity && (a.is<Member>() ? left : right)) return std::nullopt;
-  return on_each(a, b, [&](const Value& x, const Value& y) { return e_.compare(ast, x, y, e_.here_); });
+  if (!is_identity(op) && (a.is<Member>() ? left : right)) return std::nullopt;
+  return on_each(a, b, [&](const Value& x, const Value& y) { return e_.compare(op, x, y, e_.here_); });
 }
 
 bool Evaluator::Members::has_own_text(const Member& member) {

@@ -39,7 +39,7 @@ class Evaluator::Members {
                                     nb::handle node);
   /// A comparison of two values of which one is a `Member`; none: they are compared as numbers, by a method
   /// of the class, or element by element.
-  std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b);
+  std::optional<Value> compare(Operator op, const Value& a, const Value& b);
   /// Whether its class has a user's `__str__`, `__repr__` or `__format__`.
   bool has_own_text(const Member& member);
   /// The number that a member also is (IntEnum).
@@ -49,7 +49,7 @@ class Evaluator::Members {
 
  private:
   NodeId place(const Value& member);
-  std::optional<Value> is_in(const std::string& ast, const Value& member, const Value& container);
+  std::optional<Value> is_in(Operator op, const Value& member, const Value& container);
   bool is_own_method(const nb::object& type, const char* name);
 
   Evaluator& e_;

@@ -187,7 +187,7 @@ Value Evaluator::count_of_equal(const std::vector<Value>& values, const Value& w
     const std::optional<bool> known = static_truth(equal);
     const Value one = known ? Value(Static{nb::int_(*known ? 1 : 0)})
                             : Value(Scalar{Kind::py_int(), builder_->cast(truth(equal, node), DType::Int64)});
-    count = binary("Add", count, one, node);
+    count = binary(Operator::Add, count, one, node);
   }
   return count;
 }
@@ -385,7 +385,7 @@ Value Evaluator::scalar_method(const Value& self, const std::string& name, Call&
   const Kind kind = base::known(kind_of(self));
   if (name == "conjugate" && call.positional.empty()) {
     if (!base::is_complex(kind.dtype()))
-      return kind == Kind::py_bool() ? unary("UAdd", self, call.node) : self;
+      return kind == Kind::py_bool() ? unary(Operator::UAdd, self, call.node) : self;
     return Scalar{kind, builder_->make(Op::conjugate, {stage(self, kind)})};
   }
   if (kind.is_python()) {  // the library has methods of numbers as functions

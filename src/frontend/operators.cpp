@@ -47,45 +47,6 @@ bool compare_out_of_range(Op op, int side) {
   return (op == Op::greater || op == Op::greater_equal) == (side > 0);
 }
 
-struct OperatorInfo {
-  const char* ast;       ///< class of the AST node
-  const char* symbol;    ///< as Python's messages show it
-  const char* host;      ///< function of `operator` for static operands
-  std::optional<Op> op;  ///< NumPy's function
-  const char* numpy_name;
-};
-
-constexpr OperatorInfo kOperators[] = {
-    {"Add", "+", "add", Op::add, "add"},
-    {"Sub", "-", "sub", Op::subtract, "subtract"},
-    {"Mult", "*", "mul", Op::multiply, "multiply"},
-    {"Div", "/", "truediv", Op::divide, "divide"},
-    {"FloorDiv", "//", "floordiv", Op::floor_divide, "floor_divide"},
-    {"Mod", "%", "mod", Op::remainder, "remainder"},
-    {"Pow", "** or pow()", "pow", Op::power, "power"},
-    {"BitAnd", "&", "and_", Op::bitwise_and, "bitwise_and"},
-    {"BitOr", "|", "or_", Op::bitwise_or, "bitwise_or"},
-    {"BitXor", "^", "xor", Op::bitwise_xor, "bitwise_xor"},
-    {"LShift", "<<", "lshift", Op::left_shift, "left_shift"},
-    {"RShift", ">>", "rshift", Op::right_shift, "right_shift"},
-    {"MatMult", "@", "matmul", {}, "matmul"},
-    {"Eq", "==", "eq", Op::equal, "equal"},
-    {"NotEq", "!=", "ne", Op::not_equal, "not_equal"},
-    {"Lt", "<", "lt", Op::less, "less"},
-    {"LtE", "<=", "le", Op::less_equal, "less_equal"},
-    {"Gt", ">", "gt", Op::greater, "greater"},
-    {"GtE", ">=", "ge", Op::greater_equal, "greater_equal"},
-    {"USub", "-", "neg", Op::negative, "negative"},
-    {"UAdd", "+", "pos", {}, "positive"},
-    {"Invert", "~", "invert", Op::invert, "invert"},
-};
-
-const OperatorInfo* find_operator(const std::string& ast) {
-  for (const OperatorInfo& entry : kOperators)
-    if (ast == entry.ast) return &entry;
-  return nullptr;
-}
-
 bool is_sequence(const Value& value) { return value.is<Tuple>() || value.is<Reference>(); }
 bool is_string(const Value& value) {
   const Static* s = value.as<Static>();
@@ -98,42 +59,42 @@ nb::object numpy_function(std::string_view name) {
 
 }  // namespace
 
-Value Evaluator::binary(const std::string& ast, const Value& left, const Value& right, nb::handle node) {
-  if (const std::optional<Value> result = binary_of_objects(ast, left, right, node)) return *result;
+Value Evaluator::binary(Operator op, const Value& left, const Value& right, nb::handle node) {
+  if (const std::optional<Value> result = binary_of_objects(op, left, right, node)) return *result;
   const bool are_known = left.is<Static>() && right.is<Static>();  // a Flag has operators of its own
   const Value a = are_known ? left : plain_number(left);
   const Value b = are_known ? right : plain_number(right);
-  const OperatorInfo* entry = find_operator(ast);
-  const auto with = [&](const Value& x, const Value& y) { return binary(ast, x, y, node); };
+  const OperatorInfo& entry = info(op);
+  const auto with = [&](const Value& x, const Value& y) { return binary(op, x, y, node); };
   if (std::optional<Value> result = Members(*this).on_each(a, b, with)) return *result;
-  if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
-  if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry->symbol, {a, b}, node);
+  if (std::optional<Value> result = binary_of_sets(op, a, b, node)) return *result;
+  if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry.symbol, {a, b}, node);
   // Powers of floats are computed by Ingot's own function, even if the operands are known.
   const auto is_inexact = [&](const Value& value) {
     const std::optional<Kind> kind = kind_of(value);
     return kind && (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()));
   };
-  const bool is_own = ast == "Pow" && (is_inexact(a) || is_inexact(b));
+  const bool is_own = op == Operator::Pow && (is_inexact(a) || is_inexact(b));
   if (a.is<Static>() && b.is<Static>() && !is_own) {
-    const std::string large = too_large_by(ast, a.as<Static>()->object, b.as<Static>()->object);
+    const std::string large = too_large_by(op, a.as<Static>()->object, b.as<Static>()->object);
     if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
     if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
     try {
-      return Static{imported("operator").attr(entry->host)(a.as<Static>()->object, b.as<Static>()->object)};
+      return Static{imported("operator").attr(entry.host)(a.as<Static>()->object, b.as<Static>()->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
   }
-  if (const std::optional<Value> made = Rows(*this).binary(ast, a, b, node)) return *made;
-  if (a.is<Tuple>() && b.is<Tuple>() && ast == "Add") {
+  if (const std::optional<Value> made = Rows(*this).binary(op, a, b, node)) return *made;
+  if (a.is<Tuple>() && b.is<Tuple>() && op == Operator::Add) {
     Tuple joined{a.as<Tuple>()->members};
     for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
     need_small(joined, node);
     return joined;
   }
-  if (is_list(a) && is_list(b) && ast == "Add" && (growing(a) != nullptr || growing(b) != nullptr))
+  if (is_list(a) && is_list(b) && op == Operator::Add && (growing(a) != nullptr || growing(b) != nullptr))
     return by_library("joined", {a, b}, node);
-  if (is_list(a) && is_list(b) && ast == "Add") {
+  if (is_list(a) && is_list(b) && op == Operator::Add) {
     std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
     const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
     if (joined.size() + more.size() > kMostElements)
@@ -141,15 +102,15 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
-  if (ast == "Add" && (a.is<String>() || b.is<String>() || a.is<Characters>() || b.is<Characters>())) {
-    raise_by_type("binary", entry->symbol, {a, b});
+  if (op == Operator::Add && (a.is<String>() || b.is<String>() || a.is<Characters>() || b.is<Characters>())) {
+    raise_by_type("binary", entry.symbol, {a, b});
     const auto shown = [&](const Value& text) {
       return text.is<Characters>() ? text_of_value(text, "{}", node) : text;
     };
     return joined_text({shown(a), shown(b)});
   }
   for (const auto& [sequence, given] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-    if (ast != "Mult" || !(is_list(*sequence) || sequence->is<Tuple>()) || !repeats(*given)) continue;
+    if (op != Operator::Mult || !(is_list(*sequence) || sequence->is<Tuple>()) || !repeats(*given)) continue;
     const Value count = repeats(*given)->is_python() ? *given : Scalar{Kind::py_int(), stage_index(*given)};
     if (growing(*sequence) != nullptr || (is_list(*sequence) && !static_int(count) && may_grow(*sequence)))
       return by_library("repeated", {*sequence, count}, node);
@@ -172,40 +133,34 @@ Value Evaluator::binary(const std::string& ast, const Value& left, const Value& 
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
     // The characters of a format decide what it takes.
-    if (!(ast == "Mod" && a.is<Characters>())) raise_by_type("binary", entry->symbol, {a, b});
-    if (ast == "Mod")
+    if (!(op == Operator::Mod && a.is<Characters>())) raise_by_type("binary", entry.symbol, {a, b});
+    if (op == Operator::Mod)
       if (const std::optional<Value> text = formatted(a, b, node)) return *text;
     if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
-      return binary(ast, arrays->first, arrays->second, node);
+      return binary(op, arrays->first, arrays->second, node);
     if (is_sequence(a) || is_sequence(b) || is_string(a) || is_string(b) || a.is<String>() ||
         b.is<String>() || a.is<Characters>() || b.is<Characters>() || a.is<Range>() || b.is<Range>()) {
-      unsupported(node, std::string("'") + entry->symbol + "' of " + type_name(a) + " and " + type_name(b),
+      unsupported(node, std::string("'") + entry.symbol + "' of " + type_name(a) + " and " + type_name(b),
                   "make arrays of them with np.array(...), or take their elements one by one");
     }
-    if (ast == "MatMult" && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
-    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+    if (op == Operator::MatMult && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry.symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
-  if (ast == "MatMult" && j->is_python() && k->is_python()) raise_by_type("binary", "@", {a, b});
-  if (ast == "MatMult") return matmul(a, b, node);
-  if (is_pythons_own(a, b)) return python_arithmetic(ast, a, b, node);
+  if (op == Operator::MatMult && j->is_python() && k->is_python()) raise_by_type("binary", "@", {a, b});
+  if (op == Operator::MatMult) return matmul(a, b, node);
+  if (is_pythons_own(a, b)) return python_arithmetic(op, a, b, node);
   // NumPy squares arrays, which gives int8 for bools; their other powers by ints have 64 bits. Squares of
   // complex zeros have signs, powers have not.
-  if (ast == "Pow" && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
+  if (op == Operator::Pow && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
     const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
     if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
   }
-  if (ast == "Pow" && a.is<Array>() && base::is_complex(j->dtype()) && *k == Kind::py_int() &&
+  if (op == Operator::Pow && a.is<Array>() && base::is_complex(j->dtype()) && *k == Kind::py_int() &&
       b.is<Static>() && static_int(b) == 2)
     return elementwise(Op::square, {a}, "square", node);
-  return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
+  return elementwise(base::known(entry.op), {a, b}, entry.numpy, node);
 }
-
-std::string Evaluator::symbol_of(const std::string& ast) {
-  return ast == "Pow" ? "**" : find_operator(ast)->symbol;
-}
-
-std::string_view Evaluator::operator_name(const std::string& ast) { return find_operator(ast)->numpy_name; }
 
 bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
   const Kind left = base::known(kind_of(a));
@@ -226,8 +181,14 @@ Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) 
   const auto is_known_string = [](const Value& v) { return is_string(v) || is_none(v); };
   if (is_known_string(a) != is_known_string(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
   const auto settled = [&](const Value& v) { return v.is<Maybe>() ? v : present(v, "the element", node); };
-  return compare("Eq", settled(a), settled(b), node);
+  return compare(Operator::Eq, settled(a), settled(b), node);
 }
+
+Value Evaluator::answer(Operator op, const Value& is, nb::handle node) {
+  return is_negated(op) ? unary(Operator::Not, is, node) : is;
+}
+
+Value Evaluator::answer(Operator op, NodeId is) { return as_bool(is_negated(op) ? negate(is) : is); }
 
 Value Evaluator::as_bool(NodeId node) const {
   if (!builder_->function().is_constant(node)) return Scalar{Kind::py_bool(), node};
@@ -235,12 +196,12 @@ Value Evaluator::as_bool(NodeId node) const {
 }
 
 /// A comparison of optionals: None equals only itself, and has no order.
-Value Evaluator::compare_maybe(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+Value Evaluator::compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node) {
   const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
   const auto with = [&](const Value& value) {
-    return a.is<Maybe>() ? compare(ast, value, b, node) : compare(ast, a, value, node);
+    return a.is<Maybe>() ? compare(op, value, b, node) : compare(op, a, value, node);
   };
-  if (ast != "Eq" && ast != "NotEq") return with(present(*m, "the value", node));
+  if (!is_equality(op)) return with(present(*m, "the value", node));
   return fork(
       is_there(*m), [&] { return with(present(*m, "the value", node)); },
       [&] { return with(Static{nb::none()}); });
@@ -258,40 +219,40 @@ Value Evaluator::of_no_number(const Value& a, const Value& other, bool answer) {
   return from_node(operands.size() == 1 ? flag : builder_->make(Op::broadcast, operands));
 }
 
-Value Evaluator::compare(const std::string& ast, const Value& first, const Value& second, nb::handle node) {
-  if (const std::optional<Value> result = Members(*this).compare(ast, first, second)) return *result;
-  const bool by_value = ast != "Is" && ast != "IsNot" && ast != "In" && ast != "NotIn";
+Value Evaluator::compare(Operator op, const Value& first, const Value& second, nb::handle node) {
+  if (const std::optional<Value> result = Members(*this).compare(op, first, second)) return *result;
+  const bool by_value = is_comparison(op);
   if (by_value)
-    if (const std::optional<Value> result = compare_objects(ast, first, second, node)) return *result;
-  if (ast != "Is" && ast != "IsNot")
-    if (const std::optional<Value> result = Rows(*this).compare(ast, first, second, node)) return *result;
-  if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(ast, first, second, node);
-  const bool compares_types = ast == "Eq" || ast == "NotEq" || ast == "Is" || ast == "IsNot";
+    if (const std::optional<Value> result = compare_objects(op, first, second, node)) return *result;
+  if (!is_identity(op))
+    if (const std::optional<Value> result = Rows(*this).compare(op, first, second, node)) return *result;
+  if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(op, first, second, node);
+  const bool compares_types = is_equality(op) || is_identity(op);
   if (compares_types && (PooledValues::is_open_class(first) || PooledValues::is_open_class(second))) {
     const bool is_first = PooledValues::is_open_class(first);
     const Value& other = is_first ? second : first;
     const Pooled& record = *PooledValues::decides(is_first ? first : second);
     if (!PooledValues::is_open_class(other)) {
-      const bool wanted = ast == "Eq" || ast == "Is";
+      const bool wanted = op == Operator::Eq || op == Operator::Is;
       return PooledValues(*this).is_of(record, [&](const nb::object& type) {
         return wanted == (other.is<Static>() && other.as<Static>()->object.is(type));
       });
     }
     return PooledValues(*this).on_each(
-        record, [&](const Value& known) { return compare(ast, Static{class_of_value(known)}, other, node); });
+        record, [&](const Value& known) { return compare(op, Static{class_of_value(known)}, other, node); });
   }
   const bool are_known = first.is<Static>() && second.is<Static>();
   const Value a = are_known || !by_value ? first : plain_number(first);
   const Value b = are_known || !by_value ? second : plain_number(second);
-  if (ast == "Is" || ast == "IsNot") {
+  if (is_identity(op)) {
     if (PooledValues(*this).of(a) || PooledValues(*this).of(b)) {
       const NodeId is = PooledValues(*this).is_same(a, b);
-      return as_bool(ast == "Is" ? is : negate(is));
+      return answer(op, is);
     }
     const Value* other = is_none(a) ? &b : &a;
     if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
       const NodeId tag = builder_->make(Op::tag, {m->node});
-      return Scalar{Kind::py_bool(), builder_->make(ast == "Is" ? Op::equal : Op::not_equal,
+      return Scalar{Kind::py_bool(), builder_->make(op == Operator::Is ? Op::equal : Op::not_equal,
                                                     {tag, builder_->constant<int8_t>(1)})};
     }
     bool identical = false;
@@ -323,45 +284,44 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     } else if (!is_none(a) && !is_none(b)) {
       unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
     }
-    return Static{nb::bool_(ast == "Is" ? identical : !identical)};
+    return Static{nb::bool_(op == Operator::Is ? identical : !identical)};
   }
-  if (std::optional<Value> result = Fields(*this).compare(ast, a, b, node)) return *result;
+  if (std::optional<Value> result = Fields(*this).compare(op, a, b, node)) return *result;
   if (a.is<Foreign>() || b.is<Foreign>()) {
-    const bool contains = ast == "In" || ast == "NotIn";
-    use_foreign(contains ? "" : "compare", contains ? "" : find_operator(ast)->symbol, {a, b}, node);
+    const bool contains = is_membership(op);
+    use_foreign(contains ? "" : "compare", contains ? "" : info(op).symbol, {a, b}, node);
   }
   if (a.is<Characters>() || b.is<Characters>())
-    if (std::optional<Value> result = Strings(*this).compare(ast, a, b, node)) return *result;
+    if (std::optional<Value> result = Strings(*this).compare(op, a, b, node)) return *result;
   if (by_value)
-    if (std::optional<Value> result = binary_of_sets(ast, a, b, node)) return *result;
-  if ((ast == "In" || ast == "NotIn") && b.is<Set>()) {
+    if (std::optional<Value> result = binary_of_sets(op, a, b, node)) return *result;
+  if (is_membership(op) && b.is<Set>()) {
     const Value inside = is_element(a, b, node);
-    return ast == "In" ? inside : unary("Not", inside, node);
+    return answer(op, inside, node);
   }
-  if ((ast == "In" || ast == "NotIn") && iterates_generator(b)) {
+  if (is_membership(op) && iterates_generator(b)) {
     const Value inside = is_yielded(a, b, node);
-    return ast == "In" ? inside : unary("Not", inside, node);
+    return answer(op, inside, node);
   }
-  if ((ast == "In" || ast == "NotIn") && b.is<Iterator>())
-    return compare(ast, a, Tuple{elements_of(b, node)}, node);
-  if ((ast == "In" || ast == "NotIn") && b.is<Range>()) {
+  if (is_membership(op) && b.is<Iterator>()) return compare(op, a, Tuple{elements_of(b, node)}, node);
+  if (is_membership(op) && b.is<Range>()) {
     const Value inside = by_ranges("contains", {b, a}, node);
-    return ast == "In" ? inside : unary("Not", inside, node);
+    return answer(op, inside, node);
   }
-  if ((ast == "Eq" || ast == "NotEq") && a.is<Range>() && b.is<Range>()) {
+  if (is_equality(op) && a.is<Range>() && b.is<Range>()) {
     const Value equal = by_ranges("equal", {a, b}, node);
-    return ast == "Eq" ? equal : unary("Not", equal, node);
+    return answer(op, equal, node);
   }
-  if (ast == "In" || ast == "NotIn") {
+  if (is_membership(op)) {
     if (const std::optional<Value> inside = call_special(b, "__contains__", {a}, node)) {
       if (const std::optional<bool> known = static_truth(*inside))
-        return Static{nb::bool_(*known == (ast == "In"))};
+        return Static{nb::bool_(*known == (op == Operator::In))};
       const NodeId is = truth(*inside, node);
-      return as_bool(ast == "In" ? is : negate(is));
+      return answer(op, is);
     }
     if (const HeapObject* dict = mapping(b)) {
       const Value found = by_dicts("contains", HeapObject(*dict), {a}, node, false);
-      return ast == "In" ? found : unary("Not", found, node);
+      return answer(op, found, node);
     }
     if (b.is<Reference>() && !is_list(b)) ask_for_mapping(*b.as<Reference>(), a, node);
     if (a.is<Static>() && b.is<Reference>() &&
@@ -369,13 +329,13 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       bool found = false;
       for (const nb::object& key : contents(*b.as<Reference>(), node).keys)
         found = found || key.equal(a.as<Static>()->object);
-      return Static{nb::bool_(found == (ast == "In"))};
+      return Static{nb::bool_(found == (op == Operator::In))};
     }
     const Reference* list = b.as<Reference>();
     if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
     if (growing(b) != nullptr) {
       const Value found = by_library("contains", {b, a}, node);
-      return ast == "In" ? found : unary("Not", found, node);
+      return answer(op, found, node);
     }
     const Tuple* tuple = b.as<Tuple>();
     if ((tuple != nullptr || list != nullptr) && !a.is<Array>()) {
@@ -383,13 +343,13 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
       NodeId found = builder_->constant(false);
       for (const Value& member : members)
         found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
-      return as_bool(ast == "In" ? found : negate(found));
+      return answer(op, found);
     }
     if (a.is<Static>() && b.is<Static>() && (is_string(b) || Members::holds_members(b))) {
       try {
         const bool inside = nb::cast<bool>(
             imported("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
-        return Static{nb::bool_(inside == (ast == "In"))};
+        return Static{nb::bool_(inside == (op == Operator::In))};
       } catch (nb::python_error& error) {
         raise_host_error(error);
       }
@@ -397,16 +357,16 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     unsupported(node, "`in` with " + type_name(b), "compare in a loop");
   }
   const bool is_one = a.is<Reference>() && b.is<Reference>() && same(a, b);
-  if (is_one && (growing(a) != nullptr || mapping(a) != nullptr) && (ast == "Eq" || ast == "NotEq"))
-    return Static{nb::bool_(ast == "Eq")};
+  if (is_one && (growing(a) != nullptr || mapping(a) != nullptr) && is_equality(op))
+    return Static{nb::bool_(op == Operator::Eq)};
   if ((growing(a) != nullptr && is_list(b)) || (growing(b) != nullptr && is_list(a))) {
-    if (ast != "Eq" && ast != "NotEq")
+    if (!is_equality(op))
       unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
     const Value equal = by_library("equal", {a, b}, node);
-    return ast == "Eq" ? equal : unary("Not", equal, node);
+    return answer(op, equal, node);
   }
   if ((mapping(a) != nullptr || mapping(b) != nullptr) && a.is<Reference>() && b.is<Reference>() &&
-      !is_list(a) && !is_list(b) && (ast == "Eq" || ast == "NotEq")) {
+      !is_list(a) && !is_list(b) && is_equality(op)) {
     const bool is_left = mapping(a) != nullptr;
     const HeapObject dict = *mapping(is_left ? a : b);
     Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
@@ -414,7 +374,7 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
               .name = "equal",
               .node = node};
     const Value equal = inline_function(imported("ingot.library.dicts").attr("equal"), call);
-    return ast == "Eq" ? equal : unary("Not", equal, node);
+    return answer(op, equal, node);
   }
   const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
     if (const Tuple* t = v.as<Tuple>()) return t->members;
@@ -423,59 +383,58 @@ Value Evaluator::compare(const std::string& ast, const Value& first, const Value
     return contents(*r, node).values;
   };
   if (const auto left = members(a), right = members(b); left && right && a.is<Tuple>() == b.is<Tuple>()) {
-    if (ast != "Eq" && ast != "NotEq") return compare_sequences(ast, *left, *right, node);
+    if (!is_equality(op)) return compare_sequences(op, *left, *right, node);
     NodeId equal = builder_->constant(left->size() == right->size());
     for (size_t i = 0; left->size() == right->size() && i < left->size(); ++i)
       equal = both(equal, truth(equal_members((*left)[i], (*right)[i], node), node));
-    return as_bool(ast == "Eq" ? equal : negate(equal));
+    return answer(op, equal);
   }
-  const OperatorInfo* entry = find_operator(ast);
-  if (a.is<Static>() && b.is<Static>()) return binary(ast, a, b, node);
+  const OperatorInfo& entry = info(op);
+  if (a.is<Static>() && b.is<Static>()) return binary(op, a, b, node);
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
   if (!j || !k) {
     const Value& other = j ? b : a;
     const bool is_sequence = other.is<Tuple>() || is_list(other);
     const bool pythons = j ? j->is_python() : k && k->is_python();
-    if ((ast == "Eq" || ast == "NotEq") &&
+    if (is_equality(op) &&
         (is_none(a) || is_none(b) || ((j || k) && is_string(other)) || (is_sequence && pythons)))
-      return of_no_number(j ? a : b, other, ast == "NotEq");
-    raise_by_type("compare", find_operator(ast)->symbol, {a, b});
+      return of_no_number(j ? a : b, other, op == Operator::NotEq);
+    raise_by_type("compare", info(op).symbol, {a, b});
     if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
-      return compare(ast, arrays->first, arrays->second, node);
+      return compare(op, arrays->first, arrays->second, node);
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   }
   // Python's complex has no order, so the NumPy scalar decides.
-  const bool asks_numpy = (!j->is_python() || !k->is_python()) && ast != "Eq" && ast != "NotEq";
+  const bool asks_numpy = (!j->is_python() || !k->is_python()) && !is_equality(op);
   if (asks_numpy || !is_pythons_own(a, b)) {
-    if (const std::optional<Value> scalar = compare_complex_scalars(base::known(entry->op), a, b))
+    if (const std::optional<Value> scalar = compare_complex_scalars(base::known(entry.op), a, b))
       return *scalar;
-    return elementwise(base::known(entry->op), {a, b}, entry->numpy_name, node);
+    return elementwise(base::known(entry.op), {a, b}, entry.numpy, node);
   }
   const Kind common =
       j->is_python() && k->is_python() ? base::known(frontend::join(*j, *k)) : Kind::py_complex();
-  if (common == Kind::py_complex() && ast != "Eq" && ast != "NotEq") {
-    raise(ExceptionKind::TypeError, std::string("'") + entry->symbol +
+  if (common == Kind::py_complex() && !is_equality(op)) {
+    raise(ExceptionKind::TypeError, std::string("'") + entry.symbol +
                                         "' not supported between instances of '" + type_name(a) + "' and '" +
                                         type_name(b) + "'");
   }
   if (common == Kind::py_int()) {
-    const Op op = base::known(entry->op);
+    const Op of_ints = base::known(entry.op);
     if (const int side = side_of_64_bits(a); side != 0)
-      return Static{nb::bool_(compare_out_of_range(op, side))};
+      return Static{nb::bool_(compare_out_of_range(of_ints, side))};
     if (const int side = side_of_64_bits(b); side != 0)
-      return Static{nb::bool_(compare_out_of_range(mirrored(op), side))};
+      return Static{nb::bool_(compare_out_of_range(mirrored(of_ints), side))};
   }
   const auto is_large = [this](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
     return kind == Kind::py_int() && (!known || *known < -kExactInFloat || *known > kExactInFloat);
   };
   if (common != Kind::py_int() && is_large(a, *j))
-    return Scalar{Kind::py_bool(), compare_int(base::known(entry->op), a, b)};
+    return Scalar{Kind::py_bool(), compare_int(base::known(entry.op), a, b)};
   if (common != Kind::py_int() && is_large(b, *k))
-    return Scalar{Kind::py_bool(), compare_int(mirrored(base::known(entry->op)), b, a)};
-  return Scalar{Kind::py_bool(),
-                builder_->make(base::known(entry->op), {stage(a, common), stage(b, common)})};
+    return Scalar{Kind::py_bool(), compare_int(mirrored(base::known(entry.op)), b, a)};
+  return Scalar{Kind::py_bool(), builder_->make(base::known(entry.op), {stage(a, common), stage(b, common)})};
 }
 
 /// `number op other`, with a float or complex, exact although the int may be no float: if the rounded int
@@ -497,8 +456,7 @@ NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
       rounded = std::copysign(std::numeric_limits<double>::infinity(), s->object < nb::int_(0) ? -1.0 : 1.0);
     }
     const NodeId constant = builder_->constant(rounded);
-    const char* const compares = std::ranges::find(kOperators, std::optional(op), &OperatorInfo::op)->host;
-    const nb::object python = imported("operator").attr(compares);
+    const nb::object python = imported("operator").attr(info(comparison_of(op)).host);
     const bool of_tie = nb::cast<bool>(python(s->object, nb::float_(rounded)));
     return builder_->make(Op::select, {builder_->make(Op::equal, {constant, f}), builder_->constant(of_tie),
                                        builder_->make(op, {constant, f})});
@@ -520,52 +478,53 @@ NodeId Evaluator::compare_int(Op op, const Value& number, const Value& other) {
                                      builder_->make(op, {rounded, f})});
 }
 
-Value Evaluator::unary(const std::string& ast, const Value& a, nb::handle node) {
-  if (ast == "Not") {
+Value Evaluator::unary(Operator op, const Value& a, nb::handle node) {
+  if (op == Operator::Not) {
     if (const std::optional<bool> known = static_truth(a)) return Static{nb::bool_(!*known)};
     return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
   }
-  const OperatorInfo* entry = find_operator(ast);
-  if (a.is<Foreign>()) use_foreign("unary", entry->symbol, {a}, node);
-  if (const std::optional<Value> result = unary_of_object(ast, a, node)) return *result;
+  const OperatorInfo& entry = info(op);
+  if (a.is<Foreign>()) use_foreign("unary", entry.symbol, {a}, node);
+  if (const std::optional<Value> result = unary_of_object(op, a, node)) return *result;
   if (const Member* m = a.as<Member>())
-    return Members(*this).on_each(*m, [&](const Value& known) { return unary(ast, known, node); });
+    return Members(*this).on_each(*m, [&](const Value& known) { return unary(op, known, node); });
   if (const Static* s = a.as<Static>()) {
     try {
-      return Static{imported("operator").attr(entry->host)(s->object)};
+      return Static{imported("operator").attr(entry.host)(s->object)};
     } catch (nb::python_error& error) {
       raise_host_error(error);
     }
   }
   const std::optional<Kind> kind = kind_of(a);
   if (!kind) {
-    if (a.is<Structured>()) raise_by_type("unary", entry->symbol, {a});
+    if (a.is<Structured>()) raise_by_type("unary", entry.symbol, {a});
     raise(ExceptionKind::TypeError,
-          std::string("bad operand type for unary ") + entry->symbol + ": '" + type_name(a) + "'");
+          std::string("bad operand type for unary ") + entry.symbol + ": '" + type_name(a) + "'");
   }
   if (!kind->is_python()) {
-    if (*kind == Kind(DType::Bool) && ast == "USub") {
+    if (*kind == Kind(DType::Bool) && op == Operator::USub) {
       raise(ExceptionKind::TypeError,
             "The numpy boolean negative, the `-` operator, is not supported, use the `~` operator or the "
             "logical_not "
             "function instead.");
     }
-    if (*kind == Kind(DType::Bool) && ast == "UAdd") {
+    if (*kind == Kind(DType::Bool) && op == Operator::UAdd) {
       raise(ExceptionKind::TypeError,
             "ufunc 'positive' did not contain a loop with signature matching types <class "
             "'numpy.dtypes.BoolDType'> -> "
             "None");
     }
-    if (entry->op) return elementwise(base::known(entry->op), {a}, entry->numpy_name, node);
+    if (entry.op) return elementwise(base::known(entry.op), {a}, entry.numpy, node);
     return a.is<Array>() ? from_node(whole(a)) : a;
   }
   const Kind number = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
   const NodeId x = stage(a, number);
-  if (!entry->op) return Scalar{number, x};
-  if (ast == "Invert" && number != Kind::py_int())
+  if (!entry.op) return Scalar{number, x};
+  if (op == Operator::Invert && number != Kind::py_int())
     raise(ExceptionKind::TypeError, "bad operand type for unary ~: '" + type_name(a) + "'");
-  if (ast == "USub" && number == Kind::py_int()) return python_int("Sub", builder_->index(0), x, node);
-  return Scalar{number, builder_->make(base::known(entry->op), {x})};
+  if (op == Operator::USub && number == Kind::py_int())
+    return python_int(Operator::Sub, builder_->index(0), x, node);
+  return Scalar{number, builder_->make(base::known(entry.op), {x})};
 }
 
 namespace {
@@ -594,41 +553,41 @@ NodeId quotient_of_complex(ir::Builder& b, NodeId x, NodeId y) {
 
 }  // namespace
 
-Value Evaluator::python_arithmetic(const std::string& ast, const Value& a, const Value& b, nb::handle node) {
+Value Evaluator::python_arithmetic(Operator op, const Value& a, const Value& b, nb::handle node) {
   const auto weak = [](Kind kind) { return kind.is_python() ? kind : Kind::py_float(); };
   Kind common = base::known(frontend::join(weak(base::known(kind_of(a))), weak(base::known(kind_of(b)))));
-  const bool bits = ast == "BitAnd" || ast == "BitOr" || ast == "BitXor";
+  const bool bits = op == Operator::BitAnd || op == Operator::BitOr || op == Operator::BitXor;
   if (common == Kind::py_bool() && !bits) common = Kind::py_int();
-  const OperatorInfo* entry = find_operator(ast);
-  const bool shift = ast == "LShift" || ast == "RShift";
+  const OperatorInfo& entry = info(op);
+  const bool shift = op == Operator::LShift || op == Operator::RShift;
   if ((bits || shift) && common != Kind::py_int() && common != Kind::py_bool()) {
-    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry.symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
   if (bits)
-    return Scalar{common, builder_->make(base::known(entry->op), {stage(a, common), stage(b, common)})};
-  if (ast == "Pow") return python_power(a, b, node);
-  if (common == Kind::py_int()) return python_int(ast, stage(a, common), stage(b, common), node);
+    return Scalar{common, builder_->make(base::known(entry.op), {stage(a, common), stage(b, common)})};
+  if (op == Operator::Pow) return python_power(a, b, node);
+  if (common == Kind::py_int()) return python_int(op, stage(a, common), stage(b, common), node);
   if (common == Kind::py_float()) {
     // An int operand is converted as Python's float(int) does; beyond 2**53 it rounds, as there.
-    return python_float(ast, stage(a, common), stage(b, common), node);
+    return python_float(op, stage(a, common), stage(b, common), node);
   }
-  if (ast == "FloorDiv" || ast == "Mod") {
-    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry->symbol + ": '" +
+  if (op == Operator::FloorDiv || op == Operator::Mod) {
+    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry.symbol + ": '" +
                                         type_name(a) + "' and '" + type_name(b) + "'");
   }
   const NodeId x = stage(a, common);
   const NodeId y = stage(b, common);
-  if (ast == "Div") {
+  if (op == Operator::Div) {
     const NodeId zero = builder_->constant(std::complex<double>(0, 0));
     check(builder_->make(Op::not_equal, {y, zero}), ExceptionKind::ZeroDivisionError,
           "complex division by zero");
     return Scalar{common, quotient_of_complex(*builder_, x, y)};
   }
-  return Scalar{common, builder_->make(base::known(entry->op), {x, y})};
+  return Scalar{common, builder_->make(base::known(entry.op), {x, y})};
 }
 
-Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::handle) {
+Value Evaluator::python_int(Operator op, NodeId a, NodeId b, nb::handle) {
   const auto no_overflow = [&](Op predicate) {
     builder_->check(builder_->make(Op::invert, {builder_->make(predicate, {a, b})}),
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
@@ -636,11 +595,11 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
   const auto no_zero = [&](const char* message) {
     check(builder_->make(Op::not_equal, {b, builder_->index(0)}), ExceptionKind::ZeroDivisionError, message);
   };
-  const auto result = [&](Op op) { return Scalar{Kind::py_int(), builder_->make(op, {a, b})}; };
-  if (ast == "Add") return no_overflow(Op::add_overflows), result(Op::add);
-  if (ast == "Sub") return no_overflow(Op::subtract_overflows), result(Op::subtract);
-  if (ast == "Mult") return no_overflow(Op::multiply_overflows), result(Op::multiply);
-  if (ast == "FloorDiv") {
+  const auto result = [&](Op made) { return Scalar{Kind::py_int(), builder_->make(made, {a, b})}; };
+  if (op == Operator::Add) return no_overflow(Op::add_overflows), result(Op::add);
+  if (op == Operator::Sub) return no_overflow(Op::subtract_overflows), result(Op::subtract);
+  if (op == Operator::Mult) return no_overflow(Op::multiply_overflows), result(Op::multiply);
+  if (op == Operator::FloorDiv) {
     no_zero("integer division or modulo by zero");
     // Only MIN // -1 overflows.
     const NodeId least = builder_->make(Op::equal, {a, builder_->index(INT64_MIN)});
@@ -649,8 +608,8 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
                     ExceptionKind::OverflowError, "a Python int leaves 64 bits here");
     return result(Op::floor_divide);
   }
-  if (ast == "Mod") return no_zero("integer modulo by zero"), result(Op::remainder);
-  if (ast == "Div") {
+  if (op == Operator::Mod) return no_zero("integer modulo by zero"), result(Op::remainder);
+  if (op == Operator::Div) {
     no_zero("division by zero");
     // Operands within 2**53 convert exactly, so the quotient is rounded once, as Python's.
     const NodeId x = builder_->cast(a, DType::Float64);
@@ -663,7 +622,7 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
   }
   check(builder_->make(Op::greater_equal, {b, builder_->index(0)}), ExceptionKind::ValueError,
         "negative shift count");
-  if (ast == "RShift") return result(Op::right_shift);
+  if (op == Operator::RShift) return result(Op::right_shift);
   const NodeId shifted = builder_->make(Op::left_shift, {a, b});
   const NodeId back = builder_->make(Op::right_shift, {shifted, b});
   const NodeId small = builder_->make(Op::less, {b, builder_->index(64)});
@@ -674,15 +633,15 @@ Value Evaluator::python_int(const std::string& ast, NodeId a, NodeId b, nb::hand
   return Scalar{Kind::py_int(), shifted};
 }
 
-Value Evaluator::python_float(const std::string& ast, NodeId a, NodeId b, nb::handle) {
-  if (ast == "Div" || ast == "FloorDiv" || ast == "Mod") {
-    const char* message = ast == "Div"   ? "float division by zero"
-                          : ast == "Mod" ? "float modulo"
-                                         : "float floor division by zero";
+Value Evaluator::python_float(Operator op, NodeId a, NodeId b, nb::handle) {
+  if (op == Operator::Div || op == Operator::FloorDiv || op == Operator::Mod) {
+    const char* message = op == Operator::Div   ? "float division by zero"
+                          : op == Operator::Mod ? "float modulo"
+                                                : "float floor division by zero";
     check(builder_->make(Op::not_equal, {b, builder_->constant(0.0)}), ExceptionKind::ZeroDivisionError,
           message);
   }
-  return Scalar{Kind::py_float(), builder_->make(base::known(find_operator(ast)->op), {a, b})};
+  return Scalar{Kind::py_float(), builder_->make(base::known(info(op).op), {a, b})};
 }
 
 Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {

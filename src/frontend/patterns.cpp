@@ -129,7 +129,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     const Value value = eval(pattern.attr("value"));
     if (subject.is<String>() || is_foreign(subject))
       unsupported(pattern, "matching a " + type_name(subject), "compare it yourself");
-    return compare("Eq", subject, value, pattern);
+    return compare(Operator::Eq, subject, value, pattern);
   }
   if (kind == "MatchSingleton") {
     const nb::object wanted = attribute(pattern, "value");

@@ -75,10 +75,12 @@ Value Evaluator::builtin_reversed(Call& call) {
     const Value count = Scalar{Kind::py_int(), trips_of_range(*r).count};
     const nb::handle node = call.node;
     const Value last = known_number(binary(
-        "Add", start, binary("Mult", binary("Sub", known_number(count), one, node), step, node), node));
-    return iterator("range_iterator",
-                    Range{share(std::array<Value, 3>{last, known_number(binary("Sub", start, step, node)),
-                                                     known_number(unary("USub", step, node))})});
+        Operator::Add, start,
+        binary(Operator::Mult, binary(Operator::Sub, known_number(count), one, node), step, node), node));
+    return iterator(
+        "range_iterator",
+        Range{share(std::array<Value, 3>{last, known_number(binary(Operator::Sub, start, step, node)),
+                                         known_number(unary(Operator::USub, step, node))})});
   }
   const Array* a = sequence.as<Array>();
   const bool is_of_records = Fields::is_array(sequence) && Fields::rank_of(*sequence.as<Structured>()) > 0;
@@ -228,7 +230,7 @@ Value Evaluator::builtin_divmod(Call& call) {
     check(builder_->make(Op::not_equal, {stage(b, Kind::py_float()), builder_->constant(0.0)}),
           ExceptionKind::ZeroDivisionError, "float divmod()");
   }
-  return Tuple{{binary("FloorDiv", a, b, call.node), binary("Mod", a, b, call.node)}};
+  return Tuple{{binary(Operator::FloorDiv, a, b, call.node), binary(Operator::Mod, a, b, call.node)}};
 }
 
 Value Evaluator::builtin_pow(Call& call) {
@@ -237,7 +239,7 @@ Value Evaluator::builtin_pow(Call& call) {
   const Value exponent = need(call, 1, "exp");
   const Value* const modulus = argument(call, 2, "mod");
   finish(call, 3);
-  if (modulus == nullptr || is_none(*modulus)) return binary("Pow", base, exponent, call.node);
+  if (modulus == nullptr || is_none(*modulus)) return binary(Operator::Pow, base, exponent, call.node);
   const std::vector<Value> values = given.values();
   if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
     return by_host(given, "a power with a modulus");
@@ -515,16 +517,16 @@ Value Evaluator::np_array(Call& call) {
   return inline_function(imported("ingot.library.creation").attr("as_array"), rest);
 }
 
-Value Evaluator::compare_sequences(const std::string& ast, const std::vector<Value>& a,
-                                   const std::vector<Value>& b, nb::handle node) {
+Value Evaluator::compare_sequences(Operator op, const std::vector<Value>& a, const std::vector<Value>& b,
+                                   nb::handle node) {
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i == a.size() || i == b.size()) {
       const Value left = Static{nb::int_(a.size())};
-      return compare(ast, left, Static{nb::int_(b.size())}, node);
+      return compare(op, left, Static{nb::int_(b.size())}, node);
     }
     const Value equal = equal_members(a[i], b[i], node);
     const auto decide = [&] {
-      return compare(ast, present(a[i], "the element", node), present(b[i], "the element", node), node);
+      return compare(op, present(a[i], "the element", node), present(b[i], "the element", node), node);
     };
     if (const std::optional<bool> known = static_truth(equal)) return *known ? from(i + 1) : decide();
     return fork(truth(equal, node), [&] { return from(i + 1); }, decide);

@@ -223,37 +223,34 @@ bool Evaluator::Rows::is_list(const Value& value) const {
   return (r != nullptr && !r->may_be_none) || e_.is_list(value);
 }
 
-std::optional<Value> Evaluator::Rows::binary(const std::string& ast, const Value& a, const Value& b,
-                                             nb::handle node) {
+std::optional<Value> Evaluator::Rows::binary(Operator op, const Value& a, const Value& b, nb::handle node) {
   if (row_of(a) == nullptr && row_of(b) == nullptr) return std::nullopt;
-  if (ast == "Add" && is_list(a) && is_list(b)) return e_.by_library("joined", {a, b}, node);
-  if (ast == "Mult" && is_list(a) && e_.kind_of(b) && !b.is<Array>())
+  if (op == Operator::Add && is_list(a) && is_list(b)) return e_.by_library("joined", {a, b}, node);
+  if (op == Operator::Mult && is_list(a) && e_.kind_of(b) && !b.is<Array>())
     return e_.by_library("repeated", {a, b}, node);
-  if (ast == "Mult" && is_list(b) && e_.kind_of(a) && !a.is<Array>())
+  if (op == Operator::Mult && is_list(b) && e_.kind_of(a) && !a.is<Array>())
     return e_.by_library("repeated", {b, a}, node);
-  e_.unsupported(node, "'" + symbol_of(ast) + "' of a list in another container", "use loops");
+  e_.unsupported(node, "'" + symbol_of(op) + "' of a list in another container", "use loops");
 }
 
-std::optional<Value> Evaluator::Rows::compare(const std::string& ast, const Value& a, const Value& b,
-                                              nb::handle node) {
-  const bool seeks = ast == "In" || ast == "NotIn";
-  if (row_of(b) == nullptr && (seeks || row_of(a) == nullptr)) return std::nullopt;
+std::optional<Value> Evaluator::Rows::compare(Operator op, const Value& a, const Value& b, nb::handle node) {
+  if (row_of(b) == nullptr && (is_membership(op) || row_of(a) == nullptr)) return std::nullopt;
   for (const Value* side : {&a, &b}) {
     const Pooled* r = row_of(*side);
     if (r == nullptr || !r->may_be_none) continue;
     return PooledValues(e_).on_both(
-        *r, [&](const Value& v) { return e_.compare(ast, side == &a ? v : a, side == &b ? v : b, node); });
+        *r, [&](const Value& v) { return e_.compare(op, side == &a ? v : a, side == &b ? v : b, node); });
   }
-  if (seeks) {
+  if (is_membership(op)) {
     const Value found = e_.by_library("contains", {b, a}, node);
-    return ast == "In" ? found : e_.unary("Not", found, node);
+    return e_.answer(op, found, node);
   }
-  if (ast != "Eq" && ast != "NotEq")
+  if (!is_equality(op))
     e_.unsupported(node, "the order of lists whose lengths are not known when compiling",
                    "compare in a loop");
-  if (!is_list(a) || !is_list(b)) return Value(Static{nb::bool_(ast == "NotEq")});
+  if (!is_list(a) || !is_list(b)) return Value(Static{nb::bool_(op == Operator::NotEq)});
   const Value equal = e_.by_library("equal", {a, b}, node);
-  return ast == "Eq" ? equal : e_.unary("Not", equal, node);
+  return e_.answer(op, equal, node);
 }
 
 std::optional<Value> Evaluator::Rows::array_of(const Value& rows, std::optional<DType> wanted,

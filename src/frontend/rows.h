@@ -37,8 +37,8 @@ class Evaluator::Rows {
   void delete_item(const Pooled& list, const Value& index, nb::handle node);
   Value iterated(const Pooled& list, nb::handle node);
   /// An operator or comparison of lists of which one is pooled; none: another one.
-  std::optional<Value> binary(const std::string& ast, const Value& a, const Value& b, nb::handle node);
-  std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> binary(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare(Operator op, const Value& a, const Value& b, nb::handle node);
   /// An array of a list of such lists, or of arrays; none: it is another list.
   std::optional<Value> array_of(const Value& rows, std::optional<DType> wanted, nb::handle node);
 

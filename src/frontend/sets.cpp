@@ -219,29 +219,20 @@ Value Evaluator::set_method(const Set& set, const std::string& name, Call& call)
   return made;
 }
 
-std::optional<Value> Evaluator::binary_of_sets(const std::string& op, const Value& a, const Value& b,
-                                               nb::handle node) {
+std::optional<Value> Evaluator::binary_of_sets(Operator op, const Value& a, const Value& b, nb::handle node) {
   if (!a.is<Set>() || !b.is<Set>()) return std::nullopt;
-  const std::map<std::string, std::pair<const char*, const char*>> kMethods = {
-      {"BitOr", {"union", "__or__"}},
-      {"BitAnd", {"intersection", "__and__"}},
-      {"Sub", {"difference", "__sub__"}},
-      {"BitXor", {"symmetric_difference", "__xor__"}},
-      {"Eq", {"", "__eq__"}},
-      {"NotEq", {"", "__ne__"}},
-      {"Lt", {"", "__lt__"}},
-      {"LtE", {"", "__le__"}},
-      {"Gt", {"", "__gt__"}},
-      {"GtE", {"", "__ge__"}}};
-  const auto method = kMethods.find(op);
-  if (method == kMethods.end()) return std::nullopt;
-  Call call{.positional = {b}, .keywords = {}, .name = method->second.second, .node = node};
-  return set_method(*a.as<Set>(), method->second.second, call);
+  const bool is_of_sets = op == Operator::BitOr || op == Operator::BitAnd || op == Operator::Sub ||
+                          op == Operator::BitXor || is_comparison(op);
+  if (!is_of_sets) return std::nullopt;
+  Call call{.positional = {b}, .keywords = {}, .name = info(op).method, .node = node};
+  return set_method(*a.as<Set>(), info(op).method, call);
 }
 
-bool Evaluator::change_set(const Set& set, const std::string& op, const Value& right, nb::handle node) {
-  const std::map<std::string, const char*> kMethods = {
-      {"BitOr", "__ior__"}, {"BitAnd", "__iand__"}, {"Sub", "__isub__"}, {"BitXor", "__ixor__"}};
+bool Evaluator::change_set(const Set& set, Operator op, const Value& right, nb::handle node) {
+  const std::map<Operator, const char*> kMethods = {{Operator::BitOr, "__ior__"},
+                                                    {Operator::BitAnd, "__iand__"},
+                                                    {Operator::Sub, "__isub__"},
+                                                    {Operator::BitXor, "__ixor__"}};
   const auto method = kMethods.find(op);
   if (set.is_frozen || method == kMethods.end() || !right.is<Set>()) return false;
   const nb::object given = history_of(*right.as<Set>(), node);
@@ -270,7 +261,7 @@ Value Evaluator::is_element(const Value& wanted, const Value& set, nb::handle no
   // An unknown number can equal only numbers.
   std::vector<Value> elements = elements_of_set(*set.as<Set>(), node);
   if (wanted.is<Scalar>()) std::erase_if(elements, [&](const Value& v) { return !kind_of(v); });
-  return compare("In", wanted, Tuple{std::move(elements)}, node);
+  return compare(Operator::In, wanted, Tuple{std::move(elements)}, node);
 }
 
 }  // namespace ingot::frontend

@@ -11,40 +11,6 @@ using ir::Op;
 
 namespace {
 
-struct Special {
-  const char* ast;
-  const char* method;
-  const char* reflected;
-  const char* symbol;
-  bool compares = false;
-};
-
-constexpr Special kBinary[] = {
-    {"Add", "__add__", "__radd__", "+"},
-    {"Sub", "__sub__", "__rsub__", "-"},
-    {"Mult", "__mul__", "__rmul__", "*"},
-    {"Div", "__truediv__", "__rtruediv__", "/"},
-    {"FloorDiv", "__floordiv__", "__rfloordiv__", "//"},
-    {"Mod", "__mod__", "__rmod__", "%"},
-    {"Pow", "__pow__", "__rpow__", "** or pow()"},
-    {"MatMult", "__matmul__", "__rmatmul__", "@"},
-    {"BitAnd", "__and__", "__rand__", "&"},
-    {"BitOr", "__or__", "__ror__", "|"},
-    {"BitXor", "__xor__", "__rxor__", "^"},
-    {"LShift", "__lshift__", "__rlshift__", "<<"},
-    {"RShift", "__rshift__", "__rrshift__", ">>"},
-    {"Eq", "__eq__", "__eq__", "==", true},
-    {"NotEq", "__ne__", "__ne__", "!=", true},
-    {"Lt", "__lt__", "__gt__", "<", true},
-    {"LtE", "__le__", "__ge__", "<=", true},
-    {"Gt", "__gt__", "__lt__", ">", true},
-    {"GtE", "__ge__", "__le__", ">=", true},
-};
-
-const Special& special_of(const std::string& ast) {
-  return *std::ranges::find_if(kBinary, [&](const Special& s) { return ast == s.ast; });
-}
-
 bool is_not_implemented(const Value& value) {
   const Static* s = value.as<Static>();
   return s != nullptr && s->object.ptr() == Py_NotImplemented;
@@ -92,36 +58,30 @@ std::optional<Value> Evaluator::call_special(const Value& given, const std::stri
   if (const Pooled* r = given.as<Pooled>())
     self = PooledValues(*this).present(*r, ExceptionKind::TypeError, "unsupported operand type: 'NoneType'");
   if (is_generated(raw)) {
-    const bool is_order =
-        method == "__lt__" || method == "__le__" || method == "__gt__" || method == "__ge__";
-    if (method != "__eq__" && !is_order) {
+    const std::optional<Operator> op = comparison_of(method);
+    if (!op || *op == Operator::NotEq) {
       unsupported(node, "the `" + method + "` that `dataclass` has made of `" + type_name(self) + "`",
                   "use the fields");
     }
     const nb::object other = class_of_value(arguments[0]);
     if (!other.is_valid() || !other.is(type)) return Static{nb::borrow<nb::object>(Py_NotImplemented)};
-    const char* op = method == "__eq__"   ? "Eq"
-                     : method == "__lt__" ? "Lt"
-                     : method == "__le__" ? "LtE"
-                     : method == "__gt__" ? "Gt"
-                                          : "GtE";
-    return compare(op, fields_of(self, type, "compare", node), fields_of(arguments[0], type, "compare", node),
-                   node);
+    return compare(*op, fields_of(self, type, "compare", node),
+                   fields_of(arguments[0], type, "compare", node), node);
   }
   Call call{.positional = std::move(arguments), .keywords = {}, .name = method, .node = node};
   call.positional.insert(call.positional.begin(), self);
   return this->call(Static{raw}, call);
 }
 
-std::optional<Value> Evaluator::ask_both(const std::string& ast, const Value& a, const Value& b,
-                                         nb::handle node) {
-  const Special& special = special_of(ast);
+std::optional<Value> Evaluator::ask_both(Operator op, const Value& a, const Value& b, nb::handle node) {
+  const OperatorInfo& special = info(op);
+  const bool compares = is_comparison(op);
   const nb::object left = class_of_value(a);
   const nb::object right = class_of_value(b);
   const bool of_one_class = left.is_valid() && right.is_valid() && left.is(right);
-  const bool reflects = right.is_valid() && (!of_one_class || special.compares);
+  const bool reflects = right.is_valid() && (!of_one_class || compares);
   bool reflected_first = left.is_valid() && right.is_valid() && !of_one_class && is_subtype(right, left);
-  if (reflected_first && !special.compares)
+  if (reflected_first && !compares)
     reflected_first = !class_attribute(right, special.reflected).is(class_attribute(left, special.reflected));
   std::optional<Value> result;
   const auto ask = [&](const Value& self, const char* method, const Value& other) {
@@ -143,18 +103,18 @@ bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
 
 }  // namespace
 
-std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const Value& a, const Value& b,
+std::optional<Value> Evaluator::binary_of_objects(Operator op, const Value& a, const Value& b,
                                                   nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
   if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, one, b, node); });
   if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(ast, a, one, node); });
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, a, one, node); });
   if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(ast, one, b, node); });
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, one, b, node); });
   if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(ast, a, one, node); });
-  const Special& special = special_of(ast);
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, a, one, node); });
+  const OperatorInfo& special = info(op);
   if (!class_of_value(a).is_valid() && is_kind_of_numpy(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
   if (is_kind_of_numpy(a, kind_of(a)) && is_instance(b)) {
@@ -162,7 +122,7 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
                 "put the instance first, or use its parts");
   }
   if (a.is<Foreign>()) use_foreign("binary", special.symbol, {a, b}, node);  // it is asked first
-  if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
+  if (std::optional<Value> result = ask_both(op, a, b, node)) return result;
   if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
   const auto is_simple = [this](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
@@ -176,39 +136,39 @@ std::optional<Value> Evaluator::binary_of_objects(const std::string& ast, const 
                                       type_name(a) + "' and '" + type_name(b) + "'");
 }
 
-std::optional<Value> Evaluator::in_place_of_object(const std::string& ast, const Value& a, const Value& b,
+std::optional<Value> Evaluator::in_place_of_object(Operator op, const Value& a, const Value& b,
                                                    nb::handle node) {
   if (const Pooled* r = PooledValues::open(a); r != nullptr && !r->may_be_none) {
     return PooledValues(*this).on_each(*r, [&](const Value& one) {
-      const std::optional<Value> changed = in_place_of_object(ast, one, b, node);
-      return changed ? *changed : binary(ast, one, b, node);
+      const std::optional<Value> changed = in_place_of_object(op, one, b, node);
+      return changed ? *changed : binary(op, one, b, node);
     });
   }
-  const std::string method = "__i" + std::string(special_of(ast).method).substr(2);
+  const std::string method = "__i" + std::string(info(op).method).substr(2);
   std::optional<Value> result = call_special(a, method, {b}, node);
   return result && !is_not_implemented(*result) ? result : std::nullopt;
 }
 
-std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Value& a, const Value& b,
+std::optional<Value> Evaluator::compare_objects(Operator op, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
   if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, one, b, node); });
   if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(ast, a, one, node); });
+    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, a, one, node); });
   if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(ast, one, b, node); });
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, one, b, node); });
   if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(ast, a, one, node); });
-  const Special& special = special_of(ast);
+    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, a, one, node); });
+  const OperatorInfo& special = info(op);
   if (is_instance(a) != is_instance(b) &&
       (is_kind_of_numpy(a, kind_of(a)) || is_kind_of_numpy(b, kind_of(b))))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   if (a.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);  // it is asked first
-  if (std::optional<Value> result = ask_both(ast, a, b, node)) return result;
-  if (ast == "NotEq") {
+  if (std::optional<Value> result = ask_both(op, a, b, node)) return result;
+  if (op == Operator::NotEq) {
     // object's own `__ne__` asks `__eq__`.
-    if (const std::optional<Value> equal = ask_both("Eq", a, b, node)) {
+    if (const std::optional<Value> equal = ask_both(Operator::Eq, a, b, node)) {
       if (const std::optional<bool> known = static_truth(*equal)) return Static{nb::bool_(!*known)};
       return as_bool(negate(truth(*equal, node)));
     }
@@ -220,35 +180,28 @@ std::optional<Value> Evaluator::compare_objects(const std::string& ast, const Va
   const bool by_identity = is_instance(a) || is_instance(b) || is_plain_member(a) || is_plain_member(b);
   if (!by_identity) return std::nullopt;
   if (b.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);
-  if (ast == "Eq" || ast == "NotEq") {
+  if (is_equality(op)) {
     if (a.is<Maybe>() || b.is<Maybe>() || a.is<Conflict>() || b.is<Conflict>()) return std::nullopt;
     if (PooledValues(*this).of(a) || PooledValues(*this).of(b)) {
       const NodeId is = PooledValues(*this).is_same(a, b);
-      return as_bool(ast == "Eq" ? is : negate(is));
+      return answer(op, is);
     }
-    return Static{nb::bool_(same(a, b) == (ast == "Eq"))};
+    return Static{nb::bool_(same(a, b) == (op == Operator::Eq))};
   }
   raise(ExceptionKind::TypeError, std::string("'") + special.symbol +
                                       "' not supported between instances of '" + type_name(a) + "' and '" +
                                       type_name(b) + "'");
 }
 
-std::optional<Value> Evaluator::unary_of_object(const std::string& ast, const Value& a, nb::handle node) {
+std::optional<Value> Evaluator::unary_of_object(Operator op, const Value& a, nb::handle node) {
+  const std::string complaint = std::string("bad operand type for unary ") + info(op).symbol + ": '";
   if (const Pooled* r = PooledValues::open(a)) {
-    const Pooled there = PooledValues(*this).present(*r, ExceptionKind::TypeError,
-                                                     std::string("bad operand type for unary ") +
-                                                         (ast == "USub"   ? "-"
-                                                          : ast == "UAdd" ? "+"
-                                                                          : "~") +
-                                                         ": 'NoneType'");
-    return PooledValues(*this).on_each(there, [&](const Value& one) { return unary(ast, one, node); });
+    const Pooled there = PooledValues(*this).present(*r, ExceptionKind::TypeError, complaint + "NoneType'");
+    return PooledValues(*this).on_each(there, [&](const Value& one) { return unary(op, one, node); });
   }
-  const char* method = ast == "USub" ? "__neg__" : ast == "UAdd" ? "__pos__" : "__invert__";
-  if (std::optional<Value> result = call_special(a, method, {}, node)) return result;
+  if (std::optional<Value> result = call_special(a, info(op).method, {}, node)) return result;
   if (!is_instance(a) && !a.is<Tuple>()) return std::nullopt;
-  const char* symbol = ast == "USub" ? "-" : ast == "UAdd" ? "+" : "~";
-  raise(ExceptionKind::TypeError,
-        std::string("bad operand type for unary ") + symbol + ": '" + type_name(a) + "'");
+  raise(ExceptionKind::TypeError, complaint + type_name(a) + "'");
 }
 
 Value Evaluator::truth_of_object(const Value& value, nb::handle node) {
@@ -263,7 +216,7 @@ Value Evaluator::truth_of_object(const Value& value, nb::handle node) {
     return *result;
   }
   if (const std::optional<Value> length = call_special(value, "__len__", {}, node))
-    return compare("NotEq", *length, Static{nb::int_(0)}, node);
+    return compare(Operator::NotEq, *length, Static{nb::int_(0)}, node);
   return Static{nb::bool_(true)};
 }
 

@@ -197,36 +197,36 @@ void Evaluator::run_ann_assign(nb::handle s) {
   if (!s.attr("value").is_none()) assign(s.attr("target"), eval(s.attr("value")));
 }
 
-std::optional<Value> Evaluator::changed(const Value& before, const std::string& op, const Value& right,
-                                        nb::handle s) {
+std::optional<Value> Evaluator::changed(const Value& before, Operator op, const Value& right, nb::handle s) {
   if (const Array* a = before.as<Array>()) {
     // In place: the array's dtype and shape do not change.
     in_place(*a, op, right, s);
     return std::nullopt;
   }
-  if (const Reference* r = before.as<Reference>(); r != nullptr && (op == "Add" || op == "BitOr")) {
+  if (const Reference* r = before.as<Reference>();
+      r != nullptr && (op == Operator::Add || op == Operator::BitOr)) {
     const bool is_list = this->is_list(before);
     if (is_list && is_numpys(right)) return binary(op, before, right, s);  // an array
-    if (is_list != (op == "Add")) raise_by_type("in place", is_list ? "|=" : "+=", {before, right});
+    if (is_list != (op == Operator::Add)) raise_by_type("in place", is_list ? "|=" : "+=", {before, right});
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
     if (is_list) list_method(*r, "extend", call);
     else dict_method(*r, "update", call);
     return std::nullopt;
   }
-  if (const Pooled* row = row_of(before); row != nullptr && op == "Add") {
+  if (const Pooled* row = row_of(before); row != nullptr && op == Operator::Add) {
     Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = s};
     Rows(*this).method(*row, "extend", call);
     return std::nullopt;
   }
-  if (is_list(before) && op != "Mult" && is_numpys(right)) return binary(op, before, right, s);
+  if (is_list(before) && op != Operator::Mult && is_numpys(right)) return binary(op, before, right, s);
   const std::optional<Kind> times = repeats(right);
-  if ((is_list(before) || row_of(before) != nullptr) && op == "Mult" && times && times->is_python()) {
+  if ((is_list(before) || row_of(before) != nullptr) && op == Operator::Mult && times && times->is_python()) {
     by_library("repeat", {before, right}, s);
     return std::nullopt;
   }
   if (before.is<Reference>()) {
     raise_by_type("in place", symbol_of(op) + "=", {before, right});
-    if (op == "Mult" || right.is<Array>() || is_instance(right) || is_foreign(right)) {
+    if (op == Operator::Mult || right.is<Array>() || is_instance(right) || is_foreign(right)) {
       unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
                   "assign the result of the operator");
     }
@@ -237,8 +237,9 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
     return std::nullopt;
   if (is_instance(before))
     if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
-  static const std::set<std::string> kOfInts = {"FloorDiv", "Mod",    "BitAnd", "BitOr",
-                                                "BitXor",   "LShift", "RShift", "MatMult"};
+  static const std::set<Operator> kOfInts = {Operator::FloorDiv, Operator::Mod,    Operator::BitAnd,
+                                             Operator::BitOr,    Operator::BitXor, Operator::LShift,
+                                             Operator::RShift,   Operator::MatMult};
   if (!kind_of(before) || !kind_of(right) || kOfInts.contains(op))
     raise_by_type("in place", symbol_of(op) + "=", {before, right});
   return binary(op, before, right, s);
@@ -246,7 +247,7 @@ std::optional<Value> Evaluator::changed(const Value& before, const std::string& 
 
 void Evaluator::run_aug_assign(nb::handle s) {
   const nb::object target = attribute(s, "target");
-  const std::string op = class_of(s.attr("op"));
+  const Operator op = operator_of(s.attr("op"));
   if (class_of(target) == "Name") {
     const Value before = eval(target);
     if (std::optional<Value> after = changed(before, op, eval(s.attr("value")), s))

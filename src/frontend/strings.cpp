@@ -118,40 +118,34 @@ Value Evaluator::Strings::by_library(const char* name, std::vector<Value> argume
   return e_.inline_function(imported("ingot.library.strings").attr(name), call);
 }
 
-std::optional<Value> Evaluator::Strings::compare(const std::string& ast, const Value& a, const Value& b,
+std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, const Value& b,
                                                  nb::handle node) {
-  if (ast == "In" || ast == "NotIn") {
+  if (is_membership(op)) {
     const std::optional<Value> inside = contains(a, b, node);
-    if (inside && ast == "NotIn") return e_.unary("Not", *inside, node);
-    return inside;
+    if (!inside) return std::nullopt;
+    return e_.answer(op, *inside, node);
   }
-  const bool is_equality = ast == "Eq" || ast == "NotEq";
   if (a.is<String>() || b.is<String>() || !is_string(a) || !is_string(b)) {
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
     const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
                          (kind && kind->is_python() && !other.is<Array>());
-    if (is_equality && differs) return Value(Static{nb::bool_(ast == "NotEq")});
+    if (is_equality(op) && differs) return Value(Static{nb::bool_(op == Operator::NotEq)});
     return std::nullopt;
   }
   ir::Builder& builder = *e_.builder_;
-  const Op op = ast == "Eq"      ? Op::equal
-                : ast == "NotEq" ? Op::not_equal
-                : ast == "Lt"    ? Op::less
-                : ast == "LtE"   ? Op::less_equal
-                : ast == "Gt"    ? Op::greater
-                                 : Op::greater_equal;
+  const Op by_code = base::known(info(op).op);
   const auto is_one = [](const Value& v) { return is_character(v) || may_be_character(v); };
-  if (is_one(a) && is_one(b)) return e_.as_bool(builder.make(op, {code_of(a), code_of(b)}));
+  if (is_one(a) && is_one(b)) return e_.as_bool(builder.make(by_code, {code_of(a), code_of(b)}));
   const auto has_other_length = [](const Value& character, const Value& known) {
     return is_character(character) && is_known(known) && count_in(known) > 1;
   };
-  if (is_equality && (has_other_length(a, b) || has_other_length(b, a)))
-    return Value(Static{nb::bool_(ast == "NotEq")});
-  const char* const function = is_equality ? "equal" : "order";
+  if (is_equality(op) && (has_other_length(a, b) || has_other_length(b, a)))
+    return Value(Static{nb::bool_(op == Operator::NotEq)});
+  const char* const function = is_equality(op) ? "equal" : "order";
   const Value result = by_library(function, {codes_of(a), codes_of(b)}, node);
-  if (is_equality) return ast == "Eq" ? result : e_.unary("Not", result, node);
-  return e_.compare(ast, result, Static{nb::int_(0)}, node);
+  if (is_equality(op)) return e_.answer(op, result, node);
+  return e_.compare(op, result, Static{nb::int_(0)}, node);
 }
 
 std::optional<Value> Evaluator::Strings::contains(const Value& part, const Value& whole, nb::handle node) {
@@ -189,7 +183,7 @@ Value Evaluator::Strings::item_of(const HeapObject& dict, const Value& key, nb::
   std::vector<Value> values;
   for (size_t i = 0; i < dict.keys.size(); ++i) {
     if (!is_known(Static{dict.keys[i]})) continue;
-    const NodeId is_key = e_.truth(e_.compare("Eq", key, Static{dict.keys[i]}, node), node);
+    const NodeId is_key = e_.truth(e_.compare(Operator::Eq, key, Static{dict.keys[i]}, node), node);
     position = e_.builder_->make(Op::select,
                                  {is_key, e_.builder_->index(static_cast<int64_t>(values.size())), position});
     values.push_back(dict.values[i]);

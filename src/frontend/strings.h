@@ -27,7 +27,7 @@ class Evaluator::Strings {
   Value item(const Value& text, const Value& index, nb::handle node);
   Value ord(const Value& text);
   /// A comparison, or `in`, of operands of which one is `Characters`; none: strings do not decide it.
-  std::optional<Value> compare(const std::string& ast, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare(Operator op, const Value& a, const Value& b, nb::handle node);
   /// An item of a dict whose keys are known.
   Value item_of(const HeapObject& dict, const Value& key, nb::handle node);
   /// Refuses `Characters` among the arguments of a builtin that does not support them.

@@ -242,13 +242,13 @@ void Evaluator::put_out(const Array& out, const std::string& ufunc, const std::f
   assign_index(out, Static{nb::ellipsis()}, fit_for(out, ufunc, make, where), here_);
 }
 
-Value Evaluator::combined(const Array& array, const std::string& op, const Value& right, nb::handle s) {
-  return fit_for(array, std::string(operator_name(op)), [&] { return binary(op, array, right, s); }, nullptr);
+Value Evaluator::combined(const Array& array, Operator op, const Value& right, nb::handle s) {
+  return fit_for(array, info(op).numpy, [&] { return binary(op, array, right, s); }, nullptr);
 }
 
-void Evaluator::in_place(const Array& array, const std::string& op, const Value& right, nb::handle s) {
+void Evaluator::in_place(const Array& array, Operator op, const Value& right, nb::handle s) {
   need_writable(array, "output array is read-only", s);  // NumPy checks this first
-  put_out(array, std::string(operator_name(op)), [&] { return binary(op, array, right, s); }, nullptr);
+  put_out(array, info(op).numpy, [&] { return binary(op, array, right, s); }, nullptr);
 }
 
 }  // namespace ingot::frontend

@@ -17,7 +17,7 @@ CEILINGS = tomllib.loads(shape.CEILINGS.read_text())["shape"]
 
 
 def test_no_figure_is_above_its_ceiling():
-    """What grows here is written in one more place: where that is right, the commit's message says why."""
+    """What grows here is written in one more place: where that is right, the commit message has the reason."""
     measured = shape.figures()
     assert measured.keys() == CEILINGS.keys()
     assert {name: value for name, value in measured.items() if value > CEILINGS[name]} == {}
