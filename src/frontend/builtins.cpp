@@ -1,6 +1,7 @@
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -45,18 +46,8 @@ void Evaluator::finish(Call& call, size_t positional) {
 Value Evaluator::builtin_len(Call& call) {
   const Value value = need(call, 0, "obj");
   finish(call, 1);
-  if (const Array* a = value.as<Array>()) {
-    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "len() of unsized object");
-    return Scalar{Kind::py_int(), builder_->length(a->node, 0)};
-  }
-  if (Fields::is_array(value)) {
-    const Structured& records = *value.as<Structured>();
-    if (Fields::rank_of(records) == 0) raise(ExceptionKind::TypeError, "len() of unsized object");
-    return Scalar{Kind::py_int(), Fields(*this).length(records)};
-  }
-  if (const Range* r = value.as<Range>()) return Scalar{Kind::py_int(), trips_of_range(*r).count};
-  if (const Pooled* row = row_of(value)) return Scalar{Kind::py_int(), Rows(*this).length(*row)};
-  if (const HeapObject* list = growing(value)) return list->values[0];
+  if (const std::optional<Value> length = kind_of_value(value).length(*this, value, call.node))
+    return *length;
   if (const Value iterated = iterated_of(value); !same(iterated, value)) {
     Call keys{.positional = {iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated},
               .keywords = {},
@@ -65,15 +56,6 @@ Value Evaluator::builtin_len(Call& call) {
     return builtin_len(keys);
   }
   if (const auto elements = static_elements(value, call.node)) return Static{nb::int_(elements->size())};
-  if (const Characters* text = value.as<Characters>())
-    return Scalar{Kind::py_int(), Strings(*this).length(*text)};
-  const Static* s = value.as<Static>();
-  if (s != nullptr && nb::isinstance(s->object, imported("numpy").attr("dtype")))
-    return Static{nb::int_(nb::len(s->object))};
-  if (value.is<String>()) {
-    unsupported(call.node, "the length of a text that is not known when compiling",
-                "print or return the text");
-  }
   raise(ExceptionKind::TypeError, "object of type '" + type_name(value) + "' has no len()");
 }
 

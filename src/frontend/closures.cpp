@@ -1,3 +1,4 @@
+#include "frontend/kinds/value_kind.h"
 #include "frontend/rows.h"
 
 // Inner functions and comprehensions. A variable that an inner function uses is stored in a cell of the
@@ -153,12 +154,9 @@ Value Evaluator::eval_walrus(nb::handle e) {
   const Value value = eval_open(e.attr("value"));
   const std::string name = text_of(e.attr("target").attr("id"));
   // An expression around this one may have read the variable already: it is pinned for good.
-  const auto pin = [this](const Value& v) {
-    if (const Object* o = v.as<Object>()) pinned_.push_back(o->object);
-    if (const Reference* r = v.as<Reference>()) pinned_.push_back(r->object);
-  };
-  pin(value);
-  if (const Value* before = local(name)) pin(*before);
+  const auto pin = [this](uint32_t object) { pinned_.push_back(object); };
+  each_object(value, pin);
+  if (const Value* before = local(name)) each_object(*before, pin);
   bind(name, value);
   return *local(name);
 }

@@ -7,9 +7,9 @@
 
 #include "frontend/columns.h"
 
-#include "frontend/members.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/pooled_values.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 

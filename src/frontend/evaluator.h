@@ -46,8 +46,8 @@ class Evaluator {
     std::vector<Value> values() const;  ///< all of them
   };
 
- private:
-  friend class Lowering;
+  // What follows is open to the files of this component alone, which are the evaluator's parts.
+
   Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
   Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
   Value by_ranges(const char* name, std::vector<Value> arguments, nb::handle node);  ///< of `library.ranges`
@@ -354,6 +354,8 @@ class Evaluator {
   Value eval_index(nb::handle e);  ///< where None is another index: TypeChangeError if it is None at run time
   Value eval_subscript(nb::handle e);
   Value eval_item(const Value& container, const Value& index, nb::handle e);
+  /// Of objects that the library subscripts (`np.mgrid`); none: another one.
+  std::optional<Value> item_by_library(const Value& value, const Value& index, nb::handle e);
   Value eval_call(nb::handle e);
   Value eval_tuple(nb::handle e);
   void need_small(const Value& tuple, nb::handle node);  ///< refuses one of too many values
@@ -403,8 +405,7 @@ class Evaluator {
   /// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
   Value array_of(const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
   Value array_of_range(const Range& range, nb::handle node);
-  Value compare_sequences(Operator op, const std::vector<Value>& a, const std::vector<Value>& b,
-                          nb::handle node);
+  Value compare_sequences(Operator op, std::vector<Value> a, std::vector<Value> b, nb::handle node);
 
   // methods.cpp
   Value new_list(std::vector<Value> values);
@@ -432,6 +433,12 @@ class Evaluator {
   // operators.cpp
   Value binary(Operator op, const Value& a, const Value& b, nb::handle node);
   Value compare(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> compare_open_classes(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value compare_identity(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value compare_values(Operator op, const Value& a, const Value& b, nb::handle node);
+  Value compare_numbers(Operator op, const Value& a, const Value& b);
+  Value contains(Operator op, const Value& wanted, const Value& container, nb::handle node);
+  Value is_among(std::vector<Value> values, const Value& wanted, nb::handle node);
   Value of_no_number(const Value& a, const Value& other, bool answer);
   Value compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node);
   Value unary(Operator op, const Value& a, nb::handle node);
@@ -977,7 +984,6 @@ class Evaluator {
   std::vector<Capturing> captures_;       ///< of the pattern being matched
   base::SourceLocation result_location_;  ///< of the statement that returns the result
 
- public:
   void need_stream(const Builtin& method, Call& call);
   /// Refuses a function of `numpy.random`, if the NumPy that runs draws other numbers than the build's.
   void need_same_draws(const std::string& path, nb::handle node);

@@ -292,6 +292,10 @@ inline bool is_plain(nb::handle object) {
          type == &PyUnicode_Type || object.is_none();
 }
 
+/// Whether it is one of NumPy's objects that describe types or compute: dtypes, their limits, ufuncs,
+/// `_NoValue`.
+bool is_of_numpy(nb::handle object);
+
 /// Whether it is a function of `ingot.profile`. Compiled code uses the wrapped function instead.
 bool is_counted(nb::handle object);
 /// That function.
@@ -354,22 +358,12 @@ nb::object stood_for(const nb::object& type);
 /// Keeps the instances, lists and dicts among values while it lives, even if no variable holds them.
 class Evaluator::Pins {
  public:
-  Pins(Evaluator& evaluator, const std::vector<Value>& values)
-      : pinned_(evaluator.pinned_), before_(evaluator.pinned_.size()) {
-    for (const Value& value : values) add(value);
-  }
+  Pins(Evaluator& evaluator, const std::vector<Value>& values);
   ~Pins() { pinned_.resize(before_); }
   Pins(const Pins&) = delete;
   Pins& operator=(const Pins&) = delete;
 
  private:
-  void add(const Value& value) {
-    if (const Object* o = value.as<Object>()) pinned_.push_back(o->object);
-    if (const Reference* r = value.as<Reference>()) pinned_.push_back(r->object);
-    if (const View* v = value.as<View>()) pinned_.push_back(v->object);
-    for (const Value& part : parts_of(value)) add(part);
-  }
-
   std::vector<uint32_t>& pinned_;
   size_t before_;
 };

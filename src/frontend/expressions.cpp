@@ -1,28 +1,23 @@
 #include <nanobind/stl/vector.h>
 
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
 #include "frontend/kernels.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/known_sizes.h"
-#include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
 using base::ExceptionKind;
 using ir::Op;
 
-namespace {
-
-/// NumPy's objects that describe types or compute: dtypes, their limits, ufuncs, `_NoValue`.
 bool is_of_numpy(nb::handle object) {
   const nb::module_ numpy = imported("numpy");
   return nb::isinstance(object, nb::make_tuple(numpy.attr("dtype"), numpy.attr("finfo"), numpy.attr("iinfo"),
                                                numpy.attr("ufunc"), numpy.attr("_NoValue").type()));
 }
-
-}  // namespace
 
 std::string text_of(nb::handle object) {
   const nb::str text(object);
@@ -398,143 +393,16 @@ std::optional<Value> Evaluator::made_by_module(const nb::object& module, const s
   return present(this->call(host_value(getter, "__getattr__", e), call), name, e);
 }
 
-namespace {
-
-bool is_function_or_jitted(const nb::object& object) {
-  return PyFunction_Check(object.ptr()) || is_jitted(object);
-}
-
-/// Whether compiled code may read an attribute of a function: names, defaults, what it wraps, users' own.
-bool is_readable(const nb::object& object, const std::string& name) {
-  static const std::set<std::string> kKnown = {"__name__",    "__qualname__", "__module__",    "__doc__",
-                                               "__wrapped__", "__defaults__", "__kwdefaults__"};
-  if (!is_function_or_jitted(object)) return false;
-  if (kKnown.contains(name)) return attribute_or(object, name.c_str(), nb::object()).is_valid();
-  const nb::object own = attribute_or(is_jitted(object) ? uncounted(object) : object, "__dict__", nb::dict());
-  if (name.starts_with("__") || !PyDict_Check(own.ptr())) return false;
-  const auto* const held = PyDict_GetItemString(own.ptr(), name.c_str());
-  return held != nullptr && held == attribute_or(object, name.c_str(), nb::object()).ptr();
-}
-
-}  // namespace
-
 Value Evaluator::attribute_of(const Value& value, const std::string& name, nb::handle e) {
-  const bool is_shape = name == "shape" || name == "ndim" || name == "size";
-  if (const Foreign* f = value.as<Foreign>()) {
-    if (f->shape && is_shape) return array_attribute(*f->shape->as<Array>(), name, e);
-    if (std::optional<Value> part = pointer_attribute(*f, name)) return *part;
-    use_foreign("attribute", name, {value}, e);
-  }
-  if (const Array* a = value.as<Array>()) return array_attribute(*a, name, e);
-  if (const Structured* s = value.as<Structured>()) return Fields(*this).attribute(*s, name, e);
   if (has_class(value)) return open(object_attribute(value, name, e), name, e);
-  if (PooledValues::is_open_class(value)) {
-    return PooledValues(*this).on_each(*PooledValues::decides(value), [&](const Value& known) {
-      return attribute_of(Static{class_of_value(known)}, name, e);
-    });
-  }
-  if (value.is<Slice>() || value.is<Range>()) {
-    static constexpr std::array kParts = {"start", "stop", "step"};
-    const auto part = std::ranges::find(kParts, name);
-    if (part != kParts.end()) return parts_of(value)[static_cast<size_t>(part - kParts.begin())];
-  }
-  if (const Error* error = value.as<Error>()) {
-    if (name == "args" && error->original.is_valid())
-      return host_value(attribute(error->original, "args"), "the `args` of an exception", e);
-    if (name == "args")
-      return Tuple{error->kind ? std::vector<Value>{text_of_error(*error)}
-                               : arguments_of(*error, "the `args` of")};
-    if (name == "__cause__") return error->cause ? Value(*error->cause) : Static{nb::none()};
-    if (name == "__context__") return error->context ? Value(*error->context) : Static{nb::none()};
-    if (name == "__suppress_context__") return Static{nb::bool_(error->is_suppressing)};
-  }
-  if (const Static* s = value.as<Static>()) {
-    if (PyModule_Check(s->object.ptr()))
-      if (std::optional<Value> made = made_by_module(s->object, name, e)) return *made;
-    // ctypes adds it to the library's attributes at the first use.
-    if (const nb::object function = function_of_library(s->object, name); function.is_valid())
-      return outside(attribute(s->object, "__dict__"), name, function, name, e);
-    if (is_readable(s->object, name))
-      return outside(s->object, name, attribute(s->object, name.c_str()), name, e);
-    if (PyModule_Check(s->object.ptr()) || PyType_Check(s->object.ptr()) || kind_of(value) ||
-        is_of_numpy(s->object)) {
-      const nb::object of_type = attribute_or(s->object.type(), name.c_str(), nb::object());
-      if (of_type.is_valid() && Py_IS_TYPE(of_type.ptr(), &PyMethodDescr_Type) &&
-          registry_.find(of_type) != nullptr)
-        return Method{share(value), name, of_type};
-      const nb::object member = attribute_or(s->object, name.c_str(), nb::object());
-      if (!member.is_valid() && PyType_Check(s->object.ptr())) {
-        guards_.push_back({s->object, name, {}});
-        try {
-          s->object.attr(name.c_str()).type();
-        } catch (nb::python_error& error) {
-          raise_host_error(error);
-        }
-      }
-      if (!member.is_valid()) {
-        if (PyModule_Check(s->object.ptr())) {
-          const nb::object names = attribute(s->object, "__dict__");
-          guards_.push_back({names, name, {}});
-          guards_.push_back({names, "__getattr__", {}});
-        }
-        raise(ExceptionKind::AttributeError,
-              PyModule_Check(s->object.ptr())
-                  ? "module '" + text_of(s->object.attr("__name__")) + "' has no attribute '" + name + "'"
-                  : "'" + type_name(value) + "' object has no attribute '" + name + "'");
-      }
-      const bool is_module = PyModule_Check(s->object.ptr()) != 0;
-      if (!is_module && !PyType_Check(s->object.ptr())) {
-        if (kind_of(value) && PyCallable_Check(member.ptr())) return Method{share(value), name};
-        return host_value(member, name, e);
-      }
-      const std::string module = text_of(s->object.attr(is_module ? "__name__" : "__module__"));
-      static const std::set<std::string> kOwn = {"math",      "builtins", "itertools",
-                                                 "functools", "operator", "_operator"};
-      const std::string package = module.substr(0, module.find('.'));
-      const bool is_users = !is_module && (reinterpret_cast<PyTypeObject*>(s->object.ptr())->tp_flags &
-                                           Py_TPFLAGS_HEAPTYPE) != 0;
-      const bool trusted = package == "numpy" || package == "ingot" ||
-                           (kOwn.contains(module) && !(is_users && module == "builtins"));
-      if (trusted) {
-        const nb::object names = is_module ? attribute(s->object, "__dict__") : nb::object();
-        const bool is_held = is_module && PyDict_GetItemString(names.ptr(), name.c_str()) == member.ptr();
-        if (is_held && !frame_->of_library) guards_.push_back({names, name, member});
-        return host_value(member, name, e);
-      }
-      const bool is_plain_class =
-          !is_module && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(s->object.type());
-      if (!is_module && lookup(s->object, name).is_valid() &&
-          (is_plain_class || !lookup(s->object.type(), name).is_valid()))
-        return type_attribute(s->object, name, e);
-      return outside(is_module ? attribute(s->object, "__dict__") : s->object, name, member, name, e);
-    }
-  }
-  if (const Scalar* s = value.as<Scalar>(); s != nullptr && !s->kind.is_python()) {
-    if (name == "dtype") return Static{imported("numpy").attr("dtype")(std::string(s->kind.name()))};
-  }
-  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python() && is_shape)
-    return name == "shape" ? Value(Tuple{}) : Static{nb::int_(name == "size" ? 1 : 0)};
-  if (const std::optional<Kind> kind = kind_of(value);
-      kind && !value.is<Array>() && (name == "real" || name == "imag")) {
-    const DType dtype = kind->dtype();
-    const bool is_real = name == "real";
-    if (base::is_complex(dtype)) {
-      const NodeId part = builder_->make(is_real ? Op::real : Op::imaginary, {stage(value, *kind)});
-      if (kind->is_python()) return Scalar{Kind::py_float(), part};
-      return from_node(part);
-    }
-    if (is_real) return *kind == Kind::py_bool() ? unary(Operator::UAdd, value, e) : value;
-    const Kind zero = *kind == Kind::py_bool() ? Kind::py_int() : *kind;
-    return Scalar{zero, builder_->cast(builder_->index(0), zero.dtype())};
-  }
+  const ValueKind& kind = kind_of_value(value);
+  if (std::optional<Value> own = kind.attribute(*this, value, name, e)) return *own;
   raise_by_type("attribute", name, {value});
-  if (const Set* s = value.as<Set>()) history_of(*s, e);
-  const bool has_methods = value.is<Reference>() || row_of(value) != nullptr || value.is<Set>() ||
-                           value.is<Scalar>() || value.is<Static>() || value.is<String>() ||
-                           value.is<Characters>() || value.is<Tuple>() || value.is<Range>();
-  if (const nb::object model = stand_in(value); has_methods && model.is_valid())
-    if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
-  if (value.is<Static>() && is_function_or_jitted(value.as<Static>()->object))
+  if (kind.has_methods(*this, value))
+    if (const nb::object model = stand_in(value); model.is_valid())
+      if (PyCallable_Check(attribute(model, name.c_str()).ptr())) return Method{share(value), name};
+  const Static* known = value.as<Static>();
+  if (known != nullptr && (PyFunction_Check(known->object.ptr()) || is_jitted(known->object)))
     unsupported(e, "the attribute `" + name + "` of a function", "use it outside of compiled code");
   unsupported(e, "the attribute `" + name + "` of a " + type_name(value),
               "read it outside of the function, and pass what it is");
@@ -561,25 +429,24 @@ Value Evaluator::eval_subscript(nb::handle e) {
   return eval_item(value, value.is<Array>() || value.is<Tuple>() ? plain_number(index) : index, e);
 }
 
+std::optional<Value> Evaluator::item_by_library(const Value& value, const Value& index, nb::handle e) {
+  const Static* known = value.as<Static>();
+  const Builtin* builtin = known != nullptr ? registry_.find(known->object) : nullptr;
+  if (builtin == nullptr || !builtin->library.is_valid() || PyCallable_Check(known->object.ptr()) != 0)
+    return std::nullopt;
+  Call call{.positional = {index}, .keywords = {}, .name = builtin->name, .node = e};
+  return inline_function(builtin->library, call);
+}
+
 Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e) {
   const auto under = [&](const Value& known) { return eval_item(value, known, e); };
   if (std::optional<Value> found = Members(*this).by_index(value, index, under)) return *found;
-  if (const Maybe* bound = open_bound(index); bound != nullptr && !value.is<Array>() && !is_instance(value))
-    return by_bound(*bound, index, [&](const Value& known) { return eval_item(value, known, e); });
-  if (const Foreign* f = value.as<Foreign>())
-    if (std::optional<Value> part = foreign_part(*f, index, e)) return *part;
-  if (value.is<Foreign>() || is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
-  if (const Static* s = value.as<Static>()) {
-    const Builtin* builtin = registry_.find(s->object);
-    if (builtin != nullptr && builtin->library.is_valid() && PyCallable_Check(s->object.ptr()) == 0) {
-      Call call{.positional = {index}, .keywords = {}, .name = builtin->name, .node = e};
-      return inline_function(builtin->library, call);
-    }
-  }
-  if (const Array* a = value.as<Array>(); a != nullptr && !is_instance(index))
-    return index_array(*a, index, e);
-  if (const Structured* s = value.as<Structured>(); s != nullptr && !is_instance(index))
-    return Fields(*this).item(*s, plain_number(index), e);
+  const ValueKind& kind = kind_of_value(value);
+  if (const Maybe* bound = open_bound(index);
+      bound != nullptr && !kind.takes_open_bounds() && !is_instance(value))
+    return by_bound(*bound, index, under);
+  if (is_foreign(index)) use_foreign("subscript", "", {value, index}, e);
+  if (std::optional<Value> made = item_by_library(value, index, e)) return *made;
   if (const Pooled* r = PooledValues::open(value)) {
     const Pooled there =
         PooledValues(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not subscriptable");
@@ -590,96 +457,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     unsupported(e, "an index that is a " + type_name(index), "use a number");
   if (is_instance(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
-  if (const Static* s = value.as<Static>(); s != nullptr && is_enum(s->object)) {
-    const nb::object members = class_attribute(s->object, "_member_map_");
-    const nb::object name = require_static(index, "the name of a member", e);
-    if (PyUnicode_CheckExact(name.ptr()) && nb::cast<bool>(members.attr("__contains__")(name)))
-      return Static{members[name]};
-    raise_key_error(Static{name});
-  }
-  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python()) {
-    // NumPy's scalars are arrays without axes here, which integers and slices cannot index.
-    const Tuple* several = index.as<Tuple>();
-    for (const Value& item : several != nullptr ? several->members : std::vector<Value>{index}) {
-      const std::optional<Kind> of_item = kind_of(item);
-      const Static* known = item.as<Static>();
-      const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
-      if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
-      need_one_kind(ExceptionKind::IndexError);
-      raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
-    }
-    return index_array(filled({}, stage(value, *kind)), index, e);
-  }
-  if (const Pooled* row = row_of(value)) return Rows(*this).item(*row, index, e);
-  if (growing(value) != nullptr) return list_buffer_item(*value.as<Reference>(), index, e);
-  if (const HeapObject* dict = mapping(value)) return by_dicts("item", HeapObject(*dict), {index}, e);
-  const auto sliced = [&](const std::vector<Value>& members) {
-    std::vector<Value> parts;
-    for (const size_t position : indices_of(*index.as<Slice>(), members.size(), e))
-      parts.push_back(members[position]);
-    return parts;
-  };
-  if (index.is<Slice>()) {
-    const Reference* list = value.as<Reference>();
-    if (const Tuple* t = value.as<Tuple>()) return Tuple{sliced(t->members)};
-    if (list != nullptr && contents(*list, e).type == HeapObject::Type::List)
-      return new_list(sliced(contents(*list, e).values));
-  }
-  const auto pick = [&](const std::vector<Value>& members, const char* what) -> Value {
-    if (is_staged_index(index, e)) {
-      const NodeId size = builder_->index(static_cast<int64_t>(members.size()));
-      return pick_staged(members, staged_index_of(index, size, std::string(what) + " index out of range"), e);
-    }
-    const Value at = Static{require_static(index, "an index into a container", e)};
-    need_index_sized(at);
-    const std::optional<int64_t> i = static_int(at);
-    if (!i) {
-      raise(ExceptionKind::TypeError,
-            std::string(what) + " indices must be integers or slices, not " + type_name(at));
-    }
-    const int64_t size = static_cast<int64_t>(members.size());
-    if (*i < -size || *i >= size) raise(ExceptionKind::IndexError, std::string(what) + " index out of range");
-    return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
-  };
-  if (const Tuple* t = value.as<Tuple>()) return open(pick(t->members, "tuple"), "the element", e);
-  if (const Reference* r = value.as<Reference>()) {
-    const HeapObject object = contents(*r, e);  // a copy: checks replace the state
-    if (object.type == HeapObject::Type::List) return open(pick(object.values, "list"), "the element", e);
-    if (index.is<Characters>()) return Strings(*this).item_of(object, index, e);
-    if (const std::optional<Value> item = item_by_staged_key(object, index, e)) return *item;
-    nb::object key;
-    if (const auto at = index_in(*r, index, key, "", e)) return open(object.values[*at], "the item", e);
-    raise_key_error(index);
-  }
-  if (value.is<Range>()) {
-    if (side_of_64_bits(index) != 0) raise(ExceptionKind::IndexError, "range object index out of range");
-    if (const Slice* s = index.as<Slice>()) {
-      if (value.as<Range>()->parallel)
-        unsupported(e, "a part of `prange`, as `ingot.progress` takes it,",
-                    "iterate over all of it, or count the iterations of a loop around it, over `range`");
-      return by_ranges("part", {value, (*s->parts)[0], (*s->parts)[1], (*s->parts)[2]}, e);
-    }
-    raise_by_type("subscript", "", {value, index});
-    return by_ranges("item", {value, index}, e);
-  }
-  const Static* text = value.as<Static>();
-  const bool is_string =
-      text != nullptr && (PyUnicode_Check(text->object.ptr()) || PyBytes_Check(text->object.ptr()));
-  if (value.is<Characters>()) return Strings(*this).item(value, index, e);
-  if (is_string && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> characters = Strings(*this).opened(value, false, e))
-      return Strings(*this).item(*characters, index, e);
-  }
-  if (is_string && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
-    require_static(index, "an index into a text", e);
-  const bool is_dtype = text != nullptr && nb::isinstance(text->object, imported("numpy").attr("dtype"));
-  if ((is_string || is_dtype) && index.is<Static>()) {
-    try {
-      return Static{value.as<Static>()->object[index.as<Static>()->object]};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
-  }
+  if (std::optional<Value> item = kind.item(*this, value, index, e)) return *item;
   raise_by_type("subscript", "", {value, index});
   unsupported(e, "an element of a " + type_name(value), "use an array, a list, a tuple or a dict");
 }
@@ -748,6 +526,7 @@ Value Evaluator::handle(const Builtin& builtin, Call& call) {
   static constexpr Handler kHandlers[] = {
 #define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
 #include "frontend/builtins.def"
+#include "frontend/kinds/value_kind.h"
   };
   const Call given = call;
   const Checkpoint before = checkpoint();

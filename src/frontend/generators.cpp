@@ -1,4 +1,4 @@
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
 #include "frontend/pooled_values.h"
 
 // Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and

@@ -1,9 +1,10 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
-#include "frontend/members.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/sets.h"
+#include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/pooled_values.h"
-#include "frontend/sets.h"
-#include "frontend/strings.h"
 
 // Joins of paths. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the
@@ -449,40 +450,11 @@ NodeId Evaluator::convert(const Value& number, Kind kind) {
 
 namespace {
 
-void visit_references(const Value& value, const std::function<void(uint32_t)>& visit) {
-  if (const Object* o = value.as<Object>()) visit(o->object);
-  if (const Reference* r = value.as<Reference>()) visit(r->object);
-  if (const View* v = value.as<View>()) visit(v->object);
-  if (const Iterator* i = value.as<Iterator>()) visit(i->cell);
-  if (const Set* s = value.as<Set>()) visit(s->cell);
-  if (const Closure* c = value.as<Closure>())
-    for (const auto& [name, cell] : c->definition->shared) visit(cell);
-  if (const Generator* g = value.as<Generator>())
-    for (const auto& [name, cell] : g->definition->shared) visit(cell);
-  for (const Value& part : parts_of(value)) visit_references(part, visit);
-}
-
 /// The number of an instance, a list or a dict.
 std::optional<uint32_t> number_of(const Value& value) {
   if (const Object* o = value.as<Object>()) return o->object;
   if (const Reference* r = value.as<Reference>()) return r->object;
   return std::nullopt;
-}
-
-Value renumbered(const Value& value, const std::map<uint32_t, uint32_t>& numbers) {
-  if (const std::optional<uint32_t> own = number_of(value)) {
-    const auto number = numbers.find(*own);
-    if (number == numbers.end()) return value;
-    return value.is<Object>() ? Value(Object{number->second}) : Value(Reference{number->second});
-  }
-  if (const View* v = value.as<View>(); v != nullptr && numbers.contains(v->object)) {
-    View view = *v;
-    view.object = numbers.at(v->object);
-    return view;
-  }
-  std::vector<Value> parts = parts_of(value);
-  for (Value& part : parts) part = renumbered(part, numbers);
-  return with_parts(value, std::move(parts));
 }
 
 }  // namespace
@@ -533,31 +505,36 @@ void Evaluator::align(const State& to, const Value& to_value, State& state, Valu
   std::set<uint32_t> fixed;  // reachable from objects that are not renumbered
   const std::function<void(uint32_t)> reach = [&](uint32_t id) {
     if (!seen.insert(id).second || !state.heap.contains(id)) return;
-    for (const Value& part : state.heap.at(id).values) visit_references(part, reach);
+    for (const Value& part : state.heap.at(id).values) each_object(part, reach);
   };
-  for (const auto& [name, local] : state.locals) visit_references(local, reach);
-  visit_references(value, reach);
+  for (const auto& [name, local] : state.locals) each_object(local, reach);
+  each_object(value, reach);
   const auto fix = [&](uint32_t id) {
     fixed.insert(id);
     reach(id);
   };
   for (const Frame* at = frame_; at != nullptr; at = at->caller)
-    for (const auto& [name, local] : at->callers_locals) visit_references(local, fix);
+    for (const auto& [name, local] : at->callers_locals) each_object(local, fix);
   for (const auto& [id, object] : state.heap) {
     if (object.argument >= 0 || object.type == HeapObject::Type::Cell)
-      for (const Value& part : object.values) visit_references(part, fix);
+      for (const Value& part : object.values) each_object(part, fix);
   }
   for (const auto& [from, number] : numbers) {
     if (fixed.contains(from) || fixed.contains(number) ||
         (seen.contains(number) && !numbers.contains(number)))
       return;
   }
-  for (auto& [name, local] : state.locals) local = renumbered(local, numbers);
-  value = renumbered(value, numbers);
+  const ValueKind::Renumber object_of = [&](uint32_t id) {
+    const auto number = numbers.find(id);
+    return number == numbers.end() ? id : number->second;
+  };
+  const ValueKind::Renumber array_of = [](uint32_t id) { return id; };
+  for (auto& [name, local] : state.locals) local = renumbered(local, object_of, array_of);
+  value = renumbered(value, object_of, array_of);
   std::map<uint32_t, HeapObject> heap;
   for (auto& [id, object] : state.heap) {
     if (taken.contains(id) && !numbers.contains(id)) continue;
-    for (Value& part : object.values) part = renumbered(part, numbers);
+    for (Value& part : object.values) part = renumbered(part, object_of, array_of);
     heap.emplace(numbers.contains(id) ? numbers[id] : id, std::move(object));
   }
   state.heap = std::move(heap);

@@ -1,6 +1,6 @@
 #include "frontend/columns.h"
-#include "frontend/fields.h"
-#include "frontend/members.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
 #include "frontend/rows.h"
 
 // List buffers: lists whose length is known only at run time. A list of the shadow heap becomes one where

@@ -1,6 +1,7 @@
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 #include "frontend/unrolled.h"
 
 // Loops. A fixpoint finds the values that the iterations of a staged loop carry: first the body is evaluated
@@ -552,51 +553,6 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
 
 std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
                                                              bool ranges) {
-  if (const Tuple* t = iterable.as<Tuple>()) return t->members;
-  if (const Structured* s = iterable.as<Structured>(); s != nullptr && !Fields::is_array(iterable))
-    return Fields(*this).members(*s, node);
-  if (const Set* s = iterable.as<Set>()) return elements_of_set(*s, node);
-  if (const View* v = iterable.as<View>()) {
-    const HeapObject& object = contents(Reference{v->object}, node);
-    std::vector<Value> elements;
-    for (size_t i = 0; i < object.values.size(); ++i) {
-      if (v->name == "dict_keys") elements.emplace_back(Static{object.keys[i]});
-      else if (v->name == "dict_items") {
-        elements.emplace_back(Tuple{{Static{object.keys[i]}, object.values[i]}});
-      } else {
-        elements.push_back(object.values[i]);
-      }
-    }
-    if (v->from_back) {
-      elements.resize(*v->from_back, Unbound{});
-      std::ranges::reverse(elements);
-    }
-    elements.erase(elements.begin(),
-                   elements.begin() + static_cast<ptrdiff_t>(std::min(v->skip, elements.size())));
-    return elements;
-  }
-  if (growing(iterable) != nullptr) return std::nullopt;
-  if (const Reference* r = iterable.as<Reference>()) {
-    const HeapObject& object = contents(*r, node);
-    if (object.type == HeapObject::Type::List) return object.values;
-    std::vector<Value> keys;
-    keys.reserve(object.keys.size());
-    for (const nb::object& key : object.keys) keys.push_back(Static{key});
-    return keys;
-  }
-  if (const Static* s = iterable.as<Static>(); s != nullptr && is_enum(s->object)) {
-    std::vector<Value> members;
-    const nb::object map = class_attribute(s->object, "_member_map_");
-    for (const nb::handle name : class_attribute(s->object, "_member_names_"))
-      members.push_back(Static{map[name]});
-    return members;
-  }
-  if (const Static* s = iterable.as<Static>();
-      s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()))) {
-    std::vector<Value> elements;
-    for (const nb::handle element : s->object) elements.push_back(Static{nb::borrow<nb::object>(element)});
-    return elements;
-  }
   if (const Range* r = iterable.as<Range>()) {
     if (!ranges && !unrolled_.contains(key_of(node))) return std::nullopt;
     std::array<int64_t, 3> bounds{};
@@ -651,7 +607,7 @@ std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterab
     }
     return tuples;
   }
-  return std::nullopt;
+  return kind_of_value(iterable).elements(*this, iterable, node);
 }
 
 }  // namespace ingot::frontend

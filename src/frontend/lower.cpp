@@ -3,12 +3,13 @@
 // others - which detects shared memory - and lowers again. So does a number whose guard has failed twice.
 
 #include "base/packages.h"
-#include "frontend/fields.h"
 #include "frontend/kernels.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/sets.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/parameters.h"
 #include "frontend/rows.h"
-#include "frontend/sets.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 

@@ -1,7 +1,7 @@
 #include "frontend/lowering.h"
 
 #include "frontend/kernels.h"
-#include "frontend/sets.h"
+#include "frontend/kinds/sets.h"
 
 namespace ingot::frontend {
 

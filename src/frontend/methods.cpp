@@ -1,5 +1,5 @@
+#include "frontend/kinds/members.h"
 #include "frontend/known_sizes.h"
-#include "frontend/members.h"
 #include "frontend/rows.h"
 
 // The methods of lists, dicts and strings. A change of structure is applied to a host container of the same

@@ -1,9 +1,8 @@
-#include <bit>
-
 #include "base/packages.h"
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
-#include "frontend/members.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/pooled_values.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
@@ -121,18 +120,7 @@ bool is_enum(nb::handle type) {
 }
 
 nb::object Evaluator::class_of_value(const Value& value) const {
-  if (const Object* o = value.as<Object>()) return state_.heap.at(o->object).type_of;
-  if (PooledValues::open(value) != nullptr) {
-    throw base::Unsupported(location_of(here_), "this use of what may be an instance of several classes",
-                            "call a method of it");
-  }
-  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->classes != 0)
-    return pools_.kin.at(r->pool)[static_cast<size_t>(std::countr_zero(r->classes))];
-  if (const Tuple* t = value.as<Tuple>()) return t->type;
-  if (const Member* m = value.as<Member>()) return m->type;
-  if (const Static* s = value.as<Static>(); s != nullptr && is_member_of_enum(s->object))
-    return nb::borrow<nb::object>(s->object.type());
-  return {};
+  return kind_of_value(value).class_of(*this, value);
 }
 
 nb::object Evaluator::class_attribute(const nb::object& type, const std::string& name) {

@@ -2,11 +2,12 @@
 #include <limits>
 
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/known_sizes.h"
-#include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -221,220 +222,137 @@ Value Evaluator::of_no_number(const Value& a, const Value& other, bool answer) {
 
 Value Evaluator::compare(Operator op, const Value& first, const Value& second, nb::handle node) {
   if (const std::optional<Value> result = Members(*this).compare(op, first, second)) return *result;
-  const bool by_value = is_comparison(op);
-  if (by_value)
+  if (is_comparison(op))
     if (const std::optional<Value> result = compare_objects(op, first, second, node)) return *result;
   if (!is_identity(op))
     if (const std::optional<Value> result = Rows(*this).compare(op, first, second, node)) return *result;
-  if (by_value && (first.is<Maybe>() || second.is<Maybe>())) return compare_maybe(op, first, second, node);
-  const bool compares_types = is_equality(op) || is_identity(op);
-  if (compares_types && (PooledValues::is_open_class(first) || PooledValues::is_open_class(second))) {
-    const bool is_first = PooledValues::is_open_class(first);
-    const Value& other = is_first ? second : first;
-    const Pooled& record = *PooledValues::decides(is_first ? first : second);
-    if (!PooledValues::is_open_class(other)) {
-      const bool wanted = op == Operator::Eq || op == Operator::Is;
-      return PooledValues(*this).is_of(record, [&](const nb::object& type) {
-        return wanted == (other.is<Static>() && other.as<Static>()->object.is(type));
-      });
-    }
+  if (is_membership(op)) return contains(op, first, second, node);
+  if (is_comparison(op) && (first.is<Maybe>() || second.is<Maybe>()))
+    return compare_maybe(op, first, second, node);
+  if (const std::optional<Value> result = compare_open_classes(op, first, second, node)) return *result;
+  if (is_identity(op)) return compare_identity(op, first, second, node);
+  const bool are_known = first.is<Static>() && second.is<Static>();
+  return compare_values(op, are_known ? first : plain_number(first),
+                        are_known ? second : plain_number(second), node);
+}
+
+/// A comparison of classes of which one is that of an instance of unknown class; none: another comparison.
+std::optional<Value> Evaluator::compare_open_classes(Operator op, const Value& a, const Value& b,
+                                                     nb::handle node) {
+  const bool is_first = PooledValues::is_open_class(a);
+  if (is_of(OperatorGroup::Order, op) || !(is_first || PooledValues::is_open_class(b))) return std::nullopt;
+  const Value& other = is_first ? b : a;
+  const Pooled& record = *PooledValues::decides(is_first ? a : b);
+  if (PooledValues::is_open_class(other)) {
     return PooledValues(*this).on_each(
         record, [&](const Value& known) { return compare(op, Static{class_of_value(known)}, other, node); });
   }
-  const bool are_known = first.is<Static>() && second.is<Static>();
-  const Value a = are_known || !by_value ? first : plain_number(first);
-  const Value b = are_known || !by_value ? second : plain_number(second);
-  if (is_identity(op)) {
-    if (PooledValues(*this).of(a) || PooledValues(*this).of(b)) {
-      const NodeId is = PooledValues(*this).is_same(a, b);
-      return answer(op, is);
-    }
-    const Value* other = is_none(a) ? &b : &a;
-    if (const Maybe* m = other->as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
-      const NodeId tag = builder_->make(Op::tag, {m->node});
-      return Scalar{Kind::py_bool(), builder_->make(op == Operator::Is ? Op::equal : Op::not_equal,
-                                                    {tag, builder_->constant<int8_t>(1)})};
-    }
-    bool identical = false;
-    if (a.is<Static>() && b.is<Static>()) {
-      identical = a.as<Static>()->object.is(b.as<Static>()->object);
-      if (!identical && Fields::may_be_same(a.as<Static>()->object, b.as<Static>()->object))
-        unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
-    } else if (a.is<Reference>() && b.is<Reference>()) {
-      identical = a.as<Reference>()->object == b.as<Reference>()->object;
-    } else if (a.is<Array>() && b.is<Array>() && a.as<Array>()->object == b.as<Array>()->object &&
-               a.as<Array>()->object != 0) {
-      identical = true;
-    } else if (a.is<Structured>() && b.is<Structured>()) {
-      identical = Fields::is_same(*a.as<Structured>(), *b.as<Structured>());
-      if (!identical && Fields::may_be_same(*a.as<Structured>(), *b.as<Structured>()))
-        unsupported(node, "`is` between records that may be one object", "compare values with ==");
-    } else if (a.is<Object>() && b.is<Object>()) {
-      identical = a.as<Object>()->object == b.as<Object>()->object;
-    } else if (a.is<Set>() && b.is<Set>()) {
-      identical = a.as<Set>()->cell == b.as<Set>()->cell;
-    } else if (a.is<Iterator>() && b.is<Iterator>()) {
-      identical = a.as<Iterator>()->cell == b.as<Iterator>()->cell;
-    } else if (is_distinct(a, b)) {
-      identical = false;
-    } else if (const Static* s = a.is<Static>() ? a.as<Static>() : b.as<Static>();
-               s != nullptr && !kind_of(*s) &&
-               (a.is<Scalar>() || b.is<Scalar>() || a.is<Reference>() || b.is<Reference>())) {
-      identical = false;
-    } else if (!is_none(a) && !is_none(b)) {
-      unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
-    }
-    return Static{nb::bool_(op == Operator::Is ? identical : !identical)};
+  return PooledValues(*this).is_of(record, [&](const nb::object& type) {
+    return !is_negated(op) == (other.is<Static>() && other.as<Static>()->object.is(type));
+  });
+}
+
+/// `a is b` and `a is not b`.
+Value Evaluator::compare_identity(Operator op, const Value& a, const Value& b, nb::handle node) {
+  if (PooledValues(*this).of(a) || PooledValues(*this).of(b))
+    return answer(op, PooledValues(*this).is_same(a, b));
+  const Value& other = is_none(a) ? b : a;
+  if (const Maybe* m = other.as<Maybe>(); m != nullptr && (is_none(a) || is_none(b))) {
+    const NodeId tag = builder_->make(Op::tag, {m->node});
+    return Scalar{Kind::py_bool(), builder_->make(is_negated(op) ? Op::not_equal : Op::equal,
+                                                  {tag, builder_->constant<int8_t>(1)})};
   }
-  if (std::optional<Value> result = Fields(*this).compare(op, a, b, node)) return *result;
-  if (a.is<Foreign>() || b.is<Foreign>()) {
-    const bool contains = is_membership(op);
-    use_foreign(contains ? "" : "compare", contains ? "" : info(op).symbol, {a, b}, node);
+  std::optional<bool> identical;
+  if (a.v.index() == b.v.index()) identical = kind_of_value(a).identical(*this, a, b, node);
+  if (!identical && is_distinct(a, b)) identical = false;
+  const Static* known = a.is<Static>() ? a.as<Static>() : b.as<Static>();
+  const auto is_new = [](const Value& v) { return v.is<Scalar>() || v.is<Reference>(); };
+  if (!identical && known != nullptr && !kind_of(*known) && (is_new(a) || is_new(b))) identical = false;
+  if (!identical && !is_none(a) && !is_none(b))
+    unsupported(node, "`is` between " + type_name(a) + " and " + type_name(b), "compare values with ==");
+  return Static{nb::bool_(identical.value_or(false) != is_negated(op))};
+}
+
+/// `wanted in container` and `wanted not in container`.
+Value Evaluator::contains(Operator op, const Value& wanted, const Value& container, nb::handle node) {
+  const ValueKind& kind = kind_of_value(container);
+  std::optional<Value> inside = kind_of_value(wanted).contained(*this, wanted, container, node);
+  if (!inside && iterates_generator(container)) inside = is_yielded(wanted, container, node);
+  if (!inside) {
+    inside = call_special(container, "__contains__", {wanted}, node);
+    if (inside) inside = as_bool(truth(*inside, node));
   }
-  if (a.is<Characters>() || b.is<Characters>())
-    if (std::optional<Value> result = Strings(*this).compare(op, a, b, node)) return *result;
-  if (by_value)
-    if (std::optional<Value> result = binary_of_sets(op, a, b, node)) return *result;
-  if (is_membership(op) && b.is<Set>()) {
-    const Value inside = is_element(a, b, node);
-    return answer(op, inside, node);
-  }
-  if (is_membership(op) && iterates_generator(b)) {
-    const Value inside = is_yielded(a, b, node);
-    return answer(op, inside, node);
-  }
-  if (is_membership(op) && b.is<Iterator>()) return compare(op, a, Tuple{elements_of(b, node)}, node);
-  if (is_membership(op) && b.is<Range>()) {
-    const Value inside = by_ranges("contains", {b, a}, node);
-    return answer(op, inside, node);
-  }
-  if (is_equality(op) && a.is<Range>() && b.is<Range>()) {
-    const Value equal = by_ranges("equal", {a, b}, node);
-    return answer(op, equal, node);
-  }
-  if (is_membership(op)) {
-    if (const std::optional<Value> inside = call_special(b, "__contains__", {a}, node)) {
-      if (const std::optional<bool> known = static_truth(*inside))
-        return Static{nb::bool_(*known == (op == Operator::In))};
-      const NodeId is = truth(*inside, node);
-      return answer(op, is);
-    }
-    if (const HeapObject* dict = mapping(b)) {
-      const Value found = by_dicts("contains", HeapObject(*dict), {a}, node, false);
-      return answer(op, found, node);
-    }
-    if (b.is<Reference>() && !is_list(b)) ask_for_mapping(*b.as<Reference>(), a, node);
-    if (a.is<Static>() && b.is<Reference>() &&
-        state_.heap.at(b.as<Reference>()->object).type == HeapObject::Type::Dict) {
-      bool found = false;
-      for (const nb::object& key : contents(*b.as<Reference>(), node).keys)
-        found = found || key.equal(a.as<Static>()->object);
-      return Static{nb::bool_(found == (op == Operator::In))};
-    }
-    const Reference* list = b.as<Reference>();
-    if (list != nullptr && state_.heap.at(list->object).type != HeapObject::Type::List) list = nullptr;
-    if (growing(b) != nullptr) {
-      const Value found = by_library("contains", {b, a}, node);
-      return answer(op, found, node);
-    }
-    const Tuple* tuple = b.as<Tuple>();
-    if ((tuple != nullptr || list != nullptr) && !a.is<Array>()) {
-      const std::vector<Value> members = tuple != nullptr ? tuple->members : contents(*list, node).values;
-      NodeId found = builder_->constant(false);
-      for (const Value& member : members)
-        found = builder_->make(Op::bitwise_or, {found, truth(equal_members(a, member, node), node)});
-      return answer(op, found);
-    }
-    if (a.is<Static>() && b.is<Static>() && (is_string(b) || Members::holds_members(b))) {
-      try {
-        const bool inside = nb::cast<bool>(
-            imported("operator").attr("contains")(b.as<Static>()->object, a.as<Static>()->object));
-        return Static{nb::bool_(inside == (op == Operator::In))};
-      } catch (nb::python_error& error) {
-        raise_host_error(error);
-      }
-    }
-    unsupported(node, "`in` with " + type_name(b), "compare in a loop");
-  }
-  const bool is_one = a.is<Reference>() && b.is<Reference>() && same(a, b);
-  if (is_one && (growing(a) != nullptr || mapping(a) != nullptr) && is_equality(op))
-    return Static{nb::bool_(op == Operator::Eq)};
-  if ((growing(a) != nullptr && is_list(b)) || (growing(b) != nullptr && is_list(a))) {
-    if (!is_equality(op))
-      unsupported(node, "the order of lists whose lengths are not known when compiling", "compare in a loop");
-    const Value equal = by_library("equal", {a, b}, node);
-    return answer(op, equal, node);
-  }
-  if ((mapping(a) != nullptr || mapping(b) != nullptr) && a.is<Reference>() && b.is<Reference>() &&
-      !is_list(a) && !is_list(b) && is_equality(op)) {
-    const bool is_left = mapping(a) != nullptr;
-    const HeapObject dict = *mapping(is_left ? a : b);
-    Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
-              .keywords = {},
-              .name = "equal",
-              .node = node};
-    const Value equal = inline_function(imported("ingot.library.dicts").attr("equal"), call);
-    return answer(op, equal, node);
-  }
-  const auto members = [&](const Value& v) -> std::optional<std::vector<Value>> {
-    if (const Tuple* t = v.as<Tuple>()) return t->members;
-    const Reference* r = v.as<Reference>();
-    if (r == nullptr || contents(*r, node).type != HeapObject::Type::List) return std::nullopt;
-    return contents(*r, node).values;
-  };
-  if (const auto left = members(a), right = members(b); left && right && a.is<Tuple>() == b.is<Tuple>()) {
-    if (!is_equality(op)) return compare_sequences(op, *left, *right, node);
-    NodeId equal = builder_->constant(left->size() == right->size());
-    for (size_t i = 0; left->size() == right->size() && i < left->size(); ++i)
-      equal = both(equal, truth(equal_members((*left)[i], (*right)[i], node), node));
-    return answer(op, equal);
-  }
-  const OperatorInfo& entry = info(op);
+  if (!inside) inside = kind.contains(*this, container, wanted, node);
+  if (!inside) unsupported(node, "`in` with " + type_name(container), "compare in a loop");
+  return answer(op, *inside, node);
+}
+
+/// Whether one of several values equals another one, as containers compare.
+Value Evaluator::is_among(std::vector<Value> values, const Value& wanted, nb::handle node) {
+  NodeId found = builder_->constant(false);
+  for (const Value& value : values)
+    found = builder_->make(Op::bitwise_or, {found, truth(equal_members(wanted, value, node), node)});
+  return as_bool(found);
+}
+
+/// A comparison of values, neither of which has a class of the user's.
+Value Evaluator::compare_values(Operator op, const Value& a, const Value& b, nb::handle node) {
+  const ValueKind& left = kind_of_value(a);
+  const ValueKind& right = kind_of_value(b);
+  const bool is_left_first = left.precedence() >= right.precedence();
+  const ValueKind& first = is_left_first ? left : right;
+  const ValueKind& second = is_left_first ? right : left;
+  if (std::optional<Value> result = first.compare(*this, op, a, b, node)) return *result;
+  if (&first != &second)
+    if (std::optional<Value> result = second.compare(*this, op, a, b, node)) return *result;
   if (a.is<Static>() && b.is<Static>()) return binary(op, a, b, node);
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
-  if (!j || !k) {
-    const Value& other = j ? b : a;
-    const bool is_sequence = other.is<Tuple>() || is_list(other);
-    const bool pythons = j ? j->is_python() : k && k->is_python();
-    if (is_equality(op) &&
-        (is_none(a) || is_none(b) || ((j || k) && is_string(other)) || (is_sequence && pythons)))
-      return of_no_number(j ? a : b, other, op == Operator::NotEq);
-    raise_by_type("compare", info(op).symbol, {a, b});
-    if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
-      return compare(op, arrays->first, arrays->second, node);
-    unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
-  }
+  if (j && k) return compare_numbers(op, a, b);
+  const Value& other = j ? b : a;
+  const bool is_sequence = other.is<Tuple>() || is_list(other);
+  const bool pythons = j ? j->is_python() : k && k->is_python();
+  if (is_equality(op) &&
+      (is_none(a) || is_none(b) || ((j || k) && is_string(other)) || (is_sequence && pythons)))
+    return of_no_number(j ? a : b, other, op == Operator::NotEq);
+  raise_by_type("compare", info(op).symbol, {a, b});
+  if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
+    return compare(op, arrays->first, arrays->second, node);
+  unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
+}
+
+/// A comparison of numbers and arrays.
+Value Evaluator::compare_numbers(Operator op, const Value& a, const Value& b) {
+  const OperatorInfo& entry = info(op);
+  const Op by = base::known(entry.op);
+  const Kind j = base::known(kind_of(a));
+  const Kind k = base::known(kind_of(b));
   // Python's complex has no order, so the NumPy scalar decides.
-  const bool asks_numpy = (!j->is_python() || !k->is_python()) && !is_equality(op);
+  const bool asks_numpy = (!j.is_python() || !k.is_python()) && !is_equality(op);
   if (asks_numpy || !is_pythons_own(a, b)) {
-    if (const std::optional<Value> scalar = compare_complex_scalars(base::known(entry.op), a, b))
-      return *scalar;
-    return elementwise(base::known(entry.op), {a, b}, entry.numpy, node);
+    if (const std::optional<Value> scalar = compare_complex_scalars(by, a, b)) return *scalar;
+    return elementwise(by, {a, b}, entry.numpy, here_);
   }
-  const Kind common =
-      j->is_python() && k->is_python() ? base::known(frontend::join(*j, *k)) : Kind::py_complex();
+  const Kind common = j.is_python() && k.is_python() ? base::known(frontend::join(j, k)) : Kind::py_complex();
   if (common == Kind::py_complex() && !is_equality(op)) {
     raise(ExceptionKind::TypeError, std::string("'") + entry.symbol +
                                         "' not supported between instances of '" + type_name(a) + "' and '" +
                                         type_name(b) + "'");
   }
   if (common == Kind::py_int()) {
-    const Op of_ints = base::known(entry.op);
     if (const int side = side_of_64_bits(a); side != 0)
-      return Static{nb::bool_(compare_out_of_range(of_ints, side))};
+      return Static{nb::bool_(compare_out_of_range(by, side))};
     if (const int side = side_of_64_bits(b); side != 0)
-      return Static{nb::bool_(compare_out_of_range(mirrored(of_ints), side))};
+      return Static{nb::bool_(compare_out_of_range(mirrored(by), side))};
   }
   const auto is_large = [this](const Value& v, Kind kind) {
     const std::optional<int64_t> known = kind == Kind::py_int() ? static_int(v) : std::nullopt;
     return kind == Kind::py_int() && (!known || *known < -kExactInFloat || *known > kExactInFloat);
   };
-  if (common != Kind::py_int() && is_large(a, *j))
-    return Scalar{Kind::py_bool(), compare_int(base::known(entry.op), a, b)};
-  if (common != Kind::py_int() && is_large(b, *k))
-    return Scalar{Kind::py_bool(), compare_int(mirrored(base::known(entry.op)), b, a)};
-  return Scalar{Kind::py_bool(), builder_->make(base::known(entry.op), {stage(a, common), stage(b, common)})};
+  if (common != Kind::py_int() && is_large(a, j)) return Scalar{Kind::py_bool(), compare_int(by, a, b)};
+  if (common != Kind::py_int() && is_large(b, k))
+    return Scalar{Kind::py_bool(), compare_int(mirrored(by), b, a)};
+  return Scalar{Kind::py_bool(), builder_->make(by, {stage(a, common), stage(b, common)})};
 }
 
 /// `number op other`, with a float or complex, exact although the int may be no float: if the rounded int
@@ -875,85 +793,21 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   if (const Pooled* r = PooledValues::open(value)) {
     for (const nb::object& type : PooledValues(*this).classes_of(*r))
       if (has_truth(type)) return std::nullopt;
-    return r->may_be_none ? std::nullopt : std::optional(true);
+  } else if (const nb::object type = class_of_value(value); type.is_valid() && has_truth(type)) {
+    return std::nullopt;
   }
-  if (const nb::object type = class_of_value(value); type.is_valid() && has_truth(type)) return std::nullopt;
-  if (const Static* s = value.as<Static>()) {
-    const int truth = PyObject_IsTrue(s->object.ptr());
-    if (truth < 0) throw nb::python_error();
-    return truth != 0;
-  }
-  if (const auto* s = value.as<Scalar>();
-      s != nullptr && s->kind.dtype() == DType::Bool && builder_->function().is_constant(s->node))
-    return builder_->function().constant(s->node).bits[0] != 0;
-  if (const Tuple* t = value.as<Tuple>()) return !t->members.empty();
   if (const Value iterated = iterated_of(value); !same(iterated, value))
     return static_truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated);
-  if (const View* v = value.as<View>()) return !contents(Reference{v->object}, here_).values.empty();
-  if (row_of(value) != nullptr) return std::nullopt;
-  if (const Pooled* r = value.as<Pooled>()) return r->may_be_none ? std::nullopt : std::optional(true);
-  if (value.is<Closure>() || value.is<Error>() || value.is<Method>() || value.is<Object>() ||
-      value.is<Iterator>())
-    return true;
-  if (growing(value) != nullptr) return std::nullopt;
-  if (const Reference* r = value.as<Reference>()) return !contents(*r, here_).values.empty();
-  if (const Set* s = value.as<Set>()) return nb::len(host_set(*s, here_)) > 0;
-  return std::nullopt;
+  return kind_of_value(value).known_truth(*this, value);
 }
 
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
-  if (value.is<Foreign>()) use_foreign("", "", {value}, node);
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
-  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->may_be_none) {
-    const Pooled there = PooledValues::certain(*r);
-    const NodeId is_there = PooledValues(*this).is_there(*r);
-    if (static_truth(there)) return is_there;
-    const Value both = fork(
-        is_there, [&] { return Value(Scalar{Kind::py_bool(), truth(there, node)}); },
-        [] { return Value(Static{nb::bool_(false)}); });
-    return truth(both, node);
-  }
-  if (const Range* r = value.as<Range>(); r != nullptr)
-    return builder_->make(Op::not_equal, {trips_of_range(*r).count, builder_->index(0)});
-  if (const Pooled* row = row_of(value))
-    return builder_->make(Op::not_equal, {Rows(*this).length(*row), builder_->index(0)});
-  if (const Member* m = value.as<Member>()) {
-    const auto of_one = [&](const Value& known) {
-      return Value(Scalar{Kind::py_bool(), truth(known, node)});
-    };
-    return truth(Members(*this).on_each(*m, of_one), node);
-  }
-  if (has_class(value)) return truth(truth_of_object(value, node), node);
-  if (const Maybe* m = value.as<Maybe>()) {
-    return truth(
-        fork(
-            is_there(*m),
-            [&] { return Value(Scalar{Kind::py_bool(), truth(present(value, "value", node), node)}); },
-            [] { return Value(Static{nb::bool_(false)}); }),
-        node);
-  }
-  if (const Array* a = value.as<Array>()) {
-    NodeId one = a->node;
-    for (int axis = 0; axis < a->type.rank(); ++axis) {
-      const NodeId length = builder_->length(a->node, axis);
-      one = axis == 0 ? length : builder_->make(Op::multiply, {one, length});
-    }
-    if (a->type.rank() > 0) {
-      check(builder_->make(Op::equal, {one, builder_->index(1)}), ExceptionKind::ValueError,
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
-    }
-    const NodeId flags = builder_->cast(whole(value), DType::Bool);
-    return builder_->function().type(flags).is_scalar() ? flags : reduce_all({flags}, Op::bitwise_or);
-  }
   if (const Value iterated = iterated_of(value); !same(iterated, value))
     return truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated, node);
-  if (const HeapObject* list = growing(value))
-    return builder_->make(Op::not_equal, {length_of(*list), builder_->index(0)});
-  if (const Characters* text = value.as<Characters>())
-    return builder_->make(Op::not_equal, {Strings(*this).length(*text), builder_->index(0)});
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind) unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
-  return stage(value, Kind::py_bool());
+  if (const std::optional<NodeId> own = kind_of_value(value).truth(*this, value, node)) return *own;
+  if (has_class(value)) return truth(truth_of_object(value, node), node);
+  unsupported(node, "the truth of a " + type_name(value), "compare explicitly");
 }
 
 }  // namespace ingot::frontend

@@ -1,6 +1,6 @@
 #include "frontend/parameters.h"
 
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
 
 namespace ingot::frontend {
 

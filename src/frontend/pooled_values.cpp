@@ -14,8 +14,8 @@
 #include "frontend/pooled_values.h"
 
 #include "frontend/columns.h"
+#include "frontend/kinds/sets.h"
 #include "frontend/rows.h"
-#include "frontend/sets.h"
 
 namespace ingot::frontend {
 

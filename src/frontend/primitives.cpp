@@ -1,5 +1,5 @@
 #include "base/random.h"
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
 #include "ir/evaluate.h"
 
 // The primitives of `ingot.library` (its `primitives` define each in terms of NumPy), and functions that

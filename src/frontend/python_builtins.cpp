@@ -1,9 +1,10 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/known_sizes.h"
-#include "frontend/members.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 
 // Python's builtin functions on containers, types and strings.
 //
@@ -115,28 +116,8 @@ Value Evaluator::builtin_reversed(Call& call) {
 }
 
 nb::object Evaluator::type_of(const Value& value, nb::handle node) {
-  const nb::module_ builtins = imported("builtins");
-  if (PooledValues::decides(value) != nullptr)
-    unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   if (const nb::object type = class_of_value(value); type.is_valid()) return stood_for(type);
-  if (const Static* s = value.as<Static>()) return nb::borrow<nb::object>(s->object.type());
-  if (value.is<Foreign>()) return nb::object(value.as<Foreign>()->description.attr("type"));
-  if (const Scalar* s = value.as<Scalar>()) {
-    return attribute(s->kind.is_python() ? builtins : imported("numpy"), std::string(s->kind.name()).c_str());
-  }
-  if (value.is<Array>()) {
-    need_no_memory_maps("the class of an array", node);
-    return attribute(imported("numpy"), "ndarray");
-  }
-  if (const Structured* s = value.as<Structured>()) return Fields::class_of(*s);
-  if (value.is<Tuple>() || value.is<Pooled>() || value.is<Reference>() || value.is<Range>() ||
-      value.is<Slice>() || value.is<String>() || value.is<Characters>() || value.is<Set>())
-    return attribute(builtins, type_name(value).c_str());
-  if (value.is<Closure>()) return attribute(imported("types"), "FunctionType");
-  if (value.is<Iterator>()) {
-    if (const nb::object model = stand_in(value); model.is_valid())
-      return nb::borrow<nb::object>(model.type());
-  }
+  if (nb::object type = kind_of_value(value).type_of(*this, value, node); type.is_valid()) return type;
   unsupported(node, "the type of a " + type_name(value), "use the value itself");
 }
 
@@ -517,8 +498,13 @@ Value Evaluator::np_array(Call& call) {
   return inline_function(imported("ingot.library.creation").attr("as_array"), rest);
 }
 
-Value Evaluator::compare_sequences(Operator op, const std::vector<Value>& a, const std::vector<Value>& b,
-                                   nb::handle node) {
+Value Evaluator::compare_sequences(Operator op, std::vector<Value> a, std::vector<Value> b, nb::handle node) {
+  if (is_equality(op)) {
+    NodeId equal = builder_->constant(a.size() == b.size());
+    for (size_t i = 0; a.size() == b.size() && i < a.size(); ++i)
+      equal = both(equal, truth(equal_members(a[i], b[i], node), node));
+    return answer(op, equal);
+  }
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i == a.size() || i == b.size()) {
       const Value left = Static{nb::int_(a.size())};

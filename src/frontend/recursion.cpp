@@ -1,3 +1,4 @@
+#include "frontend/kinds/value_kind.h"
 #include "frontend/pooled_values.h"
 #include "frontend/rows.h"
 
@@ -43,32 +44,7 @@ Error without_others(Error error) {
   return error;
 }
 
-using Renumber = std::function<uint32_t(uint32_t)>;
-
-std::shared_ptr<const Definition> renumbered(const Definition& definition, const Renumber& object) {
-  Definition copy = definition;
-  for (auto& [name, cell] : copy.shared) cell = object(cell);
-  return share(std::move(copy));
-}
-
-/// A value with other numbers for its objects and arrays.
-Value renumbered(const Value& value, const Renumber& object, const Renumber& array) {
-  if (const Array* a = value.as<Array>()) {
-    Array copy = *a;
-    if (copy.object != 0) copy.object = array(copy.object);
-    return copy;
-  }
-  std::vector<Value> parts = parts_of(value);
-  for (Value& part : parts) part = renumbered(part, object, array);
-  Value copy = with_parts(value, std::move(parts));
-  if (Reference* r = copy.as<Reference>()) r->object = object(r->object);
-  if (Object* o = copy.as<Object>()) o->object = object(o->object);
-  if (View* v = copy.as<View>()) v->object = object(v->object);
-  if (Set* s = copy.as<Set>()) s->cell = object(s->cell);
-  if (Iterator* i = copy.as<Iterator>()) i->cell = object(i->cell);
-  if (Closure* c = copy.as<Closure>()) c->definition = renumbered(*c->definition, object);
-  return copy;
-}
+using Renumber = ValueKind::Renumber;
 
 /// Formal numbers in the order of first visits.
 class Numbering {
@@ -106,28 +82,6 @@ State numbered(const std::map<std::string, Value>& variables, const std::map<uin
     state.heap.emplace(kFormalObject + static_cast<uint32_t>(i), std::move(copy));
   }
   return state;
-}
-
-/// A value with other nodes for its leaves.
-Value with_nodes(const Value& value, const std::function<NodeId(NodeId)>& other) {
-  const auto moved = [&](NodeId node) { return node ? other(node) : node; };
-  if (const Scalar* s = value.as<Scalar>()) return Scalar{s->kind, moved(s->node)};
-  if (const Array* a = value.as<Array>()) {
-    Array copy = *a;
-    copy.node = moved(a->node);
-    copy.origin = moved(a->origin);
-    return copy;
-  }
-  if (const Maybe* m = value.as<Maybe>())
-    return Maybe{moved(m->node), m->present, m->may_be_unbound, m->may_be_none};
-  if (const Pooled* r = value.as<Pooled>()) {
-    Pooled copy = *r;
-    copy.index = moved(r->index);
-    return copy;
-  }
-  std::vector<Value> parts = parts_of(value);
-  for (Value& part : parts) part = with_nodes(part, other);
-  return with_parts(value, std::move(parts));
 }
 
 /// The name under which a routine is passed the cell of a variable of an outer function.

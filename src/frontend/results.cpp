@@ -1,9 +1,9 @@
 #include "frontend/results.h"
 
-#include "frontend/fields.h"
-#include "frontend/members.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/sets.h"
 #include "frontend/pooled_values.h"
-#include "frontend/sets.h"
 
 namespace ingot::frontend {
 

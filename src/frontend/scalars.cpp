@@ -1,7 +1,8 @@
 #include <cmath>
 
 #include "frontend/evaluator_parts.h"
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -233,32 +234,7 @@ Value Evaluator::present(const Value& given, const std::string& name, nb::handle
 }
 
 std::string Evaluator::type_name(const Value& value) const {
-  if (const Static* s = value.as<Static>()) return text_of(s->object.type().attr("__name__"));
-  if (const auto* s = value.as<Scalar>())
-    return std::string(s->kind.is_python() ? "" : "numpy.") + std::string(s->kind.name());
-  if (value.is<Array>()) return "numpy.ndarray";
-  if (const Structured* s = value.as<Structured>())
-    return "numpy." + text_of(Fields::class_of(*s).attr("__name__"));
-  if (const Pooled* r = PooledValues::open(value)) {
-    std::string names;
-    for (const nb::object& type : PooledValues(const_cast<Evaluator&>(*this)).classes_of(*r))
-      names += (names.empty() ? "" : " or ") + text_of(type.attr("__name__"));
-    return names;
-  }
-  if (const nb::object type = class_of_value(value); type.is_valid()) return text_of(type.attr("__name__"));
-  if (value.is<Tuple>()) return "tuple";
-  if (value.is<Range>()) return "range";
-  if (value.is<Slice>()) return "slice";
-  if (value.is<String>() || value.is<Characters>()) return "str";
-  if (value.is<Closure>()) return "function";
-  if (const Error* e = value.as<Error>()) return text_of(e->type.attr("__name__"));
-  if (const View* v = value.as<View>()) return v->name;
-  if (const Iterator* i = value.as<Iterator>()) return i->name;
-  if (const Set* s = value.as<Set>()) return s->is_frozen ? "frozenset" : "set";
-  if (row_of(value) != nullptr) return "list";
-  if (const Reference* r = value.as<Reference>())
-    return state_.heap.at(r->object).type == HeapObject::Type::List ? "list" : "dict";
-  return "object";
+  return kind_of_value(value).type_name(*this, value);
 }
 
 }  // namespace ingot::frontend

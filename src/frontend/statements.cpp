@@ -1,7 +1,7 @@
-#include "frontend/fields.h"
-#include "frontend/members.h"
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
 #include "frontend/rows.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 

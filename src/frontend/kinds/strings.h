@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 namespace ingot::frontend {
 
@@ -26,8 +26,10 @@ class Evaluator::Strings {
   Value character(const Characters& text, NodeId position);  ///< of an array of code points, at a valid index
   Value item(const Value& text, const Value& index, nb::handle node);
   Value ord(const Value& text);
-  /// A comparison, or `in`, of operands of which one is `Characters`; none: strings do not decide it.
+  /// A comparison of operands of which one is `Characters`; none: strings do not decide it.
   std::optional<Value> compare(Operator op, const Value& a, const Value& b, nb::handle node);
+  /// `part in whole`, of which one is `Characters`; none: the same.
+  std::optional<Value> contains(const Value& part, const Value& whole, nb::handle node);
   /// An item of a dict whose keys are known.
   Value item_of(const HeapObject& dict, const Value& key, nb::handle node);
   /// Refuses `Characters` among the arguments of a builtin that does not support them.
@@ -36,7 +38,6 @@ class Evaluator::Strings {
  private:
   NodeId code_of(const Value& character);
   Value codes_of(const Value& text);
-  std::optional<Value> contains(const Value& part, const Value& whole, nb::handle node);
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node);
 
   Evaluator& e_;

@@ -1,7 +1,7 @@
-#include "frontend/fields.h"
+#include "frontend/kinds/fields.h"
 
+#include "frontend/kinds/strings.h"
 #include "frontend/parameters.h"
-#include "frontend/strings.h"
 
 namespace ingot::frontend {
 
@@ -685,7 +685,6 @@ std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call)
 
 std::optional<Value> Evaluator::Fields::compare(Operator op, const Value& a, const Value& b,
                                                 nb::handle node) {
-  if (!a.is<Structured>() && !b.is<Structured>()) return std::nullopt;
   const auto is_one = [](const Value& value) { return value.is<Structured>() && !is_array(value); };
   if (is_equality(op) && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
     return Static{nb::bool_(op == Operator::NotEq)};
@@ -715,5 +714,83 @@ Value Evaluator::primitive_records(Call& call) {
   const auto number = std::ranges::find(kHolders, holder) - kHolders.begin();
   return Fields(*this).on_bytes(call.positional.at(0), dtype, static_cast<Holder>(number));
 }
+
+namespace {
+
+class RecordsKind final : public ValueKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override {
+    const Structured& records = *value.as<Structured>();
+    std::vector<Value> parts = records.indices;
+    parts.insert(parts.begin(), *records.first);
+    return parts;
+  }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    Structured other = *value.as<Structured>();
+    other.first = share(std::move(parts[0]));
+    other.indices.assign(std::make_move_iterator(parts.begin() + 1), std::make_move_iterator(parts.end()));
+    return other;
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    const Structured& x = *a.as<Structured>();
+    const Structured& y = *b.as<Structured>();
+    return x.holder == y.holder && x.layout == y.layout && is_one_dtype(x.dtype, y.dtype);
+  }
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return "numpy." + text_of(Evaluator::Fields::class_of(*value.as<Structured>()).attr("__name__"));
+  }
+  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+    return Evaluator::Fields::class_of(*value.as<Structured>());
+  }
+  nb::object stand_in(const Evaluator&, const Value& value) const override {
+    return Evaluator::Fields::stand_in(*value.as<Structured>());
+  }
+  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
+                                 nb::handle node) const override {
+    return Evaluator::Fields(e).attribute(*value.as<Structured>(), name, node);
+  }
+  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
+                            nb::handle node) const override {
+    return Evaluator::Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
+  }
+  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+    if (!Evaluator::Fields::is_array(value)) return std::nullopt;
+    const Structured& records = *value.as<Structured>();
+    if (Evaluator::Fields::rank_of(records) == 0)
+      e.raise(ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), Evaluator::Fields(e).length(records)};
+  }
+  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
+                                             nb::handle node) const override {
+    if (Evaluator::Fields::is_array(value)) return std::nullopt;
+    return Evaluator::Fields(e).members(*value.as<Structured>(), node);
+  }
+  int precedence() const override { return 7; }
+  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                               nb::handle node) const override {
+    return Evaluator::Fields(e).compare(op, a, b, node);
+  }
+  std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
+                                nb::handle node) const override {
+    const Structured& x = *a.as<Structured>();
+    const Structured& y = *b.as<Structured>();
+    if (Evaluator::Fields::is_same(x, y)) return true;
+    if (Evaluator::Fields::may_be_same(x, y))
+      e.unsupported(node, "`is` between records that may be one object", "compare values with ==");
+    return false;
+  }
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override {
+    return Evaluator::Fields(e).compare(Operator::In, wanted, value, node);
+  }
+  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
+                                 nb::handle node) const override {
+    return Evaluator::Fields(e).compare(Operator::In, value, container, node);
+  }
+};
+
+}  // namespace
+
+INGOT_KIND(Structured, RecordsKind)
 
 }  // namespace ingot::frontend

@@ -1,4 +1,4 @@
-#include "frontend/members.h"
+#include "frontend/kinds/members.h"
 
 namespace ingot::frontend {
 
@@ -203,5 +203,37 @@ std::optional<Value> Evaluator::Members::attribute(const Member& member, const s
   if (is_own_method(member.type, name.c_str()) && name != "__class__") return std::nullopt;
   return on_each(member, [&](const Value& known) { return e_.attribute_of(known, name, node); });
 }
+
+namespace {
+
+class MemberKind final : public ValueKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return {*value.as<Member>()->index}; }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    return Member{value.as<Member>()->type, share(std::move(parts[0]))};
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    return a.as<Member>()->type.is(b.as<Member>()->type);
+  }
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return text_of(value.as<Member>()->type.attr("__name__"));
+  }
+  nb::object class_of(const Evaluator&, const Value& value) const override {
+    return value.as<Member>()->type;
+  }
+  nb::object stand_in(const Evaluator&, const Value& value) const override {
+    return Evaluator::Members::members_of(value.as<Member>()->type)[0];
+  }
+  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
+    const auto of_one = [&](const Value& known) {
+      return Value(Scalar{Kind::py_bool(), e.truth(known, node)});
+    };
+    return e.truth(Evaluator::Members(e).on_each(*value.as<Member>(), of_one), node);
+  }
+};
+
+}  // namespace
+
+INGOT_KIND(Member, MemberKind)
 
 }  // namespace ingot::frontend

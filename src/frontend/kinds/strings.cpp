@@ -1,4 +1,4 @@
-#include "frontend/strings.h"
+#include "frontend/kinds/strings.h"
 
 namespace ingot::frontend {
 
@@ -120,11 +120,6 @@ Value Evaluator::Strings::by_library(const char* name, std::vector<Value> argume
 
 std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, const Value& b,
                                                  nb::handle node) {
-  if (is_membership(op)) {
-    const std::optional<Value> inside = contains(a, b, node);
-    if (!inside) return std::nullopt;
-    return e_.answer(op, *inside, node);
-  }
   if (a.is<String>() || b.is<String>() || !is_string(a) || !is_string(b)) {
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
@@ -230,5 +225,73 @@ void Evaluator::Strings::need_known(const Call& call) {
                    "use len, ord, ==, `in`, indices and loops over it");
   }
 }
+
+namespace {
+
+/// What strings have in common that are not known when compiling.
+class StringKind : public BuiltinKind {
+ public:
+  std::string type_name(const Evaluator&, const Value&) const override { return "str"; }
+  nb::object stand_in(const Evaluator&, const Value&) const override {
+    return imported("ingot._foreign").attr("TEXT");
+  }
+  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+
+ protected:
+  ~StringKind() = default;
+};
+
+/// A format string that is filled by values.
+class FilledKind final : public StringKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return *value.as<String>()->parts; }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    return String{value.as<String>()->form, share(std::move(parts))};
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    return a.as<String>()->form == b.as<String>()->form;
+  }
+  std::optional<Value> length(Evaluator& e, const Value&, nb::handle node) const override {
+    e.unsupported(node, "the length of a text that is not known when compiling", "print or return the text");
+  }
+};
+
+/// Characters that are data of run time.
+class CharactersKind final : public StringKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return {*value.as<Characters>()->codes}; }
+  Value with_parts(const Value&, std::vector<Value> parts) const override {
+    return Characters{share(std::move(parts[0]))};
+  }
+  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
+                            nb::handle node) const override {
+    return Evaluator::Strings(e).item(value, index, node);
+  }
+  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+    return Scalar{Kind::py_int(), Evaluator::Strings(e).length(*value.as<Characters>())};
+  }
+  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
+    const NodeId length = Evaluator::Strings(e).length(*value.as<Characters>());
+    return e.builder_->make(Op::not_equal, {length, e.builder_->index(0)});
+  }
+  int precedence() const override { return 5; }
+  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                               nb::handle node) const override {
+    return Evaluator::Strings(e).compare(op, a, b, node);
+  }
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override {
+    return Evaluator::Strings(e).contains(wanted, value, node);
+  }
+  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
+                                 nb::handle node) const override {
+    return Evaluator::Strings(e).contains(value, container, node);
+  }
+};
+
+}  // namespace
+
+INGOT_KIND(String, FilledKind)
+INGOT_KIND(Characters, CharactersKind)
 
 }  // namespace ingot::frontend

@@ -1,6 +1,6 @@
-#include "frontend/sets.h"
+#include "frontend/kinds/sets.h"
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 // Sets. If all elements are known when compiling, a cell of the shadow heap holds the history of a set, the
 // operations that made it. Repeating these on a host set gives CPython's set, with its order of iteration. If
@@ -263,5 +263,57 @@ Value Evaluator::is_element(const Value& wanted, const Value& set, nb::handle no
   if (wanted.is<Scalar>()) std::erase_if(elements, [&](const Value& v) { return !kind_of(v); });
   return compare(Operator::In, wanted, Tuple{std::move(elements)}, node);
 }
+
+namespace {
+
+/// A set of known elements.
+class SetKind final : public BuiltinKind {
+ public:
+  bool same_form(const Value& a, const Value& b) const override {
+    return a.as<Set>()->cell == b.as<Set>()->cell;
+  }
+  void each_object(const Value& value, const Visit& visit) const override { visit(value.as<Set>()->cell); }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    Set& own = *value.as<Set>();
+    own.cell = object(own.cell);
+  }
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return value.as<Set>()->is_frozen ? "frozenset" : "set";
+  }
+  nb::object stand_in(const Evaluator& e, const Value& value) const override {
+    const Value& history = e.state_.heap.at(value.as<Set>()->cell).values[0];
+    if (!history.is<Static>()) return {};
+    return imported("ingot._sets").attr("build")(history.as<Static>()->object);
+  }
+  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string&,
+                                 nb::handle node) const override {
+    e.history_of(*value.as<Set>(), node);
+    return std::nullopt;
+  }
+  std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
+    return nb::len(e.host_set(*value.as<Set>(), e.here_)) > 0;
+  }
+  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
+                                             nb::handle node) const override {
+    return e.elements_of_set(*value.as<Set>(), node);
+  }
+  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
+    return a.as<Set>()->cell == b.as<Set>()->cell;
+  }
+  int precedence() const override { return 4; }
+  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                               nb::handle node) const override {
+    return e.binary_of_sets(op, a, b, node);
+  }
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override {
+    return e.is_element(wanted, value, node);
+  }
+};
+
+}  // namespace
+
+INGOT_KIND(Set, SetKind)
 
 }  // namespace ingot::frontend

@@ -1,0 +1,186 @@
+#include "frontend/kinds/sequences.h"
+#include "frontend/kinds/strings.h"
+
+namespace ingot::frontend {
+
+using ir::Op;
+
+namespace {
+
+/// A list or dict of the shadow heap.
+class ContainerKind final : public BuiltinKind {
+ public:
+  bool same_form(const Value&, const Value&) const override { return true; }
+  void each_object(const Value& value, const Visit& visit) const override {
+    visit(value.as<Reference>()->object);
+  }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    Reference& own = *value.as<Reference>();
+    own.object = object(own.object);
+  }
+
+  std::string type_name(const Evaluator& e, const Value& value) const override {
+    return held(e, value).type == HeapObject::Type::List ? "list" : "dict";
+  }
+  nb::object stand_in(const Evaluator& e, const Value& value) const override {
+    const HeapObject& object = held(e, value);
+    if (object.element != nullptr) return stand_ins(e, {object.element.get(), 1});
+    const nb::object parts = stand_ins(e, object.values);
+    if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
+    const nb::dict dict;
+    for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
+    return nb::object(dict);
+  }
+  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  bool is_foreign(const Evaluator& e, const Value& value) const override {
+    return std::ranges::any_of(held(e, value).values, [&](const Value& v) { return e.is_foreign(v); });
+  }
+
+  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
+                            nb::handle node) const override;
+  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+    const HeapObject* list = e.growing(value);
+    return list != nullptr ? std::optional(list->values[0]) : std::nullopt;
+  }
+  std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
+    if (e.growing(value) != nullptr) return std::nullopt;
+    return !e.contents(*value.as<Reference>(), e.here_).values.empty();
+  }
+  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
+    const HeapObject* list = e.growing(value);
+    if (list == nullptr) return std::nullopt;
+    return e.builder_->make(Op::not_equal, {e.length_of(*list), e.builder_->index(0)});
+  }
+  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
+                                             nb::handle node) const override {
+    if (e.growing(value) != nullptr) return std::nullopt;
+    const HeapObject& object = e.contents(*value.as<Reference>(), node);
+    if (object.type == HeapObject::Type::List) return object.values;
+    std::vector<Value> keys;
+    keys.reserve(object.keys.size());
+    for (const nb::object& key : object.keys) keys.push_back(Static{key});
+    return keys;
+  }
+
+  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
+    return a.as<Reference>()->object == b.as<Reference>()->object;
+  }
+  int precedence() const override { return 2; }
+  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                               nb::handle node) const override;
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override;
+
+ private:
+  static const HeapObject& held(const Evaluator& e, const Value& value) {
+    return e.state_.heap.at(value.as<Reference>()->object);
+  }
+};
+
+std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const Value& index,
+                                         nb::handle node) const {
+  const Reference& container = *value.as<Reference>();
+  if (e.growing(value) != nullptr) return e.list_buffer_item(container, index, node);
+  if (const HeapObject* dict = e.mapping(value)) return e.by_dicts("item", HeapObject(*dict), {index}, node);
+  const HeapObject object = e.contents(container, node);  // a copy: checks replace the state
+  if (object.type == HeapObject::Type::List) {
+    if (const Slice* slice = index.as<Slice>()) return e.new_list(part_of(e, object.values, *slice, node));
+    return e.open(member_of(e, object.values, index, "list", node), "the element", node);
+  }
+  if (index.is<Characters>()) return Evaluator::Strings(e).item_of(object, index, node);
+  if (const std::optional<Value> item = e.item_by_staged_key(object, index, node)) return *item;
+  nb::object key;
+  if (const auto at = e.index_in(container, index, key, "", node))
+    return e.open(object.values[*at], "the item", node);
+  e.raise_key_error(index);
+}
+
+std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                                            nb::handle node) const {
+  if (!a.is<Reference>() || !b.is<Reference>() || e.is_list(a) != e.is_list(b)) return std::nullopt;
+  const bool are_mappings = e.mapping(a) != nullptr || e.mapping(b) != nullptr;
+  const bool are_open = are_mappings || e.growing(a) != nullptr || e.growing(b) != nullptr;
+  if (are_open && is_equality(op) && e.same(a, b)) return Static{nb::bool_(!is_negated(op))};
+  if (e.is_list(a) && !are_open)
+    return e.compare_sequences(op, e.contents(*a.as<Reference>(), node).values,
+                               e.contents(*b.as<Reference>(), node).values, node);
+  if (e.is_list(a)) {
+    if (!is_equality(op)) {
+      e.unsupported(node, "the order of lists whose lengths are not known when compiling",
+                    "compare in a loop");
+    }
+    return e.answer(op, e.by_library("equal", {a, b}, node), node);
+  }
+  if (!are_mappings || !is_equality(op)) return std::nullopt;
+  const bool is_left = e.mapping(a) != nullptr;
+  const HeapObject dict = *e.mapping(is_left ? a : b);
+  Evaluator::Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
+                       .keywords = {},
+                       .name = "equal",
+                       .node = node};
+  const Value equal = e.inline_function(imported("ingot.library.dicts").attr("equal"), call);
+  return e.answer(op, equal, node);
+}
+
+std::optional<Value> ContainerKind::contains(Evaluator& e, const Value& value, const Value& wanted,
+                                             nb::handle node) const {
+  const Reference& container = *value.as<Reference>();
+  if (const HeapObject* dict = e.mapping(value))
+    return e.by_dicts("contains", HeapObject(*dict), {wanted}, node, false);
+  if (e.is_list(value)) {
+    if (e.growing(value) != nullptr) return e.by_library("contains", {value, wanted}, node);
+    if (wanted.is<Array>()) return std::nullopt;
+    return e.is_among(e.contents(container, node).values, wanted, node);
+  }
+  e.ask_for_mapping(container, wanted, node);
+  const Static* known = wanted.as<Static>();
+  if (known == nullptr) return std::nullopt;
+  const std::vector<nb::object>& keys = e.contents(container, node).keys;
+  return Static{
+      nb::bool_(std::ranges::any_of(keys, [&](const nb::object& key) { return key.equal(known->object); }))};
+}
+
+/// The keys, values or items of a dict, or a list from its back.
+class ViewKind final : public ValueKind {
+ public:
+  bool same_form(const Value& a, const Value& b) const override {
+    const View& v = *a.as<View>();
+    const View& w = *b.as<View>();
+    return v.object == w.object && v.name == w.name && v.from_back == w.from_back && v.skip == w.skip;
+  }
+  void each_object(const Value& value, const Visit& visit) const override { visit(value.as<View>()->object); }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    View& own = *value.as<View>();
+    own.object = object(own.object);
+  }
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return value.as<View>()->name;
+  }
+  std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
+    return !e.contents(Reference{value.as<View>()->object}, e.here_).values.empty();
+  }
+  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
+                                             nb::handle node) const override {
+    const View& view = *value.as<View>();
+    const HeapObject& object = e.contents(Reference{view.object}, node);
+    std::vector<Value> all;
+    for (size_t i = 0; i < object.values.size(); ++i) {
+      if (view.name == "dict_keys") all.emplace_back(Static{object.keys[i]});
+      else if (view.name == "dict_items") all.emplace_back(Tuple{{Static{object.keys[i]}, object.values[i]}});
+      else all.push_back(object.values[i]);
+    }
+    if (view.from_back) {
+      all.resize(*view.from_back, Unbound{});
+      std::ranges::reverse(all);
+    }
+    all.erase(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(view.skip, all.size())));
+    return all;
+  }
+};
+
+}  // namespace
+
+INGOT_KIND(Reference, ContainerKind)
+INGOT_KIND(View, ViewKind)
+
+}  // namespace ingot::frontend

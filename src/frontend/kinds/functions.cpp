@@ -1,0 +1,80 @@
+#include "frontend/kinds/functions.h"
+
+#include "frontend/pooled_values.h"
+
+namespace ingot::frontend {
+
+bool same_definition(const Definition& x, const Definition& y) {
+  return x.node.is(y.node) && x.shared == y.shared && x.creator == y.creator &&
+         std::ranges::equal(x.outside, y.outside, [](const auto& a, const auto& b) {
+           return a.first == b.first && a.second.is(b.second);
+         });
+}
+
+std::shared_ptr<const Definition> renumbered(const Definition& definition,
+                                             const ValueKind::Renumber& object) {
+  Definition copy = definition;
+  for (auto& [name, cell] : copy.shared) cell = object(cell);
+  return share(std::move(copy));
+}
+
+namespace {
+
+class MethodKind final : public ValueKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return {*value.as<Method>()->self}; }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    const Method& method = *value.as<Method>();
+    return Method{share(std::move(parts[0])), method.name, method.function};
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    return a.as<Method>()->name == b.as<Method>()->name &&
+           a.as<Method>()->function.is(b.as<Method>()->function);
+  }
+  nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (Evaluator::PooledValues::decides(value) == nullptr) return {};
+    e.unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
+  }
+  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
+                                 nb::handle node) const override {
+    if (!Evaluator::PooledValues::is_open_class(value)) return std::nullopt;
+    return Evaluator::PooledValues(e).on_each(
+        *Evaluator::PooledValues::decides(value),
+        [&](const Value& known) { return e.attribute_of(Static{e.class_of_value(known)}, name, node); });
+  }
+  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+};
+
+class ClosureKind final : public ValueKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return *value.as<Closure>()->defaults; }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    return Closure{value.as<Closure>()->definition, share(std::move(parts))};
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    return same_definition(*a.as<Closure>()->definition, *b.as<Closure>()->definition);
+  }
+  void each_object(const Value& value, const Visit& visit) const override {
+    for (const auto& [name, cell] : value.as<Closure>()->definition->shared) visit(cell);
+  }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    Closure& own = *value.as<Closure>();
+    own.definition = renumbered(*own.definition, object);
+  }
+
+  std::string type_name(const Evaluator&, const Value&) const override { return "function"; }
+  nb::object type_of(Evaluator&, const Value&, nb::handle) const override {
+    return frontend::attribute(imported("types"), "FunctionType");
+  }
+  nb::object stand_in(const Evaluator&, const Value& value) const override {
+    return value.as<Closure>()->definition->hollow;
+  }
+  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+};
+
+}  // namespace
+
+INGOT_KIND(Method, MethodKind)
+INGOT_KIND(Closure, ClosureKind)
+
+}  // namespace ingot::frontend

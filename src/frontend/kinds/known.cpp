@@ -1,0 +1,219 @@
+#include "frontend/kinds/fields.h"
+#include "frontend/kinds/members.h"
+#include "frontend/kinds/strings.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+
+namespace {
+
+bool is_function_or_jitted(const nb::object& object) {
+  return PyFunction_Check(object.ptr()) || is_jitted(object);
+}
+
+/// Whether compiled code may read an attribute of a function: names, defaults, what it wraps, users' own.
+bool is_readable(const nb::object& object, const std::string& name) {
+  static const std::set<std::string> kKnown = {"__name__",    "__qualname__", "__module__",    "__doc__",
+                                               "__wrapped__", "__defaults__", "__kwdefaults__"};
+  if (!is_function_or_jitted(object)) return false;
+  if (kKnown.contains(name)) return attribute_or(object, name.c_str(), nb::object()).is_valid();
+  const nb::object own = attribute_or(is_jitted(object) ? uncounted(object) : object, "__dict__", nb::dict());
+  if (name.starts_with("__") || !PyDict_Check(own.ptr())) return false;
+  const auto* const held = PyDict_GetItemString(own.ptr(), name.c_str());
+  return held != nullptr && held == attribute_or(object, name.c_str(), nb::object()).ptr();
+}
+
+bool is_module(const nb::object& object) { return PyModule_Check(object.ptr()); }
+bool is_class(const nb::object& object) { return PyType_Check(object.ptr()); }
+bool is_string(const nb::object& object) {
+  return PyUnicode_Check(object.ptr()) || PyBytes_Check(object.ptr());
+}
+bool is_dtype(const nb::object& object) { return nb::isinstance(object, imported("numpy").attr("dtype")); }
+
+/// Whether the attributes of a module or class do not change: of Python's and NumPy's own.
+bool is_trusted(const nb::object& object) {
+  static const std::set<std::string> kOwn = {"math",      "builtins", "itertools",
+                                             "functools", "operator", "_operator"};
+  const std::string module = text_of(object.attr(is_module(object) ? "__name__" : "__module__"));
+  const std::string package = module.substr(0, module.find('.'));
+  const bool is_users = !is_module(object) &&
+                        (reinterpret_cast<PyTypeObject*>(object.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+  return package == "numpy" || package == "ingot" ||
+         (kOwn.contains(module) && !(is_users && module == "builtins"));
+}
+
+/// A value known when compiling: an immutable object of Python's.
+class KnownKind final : public ValueKind {
+ public:
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return text_of(value.as<Static>()->object.type().attr("__name__"));
+  }
+  nb::object class_of(const Evaluator&, const Value& value) const override {
+    const nb::object& object = value.as<Static>()->object;
+    return is_member_of_enum(object) ? nb::borrow<nb::object>(object.type()) : nb::object();
+  }
+  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+    return nb::borrow<nb::object>(value.as<Static>()->object.type());
+  }
+  nb::object stand_in(const Evaluator&, const Value& value) const override {
+    return value.as<Static>()->object;
+  }
+  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
+                                 nb::handle node) const override;
+  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
+                            nb::handle node) const override;
+  std::optional<Value> length(Evaluator&, const Value& value, nb::handle) const override {
+    const nb::object& object = value.as<Static>()->object;
+    return is_dtype(object) ? std::optional<Value>(Static{nb::int_(nb::len(object))}) : std::nullopt;
+  }
+  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
+    return e.kind_of(value) ? std::optional(e.stage(value, Kind::py_bool())) : std::nullopt;
+  }
+  std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
+    const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
+    if (truth < 0) throw nb::python_error();
+    return truth != 0;
+  }
+  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
+                                             nb::handle node) const override;
+
+  std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
+                                nb::handle node) const override {
+    const nb::object& x = a.as<Static>()->object;
+    const nb::object& y = b.as<Static>()->object;
+    if (!x.is(y) && Evaluator::Fields::may_be_same(x, y))
+      e.unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
+    return x.is(y);
+  }
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override;
+
+ private:
+  [[noreturn]] static void raise_no_attribute(Evaluator& e, const Value& value, const std::string& name);
+  static Value attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
+                                   const nb::object& member, nb::handle node);
+};
+
+/// An attribute that a module or class does not have.
+void KnownKind::raise_no_attribute(Evaluator& e, const Value& value, const std::string& name) {
+  const nb::object& object = value.as<Static>()->object;
+  if (is_class(object)) {
+    e.guards_.push_back({object, name, {}});
+    try {
+      object.attr(name.c_str()).type();
+    } catch (nb::python_error& error) {
+      e.raise_host_error(error);
+    }
+  }
+  if (is_module(object)) {
+    const nb::object names = frontend::attribute(object, "__dict__");
+    e.guards_.push_back({names, name, {}});
+    e.guards_.push_back({names, "__getattr__", {}});
+  }
+  e.raise(ExceptionKind::AttributeError,
+          is_module(object)
+              ? "module '" + text_of(object.attr("__name__")) + "' has no attribute '" + name + "'"
+              : "'" + e.type_name(value) + "' object has no attribute '" + name + "'");
+}
+
+/// An attribute of a module or class, which it has.
+Value KnownKind::attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
+                                     const nb::object& member, nb::handle node) {
+  const nb::object names = is_module(holder) ? frontend::attribute(holder, "__dict__") : nb::object();
+  if (is_trusted(holder)) {
+    const bool is_held = is_module(holder) && PyDict_GetItemString(names.ptr(), name.c_str()) == member.ptr();
+    if (is_held && !e.frame_->of_library) e.guards_.push_back({names, name, member});
+    return e.host_value(member, name, node);
+  }
+  const bool is_plain_class =
+      !is_module(holder) && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(holder.type());
+  if (!is_module(holder) && lookup(holder, name).is_valid() &&
+      (is_plain_class || !lookup(holder.type(), name).is_valid()))
+    return e.type_attribute(holder, name, node);
+  return e.outside(is_module(holder) ? names : holder, name, member, name, node);
+}
+
+std::optional<Value> KnownKind::attribute(Evaluator& e, const Value& value, const std::string& name,
+                                          nb::handle node) const {
+  const nb::object& object = value.as<Static>()->object;
+  if (is_module(object))
+    if (std::optional<Value> made = e.made_by_module(object, name, node)) return *made;
+  // ctypes adds it to the library's attributes at the first use.
+  if (const nb::object function = function_of_library(object, name); function.is_valid())
+    return e.outside(frontend::attribute(object, "__dict__"), name, function, name, node);
+  if (is_readable(object, name))
+    return e.outside(object, name, frontend::attribute(object, name.c_str()), name, node);
+  const bool is_number = e.kind_of(value).has_value();
+  if (!is_module(object) && !is_class(object) && !is_number && !is_of_numpy(object)) return std::nullopt;
+  const nb::object of_type = attribute_or(object.type(), name.c_str(), nb::object());
+  if (of_type.is_valid() && Py_IS_TYPE(of_type.ptr(), &PyMethodDescr_Type) &&
+      e.registry_.find(of_type) != nullptr)
+    return Method{share(value), name, of_type};
+  const nb::object member = attribute_or(object, name.c_str(), nb::object());
+  if (!member.is_valid()) raise_no_attribute(e, value, name);
+  if (is_module(object) || is_class(object)) return attribute_of_holder(e, object, name, member, node);
+  if (is_number && PyCallable_Check(member.ptr())) return Method{share(value), name};
+  return e.host_value(member, name, node);
+}
+
+std::optional<Value> KnownKind::item(Evaluator& e, const Value& value, const Value& index,
+                                     nb::handle node) const {
+  const nb::object& object = value.as<Static>()->object;
+  if (is_enum(object)) {
+    const nb::object members = e.class_attribute(object, "_member_map_");
+    const nb::object name = e.require_static(index, "the name of a member", node);
+    if (PyUnicode_CheckExact(name.ptr()) && nb::cast<bool>(members.attr("__contains__")(name)))
+      return Static{members[name]};
+    e.raise_key_error(Static{name});
+  }
+  if (const std::optional<Kind> kind = e.kind_of(value); kind && !kind->is_python())
+    return item_of_numpy_number(e, value, *kind, index, node);
+  const bool is_text = is_string(object);
+  if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
+    if (const std::optional<Value> characters = Evaluator::Strings(e).opened(value, false, node))
+      return Evaluator::Strings(e).item(*characters, index, node);
+  }
+  if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
+    e.require_static(index, "an index into a text", node);
+  if (!index.is<Static>() || !(is_text || is_dtype(object))) return std::nullopt;
+  try {
+    return Static{object[index.as<Static>()->object]};
+  } catch (nb::python_error& error) {
+    e.raise_host_error(error);
+  }
+}
+
+std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const Value& wanted,
+                                         nb::handle) const {
+  const nb::object& object = value.as<Static>()->object;
+  const Static* known = wanted.as<Static>();
+  if (known == nullptr || !(is_string(object) || Evaluator::Members::holds_members(value)))
+    return std::nullopt;
+  try {
+    return Static{imported("operator").attr("contains")(object, known->object)};
+  } catch (nb::python_error& error) {
+    e.raise_host_error(error);
+  }
+}
+
+std::optional<std::vector<Value>> KnownKind::elements(Evaluator& e, const Value& value, nb::handle) const {
+  const nb::object& object = value.as<Static>()->object;
+  std::vector<Value> all;
+  if (is_enum(object)) {
+    const nb::object map = e.class_attribute(object, "_member_map_");
+    for (const nb::handle name : e.class_attribute(object, "_member_names_"))
+      all.push_back(Static{map[name]});
+    return all;
+  }
+  if (!is_string(object)) return std::nullopt;
+  for (const nb::handle element : object) all.push_back(Static{nb::borrow<nb::object>(element)});
+  return all;
+}
+
+}  // namespace
+
+INGOT_KIND(Static, KnownKind)
+
+}  // namespace ingot::frontend

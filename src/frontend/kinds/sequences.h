@@ -1,0 +1,16 @@
+#pragma once
+
+#include "frontend/kinds/value_kind.h"
+
+namespace ingot::frontend {
+
+/// The members that a slice selects.
+std::vector<Value> part_of(Evaluator& e, const std::vector<Value>& members, const Slice& slice,
+                           nb::handle node);
+/// The member at an index, as tuples and lists take it; `what`: "tuple" or "list", for messages.
+Value member_of(Evaluator& e, const std::vector<Value>& members, const Value& index, const std::string& what,
+                nb::handle node);
+/// A list of objects of the values' types; invalid: one has none.
+nb::object stand_ins(const Evaluator& e, std::span<const Value> values);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,99 @@
+#include "frontend/kinds/sequences.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+class TupleKind final : public BuiltinKind {
+ public:
+  std::vector<Value> parts(const Value& value) const override { return value.as<Tuple>()->members; }
+  Value with_parts(const Value& value, std::vector<Value> parts) const override {
+    return Tuple{std::move(parts), value.as<Tuple>()->type};
+  }
+  bool same_form(const Value& a, const Value& b) const override {
+    return a.as<Tuple>()->type.is(b.as<Tuple>()->type);
+  }
+
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    const nb::object& type = value.as<Tuple>()->type;
+    return type.is_valid() ? text_of(type.attr("__name__")) : "tuple";
+  }
+  nb::object class_of(const Evaluator&, const Value& value) const override { return value.as<Tuple>()->type; }
+  nb::object stand_in(const Evaluator& e, const Value& value) const override {
+    const Tuple& tuple = *value.as<Tuple>();
+    const nb::object parts = stand_ins(e, tuple.members);
+    if (!parts.is_valid()) return parts;
+    const nb::tuple members{parts};
+    if (!tuple.type.is_valid()) return members;
+    return imported("builtins").attr("tuple").attr("__new__")(tuple.type, members);
+  }
+  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  bool is_foreign(const Evaluator& e, const Value& value) const override {
+    return std::ranges::any_of(value.as<Tuple>()->members, [&](const Value& v) { return e.is_foreign(v); });
+  }
+
+  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
+                            nb::handle node) const override {
+    const std::vector<Value>& members = value.as<Tuple>()->members;
+    if (const Slice* slice = index.as<Slice>()) return Tuple{part_of(e, members, *slice, node)};
+    return e.open(member_of(e, members, index, "tuple", node), "the element", node);
+  }
+  std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
+    return !value.as<Tuple>()->members.empty();
+  }
+  std::optional<std::vector<Value>> elements(Evaluator&, const Value& value, nb::handle) const override {
+    return value.as<Tuple>()->members;
+  }
+  int precedence() const override { return 1; }
+  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
+                               nb::handle node) const override {
+    if (!a.is<Tuple>() || !b.is<Tuple>()) return std::nullopt;
+    return e.compare_sequences(op, a.as<Tuple>()->members, b.as<Tuple>()->members, node);
+  }
+  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
+                                nb::handle node) const override {
+    if (wanted.is<Array>()) return std::nullopt;
+    return e.is_among(value.as<Tuple>()->members, wanted, node);
+  }
+};
+
+}  // namespace
+
+std::vector<Value> part_of(Evaluator& e, const std::vector<Value>& members, const Slice& slice,
+                           nb::handle node) {
+  std::vector<Value> parts;
+  for (const size_t position : e.indices_of(slice, members.size(), node)) parts.push_back(members[position]);
+  return parts;
+}
+
+Value member_of(Evaluator& e, const std::vector<Value>& members, const Value& index, const std::string& what,
+                nb::handle node) {
+  if (e.is_staged_index(index, node)) {
+    const NodeId size = e.builder_->index(static_cast<int64_t>(members.size()));
+    return e.pick_staged(members, e.staged_index_of(index, size, what + " index out of range"), node);
+  }
+  const Value at = Static{e.require_static(index, "an index into a container", node)};
+  e.need_index_sized(at);
+  const std::optional<int64_t> i = e.static_int(at);
+  if (!i) {
+    e.raise(base::ExceptionKind::TypeError,
+            what + " indices must be integers or slices, not " + e.type_name(at));
+  }
+  const int64_t size = static_cast<int64_t>(members.size());
+  if (*i < -size || *i >= size) e.raise(base::ExceptionKind::IndexError, what + " index out of range");
+  return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
+}
+
+nb::object stand_ins(const Evaluator& e, std::span<const Value> values) {
+  nb::list all;
+  for (const Value& value : values) {
+    const nb::object one = e.stand_in(value);
+    if (!one.is_valid()) return {};
+    all.append(one);
+  }
+  return nb::object(all);
+}
+
+INGOT_KIND(Tuple, TupleKind)
+
+}  // namespace ingot::frontend
