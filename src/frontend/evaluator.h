@@ -432,6 +432,10 @@ class Evaluator {
 
   // operators.cpp
   Value binary(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> binary_of_known(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> binary_of_sequences(Operator op, const Value& a, const Value& b, nb::handle node);
+  std::optional<Value> repeated(const Value& sequence, const Value& count, nb::handle node);
+  Value binary_of_numbers(Operator op, const Value& a, const Value& b, nb::handle node);
   Value compare(Operator op, const Value& a, const Value& b, nb::handle node);
   std::optional<Value> compare_open_classes(Operator op, const Value& a, const Value& b, nb::handle node);
   Value compare_identity(Operator op, const Value& a, const Value& b, nb::handle node);

@@ -212,7 +212,7 @@ Value Evaluator::host_value(nb::object object, const std::string& what, nb::hand
     unsupported(e, "`" + what + "`, a function that keeps its results,",
                 "call what it wraps: give its `__wrapped__` a name of its own outside");
   }
-  const nb::object known = imported("ingot._advice").attr("of_outside")(what, object);
+  const nb::object known = imported("ingot._refusals.advice").attr("of_outside")(what, object);
   unsupported(e, text_of(known[0]), text_of(known[1]));
 }
 
@@ -237,7 +237,8 @@ Value Evaluator::eval_compare(nb::handle e) {
     const Operator op = operator_of(ops[i]);
     const Value right = [&] {
       const bool is_searched = class_of(node) == "Set" && is_membership(op);
-      if (!is_searched || !imported("ingot._sets").attr("display")(node).is_none()) return eval_open(node);
+      if (!is_searched || !imported("ingot._objects.sets").attr("display")(node).is_none())
+        return eval_open(node);
       // The right operand is a set that nothing else sees: its elements need not be known.
       Tuple elements{eval_elements(node.attr("elts"))};
       need_hashable(left, e);
@@ -630,7 +631,7 @@ nb::object Evaluator::implementation_of(const nb::object& function) {
 }
 
 std::pair<std::string, std::string> Evaluator::refusal_of_call(const nb::object& function) {
-  const nb::object known = imported("ingot._advice").attr("of_call")(function);
+  const nb::object known = imported("ingot._refusals.advice").attr("of_call")(function);
   return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
 }
 

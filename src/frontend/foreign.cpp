@@ -5,7 +5,7 @@
 #include "frontend/pooled_values.h"
 
 // Arguments of unsupported types. Only their types are known, so every use of one is decided here:
-// `ingot._foreign` determines what Python raises for such types, if that is certain.
+// `ingot._objects.foreign` determines what Python raises for such types, if that is certain.
 //
 // For arrays NumPy is called with stand-ins of the same dtype and rank; for other objects the operations of
 // the type decide. If that is inconclusive, the use is refused. Arrays have a known shape.
@@ -29,7 +29,8 @@ std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& 
   const Value part = index_array(*array.shape->as<Array>(), index, node);
   const Array* view = part.as<Array>();
   const nb::object description =
-      imported("ingot._foreign").attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
+      imported("ingot._objects.foreign")
+          .attr("part")(array.description, view == nullptr ? 0 : view->type.rank());
   if (description.is_none()) return std::nullopt;
   Foreign result{description, array.name};
   if (view != nullptr) result.shape = share(part);
@@ -53,14 +54,14 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
     if (!one.is_valid()) return;
     given.append(one);
   }
-  const nb::object probe = imported("ingot._foreign").attr("probe");
+  const nb::object probe = imported("ingot._objects.foreign").attr("probe");
   const nb::object error = probe(operation, symbol, std::move(function), given, named);
   if (!error.is_none()) raise_object(error);
 }
 
 void Evaluator::use_foreign(const char* operation, const std::string& symbol,
                             const std::vector<Value>& operands, nb::handle node, nb::object function) {
-  const nb::module_ foreign = imported("ingot._foreign");
+  const nb::module_ foreign = imported("ingot._objects.foreign");
   if (*operation != '\0') raise_by_type(operation, symbol, operands, std::move(function));
   std::vector<Value> pending(operands);
   while (!pending.empty()) {

@@ -48,10 +48,21 @@ bool compare_out_of_range(Op op, int side) {
   return (op == Op::greater || op == Op::greater_equal) == (side > 0);
 }
 
-bool is_sequence(const Value& value) { return value.is<Tuple>() || value.is<Reference>(); }
 bool is_string(const Value& value) {
   const Static* s = value.as<Static>();
   return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
+}
+/// Whether operators with other operands would make arrays of it, or are not those of numbers.
+bool is_sequence(const Value& value) {
+  return value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<String>() ||
+         value.is<Characters>() || is_string(value);
+}
+
+/// The kind that is asked first about an operator of two values.
+const ValueKind& first_of(const Value& a, const Value& b) {
+  const ValueKind& left = kind_of_value(a);
+  const ValueKind& right = kind_of_value(b);
+  return left.precedence() >= right.precedence() ? left : right;
 }
 
 nb::object numpy_function(std::string_view name) {
@@ -65,37 +76,77 @@ Value Evaluator::binary(Operator op, const Value& left, const Value& right, nb::
   const bool are_known = left.is<Static>() && right.is<Static>();  // a Flag has operators of its own
   const Value a = are_known ? left : plain_number(left);
   const Value b = are_known ? right : plain_number(right);
-  const OperatorInfo& entry = info(op);
   const auto with = [&](const Value& x, const Value& y) { return binary(op, x, y, node); };
   if (std::optional<Value> result = Members(*this).on_each(a, b, with)) return *result;
-  if (std::optional<Value> result = binary_of_sets(op, a, b, node)) return *result;
-  if (a.is<Foreign>() || b.is<Foreign>()) use_foreign("binary", entry.symbol, {a, b}, node);
+  if (std::optional<Value> result = binary_of_known(op, a, b, node)) return *result;
+  const ValueKind& first = first_of(a, b);
+  const ValueKind& second = &first == &kind_of_value(a) ? kind_of_value(b) : kind_of_value(a);
+  if (std::optional<Value> result = first.binary(*this, op, a, b, node)) return *result;
+  if (&first != &second)
+    if (std::optional<Value> result = second.binary(*this, op, a, b, node)) return *result;
+  if (kind_of(a) && kind_of(b)) return binary_of_numbers(op, a, b, node);
+  const char* const symbol = info(op).symbol;
+  // The characters of a format decide what it takes.
+  if (!(op == Operator::Mod && a.is<Characters>())) raise_by_type("binary", symbol, {a, b});
+  if (op == Operator::Mod)
+    if (const std::optional<Value> text = formatted(a, b, node)) return *text;
+  if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
+    return binary(op, arrays->first, arrays->second, node);
+  if (is_sequence(a) || is_sequence(b)) {
+    unsupported(node, std::string("'") + symbol + "' of " + type_name(a) + " and " + type_name(b),
+                "make arrays of them with np.array(...), or take their elements one by one");
+  }
+  if (op == Operator::MatMult && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
+  raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + symbol + ": '" +
+                                      type_name(a) + "' and '" + type_name(b) + "'");
+}
+
+/// An operator of two known values, which Python computes; none: another one.
+std::optional<Value> Evaluator::binary_of_known(Operator op, const Value& a, const Value& b,
+                                                nb::handle node) {
+  if (!a.is<Static>() || !b.is<Static>()) return std::nullopt;
   // Powers of floats are computed by Ingot's own function, even if the operands are known.
   const auto is_inexact = [&](const Value& value) {
     const std::optional<Kind> kind = kind_of(value);
     return kind && (base::is_float(kind->dtype()) || base::is_complex(kind->dtype()));
   };
-  const bool is_own = op == Operator::Pow && (is_inexact(a) || is_inexact(b));
-  if (a.is<Static>() && b.is<Static>() && !is_own) {
-    const std::string large = too_large_by(op, a.as<Static>()->object, b.as<Static>()->object);
-    if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
-    if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
-    try {
-      return Static{imported("operator").attr(entry.host)(a.as<Static>()->object, b.as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+  if (op == Operator::Pow && (is_inexact(a) || is_inexact(b))) return std::nullopt;
+  const nb::object& x = a.as<Static>()->object;
+  const nb::object& y = b.as<Static>()->object;
+  const std::string large = too_large_by(op, x, y);
+  if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
+  if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
+  try {
+    return Static{imported("operator").attr(info(op).host)(x, y)};
+  } catch (nb::python_error& error) {
+    raise_host_error(error);
   }
-  if (const std::optional<Value> made = Rows(*this).binary(op, a, b, node)) return *made;
-  if (a.is<Tuple>() && b.is<Tuple>() && op == Operator::Add) {
-    Tuple joined{a.as<Tuple>()->members};
-    for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
-    need_small(joined, node);
-    return joined;
+}
+
+/// An operator of numbers and arrays.
+Value Evaluator::binary_of_numbers(Operator op, const Value& a, const Value& b, nb::handle node) {
+  const Kind j = base::known(kind_of(a));
+  const Kind k = base::known(kind_of(b));
+  if (op == Operator::MatMult && j.is_python() && k.is_python()) raise_by_type("binary", "@", {a, b});
+  if (op == Operator::MatMult) return matmul(a, b, node);
+  if (is_pythons_own(a, b)) return python_arithmetic(op, a, b, node);
+  // NumPy squares arrays, which gives int8 for bools; their other powers by ints have 64 bits. Squares of
+  // complex zeros have signs, powers have not.
+  if (op == Operator::Pow && a.is<Array>() && k == Kind::py_int()) {
+    const bool is_bool = base::is_bool(j.dtype());
+    const Value exponent =
+        is_bool ? Value(Static{require_static(b, "the exponent of an array of bools", node)}) : b;
+    if ((is_bool || base::is_complex(j.dtype())) && static_int(exponent) == 2)
+      return elementwise(Op::square, {a}, "square", node);
   }
-  if (is_list(a) && is_list(b) && op == Operator::Add && (growing(a) != nullptr || growing(b) != nullptr))
-    return by_library("joined", {a, b}, node);
-  if (is_list(a) && is_list(b) && op == Operator::Add) {
+  return elementwise(base::known(info(op).op), {a, b}, info(op).numpy, node);
+}
+
+/// Two sequences joined, or one repeated; none: another operator, or other operands.
+std::optional<Value> Evaluator::binary_of_sequences(Operator op, const Value& a, const Value& b,
+                                                    nb::handle node) {
+  if (op == Operator::Add && is_list(a) && is_list(b)) {
+    if (growing(a) != nullptr || growing(b) != nullptr) return by_library("joined", {a, b}, node);
     std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
     const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
     if (joined.size() + more.size() > kMostElements)
@@ -103,64 +154,36 @@ Value Evaluator::binary(Operator op, const Value& left, const Value& right, nb::
     joined.insert(joined.end(), more.begin(), more.end());
     return new_list(std::move(joined));
   }
-  if (op == Operator::Add && (a.is<String>() || b.is<String>() || a.is<Characters>() || b.is<Characters>())) {
-    raise_by_type("binary", entry.symbol, {a, b});
-    const auto shown = [&](const Value& text) {
-      return text.is<Characters>() ? text_of_value(text, "{}", node) : text;
-    };
-    return joined_text({shown(a), shown(b)});
+  if (op == Operator::Add && a.is<Tuple>() && b.is<Tuple>()) {
+    Tuple joined{a.as<Tuple>()->members};
+    for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
+    need_small(joined, node);
+    return joined;
   }
-  for (const auto& [sequence, given] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
-    if (op != Operator::Mult || !(is_list(*sequence) || sequence->is<Tuple>()) || !repeats(*given)) continue;
-    const Value count = repeats(*given)->is_python() ? *given : Scalar{Kind::py_int(), stage_index(*given)};
-    if (growing(*sequence) != nullptr || (is_list(*sequence) && !static_int(count) && may_grow(*sequence)))
-      return by_library("repeated", {*sequence, count}, node);
-    const std::optional<int64_t> times =
-        static_int(Static{require_static(count, "how often a sequence is repeated", node)});
-    const std::vector<Value> once = elements_of(*sequence, node);
-    if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
-      unsupported(node, "a list of more than 20 000 elements", "use an array");
-    std::vector<Value> repeated;
-    for (int64_t i = 0; !once.empty() && i < times.value_or(0); ++i)
-      repeated.insert(repeated.end(), once.begin(), once.end());
-    if (sequence->is<Tuple>()) {
-      Value tuple = Tuple{std::move(repeated)};
-      need_small(tuple, node);
-      return tuple;
-    }
-    return new_list(std::move(repeated));
-  }
-  const std::optional<Kind> j = kind_of(a);
-  const std::optional<Kind> k = kind_of(b);
-  if (!j || !k) {
-    // The characters of a format decide what it takes.
-    if (!(op == Operator::Mod && a.is<Characters>())) raise_by_type("binary", entry.symbol, {a, b});
-    if (op == Operator::Mod)
-      if (const std::optional<Value> text = formatted(a, b, node)) return *text;
-    if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
-      return binary(op, arrays->first, arrays->second, node);
-    if (is_sequence(a) || is_sequence(b) || is_string(a) || is_string(b) || a.is<String>() ||
-        b.is<String>() || a.is<Characters>() || b.is<Characters>() || a.is<Range>() || b.is<Range>()) {
-      unsupported(node, std::string("'") + entry.symbol + "' of " + type_name(a) + " and " + type_name(b),
-                  "make arrays of them with np.array(...), or take their elements one by one");
-    }
-    if (op == Operator::MatMult && (a.is<Array>() || b.is<Array>())) return matmul(a, b, node);
-    raise(ExceptionKind::TypeError, std::string("unsupported operand type(s) for ") + entry.symbol + ": '" +
-                                        type_name(a) + "' and '" + type_name(b) + "'");
-  }
-  if (op == Operator::MatMult && j->is_python() && k->is_python()) raise_by_type("binary", "@", {a, b});
-  if (op == Operator::MatMult) return matmul(a, b, node);
-  if (is_pythons_own(a, b)) return python_arithmetic(op, a, b, node);
-  // NumPy squares arrays, which gives int8 for bools; their other powers by ints have 64 bits. Squares of
-  // complex zeros have signs, powers have not.
-  if (op == Operator::Pow && a.is<Array>() && base::is_bool(j->dtype()) && *k == Kind::py_int()) {
-    const nb::object exponent = require_static(b, "the exponent of an array of bools", node);
-    if (static_int(Static{exponent}) == 2) return elementwise(Op::square, {a}, "square", node);
-  }
-  if (op == Operator::Pow && a.is<Array>() && base::is_complex(j->dtype()) && *k == Kind::py_int() &&
-      b.is<Static>() && static_int(b) == 2)
-    return elementwise(Op::square, {a}, "square", node);
-  return elementwise(base::known(entry.op), {a, b}, entry.numpy, node);
+  if (op != Operator::Mult) return std::nullopt;
+  const bool is_left = is_list(a) || a.is<Tuple>();
+  if (is_left || is_list(b) || b.is<Tuple>()) return repeated(is_left ? a : b, is_left ? b : a, node);
+  return std::nullopt;
+}
+
+/// `sequence * given`; none: `given` is no int.
+std::optional<Value> Evaluator::repeated(const Value& sequence, const Value& given, nb::handle node) {
+  if (!repeats(given)) return std::nullopt;
+  const Value count = repeats(given)->is_python() ? given : Scalar{Kind::py_int(), stage_index(given)};
+  if (growing(sequence) != nullptr || (is_list(sequence) && !static_int(count) && may_grow(sequence)))
+    return by_library("repeated", {sequence, count}, node);
+  const std::optional<int64_t> times =
+      static_int(Static{require_static(count, "how often a sequence is repeated", node)});
+  const std::vector<Value> once = elements_of(sequence, node);
+  if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
+    unsupported(node, "a list of more than 20 000 elements", "use an array");
+  std::vector<Value> all;
+  for (int64_t i = 0; !once.empty() && i < times.value_or(0); ++i)
+    all.insert(all.end(), once.begin(), once.end());
+  if (!sequence.is<Tuple>()) return new_list(std::move(all));
+  Value tuple = Tuple{std::move(all)};
+  need_small(tuple, node);
+  return tuple;
 }
 
 bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
@@ -297,11 +320,8 @@ Value Evaluator::is_among(std::vector<Value> values, const Value& wanted, nb::ha
 
 /// A comparison of values, neither of which has a class of the user's.
 Value Evaluator::compare_values(Operator op, const Value& a, const Value& b, nb::handle node) {
-  const ValueKind& left = kind_of_value(a);
-  const ValueKind& right = kind_of_value(b);
-  const bool is_left_first = left.precedence() >= right.precedence();
-  const ValueKind& first = is_left_first ? left : right;
-  const ValueKind& second = is_left_first ? right : left;
+  const ValueKind& first = first_of(a, b);
+  const ValueKind& second = &first == &kind_of_value(a) ? kind_of_value(b) : kind_of_value(a);
   if (std::optional<Value> result = first.compare(*this, op, a, b, node)) return *result;
   if (&first != &second)
     if (std::optional<Value> result = second.compare(*this, op, a, b, node)) return *result;

@@ -69,6 +69,6 @@ std::optional<NodeId> ArrayKind::truth(Evaluator& e, const Value& value, nb::han
 
 }  // namespace
 
-INGOT_KIND(Array, ArrayKind)
+INGOT_VALUE_KIND(Array, ArrayKind)
 
 }  // namespace ingot::frontend

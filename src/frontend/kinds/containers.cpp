@@ -70,6 +70,10 @@ class ContainerKind final : public BuiltinKind {
                                nb::handle node) const override;
   std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
                                 nb::handle node) const override;
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    return e.binary_of_sequences(op, a, b, node);
+  }
 
  private:
   static const HeapObject& held(const Evaluator& e, const Value& value) {
@@ -180,7 +184,7 @@ class ViewKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Reference, ContainerKind)
-INGOT_KIND(View, ViewKind)
+INGOT_VALUE_KIND(Reference, ContainerKind)
+INGOT_VALUE_KIND(View, ViewKind)
 
 }  // namespace ingot::frontend

@@ -68,6 +68,6 @@ class ErrorKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Error, ErrorKind)
+INGOT_VALUE_KIND(Error, ErrorKind)
 
 }  // namespace ingot::frontend

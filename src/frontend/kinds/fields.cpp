@@ -791,6 +791,6 @@ class RecordsKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Structured, RecordsKind)
+INGOT_VALUE_KIND(Structured, RecordsKind)
 
 }  // namespace ingot::frontend

@@ -11,7 +11,7 @@ class ForeignKind final : public ValueKind {
     return nb::object(value.as<Foreign>()->description.attr("type"));
   }
   nb::object stand_in(const Evaluator&, const Value& value) const override {
-    return imported("ingot._foreign").attr("stand_in")(value.as<Foreign>()->description);
+    return imported("ingot._objects.foreign").attr("stand_in")(value.as<Foreign>()->description);
   }
   bool is_foreign(const Evaluator&, const Value&) const override { return true; }
   std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
@@ -43,10 +43,14 @@ class ForeignKind final : public ValueKind {
                                  nb::handle node) const override {
     e.use_foreign("", "", {value, container}, node);
   }
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    e.use_foreign("binary", info(op).symbol, {a, b}, node);
+  }
 };
 
 }  // namespace
 
-INGOT_KIND(Foreign, ForeignKind)
+INGOT_VALUE_KIND(Foreign, ForeignKind)
 
 }  // namespace ingot::frontend

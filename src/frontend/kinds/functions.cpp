@@ -74,7 +74,7 @@ class ClosureKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Method, MethodKind)
-INGOT_KIND(Closure, ClosureKind)
+INGOT_VALUE_KIND(Method, MethodKind)
+INGOT_VALUE_KIND(Closure, ClosureKind)
 
 }  // namespace ingot::frontend

@@ -10,7 +10,9 @@ using ir::Op;
 namespace {
 
 /// Stands for an instance of a class, without running code of the class.
-nb::object stand_in_of(const nb::object& type) { return imported("ingot._foreign").attr("Kind")(type); }
+nb::object stand_in_of(const nb::object& type) {
+  return imported("ingot._objects.foreign").attr("Kind")(type);
+}
 
 class InstanceKind final : public ValueKind {
  public:
@@ -97,6 +99,11 @@ class PooledKind final : public BuiltinKind {
     if (!record.is_list) return std::nullopt;
     return e.builder_->make(Op::not_equal, {Evaluator::Rows(e).length(record), e.builder_->index(0)});
   }
+  int precedence() const override { return 3; }
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    return Evaluator::Rows(e).binary(op, a, b, node);
+  }
 
  private:
   static NodeId truth_of_optional(Evaluator& e, const Pooled& record, nb::handle node) {
@@ -113,7 +120,7 @@ class PooledKind final : public BuiltinKind {
 
 }  // namespace
 
-INGOT_KIND(Object, InstanceKind)
-INGOT_KIND(Pooled, PooledKind)
+INGOT_VALUE_KIND(Object, InstanceKind)
+INGOT_VALUE_KIND(Pooled, PooledKind)
 
 }  // namespace ingot::frontend

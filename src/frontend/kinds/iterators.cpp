@@ -39,7 +39,7 @@ class IteratorKind final : public ValueKind {
     return model.is_valid() ? nb::borrow<nb::object>(model.type()) : nb::object();
   }
   nb::object stand_in(const Evaluator&, const Value& value) const override {
-    const nb::object made = imported("ingot._foreign").attr("iterator")(value.as<Iterator>()->name);
+    const nb::object made = imported("ingot._objects.foreign").attr("iterator")(value.as<Iterator>()->name);
     return made.is_none() ? nb::object() : made;
   }
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
@@ -74,8 +74,8 @@ class GeneratorKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Zip, ZipKind)
-INGOT_KIND(Iterator, IteratorKind)
-INGOT_KIND(Generator, GeneratorKind)
+INGOT_VALUE_KIND(Zip, ZipKind)
+INGOT_VALUE_KIND(Iterator, IteratorKind)
+INGOT_VALUE_KIND(Generator, GeneratorKind)
 
 }  // namespace ingot::frontend

@@ -214,6 +214,6 @@ std::optional<std::vector<Value>> KnownKind::elements(Evaluator& e, const Value&
 
 }  // namespace
 
-INGOT_KIND(Static, KnownKind)
+INGOT_VALUE_KIND(Static, KnownKind)
 
 }  // namespace ingot::frontend

@@ -234,6 +234,6 @@ class MemberKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Member, MemberKind)
+INGOT_VALUE_KIND(Member, MemberKind)
 
 }  // namespace ingot::frontend

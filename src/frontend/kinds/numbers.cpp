@@ -87,6 +87,6 @@ Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const V
   return e.index_array(e.filled({}, e.stage(number, kind)), index, node);
 }
 
-INGOT_KIND(Scalar, NumberKind)
+INGOT_VALUE_KIND(Scalar, NumberKind)
 
 }  // namespace ingot::frontend

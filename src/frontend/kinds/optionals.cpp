@@ -29,8 +29,8 @@ class MaybeKind final : public ValueKind {
 
 }  // namespace
 
-INGOT_KIND(Unbound, UnboundKind)
-INGOT_KIND(Conflict, ConflictKind)
-INGOT_KIND(Maybe, MaybeKind)
+INGOT_VALUE_KIND(Unbound, UnboundKind)
+INGOT_VALUE_KIND(Conflict, ConflictKind)
+INGOT_VALUE_KIND(Maybe, MaybeKind)
 
 }  // namespace ingot::frontend

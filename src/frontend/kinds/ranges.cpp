@@ -97,7 +97,7 @@ class SliceKind final : public BuiltinKind {
 
 }  // namespace
 
-INGOT_KIND(Range, RangeKind)
-INGOT_KIND(Slice, SliceKind)
+INGOT_VALUE_KIND(Range, RangeKind)
+INGOT_VALUE_KIND(Slice, SliceKind)
 
 }  // namespace ingot::frontend

@@ -283,7 +283,7 @@ class SetKind final : public BuiltinKind {
   nb::object stand_in(const Evaluator& e, const Value& value) const override {
     const Value& history = e.state_.heap.at(value.as<Set>()->cell).values[0];
     if (!history.is<Static>()) return {};
-    return imported("ingot._sets").attr("build")(history.as<Static>()->object);
+    return imported("ingot._objects.sets").attr("build")(history.as<Static>()->object);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
   std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string&,
@@ -310,10 +310,14 @@ class SetKind final : public BuiltinKind {
                                 nb::handle node) const override {
     return e.is_element(wanted, value, node);
   }
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    return e.binary_of_sets(op, a, b, node);
+  }
 };
 
 }  // namespace
 
-INGOT_KIND(Set, SetKind)
+INGOT_VALUE_KIND(Set, SetKind)
 
 }  // namespace ingot::frontend

@@ -233,9 +233,19 @@ class StringKind : public BuiltinKind {
  public:
   std::string type_name(const Evaluator&, const Value&) const override { return "str"; }
   nb::object stand_in(const Evaluator&, const Value&) const override {
-    return imported("ingot._foreign").attr("TEXT");
+    return imported("ingot._objects.foreign").attr("TEXT");
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  int precedence() const override { return 5; }
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    if (op != Operator::Add) return std::nullopt;
+    e.raise_by_type("binary", info(op).symbol, {a, b});
+    const auto shown = [&](const Value& text) {
+      return text.is<Characters>() ? e.text_of_value(text, "{}", node) : text;
+    };
+    return e.joined_text({shown(a), shown(b)});
+  }
 
  protected:
   ~StringKind() = default;
@@ -274,7 +284,6 @@ class CharactersKind final : public StringKind {
     const NodeId length = Evaluator::Strings(e).length(*value.as<Characters>());
     return e.builder_->make(Op::not_equal, {length, e.builder_->index(0)});
   }
-  int precedence() const override { return 5; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     return Evaluator::Strings(e).compare(op, a, b, node);
@@ -291,7 +300,7 @@ class CharactersKind final : public StringKind {
 
 }  // namespace
 
-INGOT_KIND(String, FilledKind)
-INGOT_KIND(Characters, CharactersKind)
+INGOT_VALUE_KIND(String, FilledKind)
+INGOT_VALUE_KIND(Characters, CharactersKind)
 
 }  // namespace ingot::frontend

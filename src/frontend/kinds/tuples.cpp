@@ -55,6 +55,10 @@ class TupleKind final : public BuiltinKind {
     if (wanted.is<Array>()) return std::nullopt;
     return e.is_among(value.as<Tuple>()->members, wanted, node);
   }
+  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    return e.binary_of_sequences(op, a, b, node);
+  }
 };
 
 }  // namespace
@@ -94,6 +98,6 @@ nb::object stand_ins(const Evaluator& e, std::span<const Value> values) {
   return nb::object(all);
 }
 
-INGOT_KIND(Tuple, TupleKind)
+INGOT_VALUE_KIND(Tuple, TupleKind)
 
 }  // namespace ingot::frontend

@@ -33,6 +33,9 @@ std::optional<Value> ValueKind::length(Evaluator&, const Value&, nb::handle) con
 std::optional<bool> ValueKind::known_truth(Evaluator&, const Value&) const { return {}; }
 std::optional<NodeId> ValueKind::truth(Evaluator&, const Value&, nb::handle) const { return {}; }
 int ValueKind::precedence() const { return 0; }
+std::optional<Value> ValueKind::binary(Evaluator&, Operator, const Value&, const Value&, nb::handle) const {
+  return {};
+}
 std::optional<Value> ValueKind::compare(Evaluator&, Operator, const Value&, const Value&, nb::handle) const {
   return {};
 }

@@ -63,10 +63,12 @@ class ValueKind {
   virtual std::optional<bool> known_truth(Evaluator& e, const Value& value) const;
   virtual std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const;
 
-  // Comparisons.
+  // Operators of two values.
 
-  /// Of two values, the one of greater precedence is asked to `compare`, then the other.
+  /// Of two values, the kind of the greater precedence is asked, then the other.
   virtual int precedence() const;
+  virtual std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
+                                      nb::handle node) const;
   /// A comparison of two values of which one is of this kind.
   virtual std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                        nb::handle node) const;
@@ -98,7 +100,7 @@ template <class T>
 const ValueKind& kind_for();
 
 /// Makes a class the kind of an alternative, in the kind's file.
-#define INGOT_KIND(Alternative, Class)       \
+#define INGOT_VALUE_KIND(Alternative, Class) \
   template <>                                \
   const ValueKind& kind_for<Alternative>() { \
     static constexpr Class kKind{};          \
