@@ -470,8 +470,9 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
 }
 
 /// Lowers a function for a call, which is described by Python: `caller.request()` gives the descriptions of
-/// the arguments, the captures, the attributes by class, and whether strings may be described by their
-/// characters; `caller.learn(kind, argument, owner, names, sites)` has the next request describe more.
+/// the arguments, the captures, the attributes by class, whether strings may be described by their
+/// characters, and whether the code is for a device; `caller.learn(kind, argument, owner, names, sites)` has
+/// the next request describe more.
 class Frontend {
  public:
   /// `options`: a request in which the caller's part is missing.
@@ -503,6 +504,7 @@ class Frontend {
     request_.captures = nb::cast<nb::tuple>(described[1]);
     request_.attributes = nb::cast<nb::dict>(described[2]);
     request_.opens_texts = nb::cast<bool>(described[3]);
+    request_.on_device = nb::cast<bool>(described[4]);
     auto module = std::make_unique<ir::Module>();
     module->heed(abandonment());
     lowering_.emplace(registry_, std::move(module), function_, request_);
@@ -517,8 +519,8 @@ class Frontend {
 
 std::unique_ptr<Program> lower(const frontend::Registry& registry, const nb::object& function,
                                const nb::object& caller, const std::vector<std::string>& relaxed,
-                               bool on_device, bool in_order) {
-  frontend::Request options{.on_device = on_device, .in_order = in_order};
+                               bool in_order) {
+  frontend::Request options{.in_order = in_order};
   for (const std::string& name : relaxed) options.relaxations.add(base::known(ir::Relaxations::named(name)));
   Frontend frontend(registry, function, caller, std::move(options));
   frontend::Lowered lowered = driver::lower(frontend);
@@ -585,8 +587,7 @@ NB_MODULE(_core, m) {
   add_explained(m);
   m.def("targets", &targets);
   m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests
-  m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "on_device"_a = false,
-        "in_order"_a = false);
+  m.def("lower", &lower, "registry"_a, "function"_a, "caller"_a, "relaxed"_a, "in_order"_a = false);
 
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     const nb::module_ errors = nb::module_::import_("ingot._errors");

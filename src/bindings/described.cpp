@@ -133,8 +133,13 @@ uint64_t hash_of_object(PyObject* object) {
   if (is_plain(object) && !PyComplex_CheckExact(object)) return static_cast<uint64_t>(PyObject_Hash(object));
   if (PyArray_DescrCheck(object)) return hash_of_form(reinterpret_cast<PyArray_Descr*>(object));
   const auto by_address = [](const void* of) { return reinterpret_cast<uintptr_t>(of) >> 4; };
+  if (PyAnySet_CheckExact(object)) {
+    uint64_t all = by_address(Py_TYPE(object));
+    for (const nb::handle one : nb::handle(object)) all += hash_of_object(one.ptr()) * 0x9e3779b97f4a7c15U;
+    return all;
+  }
   const bool is_compared = PyComplex_CheckExact(object) || PyArray_IsScalar(object, Generic) ||
-                           PyAnySet_CheckExact(object) || PySlice_Check(object) || PyRange_Check(object);
+                           PySlice_Check(object) || PyRange_Check(object);
   if (is_compared) return by_address(Py_TYPE(object));
   if (!PyTuple_CheckExact(object)) return by_address(object);
   uint64_t hash = 7;
@@ -196,6 +201,43 @@ const char* kind_of(const Description& it) {
   return std::visit([](const auto& of) { return of.kName; }, it.of);
 }
 
+/// Whether the numbers that an element of a list buffer is made of are in so many columns.
+bool has_columns_below(const Description& element, size_t columns) {
+  const bool has_none = element.is<described::Tuple>() || element.is<described::Static>();
+  return (has_none || element.column < columns) &&
+         std::ranges::all_of(element.parts,
+                             [&](const Description& part) { return has_columns_below(part, columns); });
+}
+
+bool are_strings(const nb::tuple& names) {
+  return std::ranges::all_of(nb::iter(names), [](nb::handle name) { return PyUnicode_Check(name.ptr()); });
+}
+
+/// Whether what makes results can take its content as it is: what files hold may be anything.
+bool is_sound(const Description& it) {
+  const auto has_axes = [](int ndim) { return ndim >= 0 && ndim <= ir::kMaxRank; };
+  const auto all_parts_from = [&](size_t first, auto is_it) {
+    return std::all_of(it.parts.begin() + static_cast<ptrdiff_t>(first), it.parts.end(), is_it);
+  };
+  const auto is_array = [](const Description& part) { return part.is<described::Array>(); };
+  if (const auto* array = it.as<described::Array>()) return has_axes(array->ndim);
+  if (const auto* foreign = it.as<described::Foreign>()) return foreign->ndim >= 0;
+  if (const auto* tuple = it.as<described::Tuple>()) {
+    const auto* const type = reinterpret_cast<PyTypeObject*>(tuple->type.ptr());
+    return tuple->type.is_none() || PyType_IsSubtype(const_cast<PyTypeObject*>(type), &PyTuple_Type) != 0;
+  }
+  if (const auto* instance = it.as<described::Instance>()) return are_strings(instance->names);
+  if (const auto* member = it.as<described::Member>()) return member->members.size() > 0;
+  if (it.is<described::Records>()) return is_array(it.parts[0]);
+  if (it.is<described::ListBuffer>())
+    return all_parts_from(1, is_array) && has_columns_below(it.parts[0], it.parts.size() - 1);
+  if (it.is<described::Pool>())
+    return all_parts_from(0, [](const Description& part) { return part.is<described::ListBuffer>(); });
+  if (it.is<described::Pools>())
+    return all_parts_from(1, [](const Description& part) { return part.is<described::Pool>(); });
+  return true;
+}
+
 /// `field(name)`: what a field is in Python; invalid: as it is in a fresh one.
 Description made_of(size_t kind, const std::function<nb::object(const char*)>& field,
                     std::vector<Description> parts) {
@@ -205,7 +247,7 @@ Description made_of(size_t kind, const std::function<nb::object(const char*)>& f
     if (const nb::object given = field(name); given.is_valid() && !from_python(given, to))
       throw nb::value_error(name);
   });
-  if (!made.is_whole()) throw nb::value_error("a description of its kind has other parts");
+  if (!made.is_whole() || !is_sound(made)) throw nb::value_error("a description of its kind has other parts");
   return made;
 }
 
@@ -218,11 +260,18 @@ nb::object attribute_of(const Description& it, const std::string& name) {
   return found;
 }
 
+/// A string in UTF-8; halves of surrogate pairs, which it does not have, as Python's literals write them.
+std::string utf8_of(const nb::str& text) {
+  const nb::object bytes = nb::steal(PyUnicode_AsEncodedString(text.ptr(), "utf-8", "backslashreplace"));
+  if (!bytes.is_valid()) throw nb::python_error();
+  return {PyBytes_AS_STRING(bytes.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(bytes.ptr()))};
+}
+
 std::string shown(const Description& it) {
   std::string inside;
   const auto add = [&](const std::string& more) { inside += (inside.empty() ? "" : ", ") + more; };
   it.for_each_field([&](const char* name, const auto& field) {
-    add(std::string(name) + "=" + nb::repr(to_python(field)).c_str());
+    add(std::string(name) + "=" + utf8_of(nb::repr(to_python(field))));
   });
   for (const Description& part : it.parts) add(shown(part));
   return std::string(kind_of(it)) + "(" + inside + ")";

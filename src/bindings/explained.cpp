@@ -20,7 +20,6 @@ namespace ingot::bindings {
 namespace {
 
 using explain::Buffer;
-using explain::Count;
 using explain::FusedOp;
 using explain::Fusion;
 using explain::Loop;

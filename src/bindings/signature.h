@@ -109,7 +109,7 @@ class Signature {
   /// of which `refusal` (a callable that takes name, message and advice) makes an exception.
   bool describe(const Parameters& parameters, PyObject* const* values, size_t count, PyObject* refusal);
 
-  /// The descriptions as `_core.lower` takes them: of the arguments, the captures and the device.
+  /// The descriptions of the arguments, the captures and the device.
   nb::tuple key() const;
 
   std::span<const uint64_t> words() const { return words_.span(); }

@@ -20,12 +20,13 @@ namespace ingot::bindings {
 ///             30: measured, 31: a memory map, 32: alias set, 48: ones
 ///   Scalar    8: dtype, or one of Python's kinds
 ///   Constant  8: hash; an object
-///   Slice, Range  three values follow, of a range numbers
+///   Slice, Range  three values follow, those of a range are numbers
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Stream    8: number of arrays, which follow; an object, the class
-///   Slice, Method (function, then what it is bound to), Partial (function, tuple, dict): the parts follow
+///   Method    the function follows, then what it is bound to
+///   Partial   the function, a tuple and a dict follow
 ///   Same      8: the number of a container
 ///   Characters   the array of a string's code points follows
 ///   Fields    8: what holds records, 16: hash; an object, their dtype; the array of their first bytes

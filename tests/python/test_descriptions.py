@@ -97,11 +97,23 @@ def test_descriptions_tell_types_and_bits_apart():
         (Description.CHARACTERS, (), {}),
         (Description.DICT, (), {"keys": ("a",)}),
         (Description.DICT, (), {"keys": ["a"]}),
+        (Description.ARRAY, (), {"ndim": -1}),
+        (Description.TUPLE, (), {"type": int}),
+        (Description.RECORDS, (Description(Description.SCALAR),), {}),
+        (Description.MEMBER, (), {}),
+        (Description.POOLS, (Description(Description.STATIC), Description(Description.STATIC)), {}),
+        (Description.POOL, (Description(Description.STATIC),), {"names": ()}),
+        (Description.LIST_BUFFER, (Description(Description.SCALAR),), {}),
+        (Description.INSTANCE, (Description(Description.ABSENT),), {"type": Thing, "names": (1,)}),
     ],
 )
 def test_descriptions_are_checked(kind, parts, fields):
     with pytest.raises(ValueError):
         Description(kind, parts, **fields)
+
+
+def test_any_description_is_shown():
+    assert repr(Description(Description.STATIC, object=type("Odd", (), {"__qualname__": "U\ud800"}))).count("\\ud800") == 1
 
 
 def test_descriptions_do_not_change():

@@ -72,6 +72,9 @@ def test_what_devices_refuse():
     for use, array in ((lambda a: a["x"].sum(), records(PACKED)[1:]), (lambda a: np.zeros(3, PACKED)["z"], np.zeros(2))):
         with pytest.raises(ingot.UnsupportedError, match="align=True"):
             Function(use, device=DEVICE)(array)
+    held = ingot.device_put(np.ones(3), DEVICE)
+    with pytest.raises(ingot.UnsupportedError, match="align=True"):  # the device is known by what is outside alone
+        ingot.jit(lambda a: (a["x"][:1] * held[:1]).sum())(records(PACKED)[1:])
     with pytest.raises(TypeError, match="cannot be on a device"):
         ingot.device_put(records(TIMES), DEVICE)
 

@@ -150,7 +150,7 @@ class _Lowering:
             return None
 
     def _program(self, together: bool) -> Any:
-        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, False, self.in_order)
+        return _ingot.with_room(lowered, self.function, _Caller(self, together), self.relaxed, self.in_order)
 
     def request(self, together: bool) -> Request:
         """The exported signature, with the arrays outside that are known to be read. `together`: all may share memory."""

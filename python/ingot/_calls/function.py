@@ -219,7 +219,7 @@ class Function(Base[P, R_co]):
         self._code = self.__ingot_function__.__code__
         self._parameters = parameters_of(self.__ingot_function__)
         self._names = self._parameters.names
-        self._seen: dict[int, set[str]] = {}
+        self._seen: dict[int, set[_ingot.Description]] = {}
         self._opened: set[int] = set()  # the arguments whose strings are described by their characters
         self._opens_texts = True
         self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
@@ -369,7 +369,7 @@ class Function(Base[P, R_co]):
         if found is None:
             return None
         stored, arguments = found
-        lower = self._lowering(self._request(arguments.key), arguments.key)
+        lower = self._lowering(self._request(arguments.key))
         loaded = Loaded(stored.restored, functools.partial(_ingot.with_room, _alone, lower))
         specialisation = Specialisation(loaded, arguments.key, "the cache", self._loading)
         specialisation.take_captures(tuple(self._captures()))
@@ -393,14 +393,14 @@ class Function(Base[P, R_co]):
 
         own = len(self._names)
         captures = tuple((*c, d) for c, d in zip(self._captures(), key[own:]))
-        return Request(key[:own], captures, self._attributes(), self._opens_texts)
+        on_device = bool(key) and key[-1].kind == _ingot.Description.DEVICE
+        return Request(key[:own], captures, self._attributes(), self._opens_texts, on_device)
 
-    def _lowering(self, caller: Any, key: tuple[Any, ...]) -> Callable[[], Any]:
-        """What lowers the function for a call of a description; `caller` describes more where lowering asks for it."""
+    def _lowering(self, caller: Any) -> Callable[[], Any]:
+        """What lowers the function for a call; `caller` describes it, and more where lowering asks for that."""
         from .specialisation import lowered
 
-        on_device = bool(key) and key[-1].kind == _ingot.Description.DEVICE
-        return functools.partial(lowered, self.__ingot_function__, caller, self._relaxed, on_device, self._in_order)
+        return functools.partial(lowered, self.__ingot_function__, caller, self._relaxed, self._in_order)
 
     def _specialise_anew(self, arguments: Any, values: list[Any]) -> tuple[Specialisation, Any]:
         with _compiling:
@@ -453,7 +453,7 @@ class Function(Base[P, R_co]):
         key = arguments.key
         for i in self._demanded():
             seen = self._seen.setdefault(i, set())
-            seen.add(repr(key[i]))
+            seen.add(key[i])
             if self._most_values is not None and len(seen) > self._most_values:
                 name = self._name_of(i)
                 raise self._refusal(
@@ -461,9 +461,9 @@ class Function(Base[P, R_co]):
                     f"more than {self._most_values} values of `{name}`, an argument of `{self.__name__}` whose value decides what is compiled,",
                     "make its type or shape decide, or call one function for each value",
                 )
-        call = _Lowering(self, arguments, values, why, cause)
+        call = _Caller(self, arguments, values, why, cause)
         try:
-            program = self._lowering(call, key)()
+            program = self._lowering(call)()
         except UnsupportedError as error:
             self._opens_texts = True  # for arguments of other types
             if not error._is_placed and self._shown:
@@ -809,13 +809,14 @@ def transformed(made: F, of: Callable[..., Any], door: str = "", given: tuple[An
     return made
 
 
-class _Lowering:
+class _Caller:
     """A call that a function is lowered for, described with all that lowering asks for."""
 
     def __init__(self, function: Function, arguments: Any, values: list[Any], why: str, cause: str) -> None:
         self._function = function
         self._values = values
         self.arguments, self.why, self.cause = arguments, why, cause
+        self._errors = np.geterr()
 
     def request(self) -> Request:
         return self._function._request(self.arguments.key)
@@ -827,7 +828,8 @@ class _Lowering:
         is_known = function._is_described(fact)
         if not is_known:
             function._describe_more(fact)
-        self.arguments = function._describe(self._values)
+        with np.errstate(**self._errors):  # describing may run code of the user's
+            self.arguments = function._describe(self._values)
         if is_known and self.arguments.key == key:  # else it became known after these were described
             raise function._asked_again(fact)
         if fact.kind in function._WHY:

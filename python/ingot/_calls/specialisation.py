@@ -57,6 +57,7 @@ class Request(NamedTuple):
     captures: tuple[Any, ...]
     attributes: dict[type[Any], tuple[str, ...]]
     opens_texts: bool
+    on_device: bool = False
 
     def request(self) -> Request:
         return self
@@ -65,11 +66,11 @@ class Request(NamedTuple):
         raise _errors.InternalError(f"lowering a function again asks for more: {Fact(*fact)}")
 
 
-def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], on_device: bool = False, in_order: bool = False) -> Any:
+def lowered(function: Any, caller: Any, relaxed: tuple[str, ...], in_order: bool = False) -> Any:
     """The program that a Python function is for a call: `caller` describes it, and learns what the next description lacks."""
     compiler, registry = core()
     with np.errstate(all="ignore"):  # what is known is computed by NumPy
-        return compiler.lower(registry, function, caller, relaxed, on_device, in_order)
+        return compiler.lower(registry, function, caller, relaxed, in_order)
 
 
 class Loaded:
