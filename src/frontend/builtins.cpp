@@ -48,8 +48,8 @@ Value Evaluator::builtin_len(Call& call) {
   finish(call, 1);
   if (const std::optional<Value> length = kind_of_value(value).length(*this, value, call.node))
     return *length;
-  if (const Value iterated = iterated_of(value); !same(iterated, value)) {
-    Call keys{.positional = {iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated},
+  if (const std::optional<Value> iterated = iterated_of(value)) {
+    Call keys{.positional = {iterated->is<Zip>() ? iterated->as<Zip>()->members->at(0) : *iterated},
               .keywords = {},
               .name = "len",
               .node = call.node};

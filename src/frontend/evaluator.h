@@ -47,11 +47,9 @@ class Evaluator {
   };
 
   // What follows is open to the files of this component alone, which are the evaluator's parts.
-
   Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
   Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
   Value by_ranges(const char* name, std::vector<Value> arguments, nb::handle node);  ///< of `library.ranges`
-  friend class Registry;
   struct Axis;
   struct Frame;
   struct Target;
@@ -354,8 +352,7 @@ class Evaluator {
   Value eval_index(nb::handle e);  ///< where None is another index: TypeChangeError if it is None at run time
   Value eval_subscript(nb::handle e);
   Value eval_item(const Value& container, const Value& index, nb::handle e);
-  /// Of objects that the library subscripts (`np.mgrid`); none: another one.
-  std::optional<Value> item_by_library(const Value& value, const Value& index, nb::handle e);
+  std::optional<Value> item_by_library(const Value& value, const Value& index, nb::handle e);  ///< `np.mgrid`
   Value eval_call(nb::handle e);
   Value eval_tuple(nb::handle e);
   void need_small(const Value& tuple, nb::handle node);  ///< refuses one of too many values
@@ -607,7 +604,7 @@ class Evaluator {
   void refuse_while_iterated(const HeapObject& dict, nb::handle node);
   Value mapping_method(const Reference& dict, const std::string& name, Call& call);
   void by_update(const Reference& dict, const Value& other, nb::handle node);
-  Value iterated_of(const Value& iterable) const;  ///< the lists that represent such a dict
+  std::optional<Value> iterated_of(const Value& iterable) const;  ///< the lists that represent such a dict
   Value listed(const Value& iterable, nb::handle node);
 
   // ufuncs.cpp

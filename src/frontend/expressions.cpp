@@ -5,6 +5,7 @@
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/known_sizes.h"
 #include "frontend/rows.h"
 
@@ -454,7 +455,7 @@ Value Evaluator::eval_item(const Value& value, const Value& index, nb::handle e)
     return PooledValues(*this).on_each(there, [&](const Value& known) { return eval_item(known, index, e); });
   }
   if (const std::optional<Value> item = call_special(value, "__getitem__", {index}, e)) return *item;
-  if (is_instance(index) && !is_instance(value))
+  if (is_instance(index) && !is_instance(value) && kind.precedence() != Precedence::Foreign)
     unsupported(e, "an index that is a " + type_name(index), "use a number");
   if (is_instance(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not subscriptable");
@@ -527,7 +528,6 @@ Value Evaluator::handle(const Builtin& builtin, Call& call) {
   static constexpr Handler kHandlers[] = {
 #define INGOT_BUILTIN(handler, ...) &Evaluator::handler,
 #include "frontend/builtins.def"
-#include "frontend/kinds/value_kind.h"
   };
   const Call given = call;
   const Checkpoint before = checkpoint();

@@ -340,9 +340,7 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
 
 bool Evaluator::has_open_length(const Value& iterable) const {
   if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->iterates);
-  if (mapping(iterable) != nullptr ||
-      (iterable.is<View>() && mapping(Reference{iterable.as<View>()->object})))
-    return has_open_length(iterated_of(iterable));
+  if (const std::optional<Value> iterated = iterated_of(iterable)) return has_open_length(*iterated);
   if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
   if (growing(iterable) != nullptr || iterable.is<Characters>()) return true;
   if (Fields::is_array(iterable)) return Fields::rank_of(*iterable.as<Structured>()) > 0;

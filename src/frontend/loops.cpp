@@ -169,7 +169,7 @@ Value Evaluator::iterator(std::string name, Value iterates) {
 }
 
 Value Evaluator::begin_iterate(const Value& iterable, nb::handle node) {
-  if (const Value iterated = iterated_of(iterable); !same(iterated, iterable)) return iterated;
+  if (std::optional<Value> iterated = iterated_of(iterable)) return *std::move(iterated);
   if (const Zip* z = iterable.as<Zip>()) {
     std::vector<Value> members = *z->members;
     for (Value& member : members) member = begin_iterate(member, node);

@@ -166,13 +166,13 @@ void Evaluator::by_update(const Reference& dict, const Value& other, nb::handle 
                   call);
 }
 
-Value Evaluator::iterated_of(const Value& iterable) const {
+std::optional<Value> Evaluator::iterated_of(const Value& iterable) const {
   const View* v = iterable.as<View>();
   const HeapObject* dict = v != nullptr ? mapping(Reference{v->object}) : mapping(iterable);
-  if (dict == nullptr) return iterable;
+  if (dict == nullptr) return std::nullopt;
   if (v == nullptr || v->name == "dict_keys") return dict->values[0];
   if (v->name == "dict_values") return dict->values[1];
-  return Zip{share(std::vector<Value>{dict->values[0], dict->values[1]})};
+  return Value(Zip{share(std::vector<Value>{dict->values[0], dict->values[1]})});
 }
 
 }  // namespace ingot::frontend

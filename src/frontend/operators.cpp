@@ -58,11 +58,15 @@ bool is_sequence(const Value& value) {
          value.is<Characters>() || is_string(value);
 }
 
-/// The kind that is asked first about an operator of two values.
-const ValueKind& first_of(const Value& a, const Value& b) {
+/// What the kinds of two values answer, `ask(kind)`, that of the greater precedence first; none: neither
+/// does.
+template <class Ask>
+std::optional<Value> answer_of_kinds(const Value& a, const Value& b, Ask ask) {
   const ValueKind& left = kind_of_value(a);
   const ValueKind& right = kind_of_value(b);
-  return left.precedence() >= right.precedence() ? left : right;
+  const bool is_left_first = left.precedence() >= right.precedence();
+  if (std::optional<Value> result = ask(is_left_first ? left : right)) return result;
+  return &left == &right ? std::nullopt : ask(is_left_first ? right : left);
 }
 
 nb::object numpy_function(std::string_view name) {
@@ -79,11 +83,8 @@ Value Evaluator::binary(Operator op, const Value& left, const Value& right, nb::
   const auto with = [&](const Value& x, const Value& y) { return binary(op, x, y, node); };
   if (std::optional<Value> result = Members(*this).on_each(a, b, with)) return *result;
   if (std::optional<Value> result = binary_of_known(op, a, b, node)) return *result;
-  const ValueKind& first = first_of(a, b);
-  const ValueKind& second = &first == &kind_of_value(a) ? kind_of_value(b) : kind_of_value(a);
-  if (std::optional<Value> result = first.binary(*this, op, a, b, node)) return *result;
-  if (&first != &second)
-    if (std::optional<Value> result = second.binary(*this, op, a, b, node)) return *result;
+  const auto by_kind = [&](const ValueKind& kind) { return kind.binary(*this, op, a, b, node); };
+  if (std::optional<Value> result = answer_of_kinds(a, b, by_kind)) return *result;
   if (kind_of(a) && kind_of(b)) return binary_of_numbers(op, a, b, node);
   const char* const symbol = info(op).symbol;
   // The characters of a format decide what it takes.
@@ -299,7 +300,9 @@ Value Evaluator::compare_identity(Operator op, const Value& a, const Value& b, n
 /// `wanted in container` and `wanted not in container`.
 Value Evaluator::contains(Operator op, const Value& wanted, const Value& container, nb::handle node) {
   const ValueKind& kind = kind_of_value(container);
-  std::optional<Value> inside = kind_of_value(wanted).contained(*this, wanted, container, node);
+  const ValueKind& own = kind_of_value(wanted);
+  std::optional<Value> inside;
+  if (kind.precedence() <= own.precedence()) inside = own.contained(*this, wanted, container, node);
   if (!inside && iterates_generator(container)) inside = is_yielded(wanted, container, node);
   if (!inside) {
     inside = call_special(container, "__contains__", {wanted}, node);
@@ -318,13 +321,10 @@ Value Evaluator::is_among(std::vector<Value> values, const Value& wanted, nb::ha
   return as_bool(found);
 }
 
-/// A comparison of values, neither of which has a class of the user's.
+/// A comparison of values, which no class of the user's decides.
 Value Evaluator::compare_values(Operator op, const Value& a, const Value& b, nb::handle node) {
-  const ValueKind& first = first_of(a, b);
-  const ValueKind& second = &first == &kind_of_value(a) ? kind_of_value(b) : kind_of_value(a);
-  if (std::optional<Value> result = first.compare(*this, op, a, b, node)) return *result;
-  if (&first != &second)
-    if (std::optional<Value> result = second.compare(*this, op, a, b, node)) return *result;
+  const auto by_kind = [&](const ValueKind& kind) { return kind.compare(*this, op, a, b, node); };
+  if (std::optional<Value> result = answer_of_kinds(a, b, by_kind)) return *result;
   if (a.is<Static>() && b.is<Static>()) return binary(op, a, b, node);
   const std::optional<Kind> j = kind_of(a);
   const std::optional<Kind> k = kind_of(b);
@@ -816,15 +816,15 @@ std::optional<bool> Evaluator::static_truth(const Value& value) {
   } else if (const nb::object type = class_of_value(value); type.is_valid() && has_truth(type)) {
     return std::nullopt;
   }
-  if (const Value iterated = iterated_of(value); !same(iterated, value))
-    return static_truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated);
+  if (const std::optional<Value> iterated = iterated_of(value))
+    return static_truth(iterated->is<Zip>() ? iterated->as<Zip>()->members->at(0) : *iterated);
   return kind_of_value(value).known_truth(*this, value);
 }
 
 NodeId Evaluator::truth(const Value& value, nb::handle node) {
   if (const std::optional<bool> known = static_truth(value)) return builder_->constant(*known);
-  if (const Value iterated = iterated_of(value); !same(iterated, value))
-    return truth(iterated.is<Zip>() ? iterated.as<Zip>()->members->at(0) : iterated, node);
+  if (const std::optional<Value> iterated = iterated_of(value))
+    return truth(iterated->is<Zip>() ? iterated->as<Zip>()->members->at(0) : *iterated, node);
   if (const std::optional<NodeId> own = kind_of_value(value).truth(*this, value, node)) return *own;
   if (has_class(value)) return truth(truth_of_object(value, node), node);
   unsupported(node, "the truth of a " + type_name(value), "compare explicitly");

@@ -24,7 +24,10 @@ bool is_element(Op op, size_t operand) {
 class Dependences {
  public:
   Dependences(const Function& function, bool is_entry)
-      : function_(function), values_(function.node_count()), lengths_(function.node_count()) {
+      : function_(function),
+        values_(function.node_count()),
+        lengths_(function.node_count()),
+        reached_(is_entry ? RaiseDepends::Never : RaiseDepends::Elements) {
     for (const NodeId parameter : function.region_parameters(function.body())) {
       const bool is_number = function.type(parameter).is_scalar();
       value(parameter) = !is_entry || !is_number ? RaiseDepends::Elements : RaiseDepends::Numbers;
@@ -50,9 +53,9 @@ class Dependences {
   }
 
   const Function& function_;
-  std::vector<RaiseDepends> values_;            ///< by node, of a number
-  std::vector<RaiseDepends> lengths_;           ///< by node, of an array
-  RaiseDepends reached_ = RaiseDepends::Never;  ///< what decides whether control comes here
+  std::vector<RaiseDepends> values_;   ///< by node, of a number
+  std::vector<RaiseDepends> lengths_;  ///< by node, of an array
+  RaiseDepends reached_;               ///< what decides whether control comes here
   std::vector<NodeId> left_;  ///< the labels that control may have left for, none: of the function's end
   std::map<NodeId, std::vector<NodeId>> given_to_;  ///< by label: the results of its block
 };
@@ -90,8 +93,8 @@ void Dependences::visit(NodeId node) {
       info(op).effects.any(effect::Read) || op == Op::same_object || op == Op::distance ||
       std::ranges::any_of(function_.operands(node),
                           [&](NodeId operand) { return function_.type(operand).has_shape(); });
-  const bool is_shape = op == Op::length || op == Op::stride;
-  if (function_.result_count(node) == 1 && is_of_elements && !is_shape && !function_.type(node).has_shape())
+  if (function_.result_count(node) == 1 && is_of_elements && op != Op::length &&
+      !function_.type(node).has_shape())
     value(node) = RaiseDepends::Elements;
 }
 

@@ -103,7 +103,7 @@ class Case:
 
 def test_of_sampled_tests_one_case_in_n_is_quick():
     cases = [Case(name, share) for name, share in (("test_a", 4), ("test_b", 3), ("test_c", None)) for _ in range(10)]
-    conftest.pytest_collection_modifyitems(cases)
+    conftest.pytest_collection_modifyitems(None, cases)
     quick = [sum(case.originalname == name and not case.marks for case in cases) for name in ("test_a", "test_b", "test_c")]
     assert quick == [3, 4, 10]
     assert {mark for case in cases for mark in case.marks} == {"slow"}

@@ -55,6 +55,13 @@ class Size(enum.Enum):
         return self.value < other.value
 
 
+class Never(np.float64, enum.Enum):
+    ONE = 1.0
+
+    def __bool__(self):
+        return False
+
+
 class Weight(float, enum.Enum):
     NONE = float("nan")
     ONE = 1.0
@@ -343,3 +350,7 @@ def test_members_that_decide_by_themselves():
 
     refused(perhaps, X)
     refused(lambda x: raises(x, lambda state: state.name), X)
+
+
+def test_a_members_own_truth_comes_before_that_of_its_number():
+    check(lambda x: x[0] if Never.ONE else x[1], X)

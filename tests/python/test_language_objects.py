@@ -5,6 +5,7 @@ import collections
 import collections.abc
 import copy
 import dataclasses
+import datetime
 import enum
 import linecache
 import math
@@ -974,3 +975,12 @@ def test_private_names_of_variables(mode):
         return p.moved(x, 1, 2), list(p.counted(3)), Hidden(x).x
 
     assert jitted(f, mode)(Hidden(1), 4) == f(Hidden(1), 4)
+
+
+def test_what_has_no_elements_has_none_at_an_instance():
+    class Index:
+        def __init__(self):
+            self.at = 1
+
+    with pytest.raises(TypeError, match="object is not subscriptable"):
+        ingot.jit(lambda day: day[Index()])(datetime.date(2020, 1, 1))

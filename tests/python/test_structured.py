@@ -589,3 +589,10 @@ def test_refusals_of_transforms_are_located_at_their_function():
     with pytest.raises(ingot.UnsupportedError, match="records where derivatives or mapped functions take arrays") as caught:
         ingot.vmap(field)(np.zeros(2, ALIGNED))
     assert str(caught.value).splitlines()[1] == f"  {__file__}:{field.__code__.co_firstlineno}, in field"
+
+
+def test_records_decide_about_what_is_in_them():
+    """Also about objects of types that compiled code does not have."""
+    for value in (np.array(["a"]), np.datetime64("2020-01-01"), b"a", None):
+        check(lambda x, r: x in r, value, np.zeros(2, [("a", "f8")]))
+        check(lambda x, r: x not in r, value, np.zeros(2, [("a", "f8")]))

@@ -65,7 +65,7 @@ class ContainerKind final : public BuiltinKind {
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
     return a.as<Reference>()->object == b.as<Reference>()->object;
   }
-  int precedence() const override { return 2; }
+  Precedence precedence() const override { return Precedence::Containers; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override;
   std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
@@ -105,9 +105,10 @@ std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Val
   const bool are_mappings = e.mapping(a) != nullptr || e.mapping(b) != nullptr;
   const bool are_open = are_mappings || e.growing(a) != nullptr || e.growing(b) != nullptr;
   if (are_open && is_equality(op) && e.same(a, b)) return Static{nb::bool_(!is_negated(op))};
-  if (e.is_list(a) && !are_open)
-    return e.compare_sequences(op, e.contents(*a.as<Reference>(), node).values,
-                               e.contents(*b.as<Reference>(), node).values, node);
+  if (e.is_list(a) && !are_open) {
+    const std::vector<Value> left = e.contents(*a.as<Reference>(), node).values;
+    return e.compare_sequences(op, left, e.contents(*b.as<Reference>(), node).values, node);
+  }
   if (e.is_list(a)) {
     if (!is_equality(op)) {
       e.unsupported(node, "the order of lists whose lengths are not known when compiling",

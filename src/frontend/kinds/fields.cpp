@@ -765,7 +765,7 @@ class RecordsKind final : public ValueKind {
     if (Evaluator::Fields::is_array(value)) return std::nullopt;
     return Evaluator::Fields(e).members(*value.as<Structured>(), node);
   }
-  int precedence() const override { return 7; }
+  Precedence precedence() const override { return Precedence::Records; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     return Evaluator::Fields(e).compare(op, a, b, node);

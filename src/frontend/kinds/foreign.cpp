@@ -30,7 +30,7 @@ class ForeignKind final : public ValueKind {
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
     e.use_foreign("", "", {value}, node);
   }
-  int precedence() const override { return 6; }
+  Precedence precedence() const override { return Precedence::Foreign; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     e.use_foreign("compare", info(op).symbol, {a, b}, node);

@@ -99,7 +99,7 @@ class PooledKind final : public BuiltinKind {
     if (!record.is_list) return std::nullopt;
     return e.builder_->make(Op::not_equal, {Evaluator::Rows(e).length(record), e.builder_->index(0)});
   }
-  int precedence() const override { return 3; }
+  Precedence precedence() const override { return Precedence::Rows; }
   std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
                               nb::handle node) const override {
     return Evaluator::Rows(e).binary(op, a, b, node);

@@ -68,9 +68,6 @@ class KnownKind final : public ValueKind {
     const nb::object& object = value.as<Static>()->object;
     return is_dtype(object) ? std::optional<Value>(Static{nb::int_(nb::len(object))}) : std::nullopt;
   }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    return e.kind_of(value) ? std::optional(e.stage(value, Kind::py_bool())) : std::nullopt;
-  }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
     if (truth < 0) throw nb::python_error();

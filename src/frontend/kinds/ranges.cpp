@@ -64,7 +64,7 @@ class RangeKind final : public BuiltinKind {
     return e.builder_->make(Op::not_equal,
                             {e.trips_of_range(*value.as<Range>()).count, e.builder_->index(0)});
   }
-  int precedence() const override { return 3; }
+  Precedence precedence() const override { return Precedence::Ranges; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     if (!is_equality(op) || !a.is<Range>() || !b.is<Range>()) return std::nullopt;

@@ -301,7 +301,7 @@ class SetKind final : public BuiltinKind {
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
     return a.as<Set>()->cell == b.as<Set>()->cell;
   }
-  int precedence() const override { return 4; }
+  Precedence precedence() const override { return Precedence::Sets; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     return e.binary_of_sets(op, a, b, node);

@@ -236,7 +236,7 @@ class StringKind : public BuiltinKind {
     return imported("ingot._objects.foreign").attr("TEXT");
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  int precedence() const override { return 5; }
+  Precedence precedence() const override { return Precedence::Strings; }
   std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
                               nb::handle node) const override {
     if (op != Operator::Add) return std::nullopt;

@@ -44,7 +44,7 @@ class TupleKind final : public BuiltinKind {
   std::optional<std::vector<Value>> elements(Evaluator&, const Value& value, nb::handle) const override {
     return value.as<Tuple>()->members;
   }
-  int precedence() const override { return 1; }
+  Precedence precedence() const override { return Precedence::Tuples; }
   std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                nb::handle node) const override {
     if (!a.is<Tuple>() || !b.is<Tuple>()) return std::nullopt;

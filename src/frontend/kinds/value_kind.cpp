@@ -32,7 +32,7 @@ std::optional<std::vector<Value>> ValueKind::elements(Evaluator&, const Value&, 
 std::optional<Value> ValueKind::length(Evaluator&, const Value&, nb::handle) const { return {}; }
 std::optional<bool> ValueKind::known_truth(Evaluator&, const Value&) const { return {}; }
 std::optional<NodeId> ValueKind::truth(Evaluator&, const Value&, nb::handle) const { return {}; }
-int ValueKind::precedence() const { return 0; }
+Precedence ValueKind::precedence() const { return Precedence::Numbers; }
 std::optional<Value> ValueKind::binary(Evaluator&, Operator, const Value&, const Value&, nb::handle) const {
   return {};
 }

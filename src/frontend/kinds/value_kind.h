@@ -4,13 +4,26 @@
 
 namespace ingot::frontend {
 
+/// Which kind decides an operator of two values. Records and objects of unsupported types do it with all
+/// others; what may be one of several things at run time before what is known to be one.
+enum class Precedence : uint8_t {
+  Numbers,
+  Tuples,
+  Containers,
+  Ranges,
+  Sets,
+  Strings,
+  Rows,
+  Foreign,
+  Records
+};
+
 /// What values of one kind do where Python asks them, as the slots of a CPython type: one object for each
-/// alternative of `Value`, in a file of this folder, without state. The evaluator asks `kind_of_value(v)` and
-/// distinguishes no kinds itself.
+/// alternative of `Value`, in a file of this folder, without state. The evaluator asks `kind_of_value(v)`.
 ///
 /// A slot that results in nothing (none, an invalid object, false) leaves the operation to the rule for all
 /// values: what Python raises for such types, else a refusal. A new kind is an alternative of `Value`, a
-/// class here that overrides what its values support, and its `kind_for`.
+/// class here that overrides what its values support, and `INGOT_VALUE_KIND`.
 class ValueKind {
  public:
   using Visit = std::function<void(uint32_t object)>;
@@ -18,7 +31,7 @@ class ValueKind {
   using OtherNode = std::function<NodeId(NodeId)>;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
-  // refers to itself; the nodes of its leaves. A value has nodes or parts, not both.
+  // refers to itself; the nodes of its leaves. A value has nodes of its own or parts.
 
   virtual std::vector<Value> parts(const Value& value) const;
   virtual Value with_parts(const Value& value, std::vector<Value> parts) const;
@@ -65,8 +78,9 @@ class ValueKind {
 
   // Operators of two values.
 
-  /// Of two values, the kind of the greater precedence is asked, then the other.
-  virtual int precedence() const;
+  /// Of two values, the kind of the greater precedence is asked, of equal ones the left value's, then the
+  /// other.
+  virtual Precedence precedence() const;
   virtual std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
                                       nb::handle node) const;
   /// A comparison of two values of which one is of this kind.
@@ -77,7 +91,7 @@ class ValueKind {
   /// `wanted in value`.
   virtual std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
                                         nb::handle node) const;
-  /// `value in container` where this kind decides it, whatever the container.
+  /// `value in container` where this kind decides it; asked if the container's has no greater precedence.
   virtual std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
                                          nb::handle node) const;
 

@@ -77,6 +77,11 @@ TEST(Raises, CalleesCount) {
       "\nfunc @g(%p: bool) -> () {\n  check %p {kind=ValueError, message=\"\"}\n  return\n}\n";
   EXPECT_EQ(depends(kLengths + "  call %c {function=@g, catches=0}\n", callee),
             Found{RaiseDepends::Elements});
+  const std::string always = "\nfunc @g() -> () {\n  raise {kind=ValueError, message=\"\"}\n}\n";
+  EXPECT_EQ(
+      depends(kElement + "  if %d {\n    call {function=@g, catches=0}\n    yield\n  } {\n    yield\n  }\n",
+              always),
+      Found{RaiseDepends::Elements});
 }
 
 }  // namespace
