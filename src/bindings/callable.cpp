@@ -256,8 +256,8 @@ bool has_call_of_its_own(PyTypeObject* type) {
 }
 
 /// The file of the code that an entry of a traceback is in.
-std::string file_of(const nb::object& traceback) {
-  return nb::cast<std::string>(traceback.attr("tb_frame").attr("f_code").attr("co_filename"));
+nb::object file_of(const nb::object& traceback) {
+  return traceback.attr("tb_frame").attr("f_code").attr("co_filename");
 }
 
 /// Changes the traceback of the exception that is set: `changed` returns another one for it, or None.
@@ -286,9 +286,10 @@ PyObject* call_in_python(PyObject* self, const nb::object& positional, const nb:
     error.restore();
   }
   change_traceback([](nb::object rest) {
-    const std::string first = file_of(rest);
-    const std::string own = first.substr(0, first.rfind("/_")) + "/_";
-    while (!rest.is_none() && file_of(rest).starts_with(own)) rest = rest.attr("tb_next");
+    const nb::object first = file_of(rest).attr("rpartition")("/_");
+    const nb::object own = nb::object(first[0]) + nb::object(first[1]);
+    const auto is_own = [&] { return nb::cast<bool>(file_of(rest).attr("startswith")(own)); };
+    while (!rest.is_none() && is_own()) rest = rest.attr("tb_next");
     return rest;
   });
   return nullptr;
