@@ -190,7 +190,7 @@ struct Evaluator::Routine {
   bool keeps_indices() const { return is_exact && !is_recursive; }
 };
 
-/// What the evaluations of a function into a module have found: each begins with it. Never withdrawn.
+/// What the evaluations of a function into a module have found: each begins with it.
 struct Evaluator::Facts {
   explicit Facts(const ir::Module& module);
   ~Facts();

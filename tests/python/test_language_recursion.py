@@ -715,6 +715,44 @@ def test_arrays_that_what_is_called_keeps_live_on():
         check(kept_by_what_is_called, n, depth)
 
 
+def halves(n):
+    return 1 if n <= 0 else halves(n - 1) * 0.5
+
+
+def indexed_by_halves(x, n):
+    i = halves(n)
+    return x[i]
+
+
+def test_results_that_are_of_another_kind_on_one_path():
+    """No IndexError of the float that others are: Python has an element for the int."""
+    check(halves, 3)
+    refused(indexed_by_halves, np.arange(3.0), 0, words="for one of the kinds of number that `i` comes from")
+
+
+def in_a_set(n, seen):
+    return len(seen) if n <= 0 else in_a_set(n - 1, seen) + (n in seen)
+
+
+def of_each(n, add):
+    return 0 if n <= 0 else add(n) + of_each(n - 1, add)
+
+
+def sums_and_products(n):
+    k, total = 3, [0]
+
+    def add(v):
+        total[0] += v
+        return v * k
+
+    return of_each(n, add), total
+
+
+def test_sets_and_closures_are_arguments():
+    check(lambda n: in_a_set(n, {1, 2, 5}), 4)
+    check(sums_and_products, 4)
+
+
 def test_recursion_that_is_refused():
     refused(table_by_table, 4, words="recursive function")
     refused(handling, 2, words="recursive function")

@@ -300,3 +300,26 @@ def test_members_of_an_enum():
         return Color.PINK
 
     check(missing, Color.RED)
+
+
+def test_what_a_walrus_binds_is_the_object():
+    def swapped(x, n):
+        a, b = [x], [2.0]
+        pair = (a, b)
+        if (pair := (b, a))[0][0] > n:
+            pair[0].append(n)
+        else:
+            pair = (a, a)
+        return a, b, pair
+
+    def turned(n):
+        rows, found = ([1], [2]), []
+        for _ in range(n):
+            if (rows := (rows[1], rows[0]))[0][0] == 2:
+                found = rows[0]
+        return rows, found
+
+    for n in (1.5, 2.5):
+        check(swapped, 1.0, n)
+    for n in (3, 4):
+        check(turned, n)
