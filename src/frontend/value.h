@@ -259,7 +259,12 @@ struct Value {
                Generator, Set, Pooled>
       v;
 
-  Value() = default;
+  Value() noexcept;
+  Value(const Value& other);
+  Value(Value&& other) noexcept;
+  Value& operator=(const Value& other);
+  Value& operator=(Value&& other) noexcept;
+  ~Value();
   template <class T>
     requires(!std::is_same_v<std::remove_cvref_t<T>, Value>)
   Value(T&& part) : v(std::forward<T>(part)) {}  // NOLINT(google-explicit-constructor)
@@ -376,3 +381,6 @@ struct State {
 };
 
 }  // namespace ingot::frontend
+
+// In value.cpp, as copies of values are: making them in each source took half of the time to compile it.
+extern template class std::vector<ingot::frontend::Value>;
