@@ -36,7 +36,18 @@ bool has_elements_of(Op op, size_t operand) {
   return op == Op::select ? operand > 0 : operand == 0;
 }
 
+bool is_mark(Op op) {
+  return op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull || op == Op::back;
+}
+
 }  // namespace
+
+std::optional<int64_t> largest_tag(const Function& f) {
+  std::optional<int64_t> largest;
+  for (uint32_t i = 0; i < f.node_count(); ++i)
+    if (is_mark(f.op(NodeId(i)))) largest = std::max(largest.value_or(0), f.attribute(NodeId(i), 0));
+  return largest;
+}
 
 bool clears_bytes(const Function& f, NodeId id) {
   if (f.op(id) != Op::write || f.type(f.operand(id, 0)).dtype() != base::DType::UInt8) return false;

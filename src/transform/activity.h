@@ -25,6 +25,9 @@ inline bool is_memory(const ir::Function& function, ir::NodeId value) {
 /// tangent.
 inline bool may_be_number(ir::Type type) { return type.has_dtype() && type.dtype() == base::DType::Int64; }
 
+/// The tag of the derivative to make next; none: the function has no nodes of any.
+std::optional<int64_t> largest_tag(const ir::Function& function);
+
 /// Whether a node writes zeros to bytes: new memory of shadows.
 bool clears_bytes(const ir::Function& function, ir::NodeId node);
 

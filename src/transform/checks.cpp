@@ -22,7 +22,7 @@
 #include "transform/lane_judge.h"
 #include "transform/recurrence.h"
 #include "transform/rewriter.h"
-#include "transform/threads.h"
+#include "transform/thread_judge.h"
 
 namespace ingot::transform {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "transform/activity.h"
 #include "transform/forward.h"
 #include "transform/inline.h"
 #include "transform/reverse.h"
@@ -10,18 +11,6 @@
 namespace ingot::transform {
 
 namespace {
-
-bool is_mark(Op op) {
-  return op == Op::lift || op == Op::tangent || op == Op::primal || op == Op::pull || op == Op::back;
-}
-
-/// The derivative to make next; none: no node is left of any.
-std::optional<int64_t> largest_tag(const Function& f) {
-  std::optional<int64_t> largest;
-  for (uint32_t i = 0; i < f.node_count(); ++i)
-    if (is_mark(f.op(NodeId(i)))) largest = std::max(largest.value_or(0), f.attribute(NodeId(i), 0));
-  return largest;
-}
 
 bool is_pulled(const Function& f, int64_t tag) {
   for (uint32_t i = 0; i < f.node_count(); ++i)
@@ -36,10 +25,8 @@ std::unique_ptr<Function> derived(const Function& function, int64_t tag) {
 
 }  // namespace
 
-bool has_derivatives(const Function& function) { return largest_tag(function).has_value(); }
-
 std::unique_ptr<Function> derive(const Function& function) {
-  if (!has_derivatives(function)) return nullptr;
+  if (!largest_tag(function)) return nullptr;
   std::unique_ptr<Function> made = inline_all_calls(function);
   for (auto tag = largest_tag(made == nullptr ? function : *made); tag; tag = largest_tag(*made))
     made = derived(made == nullptr ? function : *made, *tag);

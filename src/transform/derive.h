@@ -14,7 +14,4 @@ namespace ingot::transform {
 /// Unsupported, with its location, where an op has no derivative. Null: nothing is lifted.
 std::unique_ptr<ir::Function> derive(const ir::Function& function);
 
-/// Whether `derive` has something to do.
-bool has_derivatives(const ir::Function& function);
-
 }  // namespace ingot::transform

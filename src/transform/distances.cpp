@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "transform/alias.h"
-#include "transform/lanes.h"
 
 namespace ingot::transform {
 

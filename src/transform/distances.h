@@ -7,6 +7,9 @@
 
 namespace ingot::transform {
 
+/// A vector loop has no more lanes than these.
+inline constexpr int64_t kMostLanes = 64;
+
 /// Two accesses of a loop's iterations to memory, in the order in which an iteration makes them; may be one.
 struct AccessPair {
   NodeId first;

@@ -11,7 +11,7 @@
 #include "transform/dependence.h"
 #include "transform/disjoint.h"
 #include "transform/recurrence.h"
-#include "transform/threads.h"
+#include "transform/thread_judge.h"
 
 namespace ingot::transform {
 

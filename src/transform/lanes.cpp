@@ -8,6 +8,7 @@
 #include "ir/annotation.h"
 #include "ir/builder.h"
 #include "ir/walk.h"
+#include "transform/distances.h"
 
 namespace ingot::transform {
 

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 #include "base/machine.h"
 #include "ir/function.h"
 
 namespace ingot::transform {
-
-/// A vector loop has no more lanes than these.
-constexpr int64_t kMostLanes = 64;
 
 /// Decides how many lanes each vector loop that is a `for` or carries nothing has, unless its width is known
 /// already; those that the machine gives no lanes run one iteration at a time. At the loop stage, after all

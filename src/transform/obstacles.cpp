@@ -4,7 +4,7 @@
 
 #include "ir/walk.h"
 #include "transform/lane_judge.h"
-#include "transform/threads.h"
+#include "transform/thread_judge.h"
 
 namespace ingot::transform {
 

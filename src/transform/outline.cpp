@@ -11,7 +11,7 @@
 #include "transform/disjoint.h"
 #include "transform/loop_writer.h"
 #include "transform/rewriter.h"
-#include "transform/threads.h"
+#include "transform/thread_judge.h"
 
 namespace ingot::transform {
 

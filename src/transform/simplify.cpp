@@ -13,7 +13,7 @@
 #include <map>
 
 #include "ir/evaluate.h"
-#include "transform/derive.h"
+#include "transform/activity.h"
 #include "transform/ranges.h"
 #include "transform/rewriter.h"
 #include "transform/slot_shapes.h"
@@ -31,7 +31,7 @@ class Simplifier : public Rewriter {
   Simplifier(const Function& source, const std::set<SlotShapes::Fact>& refuted)
       : Rewriter(source),
         exits_(source.node_count()),
-        is_differentiated_(has_derivatives(source)),
+        is_differentiated_(largest_tag(source).has_value()),
         ranges_(b_.function()),
         shapes_(source, b_, refuted) {
     for (uint32_t i = 0; i < source.node_count(); ++i)

@@ -6,7 +6,7 @@
 #include "ir/walk.h"
 #include "transform/alias.h"
 #include "transform/rewriter.h"
-#include "transform/threads.h"
+#include "transform/thread_judge.h"
 
 namespace ingot::transform {
 

@@ -3,8 +3,6 @@
 #include <memory>
 
 #include "ir/function.h"
-#include "transform/dependence.h"
-#include "transform/obstacles.h"
 
 namespace ingot::transform {
 
@@ -17,17 +15,5 @@ namespace ingot::transform {
 /// raise is taken only if it is marked already (`prange`); other loops keep the order of their effects. Of
 /// nested loops the outermost is taken; the others lose the mark if they have it.
 std::unique_ptr<ir::Function> threads(const ir::Function& function);
-
-/// Whether the iterations of a loop may run at the same time; of one that carries nothing, or of a
-/// `parallel_for`. `tables`, if given, receives the tables whose numbers have to be natural and different for
-/// that.
-bool can_share(const ir::Function& function, ir::NodeId loop, std::vector<Table>* tables = nullptr);
-
-/// Why threads do not share a loop; none: they may.
-std::optional<Obstacle> thread_obstacle(const ir::Function& function, ir::NodeId loop);
-
-/// Whether all that the iterations of a `for`, which holds no loop, may do is raise: they may run at the same
-/// time if the exception that is seen is that of the first of them.
-bool only_checks(const ir::Function& function, ir::NodeId loop);
 
 }  // namespace ingot::transform
