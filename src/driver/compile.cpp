@@ -5,7 +5,7 @@
 #include "ir/cursor.h"
 #include "ir/walk.h"
 #include "runtime/device_calls.h"
-#include "transform/written.h"
+#include "transform/analyses/written.h"
 
 namespace ingot::driver {
 

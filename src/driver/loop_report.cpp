@@ -1,6 +1,6 @@
 #include "driver/loop_report.h"
 
-#include "transform/obstacles.h"
+#include "transform/analyses/obstacles.h"
 
 namespace ingot::driver {
 

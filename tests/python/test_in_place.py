@@ -1,5 +1,5 @@
 """Assignments to slices whose values are read from other parts of the array: whether rows overlap is found when the call runs, so
-lengths here go from none over one chunk to several blocks (src/transform/in_place.cpp)."""
+lengths here go from none over one chunk to several blocks (src/transform/arrays/in_place.cpp)."""
 
 import os
 import subprocess

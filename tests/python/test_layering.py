@@ -32,6 +32,18 @@ PLAN = {
     "ingot": {"driver"},  # include/ingot, the public API
     "softgpu": set(),  # a project of its own, in the folder of its name
 }
+# The folders of components that have an order within, and which others each may include. Files next to the folders may include all.
+FOLDERS = {
+    "transform": {
+        "writers": set(),
+        "analyses": {"writers"},
+        "functions": {"analyses"},
+        "loops": {"functions"},
+        "kernels": {"functions"},
+        "arrays": {"functions", "kernels"},
+        "derivatives": {"arrays"},
+    },
+}
 # The public headers are implemented in, and used by, these.
 PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
 
@@ -197,6 +209,24 @@ def wrong_includes(root: Path) -> list[str]:
         for number, target in includes(path):
             other = target.split("/")[0] if "/" in target else component
             if other in PLAN and other not in allowed:
+                found.append(f"{path.relative_to(root)}:{number}: {target}")
+    return found
+
+
+def wrong_folders(root: Path) -> list[str]:
+    """#include lines against the order of a component's folders, and folders that have no order."""
+    found = []
+    for component, path in sources(root):
+        arrows = FOLDERS.get(component)
+        parts = path.relative_to(root).parts[2:]
+        if arrows is None or len(parts) == 1:
+            continue
+        if parts[0] not in arrows:
+            found.append(f"{path.relative_to(root)}: no folder of the plan")
+            continue
+        for number, target in includes(path):
+            other = target.split("/")
+            if other[0] == component and (len(other) == 2 or other[1] not in closure(arrows, parts[0])):
                 found.append(f"{path.relative_to(root)}:{number}: {target}")
     return found
 
@@ -388,7 +418,7 @@ def unwanted_words(root: Path) -> list[str]:
 
 
 PYTHON_RULES = [unplanned_parts, wrong_imports, circular_imports, unknown_modules]
-RULES = [unplanned_arrows, wrong_includes, confined_includes, targets_outside, *PYTHON_RULES, long_files, unwanted_words]
+RULES = [unplanned_arrows, wrong_includes, wrong_folders, confined_includes, targets_outside, *PYTHON_RULES, long_files, unwanted_words]
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -455,10 +485,13 @@ PLANTED = [
     (wrong_includes, "src/driver/c.cpp", '#include "frontend/f.h"', "src/driver/c.cpp:1: frontend/f.h"),
     (wrong_includes, "src/devices/c.cpp", '#include "softgpu/machine/warp.h"', "src/devices/c.cpp:1: softgpu/machine/warp.h"),
     (wrong_includes, "softgpu/machine/a.h", '#include "base/a.h"', "softgpu/machine/a.h:1: base/a.h"),
+    (wrong_folders, "src/transform/loops/a.cpp", '#include "transform/arrays/b.h"', "src/transform/loops/a.cpp:1: transform/arrays/b.h"),
+    (wrong_folders, "src/transform/loops/a.cpp", '#include "transform/passes.h"', "src/transform/loops/a.cpp:1: transform/passes.h"),
+    (wrong_folders, "src/transform/attic/a.cpp", "", "src/transform/attic/a.cpp: no folder of the plan"),
     (confined_includes, "src/ir/b.cpp", "#include <llvm/ADT/APInt.h>", "src/ir/b.cpp:1: LLVM in ir"),
     (confined_includes, "src/driver/c.cpp", "#include <Python.h>", "src/driver/c.cpp:1: Python in driver"),
     (confined_includes, "include/ingot/d.h", "#include <nanobind/ndarray.h>", "include/ingot/d.h:1: Python in ingot"),
-    (confined_includes, "src/bindings/i.cpp", '#include "transform/simplify.h"', "src/bindings/i.cpp:1: passes in bindings"),
+    (confined_includes, "src/bindings/i.cpp", '#include "transform/functions/simplify.h"', "src/bindings/i.cpp:1: passes in bindings"),
     (confined_includes, "src/transform/h.cpp", "#include <mutex>", "src/transform/h.cpp:1: threads in transform"),
     (targets_outside, "src/codegen/e.cpp", "#include <llvm/IR/IntrinsicsX86.h>", "src/codegen/e.cpp:1: instructions of one CPU"),
     (targets_outside, "src/codegen/e.cpp", '#include "codegen/targets/device.h"', "src/codegen/e.cpp:1: a target"),

@@ -1,4 +1,4 @@
-"""Loops that become one, go into the nests in them, or carry arrays of one shape (src/transform/fuse_nests.cpp,
+"""Loops that become one, go into the nests in them, or carry arrays of one shape (src/transform/loops/fuse_nests.cpp,
 interchange.cpp, slot_shapes.cpp): values, mutations and exceptions stay those of statements one after the other."""
 
 import numpy as np

@@ -114,7 +114,7 @@ def read(stage: Stage) -> list[Loop]:
 
 
 def kinds(obstacles: list[Any], loop: Loop) -> tuple[str, str]:
-    """The names of why a loop has no lanes, and why it is not shared (`ObstacleKind` of transform/obstacles.h); empty: there is none."""
+    """The names of why a loop has no lanes, and why it is not shared (`ObstacleKind` of transform/analyses/obstacles.h); empty: there is none."""
     known = [each for each in obstacles if each[0][:2] == loop.line]
     lanes, threads = ([each[k][3] for each in known if each[k] is not None] for k in (1, 2))
     return (lanes[-1] if lanes and loop.lanes == 1 else "", threads[-1] if threads and not loop.is_shared else "")

@@ -1,4 +1,4 @@
-#include "transform/rewriter.h"
+#include "transform/writers/rewriter.h"
 
 namespace ingot::transform {
 

@@ -1,4 +1,4 @@
-#include "transform/checks.h"
+#include "transform/loops/checks.h"
 
 #include "../ir/random_function.h"
 #include "transform/compare.h"

@@ -1,4 +1,4 @@
-#include "transform/dependence.h"
+#include "transform/analyses/dependence.h"
 
 #include <gtest/gtest.h>
 

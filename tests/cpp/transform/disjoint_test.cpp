@@ -1,4 +1,4 @@
-#include "transform/disjoint.h"
+#include "transform/analyses/disjoint.h"
 
 #include <gtest/gtest.h>
 

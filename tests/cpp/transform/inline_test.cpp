@@ -1,4 +1,4 @@
-#include "transform/inline.h"
+#include "transform/functions/inline.h"
 
 #include "ir/random_function.h"
 #include "transform/compare.h"

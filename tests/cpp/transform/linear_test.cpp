@@ -1,4 +1,4 @@
-#include "transform/linear.h"
+#include "transform/writers/linear.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "transform/lower_exits.h"
+#include "transform/functions/lower_exits.h"
 
 #include "ir/walk.h"
 #include "transform/compare.h"
-#include "transform/dummy.h"
 #include "transform/random_exits.h"
+#include "transform/writers/dummy.h"
 
 namespace ingot::transform {
 namespace {

@@ -1,4 +1,4 @@
-#include "transform/ranges.h"
+#include "transform/analyses/ranges.h"
 
 #include <limits>
 #include <random>

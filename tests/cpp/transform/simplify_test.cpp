@@ -1,4 +1,4 @@
-#include "transform/simplify.h"
+#include "transform/functions/simplify.h"
 
 #include "ir/random_function.h"
 #include "transform/compare.h"

@@ -1,4 +1,4 @@
-#include "transform/to_loops.h"
+#include "transform/arrays/to_loops.h"
 
 #include <algorithm>
 

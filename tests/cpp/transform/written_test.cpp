@@ -1,4 +1,4 @@
-#include "transform/written.h"
+#include "transform/analyses/written.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,254 @@
+// Distances. In iteration i the first access of a pair is at `a + i * step`, and the second at `b + i *
+// step`. Lanes run the first one of iterations i + 1, i + 2, ... before the second one of iteration i. The
+// two touch different bytes in two cases. `b - a` is less than the step by at least the bytes of an access:
+// the second one is never where the first one comes only later (it is at the same element, at one that has
+// been passed, at another field of its record). Or the first one does not come there within the largest
+// number of lanes.
+
+#include "transform/analyses/distances.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "transform/analyses/alias.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// What is made of more sums than this is not looked into.
+constexpr int kMostNesting = 8;
+/// Elements from iteration to iteration: products with lanes and strides stay far from 64 bits.
+constexpr int64_t kMostStep = int64_t{1} << 12;
+constexpr int64_t kMostStride = int64_t{1} << 40;
+
+/// An index: a constant, multiples of values from outside the loop, and of the iteration's number; modulo
+/// 2**64.
+struct Linear {
+  std::map<NodeId, uint64_t> terms;
+  uint64_t constant = 0;
+  uint64_t step = 0;
+
+  void add(const Linear& other, uint64_t factor) {
+    constant += other.constant * factor;
+    step += other.step * factor;
+    for (const auto& [node, times] : other.terms) terms[node] += times * factor;
+  }
+  void scale(uint64_t factor) {
+    constant *= factor;
+    step *= factor;
+    for (auto& [node, times] : terms) times *= factor;
+  }
+};
+
+class Indices {
+ public:
+  Indices(const Function& function, NodeId loop) : f_(function), loop_(loop) {}
+
+  std::optional<Linear> linear(NodeId node, int nesting = 0) const {
+    if (f_.type(node) != ir::kInt64 || nesting > kMostNesting) return std::nullopt;
+    if (f_.is_constant(node)) return Linear{.terms = {}, .constant = number_of(node)};
+    if (node == f_.region_parameters(f_.region(loop_))[0]) return Linear{.terms = {}, .step = 1};
+    if (auto sum = arithmetic(node, nesting + 1)) return sum;
+    if (f_.encloses(f_.region(loop_), f_[node].parent)) return std::nullopt;
+    Linear itself;
+    itself.terms[node] = 1;
+    return itself;
+  }
+  /// The indices of an access along each axis; none: one of them does not grow by a constant.
+  std::optional<std::vector<Linear>> of_access(NodeId access) const {
+    const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
+    std::vector<Linear> axes;
+    for (const NodeId index : f_.operands(access).subspan(1, rank)) {
+      auto found = linear(index);
+      if (!found || found->step + kMostStep > 2 * kMostStep) return std::nullopt;
+      axes.push_back(std::move(*found));
+    }
+    return axes;
+  }
+
+ private:
+  uint64_t number_of(NodeId constant) const {
+    return static_cast<uint64_t>(f_.constant(constant).as<int64_t>());
+  }
+  std::optional<Linear> arithmetic(NodeId node, int nesting) const {
+    const Op op = f_.op(node);
+    if (op != Op::add && op != Op::subtract && op != Op::negative && op != Op::multiply) return std::nullopt;
+    auto sum = linear(f_.operand(node, 0), nesting);
+    if (!sum) return std::nullopt;
+    if (op == Op::negative) {
+      sum->scale(~uint64_t{0});
+      return sum;
+    }
+    auto other = linear(f_.operand(node, 1), nesting);
+    if (!other) return std::nullopt;
+    if (op == Op::multiply) {
+      const bool is_number = f_.is_constant(f_.operand(node, 0));
+      if (!is_number && !f_.is_constant(f_.operand(node, 1))) return std::nullopt;
+      Linear& scaled = is_number ? *other : *sum;
+      scaled.scale(number_of(f_.operand(node, is_number ? 0 : 1)));
+      return scaled;
+    }
+    sum->add(*other, op == Op::add ? 1 : ~uint64_t{0});
+    return sum;
+  }
+
+  const Function& f_;
+  NodeId loop_;
+};
+
+/// Whether an access may be to neighbours in memory from iteration to iteration: lanes that scatter what they
+/// store gain nothing.
+bool may_be_to_neighbours(const Function& f, NodeId view, const std::vector<Linear>& axes) {
+  const auto rank = static_cast<int64_t>(axes.size());
+  int64_t along = -1;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    const uint64_t step = axes[static_cast<size_t>(axis)].step;
+    if (step == 0) continue;
+    if (step != 1 || along >= 0) return false;
+    along = axis;
+  }
+  if (along < 0) return false;
+  if (f.op(view) == Op::view) {
+    const NodeId stride = f.operand(view, static_cast<size_t>(2 + rank + along));
+    return !f.is_constant(stride) ||
+           f.constant(stride).as<int64_t>() == static_cast<int64_t>(base::size_of(f.type(view).dtype()));
+  }
+  if (f.op(view) != Op::param || f[view].parent != f.body()) return true;
+  const ir::Layout layout = f.parameters()[static_cast<size_t>(f.attribute(view, 0))].layout;
+  return layout == ir::Layout::Any || along == (layout == ir::Layout::C ? rank - 1 : 0);
+}
+
+/// Whether the first access of a pair is known to come in an iteration soon to where the second one is in
+/// this.
+bool is_known_to_meet(const Function& f, const AccessPair& pair, const std::vector<Linear>& first,
+                      const std::vector<Linear>& second) {
+  if (f.operand(pair.first, 0) != f.operand(pair.second, 0)) return false;
+  uint64_t ahead = 0;
+  for (size_t axis = 0; axis < first.size(); ++axis) {
+    Linear between = second[axis];
+    between.add(first[axis], ~uint64_t{0});
+    const bool varies = std::ranges::any_of(between.terms, [](const auto& term) { return term.second != 0; });
+    if (varies || between.step != 0 || (first[axis].step == 0 && between.constant != 0)) return false;
+    if (first[axis].step == 0) continue;
+    if (first[axis].step != 1) return false;
+    ahead = between.constant;
+  }
+  return ahead - 1 < static_cast<uint64_t>(kMostLanes - 1);
+}
+
+bool is_once_in_iteration(const Function& f, NodeId loop, NodeId node) {
+  for (NodeId at = f[f[node].parent].owner; at != loop; at = f[f[at].parent].owner)
+    if (!at || f.op(at) != Op::if_) return false;
+  return true;
+}
+
+/// Writes what is asked before a loop.
+class Question {
+ public:
+  Question(LoopWriter& loops, const Function& function, NodeId loop, const std::function<NodeId(NodeId)>& use)
+      : loops_(loops), b_(loops.builder()), f_(function), indices_(function, loop), use_(use) {}
+
+  NodeId ask(const AccessPair& pair) {
+    const Location first = location_of(pair.first);
+    const Location second = location_of(pair.second);
+    const NodeId bytes = b_.index(std::max(first.size, second.size));
+    const NodeId step =
+        sum(first, [](const Linear& axis) { return Linear{.terms = {}, .constant = axis.step}; });
+    const NodeId other_step =
+        sum(second, [](const Linear& axis) { return Linear{.terms = {}, .constant = axis.step}; });
+    const NodeId is_back = loops_.less(step, b_.index(0));
+    const NodeId away = distance(first, second);
+    const NodeId ahead = loops_.select(is_back, b_.make(Op::negative, {away}), away);
+    const NodeId stride = loops_.absolute(step);
+    const NodeId behind = loops_.less_equal(ahead, loops_.subtract(stride, bytes));
+    const NodeId all = loops_.multiply(stride, b_.index(kMostLanes - 1));
+    const NodeId beyond = loops_.less_equal(loops_.add(all, bytes), ahead);
+    const NodeId is_small = loops_.less_equal(stride, b_.index(kMostStride));
+    return loops_.both(loops_.both(loops_.equal(step, other_step), is_small), loops_.either(behind, beyond));
+  }
+
+ private:
+  struct Location {
+    NodeId view;  ///< of the source
+    Nodes strides;
+    std::vector<Linear> axes;
+    int64_t size;
+  };
+  Location location_of(NodeId access) {
+    const NodeId view = f_.operand(access, 0);
+    Location position{view, {}, *indices_.of_access(access), 0};
+    for (int64_t axis = 0; axis < f_.type(view).rank(); ++axis)
+      position.strides.push_back(b_.make(Op::stride, {use_(view)}, {axis}));
+    position.size = static_cast<int64_t>(base::size_of(f_.type(view).dtype()));
+    return position;
+  }
+
+  /// From the first element of one view to that of another.
+  NodeId between(NodeId first, NodeId second) {
+    if (first == second) return b_.index(0);
+    if (memory_of(f_, first) != memory_of(f_, second))
+      return b_.make(Op::distance, {use_(first), use_(second)});
+    return loops_.subtract(b_.make(Op::offset, {use_(second)}), b_.make(Op::offset, {use_(first)}));
+  }
+  NodeId number(const Linear& linear) {
+    NodeId all = b_.index(static_cast<int64_t>(linear.constant));
+    for (const auto& [node, times] : linear.terms)
+      if (times != 0)
+        all = loops_.add(all, loops_.multiply(use_(node), b_.index(static_cast<int64_t>(times))));
+    return all;
+  }
+  template <class Part>
+  NodeId sum(const Location& position, Part&& part) {
+    NodeId all = b_.index(0);
+    for (size_t i = 0; i < position.axes.size(); ++i)
+      all = loops_.add(all, loops_.multiply(number(part(position.axes[i])), position.strides[i]));
+    return all;
+  }
+  /// From the first to the second location of the first iteration.
+  NodeId distance(const Location& first, const Location& second) {
+    const bool are_alike = first.strides == second.strides;
+    const NodeId views = between(first.view, second.view);
+    if (!are_alike) {
+      const auto itself = [](const Linear& axis) { return axis; };
+      return loops_.add(views, loops_.subtract(sum(second, itself), sum(first, itself)));
+    }
+    Location both = second;
+    for (size_t i = 0; i < both.axes.size(); ++i) both.axes[i].add(first.axes[i], ~uint64_t{0});
+    return loops_.add(views, sum(both, [](const Linear& axis) { return axis; }));
+  }
+
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  const Function& f_;
+  Indices indices_;
+  const std::function<NodeId(NodeId)>& use_;
+};
+
+}  // namespace
+
+bool can_ask_for_order(const Function& f, NodeId loop, const AccessPair& pair) {
+  const Indices indices(f, loop);
+  std::vector<std::vector<Linear>> positions;
+  for (const NodeId access : {pair.first, pair.second}) {
+    if (f.op(access) != Op::load && f.op(access) != Op::store) return false;
+    const NodeId view = f.operand(access, 0);
+    if (f.encloses(f.region(loop), f[view].parent) || !is_once_in_iteration(f, loop, access)) return false;
+    const auto axes = indices.of_access(access);
+    if (!axes || (f.op(access) == Op::store && !may_be_to_neighbours(f, view, *axes))) return false;
+    positions.push_back(*axes);
+  }
+  return !is_known_to_meet(f, pair, positions[0], positions[1]);
+}
+
+NodeId keeps_order(LoopWriter& loops, const Function& function, NodeId loop,
+                   std::span<const AccessPair> pairs, const std::function<NodeId(NodeId)>& use) {
+  Question question(loops, function, loop, use);
+  NodeId all = loops.truth(true);
+  for (const AccessPair& pair : pairs) all = loops.both(all, question.ask(pair));
+  return all;
+}
+
+}  // namespace ingot::transform

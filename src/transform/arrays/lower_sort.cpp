@@ -1,0 +1,283 @@
+#include <algorithm>
+#include <bit>
+
+#include "ir/builder.h"
+#include "transform/arrays/lowering.h"
+#include "transform/kernels/kernel_sort.h"
+#include "transform/writers/block_tree.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// In lines up to this length, an element is compared with all others.
+constexpr int64_t kShortLine = 32;
+/// So many in all, known while compiling, are sorted by loops alone.
+constexpr int64_t kFewElements = 256;
+
+/// The integers of the same size.
+DType unsigned_of(DType dtype) {
+  constexpr DType kBySize[] = {DType::UInt8, DType::UInt16, DType::UInt32, DType::UInt64};
+  return kBySize[std::countr_zero(base::size_of(dtype))];
+}
+
+}  // namespace
+
+/// Sorts each line along an axis; the result is the sorted keys or, with them, their indices before. A line
+/// along the last axis is sorted where the result has it.
+void Lowering::sort_lines(NodeId id, bool gives_indices) {
+  const NodeId x = source_.operand(id, 0);
+  if (machine_.has_kernels()) return sort_by_kernels(id, gives_indices);
+  const int64_t along[] = {source_.attribute(id, 0)};
+  const int64_t stable = source_.attribute(id, 1);
+  const Axes axes = split_axes(x, along);
+  const NodeId count = axes.reduced[0];
+  const Nodes lengths = whole(x).lengths;
+  const NodeId result = loops_.new_view(lengths, dtype_of(id));
+  const bool is_last = along[0] + 1 == static_cast<int64_t>(lengths.size());
+  NodeId scratch;
+  if (gives_indices || !is_last) scratch = loops_.new_view({&count, 1}, dtype_of(x));
+  NodeId positions;
+  if (gives_indices && !is_last) positions = loops_.new_view({&count, 1}, DType::Int64);
+  loops_.nest(axes.kept, [&](Indices kept) {
+    const NodeId line = is_last ? line_of(result, kept) : positions;
+    const NodeId keys = scratch ? scratch : line;
+    loops_.nest({&count, 1}, [&](Indices k) { loops_.store(keys, k, element(x, axes.join(kept, k))); });
+    if (gives_indices) b_.make(Op::argsort_line, {line, keys}, {stable});
+    else b_.make(Op::sort_line, {keys}, {stable});
+    if (is_last) return;
+    const NodeId sorted = gives_indices ? positions : keys;
+    loops_.nest({&count, 1},
+                [&](Indices k) { loops_.store(result, axes.join(kept, k), loops_.load(sorted, k)); });
+  });
+  define(id, fresh(result, lengths, dtype_of(id)));
+}
+
+/// For devices: all lines at once, the keys being copied so that lines are contiguous. Equal elements keep
+/// their order.
+void Lowering::sort_by_kernels(NodeId id, bool gives_indices) {
+  const NodeId x = source_.operand(id, 0);
+  const int64_t along[] = {source_.attribute(id, 0)};
+  const Axes axes = split_axes(x, along);
+  const NodeId count = axes.reduced[0];
+  Nodes lengths = axes.kept;
+  lengths.push_back(count);
+  const auto in_line = [](Indices at) { return at.first(at.size() - 1); };
+  const NodeId keys = loops_.new_view(lengths, dtype_of(x));
+  loops_.nest(lengths,
+              [&](Indices at) { loops_.store(keys, at, element(x, axes.join(in_line(at), at.last(1)))); });
+  const Nodes whole_lengths = whole(x).lengths;
+  const NodeId result = loops_.new_view(whole_lengths, dtype_of(id));
+  const bool is_last = along[0] + 1 == static_cast<int64_t>(whole_lengths.size());
+  const SortedLines lines{lengths, keys, is_last ? result : loops_.new_view(lengths, dtype_of(id)),
+                          gives_indices};
+  // Few elements a thread may sort as well.
+  const NodeId all = loops_.product(lengths);
+  const bool are_few =
+      b_.function().is_constant(all) && b_.function().constant(all).as<int64_t>() <= kFewElements;
+  const bool has_digits = !base::is_complex(dtype_of(x)) && !are_few;
+  const auto by_ranks = [&] { return rank_lines(lines), Nodes(); };
+  const auto by_digits = [&] { return sort_by_digits(lines), Nodes(); };
+  const auto by_merging = [&] { return merge_lines(lines), Nodes(); };
+  const NodeId is_short = loops_.less_equal(count, b_.index(kShortLine));
+  if (has_digits) loops_.branch(is_short, {}, by_ranks, by_digits);
+  else loops_.branch(is_short, {}, by_ranks, by_merging);
+  if (!is_last)
+    loops_.nest(lengths, [&](Indices at) {
+      loops_.store(result, axes.join(in_line(at), at.last(1)), loops_.load(lines.sorted, at));
+    });
+  define(id, fresh(result, whole_lengths, dtype_of(id)));
+}
+
+/// The new index of each element is the number of elements that sort before it and of equal ones that were
+/// before it.
+void Lowering::rank_lines(const SortedLines& lines) {
+  const bool before = loops_.independent();
+  loops_.set_independent(true);
+  loops_.nest(lines.lengths, [&](Indices at) {
+    loops_.set_independent(before);
+    const NodeId key = loops_.load(lines.keys, at);
+    const NodeId zero = b_.index(0);
+    Nodes place(at.begin(), at.end());
+    place.back() = loops_.loop(lines.lengths.back(), {&zero, 1}, [&](Indices k, Indices found) {
+      Nodes there(at.begin(), at.end());
+      there.back() = k[0];
+      const NodeId other = loops_.load(lines.keys, there);
+      const NodeId goes_before = loops_.select(
+          loops_.less(k[0], at.back()), loops_.negate(sorts_before(key, other)), sorts_before(other, key));
+      return Nodes{loops_.add(found[0], b_.cast(goes_before, DType::Int64))};
+    })[0];
+    loops_.store(lines.sorted, place, lines.gives_indices ? at.back() : key);
+    loops_.set_independent(true);
+  });
+  loops_.set_independent(before);
+}
+
+/// By radix sort, of lines in blocks or of any length.
+void Lowering::sort_by_digits(const SortedLines& lines) {
+  const DType dtype = b_.function().type(lines.keys).dtype();
+  const DType bits_dtype = unsigned_of(dtype);
+  const int64_t bits = 8 * static_cast<int64_t>(base::size_of(dtype));
+  const NodeId count = lines.lengths.back();
+  const NodeId rows = loops_.product(std::span(lines.lengths).first(lines.lengths.size() - 1));
+  const NodeId all = loops_.product(lines.lengths);
+  const auto flat = [&](NodeId view, DType as) {
+    return loops_.c_view(b_.make(Op::buffer, {view}), b_.index(0), {&all, 1}, as);
+  };
+  const NodeId keys = flat(lines.keys, bits_dtype);
+  const NodeId sorted = flat(lines.sorted, lines.gives_indices ? DType::Int64 : bits_dtype);
+  KernelWriter kernels(loops_, machine_);
+  KernelSort sort(kernels, loops_);
+  const auto key = [&](NodeId element) { return ordered_bits(element, dtype); };
+  const auto in_blocks = [&] {
+    sort.in_blocks(rows, count, keys, bits, key, [&](NodeId line, NodeId place, NodeId from) {
+      const NodeId first = loops_.multiply(line, count);
+      const NodeId to = loops_.add(first, place);
+      const NodeId there = loops_.add(first, from);
+      loops_.store(sorted, {&to, 1}, lines.gives_indices ? from : loops_.load(keys, {&there, 1}));
+    });
+    return Nodes();
+  };
+  const auto by_digits = [&] {
+    Nodes views{keys, loops_.new_view({&all, 1}, bits_dtype)};
+    if (lines.gives_indices) {
+      for (int i = 0; i < 2; ++i) views.push_back(loops_.new_view({&all, 1}, DType::Int64));
+      loops_.nest({&all, 1}, [&](Indices k) { loops_.store(views[2], k, b_.make(Op::fmod, {k[0], count})); });
+    }
+    const NodeId digits = b_.index((bits + sort.digit_bits() - 1) / sort.digit_bits());
+    const Nodes made = sort.by_digits(rows, count, digits, views, key);
+    const NodeId from = made[lines.gives_indices ? 2 : 0];
+    loops_.nest({&all, 1}, [&](Indices k) { loops_.store(sorted, k, loops_.load(from, k)); });
+    return Nodes();
+  };
+  loops_.branch(loops_.less_equal(count, b_.index(sort.tile())), {}, in_blocks, by_digits);
+}
+
+/// The bits of an element as a number that is less where the element sorts before: of floats, NaN is the
+/// greatest, and zeros are one.
+NodeId Lowering::ordered_bits(NodeId bits, DType dtype) {
+  if (base::is_bool(dtype) || !base::is_signed(dtype)) return bits;
+  const Type type = b_.function().type(bits);
+  const auto number = [&](uint64_t value) {
+    return b_.constant(type, ir::evaluate_cast(DType::UInt64, type.dtype(), base::Scalar::of(value)));
+  };
+  const size_t size = base::size_of(dtype);
+  const uint64_t top = uint64_t{1} << (8 * size - 1);
+  if (base::is_int(dtype)) return b_.make(Op::bitwise_xor, {bits, number(top)});
+  const uint64_t infinity = size == 2 ? 0x7c00 : size == 4 ? 0x7f800000 : 0x7ff0000000000000;
+  const NodeId sign = number(top);
+  const NodeId magnitude = loops_.both(bits, loops_.negate(sign));
+  const NodeId is_nan = loops_.less(number(infinity), magnitude);
+  const NodeId is_negative = loops_.both(b_.make(Op::not_equal, {loops_.both(bits, sign), number(0)}),
+                                         b_.make(Op::not_equal, {magnitude, number(0)}));
+  const NodeId key = loops_.select(is_negative, loops_.negate(bits), loops_.either(magnitude, sign));
+  return loops_.select(is_nan, number(~uint64_t{0}), key);
+}
+
+/// Runs of one element are merged in pairs, then those of two, and so on, where each element finds its
+/// position in the other run of its pair by bisection.
+void Lowering::merge_lines(const SortedLines& lines) {
+  const NodeId count = lines.lengths.back();
+  Nodes views{lines.keys, loops_.new_view(lines.lengths, b_.function().type(lines.keys).dtype())};
+  if (lines.gives_indices) {
+    for (size_t i = 0; i < 2; ++i) views.push_back(loops_.new_view(lines.lengths, DType::Int64));
+    loops_.nest(lines.lengths, [&](Indices at) { loops_.store(views[2], at, at.back()); });
+  }
+  const NodeId one = b_.index(1);
+  const NodeId steps = count_digits(loops_, b_.make(Op::maximum, {loops_.subtract(count, one), b_.index(0)}));
+  const bool before = loops_.independent();
+  const Nodes sorted = loops_.loop(steps, views, [&](Indices step, Indices now) {
+    const NodeId width = b_.make(Op::left_shift, {one, step[0]});
+    loops_.set_independent(true);
+    loops_.nest(lines.lengths, [&](Indices at) {
+      Nodes to(at.begin(), at.end());
+      to.back() = index_in_pair(now[0], at, width, count);
+      loops_.store(now[1], to, loops_.load(now[0], at));
+      if (lines.gives_indices) loops_.store(now[3], to, loops_.load(now[2], at));
+    });
+    loops_.set_independent(before);
+    Nodes next{now[1], now[0]};
+    if (lines.gives_indices) next.insert(next.end(), {now[3], now[2]});
+    return next;
+  });
+  loops_.nest(lines.lengths, [&](Indices at) {
+    loops_.store(lines.sorted, at, loops_.load(sorted[lines.gives_indices ? 2 : 0], at));
+  });
+}
+
+/// As base/sort.h has it.
+NodeId Lowering::sorts_before(NodeId a, NodeId b) {
+  const DType dtype = b_.function().type(a).dtype();
+  if (base::is_complex(dtype)) return complex_sorts_before(a, b);
+  const NodeId less = loops_.less(a, b);
+  if (!base::is_float(dtype)) return less;
+  const NodeId is_last = loops_.both(b_.make(Op::not_equal, {b, b}), loops_.equal(a, a));
+  return loops_.either(less, is_last);
+}
+
+NodeId Lowering::complex_sorts_before(NodeId a, NodeId b) {
+  const auto real = [&](NodeId z) { return b_.make(Op::real, {z}); };
+  const auto imaginary = [&](NodeId z) { return b_.make(Op::imaginary, {z}); };
+  const auto has_nan = [&](NodeId number) { return b_.make(Op::not_equal, {number, number}); };
+  const NodeId a_nan = has_nan(imaginary(a));
+  const NodeId b_nan = has_nan(imaginary(b));
+  const NodeId by_less = loops_.either(loops_.negate(a_nan), b_nan);
+  const NodeId by_greater = loops_.both(b_nan, loops_.negate(a_nan));
+  const NodeId both_nan = loops_.both(has_nan(real(a)), has_nan(real(b)));
+  const NodeId are_equal = loops_.either(loops_.equal(real(a), real(b)), both_nan);
+  const NodeId otherwise =
+      loops_.select(are_equal, sorts_before(imaginary(a), imaginary(b)), has_nan(real(b)));
+  return loops_.select(loops_.less(real(a), real(b)), by_less,
+                       loops_.select(loops_.less(real(b), real(a)), by_greater, otherwise));
+}
+
+/// Where the element at an index of a line comes when the two sorted runs of its pair are merged.
+NodeId Lowering::index_in_pair(NodeId line, Indices at, NodeId width, NodeId count) {
+  const NodeId one = b_.index(1);
+  const NodeId key = loops_.load(line, at);
+  const NodeId mask = loops_.subtract(loops_.add(width, width), one);
+  const NodeId base = loops_.both(at.back(), loops_.negate(mask));
+  const NodeId middle = loops_.minimum(loops_.add(base, width), count);
+  const NodeId is_left = loops_.less(at.back(), middle);
+  const NodeId end = loops_.minimum(loops_.add(middle, width), count);
+  // The other run: of those in the right one, the lesser go before; of those in the left one, equal ones,
+  // too.
+  const NodeId low = loops_.select(is_left, middle, base);
+  const NodeId high = loops_.select(is_left, end, middle);
+  const NodeId bounds[] = {low, high};
+  const Nodes found = loops_.repeat(
+      bounds,
+      [&](Indices range) {
+        return Nodes{loops_.less(range[0], range[1]), range[0], range[1]};
+      },
+      [&](Indices range) {
+        const NodeId half = b_.make(Op::right_shift, {loops_.add(range[0], range[1]), one});
+        Nodes there(at.begin(), at.end());
+        there.back() = half;
+        const NodeId other = loops_.load(line, there);
+        const NodeId goes_before =
+            loops_.select(is_left, sorts_before(other, key), loops_.negate(sorts_before(key, other)));
+        return Nodes{loops_.select(goes_before, loops_.add(half, one), range[0]),
+                     loops_.select(goes_before, range[1], half)};
+      });
+  const NodeId own =
+      loops_.select(is_left, loops_.subtract(at.back(), base), loops_.subtract(at.back(), middle));
+  return loops_.add(loops_.add(base, own), loops_.subtract(found[0], low));
+}
+
+/// The line along the last axis of a view in C order, at indices of the others.
+NodeId Lowering::line_of(NodeId view, Indices indices) {
+  if (indices.empty()) return view;
+  const Nodes lengths = lengths_of_view(view);
+  const Nodes strides = strides_of_view(view);
+  NodeId offset = b_.make(Op::offset, {view});
+  for (size_t i = 0; i < indices.size(); ++i)
+    offset = loops_.add(offset, loops_.multiply(indices[i], strides[i]));
+  return loops_.c_view(b_.make(Op::buffer, {view}), offset, {&lengths.back(), 1},
+                       b_.function().type(view).dtype());
+}
+
+void Lowering::lower_sort(NodeId id) { sort_lines(id, false); }
+void Lowering::lower_argsort(NodeId id) { sort_lines(id, true); }
+
+}  // namespace ingot::transform

@@ -1,0 +1,215 @@
+// Reductions of rows, the last axis being kept (base/reduction.h). Where the stride of rows is larger than
+// that of columns, rows are reduced one after another, the columns of a strip side by side: the partial
+// results of a block of rows are in a buffer that stays in the cache. Elsewhere each block of a column is a
+// loop of its own.
+
+#include "base/reduction.h"
+#include "ir/evaluate.h"
+#include "transform/arrays/lowering.h"
+#include "transform/writers/block_tree.h"
+
+namespace ingot::transform {
+
+namespace {
+
+constexpr int64_t kFewColumns = 8;
+/// So many rows are gone through side by side, for a few columns at a time.
+constexpr int64_t kFewRows = 16;
+
+}  // namespace
+
+/// Writes the loops of one group of reductions.
+class Lowering::RowWriter {
+ public:
+  RowWriter(Lowering& lowering, const Reductions& all, const Axes& axes, const Nodes& to)
+      : lowering_(lowering),
+        loops_(lowering.loops_),
+        b_(lowering.b_),
+        all_(all),
+        axes_(axes),
+        to_(to),
+        size_(b_.index(base::kOrderOfRows.block)),
+        total_(loops_.product(axes.reduced)),
+        blocks_(count_blocks(loops_, total_, base::kOrderOfRows.block)) {}
+
+  void write_strips() {
+    size_t widest = 1;
+    for (const Reduction& r : all_) widest = std::max(widest, base::size_of(r.lane));
+    // Long pieces of rows are read at once.
+    const NodeId strip = b_.index(lowering_.machine_.near_cache / static_cast<int64_t>(widest));
+    const NodeId columns = axes_.kept.back();
+    const NodeId width = loops_.minimum(strip, columns);
+    for (const Reduction& r : all_) {
+      sums_.push_back(loops_.new_view(Nodes{width}, r.lane));
+      trees_.emplace_back(loops_, r.combiner, r.lane, blocks_, Nodes{width});
+    }
+    const Nodes outer(axes_.kept.begin(), axes_.kept.end() - 1);
+    const NodeId strips = ceiling(columns, strip);
+    loops_.nest(outer, [&](Indices kept) {
+      loops_.nest({&strips, 1}, [&](Indices number) {
+        kept_.assign(kept.begin(), kept.end());
+        first_column_ = loops_.multiply(number[0], strip);
+        width_ = loops_.minimum(strip, loops_.subtract(columns, first_column_));
+        write_strip();
+      });
+    });
+  }
+
+  /// Of few rows, each column at once.
+  void write_few() {
+    loops_.nest(axes_.kept, [&](Indices kept) {
+      const Nodes made = column(kept, b_.index(0), total_);
+      for (size_t i = 0; i < all_.size(); ++i) loops_.store(to_[i], kept, b_.cast(made[i], all_[i].dtype));
+    });
+  }
+
+  /// Block by block of each column, into a buffer; then pairs of blocks, of pairs, and so on.
+  void write_columns() {
+    // What a pair of blocks has is not compared with what others have.
+    const bool before = loops_.independent();
+    loops_.set_independent(before || has_block_first());
+    const NodeId least = b_.make(Op::maximum, {blocks_, b_.index(1)});
+    const Nodes lengths = with_block(axes_.kept, least);
+    Nodes values;
+    for (const Reduction& r : all_) values.push_back(loops_.new_view(lengths, r.lane));
+    loops_.nest(lengths, [&](Indices at) {
+      const NodeId first = loops_.multiply(block_of(at), size_);
+      const NodeId count = loops_.minimum(size_, loops_.subtract(total_, first));
+      const Nodes made = column(kept_of(at), first, count);
+      for (size_t i = 0; i < all_.size(); ++i) loops_.store(values[i], at, made[i]);
+    });
+    const NodeId steps = count_digits(loops_, loops_.subtract(least, b_.index(1)));
+    loops_.set_independent(before);
+    loops_.nest({&steps, 1}, [&](Indices step) {
+      loops_.set_independent(before || has_block_first());
+      const NodeId apart = b_.make(Op::left_shift, {b_.index(1), step[0]});
+      const NodeId pairs = ceiling(loops_.subtract(least, apart), loops_.add(apart, apart));
+      loops_.nest(with_block(axes_.kept, pairs), [&](Indices at) {
+        const NodeId left = loops_.multiply(block_of(at), loops_.add(apart, apart));
+        const Nodes low = with_block(kept_of(at), left);
+        const Nodes high = with_block(kept_of(at), loops_.add(left, apart));
+        for (size_t i = 0; i < all_.size(); ++i)
+          loops_.store(
+              values[i], low,
+              b_.make(all_[i].combiner, {loops_.load(values[i], low), loops_.load(values[i], high)}));
+      });
+    });
+    loops_.nest(axes_.kept, [&](Indices kept) {
+      const Nodes first = with_block(kept, b_.index(0));
+      for (size_t i = 0; i < all_.size(); ++i)
+        loops_.store(to_[i], kept, b_.cast(loops_.load(values[i], first), all_[i].dtype));
+    });
+    loops_.set_independent(before);
+  }
+
+ private:
+  /// Neighbouring threads take neighbours in a row.
+  bool has_block_first() const { return lowering_.machine_.has_kernels(); }
+  Nodes with_block(Indices kept, NodeId block) const {
+    Nodes all(kept.begin(), kept.end());
+    all.insert(has_block_first() ? all.begin() : all.end(), block);
+    return all;
+  }
+  NodeId block_of(Indices at) const { return has_block_first() ? at.front() : at.back(); }
+  Indices kept_of(Indices at) const { return at.subspan(has_block_first() ? 1 : 0, at.size() - 1); }
+
+  void write_strip() {
+    loops_.nest({&blocks_, 1}, [&](Indices block) {
+      const NodeId first = loops_.multiply(block[0], size_);
+      write_block(first, loops_.minimum(size_, loops_.subtract(total_, first)));
+      loops_.nest({&width_, 1}, [&](Indices w) {
+        for (size_t i = 0; i < all_.size(); ++i) trees_[i].push(block[0], loops_.load(sums_[i], w), w);
+      });
+    });
+    loops_.nest({&width_, 1}, [&](Indices w) {
+      for (size_t i = 0; i < all_.size(); ++i) {
+        const base::Scalar none = ir::identity_of(all_[i].combiner, all_[i].lane).value_or(base::Scalar{});
+        const NodeId start = b_.constant(Type::scalar(all_[i].lane), none);
+        loops_.store(to_[i], columns_at(w[0]), b_.cast(trees_[i].total(start, w), all_[i].dtype));
+      }
+    });
+  }
+
+  void write_block(NodeId first, NodeId count) {
+    loops_.nest({&count, 1}, [&](Indices k) {
+      const NodeId is_first = loops_.equal(k[0], b_.index(0));
+      const Nodes row = loops_.unflatten(loops_.add(first, k[0]), axes_.reduced);
+      loops_.nest({&width_, 1}, [&](Indices w) {
+        const Nodes at = columns_at(w[0]);
+        const Nodes starts = lowering_.starts(all_, axes_, at);
+        Nodes before;
+        for (size_t i = 0; i < all_.size(); ++i)
+          before.push_back(
+              loops_.select(is_first, b_.cast(starts[i], all_[i].lane), loops_.load(sums_[i], w)));
+        const Nodes sums = combined(row, at, before);
+        for (size_t i = 0; i < all_.size(); ++i) loops_.store(sums_[i], w, sums[i]);
+      });
+    });
+  }
+
+  Nodes columns_at(NodeId w) {
+    Nodes at = kept_;
+    at.push_back(loops_.add(first_column_, w));
+    return at;
+  }
+
+  /// The partial result of a column over some rows.
+  Nodes column(Indices kept, NodeId first, NodeId count) {
+    Nodes starts = lowering_.starts(all_, axes_, kept);
+    for (size_t i = 0; i < all_.size(); ++i) starts[i] = b_.cast(starts[i], all_[i].lane);
+    return loops_.loop(count, starts, [&](Indices row, Indices before) {
+      return combined(loops_.unflatten(loops_.add(first, row[0]), axes_.reduced), kept, before);
+    });
+  }
+
+  /// The partial results of columns with one more row.
+  Nodes combined(Indices row, Indices kept, Indices before) {
+    const Nodes values = lowering_.contributions(all_, axes_.join(kept, row));
+    Nodes made;
+    for (size_t i = 0; i < all_.size(); ++i)
+      made.push_back(b_.make(all_[i].combiner, {before[i], b_.cast(values[i], all_[i].lane)}));
+    return made;
+  }
+
+  NodeId ceiling(NodeId count, NodeId divisor) {
+    const NodeId up = loops_.add(count, loops_.subtract(divisor, b_.index(1)));
+    return b_.make(Op::floor_divide, {up, divisor});
+  }
+
+  Lowering& lowering_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  const Reductions& all_;
+  const Axes& axes_;
+  const Nodes& to_;
+  NodeId size_;
+  NodeId total_;
+  NodeId blocks_;
+  Nodes sums_;
+  std::vector<BlockTree> trees_;
+  Nodes kept_;  ///< the indices of the kept axes around
+  NodeId first_column_;
+  NodeId width_;
+};
+
+/// Chosen when the loops are entered: by the number of rows and of columns, and by which have the smaller
+/// stride.
+void Lowering::reduce_columns(const Reductions& all, const Axes& axes, const Nodes& to) {
+  const auto writer = [&] { return RowWriter(*this, all, axes, to); };
+  const auto by_columns = [&] { return writer().write_columns(), Nodes(); };
+  if (loops_.one_by_one() || machine_.has_kernels()) return void(by_columns());
+  const size_t column = axes.index_of(false);
+  const size_t row = axes.index_of(true);
+  const NodeId x = source_.operand(all[0].id, 0);
+  const NodeId has_columns = loops_.less(b_.index(kFewColumns - 1), axes.kept.back());
+  loops_.branch(
+      loops_.less(b_.index(kFewRows), loops_.product(axes.reduced)), {},
+      [&] {
+        return loops_.branch(
+            loops_.both(has_columns, lies_closer(x, column, row, row < column)), {},
+            [&] { return writer().write_strips(), Nodes(); }, by_columns);
+      },
+      [&] { return writer().write_few(), Nodes(); });
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,96 @@
+#include "transform/kernels/kernel_scatter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "transform/kernels/kernel_sort.h"
+#include "transform/writers/block_tree.h"
+
+namespace ingot::transform {
+
+KernelScatter::KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId view, std::vector<Store> stores,
+                             NodeId iterations)
+    : kernels_(kernels), loops_(loops), b_(loops.builder()), view_(view), stores_(std::move(stores)) {
+  for (int axis = 0; axis < b_.function().type(view).rank(); ++axis)
+    lengths_.push_back(b_.length(view, axis));
+  elements_ = loops_.product(lengths_);
+  size_ = loops_.multiply(iterations, b_.index(static_cast<int64_t>(stores_.size())));
+  keys_ = loops_.new_view({&size_, 1}, DType::UInt64);
+  places_ = loops_.new_view({&size_, 1}, DType::Int64);
+  for (const Store& store : stores_) summands_.push_back(loops_.new_view({&iterations, 1}, store.summand));
+}
+
+NodeId KernelScatter::index_of(NodeId iteration, size_t store) {
+  const NodeId first = loops_.multiply(iteration, b_.index(static_cast<int64_t>(stores_.size())));
+  return loops_.add(first, b_.index(static_cast<int64_t>(store)));
+}
+
+void KernelScatter::begin(NodeId iteration) {
+  for (size_t i = 0; i < stores_.size(); ++i) {
+    const NodeId index = index_of(iteration, i);
+    loops_.store(keys_, {&index, 1}, b_.cast(elements_, DType::UInt64));
+    loops_.store(places_, {&index, 1}, index);
+  }
+}
+
+void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId> indices, NodeId summand) {
+  NodeId number = b_.index(0);
+  for (size_t i = 0; i < lengths_.size(); ++i)
+    number = loops_.add(loops_.multiply(number, lengths_[i]), indices[i]);
+  const NodeId index = index_of(iteration, store);
+  loops_.store(keys_, {&index, 1}, b_.cast(number, DType::UInt64));
+  loops_.store(summands_[store], {&iteration, 1}, summand);
+}
+
+void KernelScatter::add_up() {
+  KernelSort sort(kernels_, loops_);
+  const NodeId up = loops_.add(count_digits(loops_, elements_), b_.index(sort.digit_bits() - 1));
+  const NodeId digits = b_.make(Op::floor_divide, {up, b_.index(sort.digit_bits())});
+  const Nodes views{keys_, loops_.new_view({&size_, 1}, DType::UInt64), places_,
+                    loops_.new_view({&size_, 1}, DType::Int64)};
+  const Nodes sorted =
+      sort.by_digits(b_.index(1), size_, digits, views, [](NodeId element) { return element; });
+  kernels_.grid({&size_, 1}, [&](std::span<const NodeId> at) { add_element(at[0], sorted); });
+}
+
+/// What an element gets, by the thread that finds its first summand.
+void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
+  const auto key_at = [&](NodeId k) { return loops_.load(sorted[0], {&k, 1}); };
+  const NodeId zero = b_.index(0);
+  const NodeId one = b_.index(1);
+  const NodeId key = key_at(first);
+  const NodeId number = b_.cast(key, DType::Int64);
+  const NodeId last = b_.make(Op::maximum, {loops_.subtract(first, one), zero});
+  const NodeId is_first =
+      loops_.either(loops_.equal(first, zero), loops_.negate(loops_.equal(key_at(last), key)));
+  kernels_.when(loops_.both(is_first, loops_.less(number, elements_)), [&] {
+    const Nodes indices = loops_.unflatten(number, lengths_);
+    const Nodes start{first, loops_.load(view_, indices)};
+    const auto is_more = [&](std::span<const NodeId> now) {
+      const NodeId more = loops_.branch(
+          loops_.less(now[0], size_), {ir::kBool}, [&] { return Nodes{loops_.equal(key_at(now[0]), key)}; },
+          [&] { return Nodes{loops_.truth(false)}; })[0];
+      return Nodes{more, now[0], now[1]};
+    };
+    const Nodes end = loops_.repeat(start, is_more, [&](std::span<const NodeId> now) {
+      return Nodes{loops_.add(now[0], one), after(loops_.load(sorted[2], now.first(1)), now[1], 0)};
+    });
+    loops_.store(view_, indices, end[1]);
+  });
+}
+
+/// An element after the contribution at `place`, which is of this store or of a later one.
+NodeId KernelScatter::after(NodeId index, NodeId element, size_t store) {
+  const NodeId count = b_.index(static_cast<int64_t>(stores_.size()));
+  const auto own = [&] {
+    const NodeId iteration = b_.make(Op::floor_divide, {index, count});
+    return Nodes{stores_[store].add(element, loops_.load(summands_[store], {&iteration, 1}))};
+  };
+  if (store + 1 == stores_.size()) return own()[0];
+  const NodeId is_own =
+      loops_.equal(b_.make(Op::fmod, {index, count}), b_.index(static_cast<int64_t>(store)));
+  return loops_.branch(is_own, {b_.function().type(element)}, own,
+                       [&] { return Nodes{after(index, element, store + 1)}; })[0];
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,47 @@
+#pragma once
+
+#include "transform/kernels/kernel_writer.h"
+
+namespace ingot::transform {
+
+/// Sums at elements of a view that iterations share, in the order of the iterations. In the launch of the
+/// iterations each leaves, for each of its stores, which element it adds to, and what; these are sorted by
+/// the element, and a thread adds what one element gets.
+class KernelScatter {
+ public:
+  /// A store of an iteration: the dtype of what it adds, and what it makes of an element.
+  struct Store {
+    DType summand;
+    std::function<NodeId(NodeId element, NodeId summand)> add;
+  };
+
+  /// Of so many iterations, before their launch.
+  KernelScatter(KernelWriter& kernels, LoopWriter& loops, NodeId view, std::vector<Store> stores,
+                NodeId iterations);
+
+  /// In an iteration, before its stores: it adds nothing yet.
+  void begin(NodeId iteration);
+  /// A store of an iteration, once at most.
+  void keep(size_t store, NodeId iteration, std::span<const NodeId> indices, NodeId summand);
+  /// After the launch: those that sort, and one that adds.
+  void add_up();
+
+ private:
+  NodeId index_of(NodeId iteration, size_t store);
+  NodeId after(NodeId index, NodeId element, size_t store);
+  void add_element(NodeId first, const Nodes& sorted);
+
+  KernelWriter& kernels_;
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  NodeId view_;
+  std::vector<Store> stores_;
+  Nodes lengths_;
+  NodeId elements_;
+  NodeId size_;     ///< of the iterations' stores
+  NodeId keys_;     ///< of each the number of the element, in C order; or how many there are
+  NodeId places_;   ///< ... its own number
+  Nodes summands_;  ///< by store, of each iteration
+};
+
+}  // namespace ingot::transform

@@ -1,0 +1,561 @@
+// A block of threads has R * down rows and C * across columns of a nest. The depth is divided into strips:
+// what loads of rows and of columns give for a strip is put into shared memory, where neighbouring threads
+// load neighbouring elements; then each thread runs the strip's iterations for its R rows and C columns, so
+// that R + C numbers from shared memory serve R * C iterations. A thread's columns are in groups of what one
+// instruction loads, and groups of neighbouring threads are neighbours.
+//
+// The last tile along an axis begins where it is whole, and stores what is of no other tile. If something is
+// loaded before the depth, it begins as others do: then rows and columns beyond the last repeat the last one,
+// and are dropped.
+
+#include "transform/kernels/kernel_tiles.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "base/dtype.h"
+#include "ir/walk.h"
+#include "transform/analyses/alias.h"
+#include "transform/kernels/kernel_together.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Shared memory of a block for tiles; every device has more, which is left for other values.
+constexpr int64_t kBlockBytes = 40 << 10;
+/// Registers of 32 bits that a thread carries sums in.
+constexpr int64_t kSumRegisters = 64;
+constexpr int64_t kRegister = 4;
+/// What one instruction loads.
+constexpr int64_t kAccess = 16;
+/// Iterations of the depth that are written one after the other.
+constexpr int64_t kUnrolled = 8;
+/// Iterations of the depth that are in the block's memory at once, at most; nests with fewer are not worth
+/// tiles.
+constexpr int64_t kStrip = 16;
+/// So many large tiles keep a device busy; of fewer, small ones are taken.
+constexpr int64_t kManyTiles = 128;
+constexpr size_t kMostNodes = 40;
+/// Iterations of the depth that take longer, in additions, are not copied.
+constexpr int kMostCost = 24;
+/// Nodes of a thread's iterations that are written one after the other.
+constexpr int64_t kMostWritten = 512;
+
+/// On what of a nest's iterations a value depends.
+enum Dependence : uint8_t { kRow = 1, kColumn = 2, kDepth = 4, kCarried = 8 };
+
+class TilingFinder {
+ public:
+  TilingFinder(const Function& f, std::span<const NodeId> levels)
+      : f_(f), levels_(levels.begin(), levels.end()), depends_(f.node_count()) {}
+
+  std::optional<Tiling> find() {
+    if (levels_.size() < 2 || !find_depth()) return std::nullopt;
+    Tiling found{levels_, depth_, {}, {}, {}, store_};
+    mark(parameter(found.rows()), kRow);
+    mark(parameter(found.columns()), kColumn);
+    mark(parameter(depth_), kDepth);
+    const RegionId own = f_.region(depth_);
+    const auto parameters = f_.region_parameters(own);
+    for (size_t i = 1; i < parameters.size(); ++i) mark(parameters[i], kCarried);
+    ir::walk(f_, f_.region(found.rows()), [&](NodeId node) { follow(node); });
+    for (const NodeId node : f_.region_body(own)) {
+      if (f_.op(node) != Op::load || !has_plain_place(node)) continue;
+      const uint8_t depends = depends_[node.index];
+      if (depends == (kRow | kDepth)) found.of_rows.push_back(node);
+      if (depends == (kColumn | kDepth)) found.of_columns.push_back(node);
+    }
+    if (found.of_rows.empty() || found.of_columns.empty()) return std::nullopt;
+    if (store_ && !changes_one_number()) return std::nullopt;
+    found.load = load_;
+    return found;
+  }
+
+ private:
+  NodeId parameter(NodeId loop) const { return f_.region_parameters(f_.region(loop))[0]; }
+  void mark(NodeId node, uint8_t what) { depends_[node.index] = what; }
+  void follow(NodeId node) {
+    for (const NodeId operand : f_.operands(node)) depends_[node.index] |= depends_[operand.index];
+  }
+  bool is_outside(NodeId value) const { return !f_.encloses(f_.region(levels_.front()), f_[value].parent); }
+  bool is_pure(NodeId node) const {
+    return f_[node].region_count == 0 && ir::info(f_.op(node)).effects.pure() && f_.result_count(node) <= 1;
+  }
+  /// The one loop of the innermost level, before which nothing is stored.
+  bool find_depth() {
+    size_t nodes = 0;
+    for (size_t i = 0; i < levels_.size(); ++i) {
+      for (const NodeId node : f_.region_body(f_.region(levels_[i]))) {
+        const Op op = f_.op(node);
+        if (op == Op::yield || op == Op::result) continue;
+        if (i + 1 < levels_.size() && node == levels_[i + 1]) continue;
+        if (++nodes > kMostNodes) return false;
+        if (is_pure(node) || op == Op::load) continue;
+        if (i + 1 < levels_.size()) return false;
+        if (op == Op::store && depth_) continue;
+        if (op != Op::for_ || depth_) return false;
+        depth_ = node;
+      }
+    }
+    if (!depth_ || !is_outside(f_.operand(depth_, 0))) return false;
+    const auto is_number = [&](NodeId result) { return f_.type(result).is_scalar(); };
+    const auto body = f_.region_body(f_.region(depth_));
+    if (body.size() > kMostNodes || !std::ranges::all_of(f_.results_of(depth_), is_number)) return false;
+    int cost = 0;
+    for (const NodeId node : body) {
+      if (ir::info(f_.op(node)).elementwise)
+        cost += ir::cost_of(f_.op(node), f_.type(f_.operand(node, 0)).dtype());
+      if (cost > kMostCost) return false;
+      if (f_.op(node) == Op::store && !store_ && f_.result_count(depth_) == 0) store_ = node;
+      else if (f_.op(node) != Op::yield && f_.op(node) != Op::load && !is_pure(node)) return false;
+    }
+    return store_ || f_.result_count(depth_) > 0;
+  }
+  /// Whether what the depth stores is a number that each of its iterations loads there, and nothing else that
+  /// it loads may be that.
+  bool changes_one_number() {
+    const auto position = f_.operands(store_).first(f_.operands(store_).size() - 1);
+    const Root root = root_of(f_, position[0]);
+    const auto depends = [&](NodeId node) { return (depends_[node.index] & (kDepth | kCarried)) != 0; };
+    if (std::ranges::any_of(position, depends) || !has_plain_place(store_)) return false;
+    for (const NodeId node : f_.region_body(f_.region(depth_))) {
+      if (node == store_ && !load_) return false;
+      if (f_.op(node) != Op::load) continue;
+      if (!load_ && std::ranges::equal(f_.operands(node), position)) load_ = node;
+      else if (may_overlap(f_, root, root_of(f_, f_.operand(node, 0)))) return false;
+    }
+    return true;
+  }
+  /// Whether a load's indices are computed without loading anything.
+  bool has_plain_place(NodeId access) const {
+    const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
+    return std::ranges::all_of(f_.operands(access).first(1 + rank),
+                               [&](NodeId operand) { return is_plain_place(operand); });
+  }
+  bool is_plain_place(NodeId value) const {
+    if (is_outside(value) || f_.op(value) == Op::param) return true;
+    return is_pure(value) &&
+           std::ranges::all_of(f_.operands(value), [&](NodeId operand) { return is_plain_place(operand); });
+  }
+
+  const Function& f_;
+  std::vector<NodeId> levels_;
+  NodeId depth_;
+  NodeId load_;
+  NodeId store_;
+  std::vector<uint8_t> depends_;  ///< by node
+};
+
+int64_t element_bytes(DType dtype) { return static_cast<int64_t>(base::size_of(dtype)); }
+
+int64_t power_of_two_below(int64_t number) {
+  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(number)));
+}
+
+int64_t count_bits(int64_t power) { return std::countr_zero(static_cast<uint64_t>(power)); }
+
+}  // namespace
+
+std::optional<Tiling> Tiling::find(const Function& f, std::span<const NodeId> levels) {
+  return TilingFinder(f, levels).find();
+}
+
+KernelTiles::KernelTiles(KernelWriter& kernels, LoopWriter& loops, const Function& source,
+                         const Tiling& tiling, std::function<NodeId(NodeId)> use)
+    : kernels_(kernels),
+      loops_(loops),
+      b_(loops.builder()),
+      source_(source),
+      tiling_(tiling),
+      use_(std::move(use)) {
+  across_ = int64_t{1} << ((count_bits(power_of_two_below(kernels.block_threads())) + 1) / 2);
+  down_ = power_of_two_below(kernels.block_threads()) / across_;
+  // What is loaded before the depth may be stored after it, by the tile that it is of.
+  clamps_ = static_cast<bool>(tiling.load);
+  for (const NodeId level : {tiling.rows(), tiling.columns()})
+    for (const NodeId node : source.region_body(source.region(level)))
+      clamps_ = clamps_ || source.op(node) == Op::load;
+  find_shapes();
+}
+
+void KernelTiles::find_shapes() {
+  int64_t registers = 0;
+  for (const Type type : types_of_sums())
+    registers += std::max<int64_t>(element_bytes(type.dtype()) / kRegister, 1);
+  const auto nodes = static_cast<int64_t>(source_.region_body(source_.region(tiling_.depth)).size());
+  const int64_t iterations =
+      power_of_two_below(std::clamp<int64_t>(kSumRegisters / registers, 1, kMostWritten / nodes));
+  const auto add = [&](int64_t rows, int64_t columns) {
+    for (int64_t depth = kStrip; depth >= kUnrolled; depth /= 2) {
+      const Shape shape{rows, columns, depth};
+      if (bytes_of(shape) > kBlockBytes) continue;
+      shapes_.push_back(shape);
+      return;
+    }
+  };
+  constexpr int64_t kLeast = 2;
+  if (iterations < kLeast * kLeast) return;
+  const int64_t rows = int64_t{1} << (count_bits(iterations) / 2);
+  if (iterations > kLeast * kLeast) add(rows, iterations / rows);
+  add(kLeast, kLeast);
+}
+
+int64_t KernelTiles::bytes_of(const Shape& shape) const {
+  int64_t bytes = 0;
+  for (const NodeId load : tiling_.of_rows)
+    bytes += stride_of(load, shape.rows * down_) * shape.depth * element_bytes(source_.type(load).dtype());
+  for (const NodeId load : tiling_.of_columns)
+    bytes +=
+        stride_of(load, shape.columns * across_) * shape.depth * element_bytes(source_.type(load).dtype());
+  return bytes;
+}
+
+/// A little more than the length, so that iterations of the depth are in different banks.
+int64_t KernelTiles::stride_of(NodeId load, int64_t length) const {
+  return length + std::max<int64_t>(kAccess / element_bytes(source_.type(load).dtype()), 1);
+}
+
+/// By the axis of the view along which neighbours are known to be neighbours in memory, else by the last one.
+bool KernelTiles::is_along_depth(NodeId load) const {
+  const NodeId view = source_.operand(load, 0);
+  const auto indices = source_.operands(load).subspan(1);
+  if (indices.empty()) return false;
+  size_t axis = indices.size() - 1;
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (is_dense(source_, view, i)) axis = i;
+  const NodeId iteration = parameter(tiling_.depth);
+  const std::function<bool(NodeId)> depends = [&](NodeId value) {
+    return value == iteration || std::ranges::any_of(source_.operands(value), depends);
+  };
+  return depends(indices[axis]);
+}
+
+NodeId KernelTiles::tiles_of(const Shape& shape) {
+  const auto count = [&](NodeId level, int64_t of_tile) {
+    const NodeId length = use_(source_.operand(level, 0));
+    return b_.make(Op::floor_divide, {loops_.add(length, b_.index(of_tile - 1)), b_.index(of_tile)});
+  };
+  return loops_.multiply(count(tiling_.rows(), shape.rows * down_),
+                         count(tiling_.columns(), shape.columns * across_));
+}
+
+/// Whether there are rows and columns enough for one tile.
+NodeId KernelTiles::has_tile(const Shape& shape) {
+  const auto is_enough = [&](NodeId level, int64_t of_tile) {
+    return loops_.less_equal(b_.index(of_tile), use_(source_.operand(level, 0)));
+  };
+  return loops_.both(is_enough(tiling_.rows(), shape.rows * down_),
+                     is_enough(tiling_.columns(), shape.columns * across_));
+}
+
+void KernelTiles::write(const std::function<void()>& prepare, const std::function<void()>& plain) {
+  const auto write_plain = [&] {
+    plain();
+    return Nodes();
+  };
+  const auto write_tiles = [&] {
+    NodeId is_large = b_.constant(true);
+    if (shapes_.size() > 1) {
+      NodeId tiles = tiles_of(shapes_[0]);
+      for (size_t i = 0; i + 2 < tiling_.levels.size(); ++i)
+        tiles = loops_.multiply(tiles, use_(source_.operand(tiling_.levels[i], 0)));
+      is_large = loops_.both(loops_.less_equal(b_.index(kManyTiles), tiles), has_tile(shapes_[0]));
+    }
+    const auto write = [&](const Shape& shape) {
+      write_launch(shape, prepare);
+      return Nodes();
+    };
+    loops_.branch(
+        is_large, {}, [&] { return write(shapes_.front()); }, [&] { return write(shapes_.back()); });
+    return Nodes();
+  };
+  const NodeId is_deep = loops_.less_equal(b_.index(kStrip), use_(source_.operand(tiling_.depth, 0)));
+  const NodeId is_worth = loops_.both(has_tile(shapes_.back()), is_deep);
+  loops_.branch(is_worth, {}, write_tiles, write_plain);
+}
+
+void KernelTiles::write_launch(const Shape& shape, const std::function<void()>& prepare) {
+  Nodes counts;
+  for (size_t i = 0; i + 2 < tiling_.levels.size(); ++i)
+    counts.push_back(use_(source_.operand(tiling_.levels[i], 0)));
+  const auto add = [&](NodeId level, int64_t of_tile) {
+    const NodeId length = use_(source_.operand(level, 0));
+    counts.push_back(
+        b_.make(Op::floor_divide, {loops_.add(length, b_.index(of_tile - 1)), b_.index(of_tile)}));
+  };
+  add(tiling_.rows(), shape.rows * down_);
+  add(tiling_.columns(), shape.columns * across_);
+  place_stages(shape);
+  const auto at_top = [&] {
+    prepare();
+    for (Stage& stage : stages_)
+      stage.view = kernels_.shared(stage.stride * shape.depth, source_.type(stage.load).dtype());
+  };
+  kernels_.groups(loops_.product(counts), b_.index(across_ * down_), at_top, [&](NodeId tile, NodeId thread) {
+    write_tile(shape, loops_.unflatten(tile, counts), thread);
+  });
+}
+
+void KernelTiles::place_stages(const Shape& shape) {
+  stages_.clear();
+  const auto add = [&](NodeId load, bool is_of_rows, int64_t length) {
+    stages_.push_back({load, is_of_rows, is_along_depth(load), NodeId(), length, stride_of(load, length)});
+  };
+  for (const NodeId load : tiling_.of_rows) add(load, true, shape.rows * down_);
+  for (const NodeId load : tiling_.of_columns) add(load, false, shape.columns * across_);
+}
+
+void KernelTiles::write_tile(const Shape& shape, std::span<const NodeId> at, NodeId thread) {
+  make_lanes(shape, at, thread);
+  Nodes inits;
+  for (Lane& lane : lanes_)
+    for (const NodeId init : inits_of(lane)) inits.push_back(init);
+  finish_lanes(shape, run_depth(shape, thread, inits));
+}
+
+/// What the depth carries, of each row and column.
+std::vector<Type> KernelTiles::types_of_sums() const {
+  if (tiling_.load) return {source_.type(tiling_.load)};
+  std::vector<Type> types;
+  for (const NodeId result : source_.results_of(tiling_.depth)) types.push_back(source_.type(result));
+  return types;
+}
+
+Nodes KernelTiles::inits_of(Lane& lane) {
+  if (tiling_.load) return {rebuilt(lane, tiling_.load)};
+  Nodes inits;
+  for (const NodeId init : source_.operands(tiling_.depth).subspan(1)) inits.push_back(value(lane, init));
+  return inits;
+}
+
+/// What comes before the depth, for each row and column of the thread.
+void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, NodeId thread) {
+  outside_.assign(source_.node_count(), NodeId());
+  const size_t around = tiling_.levels.size() - 2;
+  for (size_t i = 0; i < around; ++i) {
+    outside_[parameter(tiling_.levels[i]).index] = at[i];
+    visit_region(outside_, tiling_.levels[i], tiling_.levels[i + 1], false);
+  }
+  const NodeId x = loops_.both(thread, b_.index(across_ - 1));
+  const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
+  const auto places = [&](NodeId level, NodeId tile, int64_t lanes, int64_t threads, NodeId own,
+                          const Nodes& loads, NodeId& first, Nodes& inside) {
+    const NodeId length = use_(source_.operand(level, 0));
+    const NodeId begin = loops_.multiply(tile, b_.index(lanes * threads));
+    first = clamps_ ? begin : loops_.minimum(begin, loops_.subtract(length, b_.index(lanes * threads)));
+    const Group group = group_of(lanes, loads);
+    const NodeId start = loops_.add(first, loops_.multiply(own, b_.index(group.size)));
+    Nodes all;
+    inside.clear();
+    for (int64_t i = 0; i < lanes; ++i) {
+      const NodeId position = loops_.add(start, b_.index(group.offset(i, threads)));
+      inside.push_back(clamps_ ? loops_.less(position, length) : loops_.less_equal(begin, position));
+      all.push_back(clamps_ ? loops_.minimum(position, loops_.subtract(length, b_.index(1))) : position);
+    }
+    return all;
+  };
+  const Nodes rows =
+      places(tiling_.rows(), at[around], shape.rows, down_, y, tiling_.of_rows, first_row_, row_inside_);
+  const Nodes columns = places(tiling_.columns(), at[around + 1], shape.columns, across_, x,
+                               tiling_.of_columns, first_column_, column_inside_);
+  lanes_.clear();
+  for (const NodeId row : rows) {
+    for (const NodeId column : columns) {
+      Lane& lane = lanes_.emplace_back(outside_);
+      lane[parameter(tiling_.rows()).index] = row;
+      lane[parameter(tiling_.columns()).index] = column;
+      visit_region(lane, tiling_.rows(), tiling_.columns(), false);
+      visit_region(lane, tiling_.columns(), tiling_.depth, false);
+    }
+  }
+}
+
+KernelTiles::Group KernelTiles::group_of(int64_t lanes, const Nodes& loads) const {
+  return {std::clamp<int64_t>(kAccess / element_bytes(source_.type(loads[0]).dtype()), 1, lanes)};
+}
+
+Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& inits) {
+  const NodeId count = b_.make(Op::maximum, {use_(source_.operand(tiling_.depth, 0)), b_.index(0)});
+  const NodeId strips = b_.make(Op::right_shift, {count, b_.index(count_bits(shape.depth))});
+  const NodeId in_strips = loops_.multiply(strips, b_.index(shape.depth));
+  const Nodes sums = loops_.loop(strips, inits, [&](auto at, auto carried) {
+    const NodeId first = loops_.multiply(at[0], b_.index(shape.depth));
+    fill_stages(shape, thread, first, NodeId());
+    kernels_.barrier();
+    const NodeId parts = b_.index(shape.depth / kUnrolled);
+    const Nodes next = loops_.loop(parts, carried, [&](auto part, auto own) {
+      Nodes all(own.begin(), own.end());
+      for (int64_t i = 0; i < kUnrolled; ++i) {
+        const NodeId iteration = loops_.add(loops_.multiply(part[0], b_.index(kUnrolled)), b_.index(i));
+        all = run_iteration(shape, thread, loops_.add(first, iteration), iteration, all);
+      }
+      return all;
+    });
+    kernels_.barrier();
+    return next;
+  });
+  const NodeId rest = loops_.subtract(count, in_strips);
+  std::vector<Type> types;
+  for (const NodeId sum : sums) types.push_back(b_.function().type(sum));
+  const auto with_rest = [&] {
+    fill_stages(shape, thread, in_strips, loops_.subtract(count, b_.index(1)));
+    kernels_.barrier();
+    const Nodes all = loops_.loop(rest, sums, [&](auto iteration, auto own) {
+      return run_iteration(shape, thread, loops_.add(in_strips, iteration[0]), iteration[0],
+                           Nodes(own.begin(), own.end()));
+    });
+    kernels_.barrier();
+    return all;
+  };
+  return loops_.branch(loops_.less(b_.index(0), rest), types, with_rest, [&] { return sums; });
+}
+
+/// `last`: the last iteration of the depth, where a strip goes beyond; none: it does not.
+void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, NodeId last) {
+  struct Element {
+    NodeId view;
+    NodeId position;
+    NodeId value;
+  };
+  std::vector<Element> elements;
+  const int64_t threads = across_ * down_;
+  for (const Stage& stage : stages_) {
+    const int64_t inner = stage.along_depth ? shape.depth : stage.length;
+    const NodeId level = stage.is_of_rows ? tiling_.rows() : tiling_.columns();
+    const NodeId begin = stage.is_of_rows ? first_row_ : first_column_;
+    const NodeId end = loops_.subtract(use_(source_.operand(level, 0)), b_.index(1));
+    // The number of threads is a multiple of the number of neighbours, or less: each thread has one index
+    // among them.
+    const int64_t step = std::max<int64_t>(threads / inner, 1);
+    const NodeId own_low = loops_.both(thread, b_.index(std::min(inner, threads) - 1));
+    const NodeId own_high =
+        b_.make(Op::right_shift, {thread, b_.index(count_bits(std::min(inner, threads)))});
+    for (int64_t k = 0; k < stage.length * shape.depth / threads; ++k) {
+      const int64_t parts = std::max<int64_t>(inner / threads, 1);
+      const NodeId low = loops_.add(own_low, b_.index(k % parts * threads));
+      const NodeId high = loops_.add(own_high, b_.index(k / parts * step));
+      const NodeId position = stage.along_depth ? high : low;
+      const NodeId iteration = stage.along_depth ? low : high;
+      Lane own = outside_;
+      const NodeId there = loops_.add(begin, position);
+      own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
+      const NodeId at = loops_.add(first, iteration);
+      own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
+      const NodeId loaded = rebuilt(own, stage.load);
+      const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), position);
+      elements.push_back({stage.view, to, loaded});
+    }
+  }
+  for (const Element& element : elements) loops_.store(element.view, {&element.position, 1}, element.value);
+}
+
+/// An iteration of the depth, number `iteration` of its strip, for all lanes: what they carry on.
+Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, NodeId iteration,
+                                 const Nodes& carried) {
+  const NodeId x = loops_.both(thread, b_.index(across_ - 1));
+  const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
+  std::vector<Nodes> staged;
+  for (const Stage& stage : stages_) {
+    const int64_t count = stage.is_of_rows ? shape.rows : shape.columns;
+    const auto& loads = stage.is_of_rows ? tiling_.of_rows : tiling_.of_columns;
+    const Group group = group_of(count, loads);
+    const NodeId own = loops_.multiply(stage.is_of_rows ? y : x, b_.index(group.size));
+    const NodeId start = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), own);
+    Nodes& values = staged.emplace_back();
+    for (int64_t i = 0; i < count; ++i) {
+      const NodeId index = loops_.add(start, b_.index(group.offset(i, stage.is_of_rows ? down_ : across_)));
+      values.push_back(loops_.load(stage.view, {&index, 1}));
+    }
+  }
+  const RegionId region = source_.region(tiling_.depth);
+  const auto parameters = source_.region_parameters(region);
+  const size_t slots = tiling_.load ? 1 : parameters.size() - 1;
+  Nodes next;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    Lane lane = lanes_[i];
+    lane[parameters[0].index] = at;
+    for (size_t k = 0; k < slots; ++k)
+      lane[tiling_.load ? tiling_.load.index : parameters[k + 1].index] = carried[i * slots + k];
+    const size_t row = i / static_cast<size_t>(shape.columns);
+    const size_t column = i % static_cast<size_t>(shape.columns);
+    for (size_t k = 0; k < stages_.size(); ++k)
+      lane[stages_[k].load.index] = staged[k][stages_[k].is_of_rows ? row : column];
+    for (const NodeId node : source_.region_body(region))
+      if (source_.op(node) != Op::yield && node != tiling_.store) visit(lane, node);
+    if (tiling_.store) next.push_back(value(lane, source_.operands(tiling_.store).back()));
+    for (const NodeId given : source_.operands(source_.terminator(region)))
+      next.push_back(value(lane, given));
+  }
+  return next;
+}
+
+/// What comes after the depth, for the rows and columns that exist.
+void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
+  const Nodes results = source_.results_of(tiling_.depth);
+  const auto finish = [&](size_t i) {
+    Lane& lane = lanes_[i];
+    for (size_t k = 0; k < results.size(); ++k) lane[results[k].index] = given[i * results.size() + k];
+    if (tiling_.store) {
+      const auto position = source_.operands(tiling_.store);
+      Nodes indices;
+      for (const NodeId operand : position.first(position.size() - 1))
+        indices.push_back(rebuilt(lane, operand));
+      loops_.store(indices[0], std::span(indices).subspan(1), given[i]);
+    }
+    visit_region(lane, tiling_.columns(), tiling_.depth, true);
+  };
+  const auto columns = static_cast<size_t>(shape.columns);
+  for (size_t row = 0; row < static_cast<size_t>(shape.rows); ++row) {
+    const auto all_of_row = [&] {
+      for (size_t column = 0; column < columns; ++column) {
+        const auto one = [&] {
+          finish(row * columns + column);
+          return Nodes();
+        };
+        loops_.branch(column_inside_[column], {}, one, [] { return Nodes(); });
+      }
+      return Nodes();
+    };
+    loops_.branch(row_inside_[row], {}, all_of_row, [] { return Nodes(); });
+  }
+}
+
+/// The nodes of a level before the loop `inner`, or after it.
+void KernelTiles::visit_region(Lane& lane, NodeId level, NodeId inner, bool behind) {
+  bool is_behind = false;
+  for (const NodeId node : source_.region_body(source_.region(level))) {
+    if (source_.op(node) == Op::yield) continue;
+    if (node == inner) is_behind = true;
+    else if (source_.op(node) != Op::result && is_behind == behind) visit(lane, node);
+  }
+}
+
+/// Makes a node that is not there yet.
+void KernelTiles::visit(Lane& lane, NodeId node) {
+  if (lane[node.index]) return;
+  if (source_[node].span) b_.set_span(source_[node].span);
+  Nodes operands;
+  for (const NodeId operand : source_.operands(node)) operands.push_back(value(lane, operand));
+  const Op op = source_.op(node);
+  lane[node.index] =
+      b_.make(op, operands, source_.attributes(node), ir::info(op).typed ? source_.type(node) : Type());
+}
+
+NodeId KernelTiles::value(const Lane& lane, NodeId old) const {
+  const NodeId known = lane[old.index];
+  return known ? known : use_(old);
+}
+
+/// A value of the nest, with what it is computed from.
+NodeId KernelTiles::rebuilt(Lane& lane, NodeId old) {
+  const bool is_outside = !source_.encloses(source_.region(tiling_.levels.front()), source_[old].parent);
+  if (is_outside) return use_(old);
+  if (lane[old.index]) return lane[old.index];
+  for (const NodeId operand : source_.operands(old)) rebuilt(lane, operand);
+  visit(lane, old);
+  return lane[old.index];
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,786 @@
+#include "transform/kernels/kernels.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "ir/calls.h"
+#include "ir/evaluate.h"
+#include "ir/walk.h"
+#include "transform/analyses/alias.h"
+#include "transform/analyses/disjoint.h"
+#include "transform/analyses/recurrence.h"
+#include "transform/kernels/cooperative_group.h"
+#include "transform/kernels/kernel_plan.h"
+#include "transform/kernels/kernel_scan.h"
+#include "transform/kernels/kernel_scatter.h"
+#include "transform/kernels/kernel_tiles.h"
+#include "transform/kernels/kernel_together.h"
+#include "transform/kernels/kernel_writer.h"
+#include "transform/writers/loop_writer.h"
+#include "transform/writers/rewriter.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Cells of one launch are so many bytes apart.
+constexpr int64_t kCell = 16;
+/// Rows up to this length are one thread's; a warp takes those up to the other length, and a block the longer
+/// ones.
+constexpr int64_t kShortRow = ThreadGroup::kMostIterations;
+constexpr int64_t kLongRow = WarpGroup::kMostIterations;
+/// Elements that blocks have of their own, iterations for each, and blocks.
+constexpr int64_t kMostBins = 2048;
+constexpr int64_t kIterationsOfBin = 16;
+constexpr int64_t kMostBlocksOfBins = 1 << 10;
+/// So many rows keep all threads busy.
+constexpr int64_t kManyRows = 1 << 14;
+/// Where threads do an iteration together, there are so many warps.
+constexpr int64_t kWarpsAlong = 1 << 12;
+/// Elements of an array that a loop of the host's reads one by one are read at once, if they have up to so
+/// many bytes, and are up to so many bytes apart.
+constexpr int64_t kReadAtOnce = 4096;
+constexpr int64_t kReadStride = 128;
+/// ... at so many loads of a function.
+constexpr size_t kMostReadAtOnce = 16;
+
+/// The message for a loop that writes into an array through which its iterations conflict.
+constexpr std::string_view kMeeting =
+    "a loop on a device writes into an array that has an element in two places; make it write into a copy of "
+    "the array, made by `.copy()`";
+
+class KernelOutliner : public Rewriter {
+ public:
+  KernelOutliner(const Function& source, const base::Machine& machine)
+      : Rewriter(source),
+        plan_(source, machine),
+        loops_(b_),
+        kernels_(loops_, machine),
+        cells_(source.node_count()) {
+    const auto own = source.module().find(source.name());
+    if (own && ir::recursive_functions(source.module())[own->index]) copied_ = kMostReadAtOnce;
+  }
+
+  bool changes() const { return plan_.any(); }
+
+ protected:
+  void visit(NodeId id) override {
+    if (group_.group != nullptr) return write_in_group(id);
+    if (reads_ && source_.op(id) == Op::load) return read(id);
+    if (inside_ && !stores_ && source_.op(id) == Op::store) return;
+    if (inside_ && along_.step && source_.op(id) == Op::for_) return write_along(id);
+    if (inside_) return write_inside(id);
+    finish_task_before(id);
+    if (plan_.is_shared(id)) check_layouts(id);
+    switch (plan_.part(id)) {
+      case KernelPlan::Part::Task: return;
+      case KernelPlan::Part::Nest: return write_nest(id);
+      case KernelPlan::Part::Reduction: return write_reduction(id);
+      case KernelPlan::Part::Scan: return write_scan(id);
+      case KernelPlan::Part::Scatter: return write_scatter(id);
+      case KernelPlan::Part::Launch: return write_launch(id);
+      case KernelPlan::Part::Host: break;
+    }
+    if (plan_.is_deferred(id)) return;
+    if (source_.op(id) == Op::for_ && plan_.part(id) == Part::Host) return write_host_loop(id);
+    clone(id);
+  }
+  void terminate(NodeId terminator) override {
+    if (!inside_) finish_task_before(terminator);
+    Rewriter::terminate(terminator);
+  }
+
+ private:
+  void write_inside(NodeId id) {
+    const Accumulation* const own = source_.op(id) == Op::store ? plan_.accumulation_of(id) : nullptr;
+    if (own == nullptr) return clone(id);
+    if (!own->exact) return keep_summand(*own);
+    const auto operands = source_.operands(id);
+    const NodeId sum = operands.back();
+    const bool is_left = source_.operand(sum, 0) == own->load;
+    NodeId value = use(source_.operand(sum, is_left ? 1 : 0));
+    if (source_.op(sum) == Op::subtract) value = b_.make(Op::negative, {value});
+    Nodes all = use_all(operands.first(operands.size() - 1));
+    if (bins_) all[0] = bins_;
+    all.push_back(value);
+    write_atomic(own->combiner, bins_ ? ir::Scope::Block : ir::Scope::Device, all);
+  }
+  void write_atomic(Op combiner, ir::Scope scope, const Nodes& operands) {
+    const int64_t attributes[] = {static_cast<int64_t>(combiner), static_cast<int64_t>(scope),
+                                  static_cast<int64_t>(ir::Order::Relaxed)};
+    b_.make(Op::atomic, operands, attributes);
+  }
+  using Part = KernelPlan::Part;
+  /// Which iterations a thread runs of the loop that an iteration comes to: `first`, `first + step`, ...
+  struct Along {
+    NodeId first;
+    NodeId step;
+  };
+  /// What does the iteration of a nest that reduces rows.
+  struct Group {
+    CooperativeGroup* group = nullptr;
+    bool has_loads = false;  ///< since threads have waited for each other
+  };
+
+  /// @name Numbers that stay on the device
+  void make_cells(std::span<const NodeId> values) {
+    const NodeId bytes = b_.index(kCell * static_cast<int64_t>(values.size()));
+    const NodeId buffer = b_.make(Op::alloc, {bytes}, {static_cast<int64_t>(ir::Life::Call)}, Type::buffer());
+    const NodeId one = b_.index(1);
+    for (size_t i = 0; i < values.size(); ++i)
+      cells_[values[i].index] = loops_.c_view(buffer, b_.index(kCell * static_cast<int64_t>(i)), {&one, 1},
+                                              source_.type(values[i]).dtype());
+  }
+  Nodes cells_of(std::span<const NodeId> values) const {
+    Nodes cells;
+    for (const NodeId value : values) cells.push_back(cells_[value.index]);
+    return cells;
+  }
+  NodeId load_cell(NodeId value) {
+    const NodeId zero = b_.index(0);
+    return loops_.load(cells_[value.index], {&zero, 1});
+  }
+  /// After a launch: the host loads what it needs.
+  void give(std::span<const NodeId> values) {
+    for (const NodeId value : values) bind(value, plan_.is_deferred(value) ? NodeId() : load_cell(value));
+  }
+  /// At the top of a launch: what its nodes use of numbers that the host does not have. A task makes its own.
+  void prepare(std::span<const NodeId> nodes, const KernelPlan::Task* task = nullptr) {
+    ready_.clear();
+    for (const NodeId node : nodes)
+      ir::walk(source_, node, [&](NodeId at) {
+        for (const NodeId operand : source_.operands(at))
+          if (task == nullptr || !plan_.is_member(operand, *task)) make_ready(operand);
+      });
+  }
+  void make_ready(NodeId value) {
+    if (!plan_.is_deferred(value) || std::ranges::find(ready_, value) != ready_.end()) return;
+    if (cells_[value.index]) {
+      bind(value, load_cell(value));
+    } else {
+      for (const NodeId operand : source_.operands(value)) make_ready(operand);
+      clone(value);
+    }
+    ready_.push_back(value);
+  }
+  void forget_ready() {
+    for (const NodeId value : ready_) bind(value, NodeId());
+    ready_.clear();
+  }
+
+  /// Iterations that run at once must not conflict.
+  void check_layouts(NodeId id) {
+    const Layouts layouts = written_layouts(source_, id);
+    const NodeId apart = are_disjoint(loops_, source_, layouts.views, [&](NodeId old) { return use(old); });
+    const Function& made = b_.function();
+    if (made.is_constant(apart) && made.constant(apart).bits[0] != 0) return;
+    set_location(id);
+    const int64_t attributes[] = {static_cast<int64_t>(base::ExceptionKind::RuntimeError),
+                                  b_.function().module().text(kMeeting).index};
+    b_.make(Op::check, {{apart}}, attributes);
+  }
+
+  /// @name Launches
+  void finish_task_before(NodeId id) {
+    const KernelPlan::Task* const task = plan_.task_before(id);
+    if (task == nullptr) return;
+    const ir::SpanId location = b_.span();
+    inside_ = true;
+    if (task->is_read) {
+      reads_ = true;
+      for (const NodeId node : task->nodes) visit_at_place(node);
+      reads_ = false;
+    } else {
+      inside_ = false;
+      if (!task->results.empty()) make_cells(task->results);
+      set_location(task->nodes.front());
+      kernels_.single([&] {
+        prepare(task->nodes, task);
+        inside_ = true;
+        for (const NodeId node : task->nodes) visit_at_place(node);
+        const NodeId zero = b_.index(0);
+        for (const NodeId result : task->results) loops_.store(cells_[result.index], {&zero, 1}, use(result));
+        inside_ = false;
+        forget_ready();
+      });
+      give(task->results);
+    }
+    inside_ = false;
+    b_.set_span(location);
+  }
+  /// What the host has of an array, where that `is_there`.
+  struct HostCopy {
+    NodeId view;
+    NodeId copy;
+    NodeId is_there;
+  };
+  const HostCopy* copy_of(NodeId view) const {
+    const auto found = std::ranges::find(copies_, view, &HostCopy::view);
+    return found == copies_.end() ? nullptr : &*found;
+  }
+  void read(NodeId node) {
+    const HostCopy* const known = copy_of(source_.operand(node, 0));
+    if (known == nullptr) return clone(node);
+    const HostCopy own = *known;
+    const Nodes at = use_all(source_.operands(node).subspan(1));
+    const auto from_copy = [&] { return Nodes{loops_.load(own.copy, at)}; };
+    const auto from_array = [&] { return Nodes{loops_.load(use(own.view), at)}; };
+    bind(node, loops_.branch(own.is_there, {source_.type(node)}, from_copy, from_array)[0]);
+  }
+  /// A loop of the host's: of small arrays that it reads, and that nothing in it writes, it has a copy.
+  void write_host_loop(NodeId id) {
+    const size_t known = copies_.size();
+    for (const NodeId load : plan_.reads_in(id)) {
+      const NodeId view = source_.operand(load, 0);
+      const bool is_row =
+          source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), source_[view].parent);
+      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr && is_unwritten(view, id))
+        copy_to_host(load);
+    }
+    clone(id);
+    copies_.resize(known);
+  }
+  bool is_unwritten(NodeId view, NodeId loop) const {
+    const Root from = root_of(source_, view);
+    return !ir::any_within(source_, source_.region(loop), [&](NodeId node) {
+      const ir::Effects effects = ir::info(source_.op(node)).effects;
+      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return false;
+      return !writes_one_view(source_.op(node)) ||
+             may_overlap(source_, from, root_of(source_, source_.operand(node, 0)));
+    });
+  }
+  void copy_to_host(NodeId load) {
+    const ir::SpanId location = b_.span();
+    set_location(load);
+    const NodeId old = source_.operand(load, 0);
+    const NodeId view = use(old);
+    const DType dtype = source_.type(old).dtype();
+    const NodeId length = b_.length(view, 0);
+    const NodeId apart = loops_.absolute(b_.make(Op::stride, {view}, {0}));
+    const NodeId most = b_.index(kReadAtOnce / static_cast<int64_t>(base::size_of(dtype)));
+    const NodeId is_there =
+        loops_.both(loops_.less_equal(length, most), loops_.less_equal(apart, b_.index(kReadStride)));
+    const NodeId home =
+        b_.make(Op::alloc, {b_.index(kReadAtOnce)}, {static_cast<int64_t>(ir::Life::Stack)}, Type::buffer());
+    const NodeId copy = loops_.c_view(home, b_.index(0), {&length, 1}, dtype);
+    loops_.branch(
+        is_there, {},
+        [&] {
+          return b_.make(Op::copy, {copy, view}), Nodes();
+        },
+        [] { return Nodes(); });
+    copies_.push_back({old, copy, is_there});
+    ++copied_;
+    b_.set_span(location);
+  }
+  void visit_at_place(NodeId node) {
+    set_location(node);
+    visit(node);
+  }
+
+  void write_launch(NodeId id) {
+    const Nodes operands = use_all(source_.operands(id));
+    const NodeId made = b_.begin(Op::launch, operands);
+    const RegionId region = source_.region(id);
+    const auto parameters = source_.region_parameters(region);
+    std::vector<Type> types;
+    for (const NodeId parameter : parameters) types.push_back(source_.type(parameter));
+    const Nodes entered = b_.enter(made, 0, types);
+    for (size_t i = 0; i < entered.size(); ++i) bind(parameters[i], entered[i]);
+    prepare({&id, 1});
+    inside_ = true;
+    clone_body(region);
+    inside_ = false;
+    forget_ready();
+    b_.end(made);
+  }
+
+  void write_nest(NodeId id) {
+    const Nodes levels = plan_.levels_of(id);
+    Nodes lengths;
+    for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
+    const auto by_threads = [&] { write_iterations(id, levels, lengths); };
+    if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
+    const KernelPlan::Rows rows = plan_.rows_of(id);
+    if (rows == KernelPlan::Rows::Reduced) return write_rows(id, levels, lengths);
+    if (rows == KernelPlan::Rows::Scanned) return write_scanned_rows(id, levels, lengths);
+    if (const Accumulation* const only = only_sum_of(id)) return write_bins(id, levels, lengths, *only);
+    if (plan_.has_rows_of_its_own(id)) return write_threads_along(id, levels, lengths);
+    write_iterations(id, levels, lengths);
+  }
+  /// The only accumulation by which the iterations of a nest conflict, in a view of one axis; null: there is
+  /// none.
+  const Accumulation* only_sum_of(NodeId id) const {
+    const Accumulation* only = nullptr;
+    bool is_one = true;
+    ir::walk(source_, id, [&](NodeId node) {
+      const Accumulation* const own = source_.op(node) == Op::store ? plan_.accumulation_of(node) : nullptr;
+      if (own == nullptr) return;
+      is_one = is_one && (only == nullptr || (only->view == own->view && only->combiner == own->combiner));
+      only = own;
+    });
+    const bool fits = is_one && only != nullptr && source_.type(only->view).rank() == 1;
+    return fits ? only : nullptr;
+  }
+  /// Few elements that many iterations add to: each block adds to elements of its own first.
+  void write_bins(NodeId id, const Nodes& levels, const Nodes& lengths, const Accumulation& sum) {
+    Nodes counts;
+    for (const NodeId length : lengths) counts.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    const NodeId iterations = loops_.product(counts);
+    const NodeId view = use(sum.view);
+    const NodeId bins = b_.length(view, 0);
+    const NodeId are_few = loops_.less_equal(bins, b_.index(kMostBins));
+    const NodeId have_iterations =
+        loops_.less_equal(loops_.multiply(bins, b_.index(kIterationsOfBin)), iterations);
+    const auto in_blocks = [&] {
+      const NodeId threads = b_.index(kernels_.block_threads());
+      const NodeId share = loops_.multiply(threads, b_.index(kIterationsOfBin));
+      const NodeId up = loops_.add(iterations, loops_.subtract(share, b_.index(1)));
+      const NodeId blocks =
+          loops_.minimum(b_.make(Op::floor_divide, {up, share}), b_.index(kMostBlocksOfBins));
+      kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
+        prepare({&id, 1});
+        const Type type = b_.function().type(view).element();
+        const NodeId own = kernels_.shared(kMostBins, type.dtype());
+        const NodeId nothing = b_.constant(type, *ir::identity_of(sum.combiner, type.dtype()));
+        kernels_.strided(thread, bins, threads, [&](NodeId k) { loops_.store(own, {&k, 1}, nothing); });
+        kernels_.barrier();
+        const NodeId first = loops_.add(loops_.multiply(block, threads), thread);
+        kernels_.strided(first, iterations, loops_.multiply(blocks, threads), [&](NodeId iteration) {
+          bins_ = own;
+          inside_ = true;
+          write_level(levels, loops_.unflatten(iteration, lengths), 0);
+          inside_ = false;
+          bins_ = {};
+        });
+        kernels_.barrier();
+        kernels_.strided(thread, bins, threads, [&](NodeId k) {
+          write_atomic(sum.combiner, ir::Scope::Device, {view, k, loops_.load(own, {&k, 1})});
+        });
+        forget_ready();
+      });
+      return Nodes();
+    };
+    loops_.branch(loops_.both(are_few, have_iterations), {}, in_blocks,
+                  [&] { return write_iterations(id, levels, lengths), Nodes(); });
+  }
+  void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
+    KernelTiles tiles(kernels_, loops_, source_, tiling, [this](NodeId old) { return use(old); });
+    if (!tiles.fits()) return by_threads();
+    const auto at_top = [&] {
+      forget_ready();
+      prepare({&id, 1});
+    };
+    const auto plain = [&] {
+      forget_ready();
+      by_threads();
+    };
+    tiles.write(at_top, plain);
+    forget_ready();
+  }
+  /// A thread for each iteration.
+  void write_iterations(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    // Of threads that raise, the first one is that of the first iteration where each has one iteration.
+    const bool is_flat = levels.size() > 1 && may_raise(id);
+    Nodes axes = is_flat ? Nodes{loops_.product(lengths)} : lengths;
+    // Iterations that conflict add up in memory, one by one.
+    const bool is_plain = !may_raise(id) && plan_.has_independent_iterations(id);
+    together_ = is_plain ? iterations_together(source_, levels) : 1;
+    if (together_ > 1) {
+      const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
+      axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
+    }
+    const auto thread = [&](std::span<const NodeId> at) {
+      prepare({&id, 1});
+      inside_ = true;
+      write_level(levels, is_flat ? loops_.unflatten(at[0], lengths) : Nodes(at.begin(), at.end()), 0);
+      inside_ = false;
+      forget_ready();
+    };
+    kernels_.grid(axes, thread, together_ > 1);
+    together_ = 1;
+  }
+
+  /// A nest whose iterations come to a loop of their own: where there are not so many of them that they keep
+  /// all threads busy, some threads do an iteration together.
+  void write_threads_along(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    Nodes all;
+    for (const NodeId length : lengths) all.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    const NodeId iterations = loops_.product(all);
+    const auto together = [&] {
+      const NodeId warps =
+          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), b_.make(Op::maximum, {iterations, b_.index(1)})});
+      const NodeId step =
+          loops_.multiply(b_.make(Op::maximum, {warps, b_.index(1)}), b_.index(KernelWriter::kWarp));
+      all.push_back(step);
+      const NodeId threads = loops_.multiply(iterations, step);
+      kernels_.grid({&threads, 1}, [&](std::span<const NodeId> at) {
+        prepare({&id, 1});
+        const Nodes indices = loops_.unflatten(at[0], all);
+        along_ = {indices.back(), step};
+        inside_ = true;
+        write_level(levels, std::span(indices).first(levels.size()), 0);
+        inside_ = false;
+        along_ = {};
+        forget_ready();
+      });
+      return Nodes();
+    };
+    loops_.branch(loops_.less(iterations, b_.index(kManyRows)), {}, together,
+                  [&] { return write_iterations(id, levels, lengths), Nodes(); });
+  }
+  /// A loop in such an iteration. One that threads cannot share is the first one's.
+  void write_along(NodeId loop) {
+    const Along along = std::exchange(along_, {});
+    const RegionId region = source_.region(loop);
+    if (plan_.is_along(loop)) {
+      kernels_.strided(along.first, use(source_.operand(loop, 0)), along.step, [&](NodeId index) {
+        bind(source_.region_parameters(region)[0], index);
+        visit_body(region);
+      });
+    } else {
+      kernels_.when(loops_.equal(along.first, b_.index(0)), [&] { clone(loop); });
+    }
+    along_ = along;
+  }
+
+  /// A nest whose iterations reduce rows: each is a thread's, a warp's or a block's.
+  void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    NodeId longest = b_.index(0);
+    for (const NodeId loop : loops_in(levels.back()))
+      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+    const auto by_threads = [&] {
+      kernels_.grid(lengths, [&](std::span<const NodeId> at) {
+        prepare({&id, 1});
+        ThreadGroup group(kernels_, loops_);
+        write_row(group, levels, at);
+      });
+      forget_ready();
+      return Nodes();
+    };
+    const auto by_warps = [&] { return write_warps(id, levels, lengths), Nodes(); };
+    const NodeId is_middle = loops_.less_equal(longest, b_.index(kLongRow));
+    const auto by_blocks = [&] {
+      NodeId threads = b_.index(kernels_.block_threads());
+      if (!kernels_.has_warps()) threads = loops_.select(is_middle, b_.index(KernelWriter::kWarp), threads);
+      write_blocks(id, levels, lengths, threads);
+      return Nodes();
+    };
+    const auto together = [&] {
+      return kernels_.has_warps() ? loops_.branch(is_middle, {}, by_warps, by_blocks) : by_blocks();
+    };
+    loops_.branch(loops_.less_equal(longest, b_.index(kShortRow)), {}, by_threads, together);
+  }
+  /// A nest whose iterations combine what they carry along rows: each is a warp's or, of many or short ones,
+  /// a thread's.
+  void write_scanned_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    NodeId longest = b_.index(0);
+    for (const NodeId loop : loops_in(levels.back()))
+      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+    const NodeId are_few = loops_.less(loops_.product(lengths), b_.index(kManyRows));
+    const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
+    loops_.branch(
+        loops_.both(are_few, are_long), {}, [&] { return write_warps(id, levels, lengths), Nodes(); },
+        [&] { return write_iterations(id, levels, lengths), Nodes(); });
+  }
+  void write_warps(NodeId id, const Nodes& levels, const Nodes& lengths) {
+    const auto at_top = [&] { prepare({&id, 1}); };
+    kernels_.warps(loops_.product(lengths), at_top, [&](NodeId row, NodeId lane) {
+      WarpGroup group(kernels_, loops_, lane);
+      write_row(group, levels, loops_.unflatten(row, lengths));
+    });
+    forget_ready();
+  }
+  Nodes loops_in(NodeId level) const {
+    Nodes found;
+    for (const NodeId node : source_.region_body(source_.region(level)))
+      if (source_.op(node) == Op::parallel_for || source_.op(node) == Op::for_) found.push_back(node);
+    return found;
+  }
+  /// A block of threads for each iteration of a nest.
+  void write_blocks(NodeId id, const Nodes& levels, const Nodes& lengths, NodeId threads) {
+    BlockGroup::Slots positions;
+    const auto at_top = [&] {
+      prepare({&id, 1});
+      for (const NodeId loop : loops_in(levels.back()))
+        if (source_.result_count(loop) > 0) positions.add(LaneReduction(kernels_, loops_, slots_of(loop)));
+    };
+    kernels_.groups(loops_.product(lengths), threads, at_top, [&](NodeId row, NodeId thread) {
+      BlockGroup group(kernels_, loops_, thread, threads, positions);
+      write_row(group, levels, loops_.unflatten(row, lengths));
+    });
+    forget_ready();
+  }
+  void write_row(CooperativeGroup& group, const Nodes& levels, std::span<const NodeId> indices) {
+    group_ = {&group, false};
+    inside_ = true;
+    write_level(levels, indices, 0);
+    inside_ = false;
+    group_ = {};
+  }
+  /// A node of the iteration that a group does.
+  void write_in_group(NodeId id) {
+    CooperativeGroup* const group = std::exchange(group_.group, nullptr);
+    const RegionId region = source_[id].region_count > 0 ? source_.region(id) : RegionId();
+    const auto iteration = [&](NodeId index) {
+      bind(source_.region_parameters(region)[0], index);
+      visit_body(region);
+      return use_all(source_.operands(source_.terminator(region)));
+    };
+    const bool is_step = source_.op(id) == Op::store || source_[id].region_count > 0;
+    // What all threads have loaded may change now.
+    if (is_step && group_.has_loads) group->wait();
+    group_.has_loads = !is_step && (group_.has_loads || source_.op(id) == Op::load);
+    if (source_.op(id) == Op::store) {
+      group->alone([&] { clone(id); });
+    } else if (source_[id].region_count == 0) {
+      clone(id);
+    } else if (source_.result_count(id) == 0) {
+      group->share(use(source_.operand(id, 0)), [&](NodeId index) { iteration(index); });
+    } else {
+      const NodeId count = use(source_.operand(id, 0));
+      const Nodes inits = use_all(source_.operands(id).subspan(1));
+      const auto reduce = [&] {
+        LaneReduction lanes(kernels_, loops_, slots_of(id));
+        return group->reduce(lanes, count, inits, iteration);
+      };
+      const Nodes given = source_.op(id) == Op::for_ ? scan_in_group(*group, id, count, inits) : reduce();
+      const Nodes results = source_.results_of(id);
+      for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
+    }
+    group_.group = group;
+  }
+  Nodes scan_in_group(CooperativeGroup& group, NodeId id, NodeId count, const Nodes& inits) {
+    const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
+    const bool in_order = std::ranges::any_of(recurrences, &Recurrence::ordered);
+    const auto iteration = [&](NodeId index, std::span<const NodeId> before, bool stores) {
+      const Nodes after = write_iteration(id, index, before, stores);
+      inside_ = true;
+      return after;
+    };
+    return group.scan(slots_of(recurrences), in_order, count, inits, iteration);
+  }
+  static std::vector<BlockScan::Slot> slots_of(std::span<const Recurrence> recurrences) {
+    std::vector<BlockScan::Slot> slots;
+    for (const Recurrence& each : recurrences) slots.push_back({each.combiner, each.dtype, each.identity});
+    return slots;
+  }
+  std::vector<LaneReduction::Slot> slots_of(NodeId loop) const {
+    const auto combiners = source_.ints(loop);
+    std::vector<LaneReduction::Slot> slots;
+    for (size_t i = 0; i < combiners.size(); ++i)
+      slots.push_back({static_cast<Op>(combiners[i]), source_.type(source_.result(loop, i)).dtype()});
+    return slots;
+  }
+  void write_level(std::span<const NodeId> levels, std::span<const NodeId> indices, size_t level) {
+    const RegionId region = source_.region(levels[level]);
+    if (level + 1 == levels.size() && together_ > 1) return write_together(levels[level], indices[level]);
+    bind(source_.region_parameters(region)[0], indices[level]);
+    if (level + 1 == levels.size()) {
+      visit_body(region);
+      return;
+    }
+    for (const NodeId node : source_.region_body(region)) {
+      if (source_.op(node) == Op::yield || source_.op(node) == Op::result) continue;
+      if (node == levels[level + 1]) write_level(levels, indices, level + 1);
+      else visit_at_place(node);
+    }
+  }
+
+  /// The iterations of a level that a thread does together, those of its number `group`.
+  void write_together(NodeId level, NodeId group) {
+    const NodeId width = b_.index(together_);
+    const NodeId first = loops_.multiply(group, width);
+    const NodeId count = loops_.minimum(loops_.subtract(use(source_.operand(level, 0)), first), width);
+    const int64_t attributes[] = {static_cast<int64_t>(ir::Schedule::Vector), together_};
+    const ir::SpanId location = b_.span();
+    const NodeId loop = b_.begin(Op::for_, {&count, 1}, attributes);
+    const NodeId iteration = b_.enter(loop, 0, {{ir::kInt64}})[0];
+    bind(source_.region_parameters(source_.region(level))[0], loops_.add(first, iteration));
+    visit_body(source_.region(level));
+    b_.set_span(location);
+    b_.yield({});
+    b_.end(loop);
+  }
+
+  bool may_raise(NodeId id) const { return ir::effects_of(source_, id).any(ir::effect::Raise); }
+  /// Does the iterations of a loop for their exceptions alone, a thread each: those that combine values wait
+  /// for each other, and must not leave.
+  void write_exceptions(NodeId id) {
+    const NodeId count = use(source_.operand(id, 0));
+    const RegionId region = source_.region(id);
+    kernels_.grid({&count, 1}, [&](std::span<const NodeId> indices) {
+      prepare({&id, 1});
+      bind(source_.region_parameters(region)[0], indices[0]);
+      inside_ = true;
+      visit_body(region);
+      inside_ = false;
+      forget_ready();
+    });
+  }
+
+  void write_reduction(NodeId id) {
+    const Nodes results = source_.results_of(id);
+    const auto operands = source_.operands(id);
+    if (may_raise(id)) write_exceptions(id);
+    make_cells(results);
+    const RegionId region = source_.region(id);
+    KernelReduction reduction(kernels_, loops_, slots_of(id));
+    reduction.write(
+        use(operands[0]),
+        [&] {
+          forget_ready();
+          prepare({&id, 1});
+        },
+        [&](NodeId iteration) {
+          bind(source_.region_parameters(region)[0], iteration);
+          inside_ = true;
+          visit_body(region);
+          inside_ = false;
+          return use_all(source_.operands(source_.terminator(region)));
+        },
+        [&] { return use_all(operands.subspan(1)); }, cells_of(results));
+    forget_ready();
+    give(results);
+  }
+
+  /// An iteration of a loop, with what it carries before; gives what it carries then.
+  Nodes write_iteration(NodeId id, NodeId iteration, std::span<const NodeId> before, bool stores) {
+    const RegionId region = source_.region(id);
+    const auto parameters = source_.region_parameters(region);
+    bind(parameters[0], iteration);
+    for (size_t i = 0; i < before.size(); ++i) bind(parameters[i + 1], before[i]);
+    inside_ = true;
+    stores_ = stores;
+    visit_body(region);
+    inside_ = false;
+    stores_ = true;
+    return use_all(source_.operands(source_.terminator(region)));
+  }
+  void write_scan(NodeId id) {
+    const Nodes results = source_.results_of(id);
+    const std::vector<Recurrence> recurrences = *recurrences_of(source_, id);
+    make_cells(results);
+    KernelScan scan(kernels_, loops_, slots_of(recurrences));
+    const NodeId count = use(source_.operand(id, 0));
+    const auto at_top = [&] {
+      forget_ready();
+      prepare({&id, 1});
+    };
+    const auto growth = [&](NodeId iteration) {
+      Nodes nothing;
+      for (const Recurrence& each : recurrences)
+        nothing.push_back(b_.constant(Type::scalar(each.dtype), each.identity));
+      return write_iteration(id, iteration, nothing, false);
+    };
+    const auto run = [&](NodeId iteration, std::span<const NodeId> before) {
+      write_iteration(id, iteration, before, true);
+    };
+    const auto inits = [&] { return use_all(source_.operands(id).subspan(1)); };
+    const bool stores = ir::effects_of(source_, id).any(ir::effect::Write);
+    if (std::ranges::any_of(recurrences, &Recurrence::ordered)) {
+      scan.run_in_order(count, at_top, growth, stores ? KernelScan::Iteration(run) : KernelScan::Iteration(),
+                        inits, cells_of(results));
+    } else {
+      scan.add_up(count, at_top, growth, inits, cells_of(results));
+      if (stores) scan.run(at_top, growth, run);
+    }
+    forget_ready();
+    give(results);
+  }
+
+  /// @name Sums at locations that iterations share, in the order of the iterations
+  /// Into one view, by some stores.
+  struct Scatter {
+    NodeId view;
+    std::vector<Accumulation> sums;
+  };
+  std::vector<Scatter> scatters_in(NodeId id) const {
+    std::vector<Scatter> found;
+    ir::walk(source_, id, [&](NodeId node) {
+      const Accumulation* const own = source_.op(node) == Op::store ? plan_.accumulation_of(node) : nullptr;
+      if (own == nullptr || own->exact) return;
+      auto known = std::ranges::find(found, own->view, &Scatter::view);
+      if (known == found.end()) known = found.insert(found.end(), Scatter{own->view, {}});
+      known->sums.push_back(*own);
+    });
+    return found;
+  }
+  KernelScatter::Store store_of(const Accumulation& sum) {
+    const Accumulating way = steps_of(source_, sum);
+    const auto add = [this, sum, way](NodeId element, NodeId summand) {
+      if (!sum.load) return summand;
+      const NodeId around = made(way.summand);
+      bind(sum.load, element);
+      bind(way.summand, summand);
+      for (const NodeId step : way.steps) clone(step);
+      bind(way.summand, around);
+      return use(source_.operands(sum.store).back());
+    };
+    return {source_.type(way.summand).dtype(), add};
+  }
+  void keep_summand(const Accumulation& sum) {
+    for (size_t i = 0; i < scatters_.size(); ++i) {
+      const auto& sums = scatters_[i].sums;
+      const auto own = std::ranges::find(sums, sum.store, &Accumulation::store);
+      if (own == sums.end()) continue;
+      const auto operands = source_.operands(sum.store);
+      const Nodes indices = use_all(operands.subspan(1, operands.size() - 2));
+      writers_[i].keep(static_cast<size_t>(own - sums.begin()), iteration_, indices,
+                       use(steps_of(source_, sum).summand));
+    }
+  }
+  void write_scatter(NodeId id) {
+    const Nodes levels = plan_.levels_of(id);
+    Nodes lengths;
+    for (const NodeId level : levels)
+      lengths.push_back(b_.make(Op::maximum, {use(source_.operand(level, 0)), b_.index(0)}));
+    const NodeId iterations = loops_.product(lengths);
+    scatters_ = scatters_in(id);
+    for (const Scatter& scatter : scatters_) {
+      std::vector<KernelScatter::Store> stores;
+      for (const Accumulation& sum : scatter.sums) stores.push_back(store_of(sum));
+      writers_.emplace_back(kernels_, loops_, use(scatter.view), stores, iterations);
+    }
+    kernels_.grid({&iterations, 1}, [&](std::span<const NodeId> at) {
+      prepare({&id, 1});
+      iteration_ = at[0];
+      for (KernelScatter& writer : writers_) writer.begin(iteration_);
+      inside_ = true;
+      write_level(levels, loops_.unflatten(iteration_, lengths), 0);
+      inside_ = false;
+      forget_ready();
+    });
+    for (KernelScatter& writer : writers_) writer.add_up();
+    writers_.clear();
+    scatters_.clear();
+  }
+
+  KernelPlan plan_;
+  LoopWriter loops_;
+  KernelWriter kernels_;
+  Nodes cells_;                    ///< by value: a view of one element, of those that a launch gives
+  Nodes ready_;                    ///< deferred values that the open launch has
+  std::vector<Scatter> scatters_;  ///< of the nest that is written
+  std::vector<KernelScatter> writers_;
+  NodeId iteration_;
+  int64_t together_ = 1;  ///< iterations of a nest's last level that a thread does
+  Along along_;
+  size_t copied_ = 0;             ///< of these so far, or as many as there may be: none
+  std::vector<HostCopy> copies_;  ///< that the host's loops around have
+  NodeId bins_;                   ///< of the block, where iterations add to these
+  bool reads_ = false;            ///< the host loads numbers
+  bool inside_ = false;           ///< nodes are written as they are
+  bool stores_ = true;            ///< ... those that store among them
+  Group group_;
+};
+
+}  // namespace
+
+std::unique_ptr<ir::Function> kernels(const ir::Function& function, const base::Machine& machine) {
+  KernelOutliner parter(function, machine);
+  return parter.changes() ? parter.run() : nullptr;
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,86 @@
+#include "transform/writers/block_tree.h"
+
+namespace ingot::transform {
+
+namespace {
+
+/// Of numbers of blocks that memory holds.
+constexpr int64_t kMostLevels = 54;
+
+}  // namespace
+
+BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at)
+    : BlockTree(loops, combiner, dtype, blocks,
+                loops.builder().make(Op::maximum, {count_digits(loops, blocks), loops.index(1)}), at) {}
+
+BlockTree BlockTree::of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks) {
+  return {loops, combiner, dtype, blocks, loops.index(kMostLevels), {}};
+}
+
+BlockTree::BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
+                     std::span<const NodeId> at)
+    : loops_(loops),
+      b_(loops.builder()),
+      combiner_(combiner),
+      type_(Type::scalar(dtype)),
+      blocks_(blocks),
+      level_count_(level_count) {
+  Nodes lengths{level_count_};
+  lengths.insert(lengths.end(), at.begin(), at.end());
+  levels_ = loops.new_view(lengths, dtype);
+}
+
+NodeId BlockTree::load(NodeId level, std::span<const NodeId> at) {
+  Nodes indices{level};
+  indices.insert(indices.end(), at.begin(), at.end());
+  return loops_.load(levels_, indices);
+}
+
+/// The zeros below the lowest bit of a number above 0.
+NodeId BlockTree::count_bits_below(NodeId number) {
+  const NodeId below = loops_.both(loops_.subtract(number, b_.index(1)), loops_.negate(number));
+  return loops_.both(b_.make(Op::bitwise_count, {below}), b_.index(63));
+}
+
+void BlockTree::push(NodeId done, NodeId value, std::span<const NodeId> at) {
+  // The levels that are full below the first that is not.
+  const NodeId level = count_bits_below(loops_.add(done, b_.index(1)));
+  const NodeId sum =
+      loops_.loop(level, {&value, 1}, [&](std::span<const NodeId> l, std::span<const NodeId> carried) {
+        return Nodes{b_.make(combiner_, {load(l[0], at), carried[0]})};
+      })[0];
+  Nodes indices{level};
+  indices.insert(indices.end(), at.begin(), at.end());
+  loops_.store(levels_, indices, sum);
+}
+
+NodeId BlockTree::total(NodeId none, std::span<const NodeId> at) {
+  const NodeId lowest = count_bits_below(b_.make(Op::maximum, {blocks_, b_.index(1)}));
+  const NodeId first = load(lowest, at);
+  const NodeId next = loops_.add(lowest, b_.index(1));
+  const NodeId others = loops_.minimum(loops_.subtract(level_count_, next), b_.index(63));
+  const NodeId sum =
+      loops_.loop(others, {&first, 1}, [&](std::span<const NodeId> l, std::span<const NodeId> carried) {
+        const NodeId level = loops_.add(next, l[0]);
+        const NodeId digit = loops_.both(b_.make(Op::right_shift, {blocks_, level}), b_.index(1));
+        return loops_.branch(
+            loops_.equal(digit, b_.index(1)), {type_},
+            [&] {
+              return Nodes{b_.make(combiner_, {load(level, at), carried[0]})};
+            },
+            [&] { return Nodes{carried[0]}; });
+      })[0];
+  return loops_.select(loops_.equal(blocks_, b_.index(0)), none, sum);
+}
+
+NodeId count_digits(LoopWriter& loops, NodeId number) {
+  ir::Builder& b = loops.builder();
+  return b.cast(b.make(Op::exponent, {b.cast(number, DType::Float64)}), DType::Int64);
+}
+
+NodeId count_blocks(LoopWriter& loops, NodeId count, int64_t block) {
+  ir::Builder& b = loops.builder();
+  return b.make(Op::floor_divide, {loops.add(count, b.index(block - 1)), b.index(block)});
+}
+
+}  // namespace ingot::transform

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "base/reduction.h"
+#include "transform/writers/loop_writer.h"
+
+namespace ingot::transform {
+
+/// The values of a reduction's blocks, as base/reduction.h combines them: they wait as a binary counter
+/// carries, level l for that of 2**l blocks. At every index of `at`, values of their own.
+class BlockTree {
+ public:
+  BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, std::span<const NodeId> at = {});
+  /// In memory of a size that is known, for any number of blocks.
+  static BlockTree of_any(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks);
+
+  /// Takes the value of the next block, `done` blocks being there.
+  void push(NodeId done, NodeId value, std::span<const NodeId> at = {});
+  /// The value of all blocks; `none` of no blocks.
+  NodeId total(NodeId none, std::span<const NodeId> at = {});
+
+ private:
+  BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
+            std::span<const NodeId> at);
+  NodeId load(NodeId level, std::span<const NodeId> at);
+  NodeId count_bits_below(NodeId number);
+
+  LoopWriter& loops_;
+  ir::Builder& b_;
+  Op combiner_;
+  Type type_;
+  NodeId blocks_;
+  NodeId level_count_;
+  NodeId levels_;
+};
+
+/// The binary digits of a number of at least 0 and below 2**53.
+NodeId count_digits(LoopWriter& loops, NodeId number);
+/// How many blocks a range has.
+NodeId count_blocks(LoopWriter& loops, NodeId count, int64_t block = base::kReductionBlock);
+
+}  // namespace ingot::transform
