@@ -21,12 +21,12 @@
 #include "bindings/guards.h"
 #include "bindings/numpy.h"
 #include "bindings/pending.h"
-#include "bindings/profile.h"
 #include "bindings/profiled.h"
 #include "bindings/recogniser.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
 #include "bindings/streams.h"
+#include "profile/profile.h"
 
 namespace ingot::bindings {
 
@@ -641,7 +641,7 @@ void bind_by(nb::handle self, nb::object code, nb::tuple names, size_t positiona
   state.forget();
 }
 
-template <bool Detail::* kWhich>
+template <bool Detail::*kWhich>
 void describe_more(nb::handle self, size_t number) {
   state_of(self).describe_otherwise(
       [&](Parameters& parameters) { parameters.details.at(number).*kWhich = true; });

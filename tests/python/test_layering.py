@@ -27,7 +27,8 @@ PLAN = {
     "standalone": {"runtime"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
-    "bindings": {"driver", "explain", "frontend"},
+    "profile": {"devices"},
+    "bindings": {"driver", "explain", "frontend", "profile"},
     "tools": {"driver"},
     "ingot": {"driver"},  # include/ingot, the public API
     "softgpu": set(),  # a project of its own, in the folder of its name
@@ -50,12 +51,12 @@ PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
 # What only some components may include.
 CONFINED = {
     "LLVM": (re.compile(r"llvm(-c)?/"), {"codegen"}),
-    "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "bindings"}),
+    "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "profile", "bindings"}),
     "passes": (re.compile(r"transform/"), {"transform", "driver", "tools"}),
     "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
-        {"codegen", "devices", "runtime", "standalone", "frontend", "driver", "bindings", "tools", "ingot", "softgpu"},
+        {"codegen", "devices", "runtime", "standalone", "frontend", "profile", "driver", "bindings", "tools", "ingot", "softgpu"},
     ),
 }
 

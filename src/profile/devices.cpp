@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "bindings/profile.h"
 #include "devices/observer.h"
+#include "profile/profile.h"
 
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 namespace {
 
@@ -196,4 +196,4 @@ void forget_kernels(bool is_child) {
   else Watcher::instance().forget();
 }
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

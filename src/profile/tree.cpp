@@ -1,4 +1,4 @@
-#include "bindings/profile_tree.h"
+#include "profile/tree.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <tuple>
 
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 namespace {
 
@@ -119,4 +119,4 @@ void Tree::add(LabelId label, int64_t calls, int64_t length, const Counts& count
   if (is_inside && !frames_.empty()) frames_.back().inner += length;
 }
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 /// The clock of profiles: the processor's own where it runs evenly, else the system's.
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 /// Whether the processor counts evenly, whatever it does: then its clock is read in a few nanoseconds.
 extern const bool counts_evenly;
@@ -31,4 +31,4 @@ class Scale {
   int64_t nanoseconds_;  ///< at these
 };
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// What a profile counts: a tree of call paths, and the regions that are open.
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 enum class Kind : uint8_t { Region, Compiled, Compile, Load, Upload, Download, Fill, Kernel };
 
@@ -148,4 +148,4 @@ class Tree {
   std::unordered_map<uint64_t, NodeId> children_;
 };
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

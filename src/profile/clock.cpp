@@ -1,4 +1,4 @@
-#include "bindings/profile_clock.h"
+#include "profile/clock.h"
 
 #include <cpuid.h>
 
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <limits>
 
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 namespace {
 
@@ -82,4 +82,4 @@ int64_t Scale::nanoseconds_at(int64_t time) const {
   return nanoseconds_ + std::llround(seconds(time - ticks_) * 1e9);
 }
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

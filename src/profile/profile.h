@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "bindings/profile_clock.h"
-#include "bindings/profile_tree.h"
+#include "profile/clock.h"
+#include "profile/tree.h"
 
 /// Profiles of a process: each thread has a stack of open regions and a tree of paths, which are gathered
 /// when somebody asks. docs/profiling.md has the rules.
 ///
 /// All functions want the GIL unless their comment excludes it: a thread that lets go of it, while compiled
 /// code runs or a device is waited for, leaves its tree alone meanwhile.
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 extern std::atomic<bool> is_running;
 
@@ -163,4 +163,4 @@ void forget_kernels(bool is_child);
 /// In a child that was forked: counts on, from nothing.
 void begin_in_child();
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile

@@ -1,4 +1,4 @@
-#include "bindings/profile.h"
+#include "profile/profile.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace ingot::bindings::profile {
+namespace ingot::profile {
 
 namespace nb = nanobind;
 
@@ -349,4 +349,4 @@ void begin_in_child() {
   ending.thread.reset();
 }
 
-}  // namespace ingot::bindings::profile
+}  // namespace ingot::profile
