@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "base/abi.h"
 #include "base/error.h"
-#include "codegen/abi_layout.h"
 #include "codegen/host_function.h"
 
 // Calls of C functions by the addresses that the context has. Numbers are passed as the System V ABI for
@@ -32,7 +32,7 @@ llvm::AttributeSet extension_of(llvm::LLVMContext& context, ir::Type type) {
 /// A field of a function in the context: its address (0) or its data (1).
 Value* HostFunction::c_function(NodeId id, unsigned part) {
   llvm::Type* const pointer = b_.getPtrTy();
-  Value* const all = b_.CreateLoad(pointer, field(context_, abi::kContextFunctions));
+  Value* const all = b_.CreateLoad(pointer, field(context_, offsetof(entry::Context, functions)));
   const auto number = static_cast<uint64_t>(source_.attribute(id, 0));
   return b_.CreateLoad(pointer, field(all, sizeof(void*) * (2 * number + part)));
 }

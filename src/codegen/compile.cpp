@@ -19,7 +19,7 @@
 #include <memory>
 #include <optional>
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/analyses.h"
 #include "codegen/compile_module.h"
 #include "codegen/device_code.h"
@@ -193,7 +193,7 @@ class Translation {
 }  // namespace
 
 std::string entry_symbol(std::string_view function) {
-  return std::string(abi::kEntryPrefix) + std::string(function);
+  return std::string(entry::kEntryPrefix) + std::string(function);
 }
 
 Compiled compile(const ir::Module& source, std::span<const ir::FunctionId> entries, const Target& target,

@@ -11,7 +11,7 @@
 #include <cctype>
 #include <functional>
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/analyses.h"
 #include "codegen/device_function.h"
 #include "codegen/emit.h"
@@ -215,7 +215,7 @@ llvm::Function* report_function(Unit& unit) {
   Value* const iteration = function->getArg(1);
   const auto at = [&](uint64_t offset) { return b.CreateConstGEP1_64(b.getInt8Ty(), report, offset); };
   const auto load_iteration = [&] {
-    return b.CreateLoad(b.getInt64Ty(), at(abi::kKernelErrorIteration), true);
+    return b.CreateLoad(b.getInt64Ty(), at(offsetof(entry::KernelError, iteration)), true);
   };
   const KernelTarget& kernels = *unit.target.kernels;
 
@@ -225,15 +225,15 @@ llvm::Function* report_function(Unit& unit) {
   b.CreateCondBr(b.CreateICmpULE(load_iteration(), iteration), done, ask);
   b.SetInsertPoint(ask);
   Value* const tried =
-      b.CreateAtomicCmpXchg(at(abi::kKernelErrorLock), b.getInt32(0), b.getInt32(1), {},
+      b.CreateAtomicCmpXchg(at(offsetof(entry::KernelError, lock)), b.getInt32(0), b.getInt32(1), {},
                             llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
   b.CreateCondBr(b.CreateExtractValue(tried, 1), look, test);
   b.SetInsertPoint(look);
   kernels.fence(b, ir::Scope::Device);
   b.CreateCondBr(b.CreateICmpULE(load_iteration(), iteration), give, write);
   b.SetInsertPoint(write);
-  b.CreateStore(function->getArg(2), at(abi::kKernelErrorStatus), true);
-  b.CreateStore(function->getArg(3), at(abi::kKernelErrorSite), true);
+  b.CreateStore(function->getArg(2), at(offsetof(entry::KernelError, status)), true);
+  b.CreateStore(function->getArg(3), at(offsetof(entry::KernelError, site)), true);
   b.CreateBr(words);
   b.SetInsertPoint(words);
   llvm::PHINode* const i = b.CreatePHI(b.getInt32Ty(), 2);
@@ -241,16 +241,16 @@ llvm::Function* report_function(Unit& unit) {
   b.CreateCondBr(b.CreateICmpULT(i, function->getArg(4)), copy, rest);
   b.SetInsertPoint(copy);
   Value* const word = b.CreateLoad(b.getInt64Ty(), b.CreateGEP(b.getInt64Ty(), function->getArg(5), i));
-  b.CreateStore(word, b.CreateGEP(b.getInt64Ty(), at(abi::kKernelErrorArguments), i), true);
+  b.CreateStore(word, b.CreateGEP(b.getInt64Ty(), at(offsetof(entry::KernelError, arguments)), i), true);
   i->addIncoming(b.CreateAdd(i, b.getInt32(1)), copy);
   b.CreateBr(words);
   b.SetInsertPoint(rest);
   kernels.fence(b, ir::Scope::Device);
-  b.CreateStore(iteration, at(abi::kKernelErrorIteration), true);
+  b.CreateStore(iteration, at(offsetof(entry::KernelError, iteration)), true);
   b.CreateBr(give);
   b.SetInsertPoint(give);
   kernels.fence(b, ir::Scope::Device);
-  b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at(abi::kKernelErrorLock), b.getInt32(0), {},
+  b.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, at(offsetof(entry::KernelError, lock)), b.getInt32(0), {},
                     llvm::AtomicOrdering::Monotonic);
   b.CreateBr(test);
   b.SetInsertPoint(done);

@@ -1,6 +1,6 @@
 #include "codegen/device_function.h"
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/device_code.h"
 
 namespace ingot::codegen {
@@ -61,7 +61,7 @@ void DeviceFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Va
   Builder at_entry(&target_->getEntryBlock(), target_->getEntryBlock().begin());
   Value* const words = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(std::max(count, 1U)));
   for (uint32_t i = 0; i < count; ++i) b_.CreateStore(shown[i], field(words, 8 * i));
-  const auto status = static_cast<uint32_t>(abi::status_of(kind));
+  const auto status = static_cast<uint32_t>(entry::status_of(kind));
   b_.CreateCall(report_function(unit_), {target_->getArg(0), iteration, b_.getInt32(status),
                                          b_.getInt32(site), b_.getInt32(count), words});
   b_.CreateRetVoid();
@@ -96,7 +96,7 @@ Value* DeviceFunction::allocate(Value* bytes, std::optional<NodeId>) {
   leave_if(b_.CreateIsNull(memory), failed);
   const auto point = b_.saveIP();
   b_.SetInsertPoint(failed);
-  leave(base::ExceptionKind::MemoryError, abi::kNoSite, {{bytes}});
+  leave(base::ExceptionKind::MemoryError, entry::Error::kNoSite, {{bytes}});
   b_.restoreIP(point);
   return memory;
 }

@@ -1,6 +1,6 @@
 #include "codegen/host_function.h"
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 
 namespace ingot::codegen {
 
@@ -58,12 +58,12 @@ void HostFunction::emit_prologue() {
   for (unsigned i = 0; i < target_->arg_size(); ++i)
     if (target_->getArg(i)->getType()->isPointerTy() && (i == 0 || form_ == Form::Entry))
       target_->addParamAttr(i, llvm::Attribute::NonNull);
-  attention_ = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextAttention));
+  attention_ = b_.CreateLoad(b_.getPtrTy(), field(context_, offsetof(entry::Context, attention)));
   if (recursive_) check_stack();
 }
 
 void HostFunction::leave_to(llvm::Function* other) {
-  Value* const state = b_.CreateLoad(b_.getInt32Ty(), field(context_, abi::kContextFloatState));
+  Value* const state = b_.CreateLoad(b_.getInt32Ty(), field(context_, offsetof(entry::Context, float_state)));
   Block* const leaves = new_block("state");
   leave_if(b_.CreateIsNotNull(state), leaves);
   const auto on = b_.saveIP();
@@ -127,7 +127,7 @@ void HostFunction::emit_poll() {
 void HostFunction::check_stack() {
   Value* const here_on_stack =
       b_.CreateIntrinsic(llvm::Intrinsic::addressofreturnaddress, {b_.getPtrTy()}, {});
-  Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, abi::kContextStackLimit));
+  Value* const limit = b_.CreateLoad(b_.getPtrTy(), field(context_, offsetof(entry::Context, stack_limit)));
   leave_if(b_.CreateICmpULT(here_on_stack, limit), leaving_block(base::ExceptionKind::RecursionError));
   emit_poll();
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/host_function.h"
 
 namespace ingot::codegen {
@@ -8,13 +8,13 @@ namespace ingot::codegen {
 using llvm::Value;
 
 Value* HostFunction::buffer_data(Value* buffer) {
-  llvm::LoadInst* const data = b_.CreateLoad(b_.getPtrTy(), field(buffer, abi::kBufferData));
+  llvm::LoadInst* const data = b_.CreateLoad(b_.getPtrTy(), field(buffer, offsetof(entry::Buffer, data)));
   data->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(unit_.context, {}));
   return data;
 }
 
 Value* HostFunction::buffer_size(Value* buffer) {
-  return b_.CreateLoad(b_.getInt64Ty(), field(buffer, abi::kBufferSize));
+  return b_.CreateLoad(b_.getInt64Ty(), field(buffer, offsetof(entry::Buffer, size)));
 }
 
 Value* HostFunction::allocate(Value* bytes, std::optional<NodeId> alloc) {
@@ -45,7 +45,7 @@ std::optional<HostFunction::NodeId> HostFunction::view_of_new(NodeId alloc) cons
     if (source_.op(id) != ir::Op::view || source_.operand(id, 0) != alloc) continue;
     const auto lengths = source_.operands(id).subspan(2, static_cast<size_t>(source_.type(id).rank()));
     const bool known = std::ranges::none_of(lengths, [&](NodeId length) { return parts(length).empty(); });
-    if (known && source_[id].parent == source_[alloc].parent && lengths.size() <= abi::kMaxErrorArguments)
+    if (known && source_[id].parent == source_[alloc].parent && lengths.size() <= entry::Error::kMaxArguments)
       return id;
   }
   return std::nullopt;
@@ -56,7 +56,7 @@ void HostFunction::leave_without_memory(std::optional<NodeId> alloc) {
   // The callee has described the error, but for the array.
   if (!view)
     return return_status(
-        b_.getInt32(static_cast<uint32_t>(abi::status_of(base::ExceptionKind::MemoryError))));
+        b_.getInt32(static_cast<uint32_t>(entry::status_of(base::ExceptionKind::MemoryError))));
   const ir::Type type = source_.type(*view);
   const auto rank = static_cast<size_t>(type.rank());
   std::string shape;
@@ -79,10 +79,10 @@ Parts HostFunction::load_slot(ir::Type type, Value* slot) {
   if (type.is_scalar()) return load_element(type.dtype(), slot, true);
   if (type.is_buffer()) return {b_.CreateLoad(b_.getPtrTy(), slot)};
   if (!type.is_view()) fail_not_lowered("a parameter of type " + unit_.source.types.to_string(type));
-  Parts view{b_.CreateLoad(b_.getPtrTy(), field(slot, abi::kViewData)),
-             b_.CreateLoad(b_.getPtrTy(), field(slot, abi::kViewBuffer))};
+  Parts view{b_.CreateLoad(b_.getPtrTy(), field(slot, offsetof(entry::ViewSlot, data))),
+             b_.CreateLoad(b_.getPtrTy(), field(slot, offsetof(entry::ViewSlot, buffer)))};
   for (uint64_t i = 0; i < 2 * static_cast<uint64_t>(type.rank()); ++i)
-    view.push_back(b_.CreateLoad(b_.getInt64Ty(), field(slot, abi::kViewExtent + 8 * i)));
+    view.push_back(b_.CreateLoad(b_.getInt64Ty(), field(slot, sizeof(entry::ViewSlot) + 8 * i)));
   return view;
 }
 

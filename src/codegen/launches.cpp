@@ -1,6 +1,6 @@
 // The host's part of a function whose arrays are on a device: launches, and numbers that it reads.
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/device_code.h"
 #include "codegen/host_function.h"
 
@@ -38,7 +38,7 @@ void HostFunction::emit_launch(NodeId id) {
   std::string kinds;
   const auto add_kind = [&](llvm::Type* type) {
     const uint64_t bytes = unit_.module.getDataLayout().getTypeStoreSize(type);
-    kinds += static_cast<char>(bytes | (type->isPointerTy() ? abi::kKernelCallAddress : 0));
+    kinds += static_cast<char>(bytes | (type->isPointerTy() ? entry::KernelCall::kAddress : 0));
   };
   // The runtime puts the error report there.
   if (kernel.may_raise) {
@@ -58,24 +58,28 @@ void HostFunction::emit_launch(NodeId id) {
     b_.CreateStore(part->getType() == type ? part : b_.CreateZExt(part, type), home);
     if (!kernel.is_packed) b_.CreateStore(home, field(addresses, 8 * at++));
   }
-  Value* const call = at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(abi::kKernelCallSize / 8));
-  b_.CreateStore(device.text(), field(call, abi::kKernelCallText));
-  b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), device.size()), field(call, abi::kKernelCallBytes));
-  b_.CreateStore(kernel.name, field(call, abi::kKernelCallName));
+  Value* const call =
+      at_entry.CreateAlloca(b_.getInt64Ty(), at_entry.getInt32(sizeof(entry::KernelCall) / 8));
+  b_.CreateStore(device.text(), field(call, offsetof(entry::KernelCall, text)));
+  b_.CreateStore(b_.CreateLoad(b_.getInt64Ty(), device.size()),
+                 field(call, offsetof(entry::KernelCall, bytes)));
+  b_.CreateStore(kernel.name, field(call, offsetof(entry::KernelCall, name)));
   for (uint64_t i = 0; i < 3; ++i) {
-    b_.CreateStore(value(source_.operand(id, i)), field(call, abi::kKernelCallGrid + 8 * i));
-    b_.CreateStore(value(source_.operand(id, 3 + i)), field(call, abi::kKernelCallBlock + 8 * i));
+    b_.CreateStore(value(source_.operand(id, i)), field(call, offsetof(entry::KernelCall, grid) + 8 * i));
+    b_.CreateStore(value(source_.operand(id, 3 + i)),
+                   field(call, offsetof(entry::KernelCall, block) + 8 * i));
   }
   const auto operands = source_.operands(id);
   Value* const shared = operands.size() > 6 ? value(operands[6]) : b_.getInt64(0);
-  b_.CreateStore(shared, field(call, abi::kKernelCallShared));
-  b_.CreateStore(b_.getInt64(kernel.is_cooperative ? 1 : 0), field(call, abi::kKernelCallCooperative));
-  b_.CreateStore(b_.getInt64(kernel.may_raise ? 1 : 0), field(call, abi::kKernelCallMayRaise));
-  b_.CreateStore(packed, field(call, abi::kKernelCallPacked));
-  b_.CreateStore(b_.getInt64(packed_bytes), field(call, abi::kKernelCallPackedBytes));
-  b_.CreateStore(addresses, field(call, abi::kKernelCallArguments));
-  b_.CreateStore(b_.getInt64(count), field(call, abi::kKernelCallCount));
-  b_.CreateStore(b_.CreateGlobalString(kinds), field(call, abi::kKernelCallKinds));
+  b_.CreateStore(shared, field(call, offsetof(entry::KernelCall, shared_bytes)));
+  b_.CreateStore(b_.getInt64(kernel.is_cooperative ? 1 : 0),
+                 field(call, offsetof(entry::KernelCall, cooperative)));
+  b_.CreateStore(b_.getInt64(kernel.may_raise ? 1 : 0), field(call, offsetof(entry::KernelCall, may_raise)));
+  b_.CreateStore(packed, field(call, offsetof(entry::KernelCall, packed)));
+  b_.CreateStore(b_.getInt64(packed_bytes), field(call, offsetof(entry::KernelCall, packed_bytes)));
+  b_.CreateStore(addresses, field(call, offsetof(entry::KernelCall, arguments)));
+  b_.CreateStore(b_.getInt64(count), field(call, offsetof(entry::KernelCall, count)));
+  b_.CreateStore(b_.CreateGlobalString(kinds), field(call, offsetof(entry::KernelCall, kinds)));
   auto* const type = llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer}, false);
   leave_with(b_.CreateCall(unit_.outside("ingot_v1_device_launch", type, false), {context_, call}), 0, {},
              id);
@@ -87,8 +91,8 @@ Value* HostFunction::stage(NodeId id, const Staged& array) {
   Value* const copy = b_.CreateCall(
       unit_.outside(array.is_stream ? "ingot_v1_device_stage_stream" : "ingot_v1_device_stage", type, false),
       {context_, array.memory, array.bytes});
-  Value* const error = field(context_, abi::kContextError);
-  Value* const status = b_.CreateLoad(b_.getInt32Ty(), field(error, abi::kErrorStatus));
+  Value* const error = field(context_, offsetof(entry::Context, error));
+  Value* const status = b_.CreateLoad(b_.getInt32Ty(), field(error, offsetof(entry::Error, status)));
   leave_with(b_.CreateSelect(b_.CreateIsNull(copy), status, b_.getInt32(0)), 0, {}, id);
   return copy;
 }

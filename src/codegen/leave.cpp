@@ -1,4 +1,4 @@
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/host_function.h"
 
 namespace ingot::codegen {
@@ -13,11 +13,11 @@ void HostFunction::return_status(Value* status) {
 }
 
 void HostFunction::leave(base::ExceptionKind kind, uint32_t site, std::span<Value* const> shown) {
-  Value* const error = field(context_, abi::kContextError);
-  b_.CreateStore(b_.getInt32(site), field(error, abi::kErrorSite));
+  Value* const error = field(context_, offsetof(entry::Context, error));
+  b_.CreateStore(b_.getInt32(site), field(error, offsetof(entry::Error, site)));
   for (size_t i = 0; i < shown.size(); ++i)
-    b_.CreateStore(shown[i], field(error, abi::kErrorArguments + 8 * i));
-  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+    b_.CreateStore(shown[i], field(error, offsetof(entry::Error, arguments) + 8 * i));
+  return_status(b_.getInt32(static_cast<uint32_t>(entry::status_of(kind))));
 }
 
 HostFunction::Block* HostFunction::leaving_block(base::ExceptionKind kind) {
@@ -26,8 +26,8 @@ HostFunction::Block* HostFunction::leaving_block(base::ExceptionKind kind) {
   const auto point = b_.saveIP();
   Block* const block = new_block("leave");
   b_.SetInsertPoint(block);
-  b_.CreateStore(b_.getInt32(abi::kNoSite), field(context_, abi::kContextError + abi::kErrorSite));
-  return_status(b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+  b_.CreateStore(b_.getInt32(entry::Error::kNoSite), field(context_, offsetof(entry::Context, error.site)));
+  return_status(b_.getInt32(static_cast<uint32_t>(entry::status_of(kind))));
   b_.restoreIP(point);
   leaving_.emplace_back(kind, block);
   return block;
@@ -59,23 +59,23 @@ void HostFunction::emit_return_(NodeId id) {
 
 /// Adds a call to those that the exception has left.
 void HostFunction::store_caller(NodeId call) {
-  Value* const error = field(context_, abi::kContextError);
-  Value* const count = field(error, abi::kErrorCallers);
+  Value* const error = field(context_, offsetof(entry::Context, error));
+  Value* const count = field(error, offsetof(entry::Error, caller_count));
   Value* const before = b_.CreateLoad(b_.getInt32Ty(), count);
-  Value* const last = b_.getInt32(abi::kMaxErrorCallers - 1);
+  Value* const last = b_.getInt32(entry::Error::kMaxCallers - 1);
   Value* const at = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, last);
   b_.CreateStore(b_.CreateAdd(at, b_.getInt32(1)), count);
-  Value* const slot = b_.CreateGEP(b_.getInt32Ty(), field(error, abi::kErrorCallers + 4), at);
+  Value* const slot = b_.CreateGEP(b_.getInt32Ty(), field(error, offsetof(entry::Error, callers)), at);
   b_.CreateStore(b_.getInt32(unit_.site(site_of(call))), slot);
 }
 
 /// Notes where an error comes up that no site of the source raises.
 void HostFunction::store_location(NodeId location) {
-  Value* const error = field(context_, abi::kContextError);
-  Value* const site = b_.CreateLoad(b_.getInt32Ty(), field(error, abi::kErrorSite));
-  Value* const slot = field(error, abi::kErrorArguments + 8 * abi::kErrorLocation);
+  Value* const error = field(context_, offsetof(entry::Context, error));
+  Value* const site = b_.CreateLoad(b_.getInt32Ty(), field(error, offsetof(entry::Error, site)));
+  Value* const slot = field(error, offsetof(entry::Error, arguments) + 8 * entry::Error::kLocation);
   Value* const own = b_.getInt64(uint64_t{1} + unit_.site(site_of(location)));
-  Value* const is_none = b_.CreateICmpEQ(site, b_.getInt32(abi::kNoSite));
+  Value* const is_none = b_.CreateICmpEQ(site, b_.getInt32(entry::Error::kNoSite));
   b_.CreateStore(b_.CreateSelect(is_none, own, b_.CreateLoad(b_.getInt64Ty(), slot)), slot);
 }
 
@@ -83,7 +83,7 @@ void HostFunction::leave_with(Value* status, int64_t catches, std::optional<Node
                               std::optional<NodeId> location) {
   Value* leaves = b_.CreateIsNotNull(status);
   const auto is = [&](base::ExceptionKind kind) {
-    return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(abi::status_of(kind))));
+    return b_.CreateICmpEQ(status, b_.getInt32(static_cast<uint32_t>(entry::status_of(kind))));
   };
   if (catches == 1) leaves = b_.getFalse();
   for (const base::ExceptionKind kind : {
@@ -128,7 +128,8 @@ void HostFunction::emit_call(NodeId id) {
   // There may be any number of the calls of a recursion.
   const bool is_counted = !recursive_ || !unit_.recursive(callee_id);
   leave_with(status, catches, is_counted ? std::optional(id) : std::nullopt);
-  if (catches != 0) b_.CreateStore(b_.getInt32(0), field(context_, abi::kContextError + abi::kErrorCallers));
+  if (catches != 0)
+    b_.CreateStore(b_.getInt32(0), field(context_, offsetof(entry::Context, error.caller_count)));
 
   Parts results;
   if (catches != 0) results.push_back(status);

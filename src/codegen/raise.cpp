@@ -1,6 +1,6 @@
 #include <llvm/IR/MDBuilder.h>
 
-#include "codegen/abi_layout.h"
+#include "base/abi.h"
 #include "codegen/body.h"
 
 namespace ingot::codegen {
@@ -36,7 +36,7 @@ ErrorSite Body::site_of(NodeId id) const {
 
 void Body::leave_at(NodeId id, base::ExceptionKind kind, std::string message, std::span<const NodeId> shown,
                     int64_t made) {
-  if (shown.size() > abi::kMaxErrorArguments) fail_not_lowered("a message with more than 32 values");
+  if (shown.size() > entry::Error::kMaxArguments) fail_not_lowered("a message with more than 32 values");
   ErrorSite site = site_of(id);
   site.kind = kind;
   site.message = std::move(message);

@@ -1,6 +1,5 @@
 #include "driver/compile.h"
 
-#include "codegen/abi_layout.h"
 #include "driver/pipeline.h"
 #include "ir/cursor.h"
 #include "ir/walk.h"
@@ -10,47 +9,6 @@
 namespace ingot::driver {
 
 namespace {
-
-namespace abi = codegen::abi;
-static_assert(abi::kEntryPrefix == runtime::kEntryPrefix);
-static_assert(abi::kContextAttention == runtime::kContextAttentionOffset);
-static_assert(abi::kContextError == runtime::kContextErrorOffset);
-static_assert(abi::kContextStackLimit == runtime::kContextStackLimitOffset);
-static_assert(abi::kContextFunctions == runtime::kContextFunctionsOffset);
-static_assert(abi::kContextFloatState == runtime::kContextFloatStateOffset);
-static_assert(abi::kErrorStatus == runtime::kErrorStatusOffset);
-static_assert(abi::kErrorLocation == runtime::Error::kLocation);
-static_assert(abi::kErrorSite == runtime::kErrorSiteOffset);
-static_assert(abi::kErrorArguments == runtime::kErrorArgumentsOffset);
-static_assert(abi::kMaxErrorArguments == runtime::Error::kMaxArguments);
-static_assert(abi::kErrorCallers == runtime::kErrorCallersOffset);
-static_assert(abi::kMaxErrorCallers == runtime::Error::kMaxCallers);
-static_assert(abi::kNoSite == runtime::Error::kNoSite);
-static_assert(abi::kBufferData == runtime::kBufferDataOffset);
-static_assert(abi::kBufferSize == runtime::kBufferSizeOffset);
-static_assert(abi::kViewData == runtime::kViewDataOffset);
-static_assert(abi::kViewBuffer == runtime::kViewBufferOffset);
-static_assert(abi::kViewExtent == runtime::kViewExtentOffset);
-static_assert(abi::kKernelCallText == runtime::kKernelCallTextOffset);
-static_assert(abi::kKernelCallBytes == runtime::kKernelCallBytesOffset);
-static_assert(abi::kKernelCallName == runtime::kKernelCallNameOffset);
-static_assert(abi::kKernelCallGrid == runtime::kKernelCallGridOffset);
-static_assert(abi::kKernelCallBlock == runtime::kKernelCallBlockOffset);
-static_assert(abi::kKernelCallShared == runtime::kKernelCallSharedOffset);
-static_assert(abi::kKernelCallMayRaise == runtime::kKernelCallMayRaiseOffset);
-static_assert(abi::kKernelCallArguments == runtime::kKernelCallArgumentsOffset);
-static_assert(abi::kKernelCallCount == runtime::kKernelCallCountOffset);
-static_assert(abi::kKernelErrorIteration == runtime::kKernelErrorIterationOffset);
-static_assert(abi::kKernelErrorLock == runtime::kKernelErrorLockOffset);
-static_assert(abi::kKernelErrorStatus == runtime::kKernelErrorStatusOffset);
-static_assert(abi::kKernelErrorSite == runtime::kKernelErrorSiteOffset);
-static_assert(abi::kKernelErrorArguments == runtime::kKernelErrorArgumentsOffset);
-static_assert(abi::kKernelCallCooperative == runtime::kKernelCallCooperativeOffset);
-static_assert(abi::kKernelCallKinds == runtime::kKernelCallKindsOffset);
-static_assert(abi::kKernelCallAddress == runtime::kKernelCallAddress);
-static_assert(abi::kKernelCallSize == sizeof(runtime::KernelCall));
-static_assert(abi::status_of(base::ExceptionKind::MemoryError) ==
-              runtime::status_of(base::ExceptionKind::MemoryError));
 
 runtime::SlotInfo slot_of(const ir::Module& module, ir::Type type) {
   using Kind = runtime::SlotInfo::Kind;

@@ -1,115 +1,25 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <string_view>
 
-#include "base/exception.h"
+#include "base/abi.h"
 
-/// The entry ABI: what compiled code and its callers agree on, the same for code compiled in this process,
-/// read from the disk cache, compiled ahead of time, or called from C++. Everything here is plain data; the
-/// offsets that compiled code uses are the constants at the end of this file (codegen's copy of them must be
-/// equal), checked by static_asserts in abi.cpp. A change of any of them is a new version: see symbols.h.
-///
-/// An entry is `Status fn(Context*, void** slots)`. The slots are those of the parameters, then those of the
-/// results, in order:
-///  - a scalar: the address of the element (bool: one byte 0 or 1), aligned to it;
-///  - a view of rank r: the address of a `ViewSlot` followed by r lengths and r strides;
-///  - a buffer: the address of a `Buffer*`.
-/// Results are written only when the status is 0. Nothing unwinds through an entry.
-///
-/// Symbols: code names the outside only by the symbols that `runtime/symbols.h` lists.
-
+/// The ABI as the runtime and those that call compiled code have it: its structures, and the callbacks of the
+/// embedding program.
 namespace ingot::runtime {
 
-/// 0, or 1 + the number of a `base::ExceptionKind`; the rest is in `Context::error`.
-using Status = int32_t;
+using entry::Buffer;
+using entry::Context;
+using entry::Error;
+using entry::exception_of;
+using entry::kEntryPrefix;
+using entry::KernelCall;
+using entry::KernelError;
+using entry::Status;
+using entry::status_of;
+using entry::ViewSlot;
 
-constexpr Status status_of(base::ExceptionKind kind) { return 1 + static_cast<Status>(kind); }
-/// Of a status that is not 0.
-constexpr base::ExceptionKind exception_of(Status status) {
-  return static_cast<base::ExceptionKind>(status - 1);
-}
-
-/// Memory that views are views of: the host's, or, in calls of device code, the device's, whose addresses the
-/// host cannot touch. Those of arguments are made by the caller (on its stack) for the call;
-/// those that the code allocates belong to the call, which passes those that results view to the caller.
-struct Buffer {
-  std::byte* data;  ///< never null; of allocated ones aligned to 64 bytes
-  int64_t size;     ///< bytes
-  /// Of allocated ones: the Context of the call as long as they belong to it, null once passed on. Of
-  /// arguments: for the caller to use, but never the address of the call's Context.
-  void* owner;
-  Buffer* next;  ///< the list of the call's allocated buffers
-  Buffer* previous;
-  /// Of allocated ones: frees header and memory. Null: the host's allocator frees them.
-  void (*release)(Buffer*) = nullptr;
-};
-
-/// A view: the address of the element with index 0 in every axis, its buffer, then `rank` lengths and `rank`
-/// strides (bytes) that follow it in memory.
-struct ViewSlot {
-  std::byte* data;
-  Buffer* buffer;
-  int64_t* lengths() { return reinterpret_cast<int64_t*>(this + 1); }
-  int64_t* strides(int rank) { return lengths() + rank; }
-};
-
-/// What a raise leaves: the number of the location in the object's table of error sites, and the values that
-/// its message shows (bits of each, widened to 64: integers sign- or zero-extended, floats as double).
-struct Error {
-  static constexpr int kMaxArguments = 32;
-  /// The site of an error that no location in the object raises: memory ran out in an allocation (argument 0
-  /// is the number of bytes), or the call was interrupted.
-  static constexpr uint32_t kNoSite = 0xffffffff;
-  /// Arguments of an error without a site: 1 + the site where it has come up, or 0; and whether a device has
-  /// refused what it was asked for (RuntimeError).
-  static constexpr size_t kLocation = 1;
-  static constexpr size_t kIsRefusal = 2;
-  static constexpr int kMaxCallers = 15;
-  Status status;  ///< what the entry returned
-  uint32_t site;
-  uint64_t arguments[kMaxArguments];
-  /// The sites of the calls between functions of the object that the error left, the innermost first,
-  /// recursion left out. Where there are too many, the outermost one is the last.
-  uint32_t caller_count;
-  uint32_t callers[kMaxCallers];
-};
-
-struct Hooks;
 class Errand;
-
-/// The state of one call, used by one thread at a time. Made or reset by the caller for each (`Call` in
-/// context.h does).
-struct Context {
-  /// Bits of `*attention`.
-  static constexpr uint32_t kInterrupt = 1;  ///< leave with KeyboardInterrupt
-  static constexpr uint32_t kLength = 2;     ///< the call's duration is watched, see `watch_length`
-
-  /// Not 0: the next poll calls `ingot_v1_poll`. `kInterrupt` may be set from a signal handler or another
-  /// thread. The pointer itself is never null.
-  uint32_t* attention;
-  Error error;
-  Buffer* buffers;     ///< allocated by this call and still live
-  const Hooks* hooks;  ///< what the embedding program provides; never null
-  void* user;          ///< the embedding program's own
-  /// Recursion that would take the stack below this raises RecursionError. `Call::run` sets it; null: there
-  /// is no limit.
-  std::byte* stack_limit;
-  // Of a call whose duration is watched, in ticks of the processor's clock.
-  int64_t next_look;  ///< when it is looked at; 0: it has not polled
-  int64_t last_read;  ///< when a poll read the clock
-  uint32_t unread;    ///< how many polls do not read it from now on
-  uint32_t skipped;   ///< how many did not since `last_read`
-  /// Of code for a device: the `devices::Device` on which all arrays are. Null: the host.
-  void* device;
-  /// The word of the floating-point state that the code runs in (base/float_state.h); 0: the default one.
-  uint32_t float_state;
-  /// The C functions that the code calls, by their numbers: for each its address, and the `data` of a loop of
-  /// a ufunc of NumPy's. Null: there are none.
-  void* const* functions;
-};
 
 /// Callbacks of the embedding program.
 struct Hooks {
@@ -132,25 +42,5 @@ struct Hooks {
 };
 
 using Entry = Status (*)(Context*, void** slots);
-
-/// The symbol of a function's entry is this and its name, so that no entry is called as a C function is.
-inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
-
-// The offsets in these structures that compiled code uses.
-inline constexpr size_t kContextAttentionOffset = 0;
-inline constexpr size_t kContextErrorOffset = 8;
-inline constexpr size_t kContextHooksOffset = 344;
-inline constexpr size_t kContextStackLimitOffset = 360;
-inline constexpr size_t kContextFloatStateOffset = 400;
-inline constexpr size_t kContextFunctionsOffset = 408;
-inline constexpr size_t kErrorStatusOffset = 0;
-inline constexpr size_t kErrorSiteOffset = 4;
-inline constexpr size_t kErrorArgumentsOffset = 8;
-inline constexpr size_t kErrorCallersOffset = 264;  ///< their number, before them
-inline constexpr size_t kBufferDataOffset = 0;
-inline constexpr size_t kBufferSizeOffset = 8;
-inline constexpr size_t kViewDataOffset = 0;
-inline constexpr size_t kViewBufferOffset = 8;
-inline constexpr size_t kViewExtentOffset = 16;
 
 }  // namespace ingot::runtime

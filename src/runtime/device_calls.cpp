@@ -32,25 +32,6 @@ using devices::Device;
 using devices::GraphMemory;
 using devices::Recording;
 
-static_assert(offsetof(KernelCall, text) == kKernelCallTextOffset);
-static_assert(offsetof(KernelCall, bytes) == kKernelCallBytesOffset);
-static_assert(offsetof(KernelCall, name) == kKernelCallNameOffset);
-static_assert(offsetof(KernelCall, grid) == kKernelCallGridOffset);
-static_assert(offsetof(KernelCall, block) == kKernelCallBlockOffset);
-static_assert(offsetof(KernelCall, shared_bytes) == kKernelCallSharedOffset);
-static_assert(offsetof(KernelCall, may_raise) == kKernelCallMayRaiseOffset);
-static_assert(offsetof(KernelCall, arguments) == kKernelCallArgumentsOffset);
-static_assert(offsetof(KernelCall, count) == kKernelCallCountOffset);
-static_assert(offsetof(KernelCall, cooperative) == kKernelCallCooperativeOffset);
-static_assert(offsetof(KernelCall, packed) == kKernelCallPackedOffset);
-static_assert(offsetof(KernelCall, packed_bytes) == kKernelCallPackedBytesOffset);
-static_assert(offsetof(KernelCall, kinds) == kKernelCallKindsOffset);
-static_assert(offsetof(KernelError, iteration) == kKernelErrorIterationOffset);
-static_assert(offsetof(KernelError, lock) == kKernelErrorLockOffset);
-static_assert(offsetof(KernelError, status) == kKernelErrorStatusOffset);
-static_assert(offsetof(KernelError, site) == kKernelErrorSiteOffset);
-static_assert(offsetof(KernelError, arguments) == kKernelErrorArgumentsOffset);
-
 Device& device_of(const Context* context) { return *static_cast<Device*>(context->device); }
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 
@@ -180,8 +161,8 @@ void record_launch(Recording& recording, Device& device, devices::Step step, con
   for (int64_t i = 0; i < call.count; ++i) {
     const auto kind = static_cast<uint8_t>(call.kinds[i]);
     devices::Argument argument;
-    argument.is_address = (kind & kKernelCallAddress) != 0;
-    const size_t bytes = kind & (kKernelCallAddress - 1U);
+    argument.is_address = (kind & KernelCall::kAddress) != 0;
+    const size_t bytes = kind & (KernelCall::kAddress - 1U);
     if (bytes > argument.value.size()) throw devices::DeviceError("an argument that is no number");
     std::memcpy(argument.value.data(), call.arguments[i], bytes);
     step.arguments.push_back(argument);

@@ -14,56 +14,6 @@
 /// What waits calls `Hooks::let_go` first.
 namespace ingot::runtime {
 
-/// A launch, as compiled code describes it.
-struct KernelCall {
-  const char* text;  ///< what the driver loads; its address is its identity as long as the object is loaded
-  int64_t bytes;
-  const char* name;  ///< the kernel's; its address, too
-  int64_t grid[3];
-  int64_t block[3];
-  int64_t shared_bytes;  ///< dynamic
-  int64_t may_raise;     ///< then the first argument is the address of the error report, which is put there
-  void** arguments;      ///< the address of each
-  int64_t count;         ///< of arguments
-  int64_t cooperative;   ///< 1: all blocks are there at once
-  /// Not null: more values than a launch takes, packed into so many bytes; the last argument is the address
-  /// of a copy of them on the device, which is put there.
-  const void* packed;
-  int64_t packed_bytes;
-  const char* kinds;  ///< of each argument: its bytes, with `kKernelCallAddress` if it is an address
-};
-
-/// The error report of threads that raise: that of the lowest iteration stays.
-struct KernelError {
-  static constexpr uint64_t kNone = ~uint64_t{0};
-  uint64_t iteration;
-  int32_t lock;
-  Status status;
-  uint32_t site;
-  uint64_t arguments[Error::kMaxArguments];
-};
-
-// The offsets in these structures that compiled code uses.
-inline constexpr size_t kKernelCallTextOffset = 0;
-inline constexpr size_t kKernelCallBytesOffset = 8;
-inline constexpr size_t kKernelCallNameOffset = 16;
-inline constexpr size_t kKernelCallGridOffset = 24;
-inline constexpr size_t kKernelCallBlockOffset = 48;
-inline constexpr size_t kKernelCallSharedOffset = 72;
-inline constexpr size_t kKernelCallMayRaiseOffset = 80;
-inline constexpr size_t kKernelCallArgumentsOffset = 88;
-inline constexpr size_t kKernelCallCountOffset = 96;
-inline constexpr size_t kKernelCallCooperativeOffset = 104;
-inline constexpr size_t kKernelCallPackedOffset = 112;
-inline constexpr size_t kKernelCallPackedBytesOffset = 120;
-inline constexpr size_t kKernelCallKindsOffset = 128;
-inline constexpr uint8_t kKernelCallAddress = 0x80;
-inline constexpr size_t kKernelErrorIterationOffset = 0;
-inline constexpr size_t kKernelErrorLockOffset = 8;
-inline constexpr size_t kKernelErrorStatusOffset = 12;
-inline constexpr size_t kKernelErrorSiteOffset = 16;
-inline constexpr size_t kKernelErrorArgumentsOffset = 24;
-
 /// A buffer of a device's memory that belongs to no call. While the thread captures a graph, the memory is
 /// the graph's, too. Throws devices::DeviceError.
 Buffer* allocate_on_device(void* device, int64_t bytes);

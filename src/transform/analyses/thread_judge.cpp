@@ -44,7 +44,7 @@ bool can_share(const ir::Function& f, NodeId loop, std::vector<Table>* tables) {
 
 std::optional<Obstacle> thread_obstacle(const ir::Function& f, NodeId loop) {
   const NodeId count = f.operand(loop, 0);
-  if (f.is_constant(count) && f.constant(count).as<int64_t>() < kFewIterations)
+  if (f.is_constant(count) && f.constant(count).as<int64_t>() < kFewToShare)
     return Obstacle(ObstacleKind::FewIterations, loop);
   std::vector<Table> tables;
   if (can_share(f, loop, &tables)) return std::nullopt;

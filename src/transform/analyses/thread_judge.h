@@ -11,7 +11,7 @@
 namespace ingot::transform {
 
 /// A loop of so few iterations, known while compiling, is left for the loops inside it.
-inline constexpr int64_t kFewIterations = 8;
+inline constexpr int64_t kFewToShare = 8;
 
 /// Whether the iterations of a loop may run at the same time; of one that carries nothing, or of a
 /// `parallel_for`. `tables`, if given, receives the tables whose numbers have to be natural and different for

@@ -24,9 +24,8 @@ namespace {
 
 /// Axes that arrays have at most.
 constexpr size_t kAllLevels = 16;
-/// Loops of so few iterations, known while compiling, are left for the loops inside them.
-constexpr int64_t kFewIterations = 8;
-/// ... whose iterations combine what they carry, are one thread's.
+/// Loops of so few iterations, known while compiling, that combine what their iterations carry, are one
+/// thread's.
 constexpr int64_t kFewCombined = 64;
 /// Loops of so few iterations, known while compiling, are not shared by threads.
 constexpr int64_t kFewAlong = 16;
@@ -215,7 +214,7 @@ KernelPlan::Part KernelPlan::classify(NodeId node) const {
       return fit_in_block({{node}}) && !is_once ? Part::Reduction : Part::Task;
     }
     const NodeId count = f_.operand(node, 0);
-    const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewIterations;
+    const bool is_short = f_.is_constant(count) && f_.constant(count).as<int64_t>() < kFewToShare;
     if (!is_short) return Part::Nest;
     const bool has_inner = ir::any_within(f_, f_.region(node), [&](NodeId at) { return is_parallel(at); });
     if (!has_inner) return Part::Task;

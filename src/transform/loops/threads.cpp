@@ -47,7 +47,7 @@ class Sharer : public Rewriter {
   bool has_few_iterations(NodeId loop) const {
     NodeId count = source_.operand(loop, 0);
     const bool is_known = source_.is_constant(count);
-    if (is_known && source_.constant(count).as<int64_t>() < kFewIterations) return true;
+    if (is_known && source_.constant(count).as<int64_t>() < kFewToShare) return true;
     if (source_.op(count) == Op::minimum) count = source_.operand(count, 1);
     return source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kShort &&
            !ir::has_loop(source_, source_.region(loop));
