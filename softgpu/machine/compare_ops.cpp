@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "softgpu/machine/floats.h"
@@ -19,8 +21,17 @@ Mask combined(Mask value, Mask with, uint16_t flags) {
   return value & with;
 }
 
+/// What `set` gives where the comparison holds; its index is at bit 9 of the flags.
+struct Truth {
+  ptx::Type type;
+  uint32_t bits;
+};
+constexpr int kTruthShift = 9;
+const std::array kTruths = {Truth{{'f', 32}, 0x3F800000}, Truth{{'f', 16}, 0x3C00}, Truth{{'h', 16}, 0x3F80},
+                            Truth{{'s', 32}, UINT32_MAX}, Truth{{'s', 16}, UINT16_MAX}};
+
 template <class T, class F>
-void set_predicate(Warp& w, const Instruction& i, Mask m) {
+Mask compared_lanes(Warp& w, const Instruction& i, Mask m) {
   const T* const a = w.get<T>(i.a);
   const T* const b = w.get<T>(i.b);
   Mask result = 0;
@@ -29,6 +40,10 @@ void set_predicate(Warp& w, const Instruction& i, Mask m) {
   } else {
     each_lane(m, [&](uint32_t l) { result |= static_cast<Mask>(F{}(a[l], b[l])) << l; });
   }
+  return result;
+}
+
+void put_predicate(Warp& w, const Instruction& i, Mask m, Mask result) {
   Mask opposite = ~result;
   if ((i.flags & kXor) != 0) {
     const Mask with = *w.get<Mask>(i.c) ^ ((i.flags & flag::kNotC) != 0 ? kAll : 0);
@@ -45,10 +60,18 @@ void set_predicate(Warp& w, const Instruction& i, Mask m) {
   }
 }
 
-/// set: `kOne` - all ones, or the bits of 1.0 - where the comparison holds.
-template <class D, D kOne, class T, class F>
-void set_value(Warp& w, const Instruction& i, Mask m) {
-  each_lane(m, [&](uint32_t l) { w.at<D>(i.d)[l] = F{}(w.get<T>(i.a)[l], w.get<T>(i.b)[l]) ? kOne : D{0}; });
+void put_value(Warp& w, const Instruction& i, Mask m, Mask result) {
+  const Truth& truth = kTruths.at(i.flags >> kTruthShift);
+  each_lane(m, [&](uint32_t l) {
+    const uint32_t bits = (result >> l & 1) != 0 ? truth.bits : 0;
+    if (truth.type.bits == 32) w.at<uint32_t>(i.d)[l] = bits;
+    else w.at<uint16_t>(i.d)[l] = static_cast<uint16_t>(bits);
+  });
+}
+
+template <class T, class F, void (*kPut)(Warp&, const Instruction&, Mask, Mask)>
+void compare(Warp& w, const Instruction& i, Mask m) {
+  kPut(w, i, m, compared_lanes<T, F>(w, i, m));
 }
 
 template <class T, class F>
@@ -59,17 +82,18 @@ Plan plan_with(const Op& op, F) {
     if (op.has("and")) flags = kAnd;
     if (op.has("or")) flags = kOr;
     if (op.has("xor")) flags = kXor;
-    Plan plan{set_predicate<T, F>, {kPredicate, kBytes, kBytes}, flags};
+    Plan plan{compare<T, F, put_predicate>, {kPredicate, kBytes, kBytes}, flags};
     if (flags != 0) plan.widths.push_back(kPredicate);
     return plan;
   }
-  if (op.type == ptx::Type{'f', 32}) return {set_value<uint32_t, 0x3F800000, T, F>, {4, kBytes, kBytes}};
-  if (op.type == ptx::Type{'f', 16}) return {set_value<uint16_t, 0x3C00, T, F>, {2, kBytes, kBytes}};
-  if (op.type == ptx::Type{'h', 16}) return {set_value<uint16_t, 0x3F80, T, F>, {2, kBytes, kBytes}};
-  if (op.type.packed || op.type.is_float()) return {};
-  if (op.type.bits == 32) return {set_value<uint32_t, UINT32_MAX, T, F>, {4, kBytes, kBytes}};
-  if (op.type.bits == 16) return {set_value<uint16_t, UINT16_MAX, T, F>, {2, kBytes, kBytes}};
-  return {};
+  if (op.type.packed) return {};
+  const ptx::Type type{op.type.is_float() ? op.type.kind : 's', op.type.bits};
+  const auto truth = std::ranges::find(kTruths, type, &Truth::type);
+  if (truth == kTruths.end()) return {};
+  const auto index = static_cast<uint16_t>(truth - kTruths.begin());
+  return {compare<T, F, put_value>,
+          {static_cast<uint8_t>(type.bits / 8), kBytes, kBytes},
+          static_cast<uint16_t>(index << kTruthShift)};
 }
 
 template <class T>

@@ -145,7 +145,7 @@ struct KernelError {
 inline constexpr std::string_view kEntryPrefix = "ingot_entry_";
 
 template <class T>
-inline constexpr bool is_plain = std::is_standard_layout_v<T>&& std::is_trivially_copyable_v<T>;
+inline constexpr bool is_plain = std::is_standard_layout_v<T> && std::is_trivially_copyable_v<T>;
 static_assert(is_plain<Context> && is_plain<Error> && is_plain<Buffer> && is_plain<ViewSlot>);
 static_assert(is_plain<KernelCall> && is_plain<KernelError>);
 static_assert(sizeof(void*) == 8, "the ABI is that of 64-bit targets");

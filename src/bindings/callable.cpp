@@ -641,7 +641,7 @@ void bind_by(nb::handle self, nb::object code, nb::tuple names, size_t positiona
   state.forget();
 }
 
-template <bool Detail::*kWhich>
+template <bool Detail::* kWhich>
 void describe_more(nb::handle self, size_t number) {
   state_of(self).describe_otherwise(
       [&](Parameters& parameters) { parameters.details.at(number).*kWhich = true; });

@@ -207,7 +207,7 @@ PyObject* leave_region(PyObject* self, PyObject* const*, Py_ssize_t) {
 }
 
 /// The numbers that a region that is open has been given.
-template <class T, T Counts::*kWhich>
+template <class T, T Counts::* kWhich>
 PyObject* count_of(PyObject* self, void*) {
   const Frame* const frame = region(self).open > 0 ? profile::frame_of(self) : nullptr;
   const T count = frame == nullptr ? T() : frame->counts.*kWhich;
@@ -215,7 +215,7 @@ PyObject* count_of(PyObject* self, void*) {
   else return PyLong_FromLongLong(count);
 }
 
-template <class T, T Counts::*kWhich>
+template <class T, T Counts::* kWhich>
 int set_count(PyObject* self, PyObject* value, void*) {
   if (value == nullptr) {
     PyErr_SetString(PyExc_AttributeError, "a count of a region cannot be deleted");

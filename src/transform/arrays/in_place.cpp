@@ -50,8 +50,7 @@ class Lowering::InPlaceWriter {
     kept[0] = loops_.select(meets_, loops_.multiply(blocks_, loops_.multiply(slots_, chunk_)), b_.index(0));
     const Type type = b_.function().type(view_);
     kept_ = loops_.new_view(kept, type.dtype(), type.space());
-    base_ = loops_.branch(
-        meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
+    base_ = loops_.branch(meets_, {type}, [&] { return Nodes{kept_}; }, [&] { return Nodes{view_}; })[0];
     const bool before = loops_.independent();
     loops_.set_independent(true);
     loops_.nest({&blocks_, 1}, [&](Indices number) { write_block(number[0]); });
@@ -197,9 +196,8 @@ class Lowering::InPlaceWriter {
       const NodeId chunks = ceiling(maximum(many, chunk), chunk);
       return Nodes{chunk, chunks};
     };
-    const Nodes sizes = loops_.branch(meets_, {ir::kInt64, ir::kInt64}, in_chunks, [&] {
-      return Nodes{many, one};
-    });
+    const Nodes sizes =
+        loops_.branch(meets_, {ir::kInt64, ir::kInt64}, in_chunks, [&] { return Nodes{many, one}; });
     chunk_ = sizes[0];
     slots_ = loops_.select(loops_.less(b_.index(2), sizes[1]), b_.index(kSlots), sizes[1]);
     height_ = loops_.multiply(sizes[1], chunk_);

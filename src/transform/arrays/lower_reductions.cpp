@@ -262,9 +262,8 @@ Nodes Lowering::reduce_flat(const Reductions& all, const Axes& axes) {
   const Nodes first = starts(all, axes, {});
   Nodes given;
   by_number(operands, [&] {
-    given = combine_range(all, loops_.product(axes.reduced), first, [&](NodeId k) {
-      return contributions(all, {&k, 1});
-    });
+    given = combine_range(all, loops_.product(axes.reduced), first,
+                          [&](NodeId k) { return contributions(all, {&k, 1}); });
   });
   return given;
 }

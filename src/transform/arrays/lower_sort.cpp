@@ -246,10 +246,7 @@ NodeId Lowering::index_in_pair(NodeId line, Indices at, NodeId width, NodeId cou
   const NodeId high = loops_.select(is_left, end, middle);
   const NodeId bounds[] = {low, high};
   const Nodes found = loops_.repeat(
-      bounds,
-      [&](Indices range) {
-        return Nodes{loops_.less(range[0], range[1]), range[0], range[1]};
-      },
+      bounds, [&](Indices range) { return Nodes{loops_.less(range[0], range[1]), range[0], range[1]}; },
       [&](Indices range) {
         const NodeId half = b_.make(Op::right_shift, {loops_.add(range[0], range[1]), one});
         Nodes there(at.begin(), at.end());

@@ -41,8 +41,7 @@ Nodes Lowering::reduce_rows(const Reductions& all, const Axes& axes, Indices kep
   std::vector<Type> types;
   for (const Reduction& r : all) types.push_back(Type::scalar(r.dtype));
   const NodeId turned = lies_closer(source_.operand(all[0].id, 0), 0, axes.reduced.size() - 1, false);
-  return loops_.branch(
-      turned, types, [&] { return rows(true); }, [&] { return rows(false); });
+  return loops_.branch(turned, types, [&] { return rows(true); }, [&] { return rows(false); });
 }
 
 Lowering::Blocks Lowering::make_blocks(const Reductions& all, const Axes& axes) {

@@ -151,8 +151,7 @@ class Finder {
     const NodeId init = f_.operand(loop, slot + 1);
     if (f_.op(init) != Op::materialize || f_[init].parent != f_[loop].parent) return false;
     if (std::ranges::count(f_.operands(loop), init) != 1) return false;
-    return only_looked_at(
-        init, [&](NodeId user) { return order_[user.index] < order_[loop.index]; }, loop);
+    return only_looked_at(init, [&](NodeId user) { return order_[user.index] < order_[loop.index]; }, loop);
   }
 
   /// Whether nodes of a region may write to memory that others hold too.

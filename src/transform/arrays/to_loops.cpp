@@ -295,8 +295,7 @@ void Lowering::visit(NodeId id) {
   switch (op) {
 #define OP(...)
 #define LOWER_Array(name) \
-  case Op::name:          \
-    return lower_##name(id);
+  case Op::name: return lower_##name(id);
 #define LOWER_Loop(name)
 #define LOWER_Both(name)
 #define STRUCT(name, stage, effects) LOWER_##stage(name)

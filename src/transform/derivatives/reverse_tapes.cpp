@@ -259,10 +259,7 @@ NodeId Reverse::kept_again(NodeId value) {
   const NodeId is_none = make(Op::equal, {tag, b_.constant<int8_t>(1)});
   return w.branch(
       is_value, types, [&] { return Nodes{make(Op::some, {number})}; },
-      [&] {
-        return w.branch(
-            is_none, types, [&] { return tagged(1); }, [&] { return tagged(2); });
-      })[0];
+      [&] { return w.branch(is_none, types, [&] { return tagged(1); }, [&] { return tagged(2); }); })[0];
 }
 
 }  // namespace ingot::transform

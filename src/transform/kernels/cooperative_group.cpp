@@ -172,9 +172,8 @@ Nodes BlockGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
   });
   Nodes values;
   for (size_t i = 0; i < trees.size(); ++i)
-    values.push_back(lanes.finish(i, iterations, inits[i], [&] {
-      return loops_.load(shared[i], {&zero, 1});
-    }));
+    values.push_back(
+        lanes.finish(i, iterations, inits[i], [&] { return loops_.load(shared[i], {&zero, 1}); }));
   wait();
   return values;
 }

@@ -141,8 +141,7 @@ void LaneReduction::fold(std::span<const NodeId> shared, NodeId thread, NodeId b
   };
   if (kernels_.has_warps()) {
     const Nodes folded = across_warp(lanes);
-    loops_.branch(
-        loops_.equal(lane, b_.index(0)), {}, [&] { return keep(folded); }, nothing);
+    loops_.branch(loops_.equal(lane, b_.index(0)), {}, [&] { return keep(folded); }, nothing);
   } else {
     keep(lanes);
     for (int64_t half = KernelWriter::kWarp / 2; half > 0; half /= 2) {

@@ -258,9 +258,8 @@ void KernelSort::move(const Pass& pass) {
     const auto digit_of = [&](NodeId named) { return load_index(found, named); };
     split(common, thread, count, zero, half,
           [&](NodeId named) { return loops_.both(digit_of(named), b_.index(kBins - 1)); });
-    split(common, thread, count, half, zero, [&](NodeId named) {
-      return b_.make(Op::right_shift, {digit_of(named), b_.index(kSplitBits)});
-    });
+    split(common, thread, count, half, zero,
+          [&](NodeId named) { return b_.make(Op::right_shift, {digit_of(named), b_.index(kSplitBits)}); });
     // The first element of a digit subtracts its own index in the tile.
     iterations_of(thread, count, [&](NodeId k) {
       const NodeId digit = digit_of(load_index(common.order, k));

@@ -92,10 +92,7 @@ void KernelWriter::groups(NodeId count, NodeId threads, const std::function<void
 
 void KernelWriter::strided(NodeId first, NodeId end, NodeId step, const std::function<void(NodeId)>& body) {
   loops_.repeat(
-      {&first, 1},
-      [&](std::span<const NodeId> at) {
-        return Nodes{loops_.less(at[0], end), at[0]};
-      },
+      {&first, 1}, [&](std::span<const NodeId> at) { return Nodes{loops_.less(at[0], end), at[0]}; },
       [&](std::span<const NodeId> at) {
         body(at[0]);
         return Nodes{loops_.add(at[0], step)};

@@ -265,11 +265,7 @@ class KernelOutliner : public Rewriter {
         b_.make(Op::alloc, {b_.index(kReadAtOnce)}, {static_cast<int64_t>(ir::Life::Stack)}, Type::buffer());
     const NodeId copy = loops_.c_view(home, b_.index(0), {&length, 1}, dtype);
     loops_.branch(
-        is_there, {},
-        [&] {
-          return b_.make(Op::copy, {copy, view}), Nodes();
-        },
-        [] { return Nodes(); });
+        is_there, {}, [&] { return b_.make(Op::copy, {copy, view}), Nodes(); }, [] { return Nodes(); });
     copies_.push_back({old, copy, is_there});
     ++copied_;
     b_.set_span(location);

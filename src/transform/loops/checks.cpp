@@ -143,8 +143,7 @@ class LoopVersioner : public Rewriter {
     const bool any_check =
         std::ranges::any_of(gone, [&](NodeId node) { return source_.op(node) == Op::check; });
     if (!any_check || (b_.function().is_constant(all) && !is_true(all))) return clone(loop);
-    write_both(
-        loop, all, [&] { without(loop, gone); }, [&] { write_careful(loop); });
+    write_both(loop, all, [&] { without(loop, gone); }, [&] { write_careful(loop); });
   }
 
   /// Whether all innermost loops of a region could run in lanes, or loops around them.
@@ -306,8 +305,8 @@ class LoopVersioner : public Rewriter {
       write();
       return use_all(results);
     };
-    const Nodes given = loops_.branch(
-        condition, types, [&] { return written(fast); }, [&] { return written(other); });
+    const Nodes given =
+        loops_.branch(condition, types, [&] { return written(fast); }, [&] { return written(other); });
     b_.set_span(location);
     for (size_t i = 0; i < results.size(); ++i) bind(results[i], given[i]);
   }
@@ -509,8 +508,7 @@ class LoopVersioner : public Rewriter {
         const bool raises = i == raising_arm(source_, node);
         return Nodes{raises ? b_.constant(false) : fails_in(source_.region(node, i), early, phase)};
       };
-      return loops_.branch(
-          condition, {ir::kBool}, [&] { return arm(0); }, [&] { return arm(1); })[0];
+      return loops_.branch(condition, {ir::kBool}, [&] { return arm(0); }, [&] { return arm(1); })[0];
     }
     if (has_kernels_ && are_same_in(node, early)) {
       const NodeId has_iterations = loops_.less(b_.index(0), use(source_.operand(node, 0)));

@@ -146,8 +146,7 @@ class Scheduler : public ParallelWriter {
       in_order_ = {};
       return Nodes();
     };
-    loops_.branch(
-        keeps, {}, [&] { return written({}); }, [&] { return written(id); });
+    loops_.branch(keeps, {}, [&] { return written({}); }, [&] { return written(id); });
     b_.set_span(location);
   }
 

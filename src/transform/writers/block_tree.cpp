@@ -65,9 +65,7 @@ NodeId BlockTree::total(NodeId none, std::span<const NodeId> at) {
         const NodeId digit = loops_.both(b_.make(Op::right_shift, {blocks_, level}), b_.index(1));
         return loops_.branch(
             loops_.equal(digit, b_.index(1)), {type_},
-            [&] {
-              return Nodes{b_.make(combiner_, {load(level, at), carried[0]})};
-            },
+            [&] { return Nodes{b_.make(combiner_, {load(level, at), carried[0]})}; },
             [&] { return Nodes{carried[0]}; });
       })[0];
   return loops_.select(loops_.equal(blocks_, b_.index(0)), none, sum);
