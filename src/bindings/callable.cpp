@@ -846,16 +846,16 @@ void bind_callable(nb::module_& m) {
       "position and by position alone, whether there are `*args` and `**kwargs`. Forgets what is known.");
   add_method(type, "_demand", &describe_more<&Detail::is_demanded>,
              "From now on the value of a number among the arguments decides.");
+  add_method(type, "_buffer_lists", &describe_more<&Detail::has_buffers>,
+             "Has the lists of an argument described as list buffers, if their elements are alike.");
   add_method(type, "_measure", &describe_more<&Detail::is_measured>,
              "From now on short last axes of its arrays decide.");
   add_method(
       type, "_fix", &fix,
       "The values of the parameters of these numbers decide, and those at these indices in `*args` and "
       "names in `**kwargs`. For a function that has not been called.");
-  add_method(
-      type, "_open_texts", &open_texts,
-      "From now on the strings among the arguments of these numbers are described by their characters, no "
-      "others.");
+  add_method(type, "_open_texts", &open_texts,
+             "Strings among these arguments are described by their characters, no others.");
   add_method(
       type, "_settle_on",
       [](nb::handle self, const DeviceHandle& device) {

@@ -111,6 +111,20 @@ std::shared_ptr<const ir::ArrayValue> array_value(nb::handle given) {
   return value;
 }
 
+/// The memory of a block as an array, which holds it.
+nb::object bytes_on(const ir::BlockRef& block) {
+  const nb::capsule owner(new ir::BlockRef(block),
+                          [](void* held) noexcept { delete static_cast<ir::BlockRef*>(held); });
+  using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
+  return nb::cast(Bytes(block->data, {static_cast<size_t>(block->size)}, owner), nb::rv_policy::reference);
+}
+
+/// What adds the memories of blocks to a list; None: nothing.
+std::function<void(const ir::BlockRef&)> listing(const nb::object& memories) {
+  if (memories.is_none()) return {};
+  return [memories](const ir::BlockRef& block) { memories.attr("append")(bytes_on(block)); };
+}
+
 /// Values that leave the interpreter: numbers, and views as (owner of the memory, offset, lengths, strides,
 /// dtype), as `Invocation::results` lists them.
 class Outward {
@@ -148,12 +162,7 @@ class Outward {
     const auto* view = std::get_if<ir::ViewValue>(&value);
     if (view == nullptr || arguments_.contains(view->block.get())) return;
     auto& kept = memories_[view->block.get()];
-    if (kept.is_valid()) return;
-    const nb::capsule owner(new ir::BlockRef(view->block),
-                            [](void* block) noexcept { delete static_cast<ir::BlockRef*>(block); });
-    using Bytes = nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>;
-    kept = nb::cast(Bytes(view->block->data, {static_cast<size_t>(view->block->size)}, owner),
-                    nb::rv_policy::reference);
+    if (!kept.is_valid()) kept = bytes_on(view->block);
   }
 
  private:
@@ -223,7 +232,7 @@ struct Program {
   }
 
   nb::object interpret(const nb::list& leaves, nb::object host, nb::object library, const nb::object& keeps,
-                       uint64_t seed) const;
+                       uint64_t seed, const nb::object& memories) const;
   nb::dict compile(bool texts, int threads, const std::string& device, bool has_products,
                    unsigned most_threads, unsigned fewest_blocks, bool quick, bool any_state) const;
   nb::dict compile_ahead(int level, int threads) const;
@@ -390,7 +399,7 @@ void call_c(const frontend::Lowered& lowered, int64_t number, bool loop, std::sp
 }
 
 nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::object library,
-                              const nb::object& keeps, uint64_t seed) const {
+                              const nb::object& keeps, uint64_t seed, const nb::object& memories) const {
   const auto& signature = program.signature();
   std::vector<ir::Value> arguments;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
@@ -443,6 +452,7 @@ nb::object Program::interpret(const nb::list& leaves, nb::object host, nb::objec
     return run_outside([&] { call_c(lowered, number, loop, operands, types, wanted, results); }, pending,
                        raised);
   };
+  externals.keep = listing(memories);
   const ir::Outcome outcome = program.interpret(arguments, externals, seed);
   if (outcome.raised) {
     const ir::Raised& raised = outcome.exception;
@@ -583,7 +593,8 @@ NB_MODULE(_core, m) {
            "has_products"_a = false, "most_threads"_a = 0, "fewest_blocks"_a = 0, "quick"_a = false,
            "any_state"_a = false)
       .def("compile_ahead", &Program::compile_ahead, "level"_a, "threads"_a = 1)
-      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0);
+      .def("interpret", &Program::interpret, "leaves"_a, "host"_a, "library"_a, "keeps"_a, "seed"_a = 0,
+           "memories"_a.none() = nb::none());
   add_explained(m);
   m.def("targets", &targets);
   m.def("rename_ops_in_text", &ir::rename_ops_in_text);  // for tests

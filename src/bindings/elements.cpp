@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "bindings/code.h"
+#include "bindings/list_columns.h"
 #include "bindings/numpy.h"
 
 namespace ingot::bindings {
@@ -94,10 +95,84 @@ nb::object Elements::held(const described::Array& form, size_t column, const Col
 }
 
 nb::object Elements::list(const Description& form, int64_t length, const Columns& columns) {
-  nb::object all = nb::steal(PyList_New(length));
+  return part_of_list(form, 0, length, columns);
+}
+
+nb::object Elements::part_of_list(const Description& form, int64_t first, int64_t end,
+                                  const Columns& columns) {
+  nb::object all = nb::steal(PyList_New(end - first));
   if (!all.is_valid()) throw nb::python_error();
-  for (int64_t i = 0; i < length; ++i) PyList_SET_ITEM(all.ptr(), i, part(form, columns, i));
+  for (int64_t i = first; i < end; ++i) PyList_SET_ITEM(all.ptr(), i - first, part(form, columns, i));
   return all;
+}
+
+namespace {
+
+/// Whether an object is the element of an index. Of numbers, bits decide.
+bool is_element(PyObject* object, const Description& form, const Elements::Columns& columns, int64_t index) {
+  if (const auto* tuple = form.as<described::Tuple>()) {
+    const bool is_of_type = tuple->type.is_none()
+                                ? PyTuple_CheckExact(object)
+                                : reinterpret_cast<PyObject*>(Py_TYPE(object)) == tuple->type.ptr();
+    if (!is_of_type || static_cast<size_t>(PyTuple_GET_SIZE(object)) != form.parts.size()) return false;
+    for (size_t i = 0; i < form.parts.size(); ++i) {
+      PyObject* const part = PyTuple_GET_ITEM(object, static_cast<Py_ssize_t>(i));
+      if (!is_element(part, form.parts[i], columns, index)) return false;
+    }
+    return true;
+  }
+  const auto* number = form.as<described::Scalar>();
+  if (number == nullptr) return false;
+  const uint64_t kind = number->number.is_python() ? python_kind(number->number.dtype())
+                                                   : static_cast<uint64_t>(number->number.dtype());
+  alignas(16) std::byte stored[16];
+  const Column& column = columns[form.column];
+  return store_number_of(object, kind, stored) &&
+         std::memcmp(stored, column.at(index), static_cast<size_t>(base::size_of(column.dtype))) == 0;
+}
+
+}  // namespace
+
+void Elements::refill(PyObject* list, const Description& form, int64_t length, const Columns& columns) {
+  // What an element that goes runs may change the list.
+  for (int64_t i = 0; i < std::min<int64_t>(length, PyList_GET_SIZE(list)); ++i) {
+    if (is_element(PyList_GET_ITEM(list, i), form, columns, i)) continue;
+    if (PyList_SetItem(list, i, part(form, columns, i)) != 0) PyErr_Clear();
+  }
+  const Py_ssize_t size = PyList_GET_SIZE(list);
+  nb::object rest;
+  if (size < length) rest = part_of_list(form, size, length, columns);
+  if (size != length && PyList_SetSlice(list, std::min<Py_ssize_t>(size, length), size, rest.ptr()) != 0)
+    throw nb::python_error();
+}
+
+void Elements::refill(PyObject* dict, const Listed& keys, const Listed& values, int64_t length) {
+  const auto put = [&](PyObject* key, PyObject* value) {
+    if (PyDict_SetItem(dict, key, value) != 0) throw nb::python_error();
+  };
+  const auto value_at = [&](int64_t i) { return nb::steal(part(values.form, values.columns, i)); };
+  int64_t known = 0;
+  PyObject* key = nullptr;
+  PyObject* value = nullptr;
+  for (Py_ssize_t at = 0; known < length && PyDict_Next(dict, &at, &key, &value) != 0; ++known) {
+    if (!is_element(key, keys.form, keys.columns, known)) break;
+    if (is_element(value, values.form, values.columns, known)) continue;
+    const nb::object own = nb::borrow(key);
+    put(own.ptr(), value_at(known).ptr());
+  }
+  nb::object before;
+  if (known < PyDict_GET_SIZE(dict)) {
+    before = nb::steal(PyDict_Copy(dict));
+    if (!before.is_valid()) throw nb::python_error();
+    PyDict_Clear(dict);
+    known = 0;
+  }
+  for (; known < length; ++known) {
+    const nb::object own = nb::steal(part(keys.form, keys.columns, known));
+    PyObject* const old = before.is_valid() ? PyDict_GetItemWithError(before.ptr(), own.ptr()) : nullptr;
+    if (old != nullptr && is_element(old, values.form, values.columns, known)) put(own.ptr(), old);
+    else put(own.ptr(), value_at(known).ptr());
+  }
 }
 
 void Elements::add_instances(nb::handle names, const Description& form, int64_t length, Columns columns) {

@@ -59,6 +59,14 @@ class Elements {
 
   /// A list of so many elements.
   nb::object list(const Description& form, int64_t length, const Columns& columns);
+  /// Has a list these elements. Those that are in it stay where they are what they are to be.
+  void refill(PyObject* list, const Description& form, int64_t length, const Columns& columns);
+  /// Has a dict these keys and values, in this order.
+  struct Listed {
+    const Description& form;
+    const Columns& columns;
+  };
+  void refill(PyObject* dict, const Listed& keys, const Listed& values, int64_t length);
   /// An instance, or list, of a pool; None at -1, an invalid object at -2. Of several pools, the lowest bits
   /// of the index are the number of the pool, and of its type.
   nb::object record(std::span<const size_t> pools, nb::handle types, int64_t index);
@@ -80,6 +88,7 @@ class Elements {
   /// A new reference; null: it is not there.
   PyObject* make(const Description& form, const Columns& columns, int64_t index);
   PyObject* part(const Description& form, const Columns& columns, int64_t index);
+  nb::object part_of_list(const Description& form, int64_t first, int64_t end, const Columns& columns);
   nb::object held(const frontend::described::Array& form, size_t column, const Columns& columns,
                   int64_t index);
   void fill_row(const Pool& pool, int64_t index);

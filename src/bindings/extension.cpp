@@ -98,6 +98,7 @@ NB_MODULE(_ingot, m) {
   bind_portable(m);
   bind_profile(m);
   Objects::bind(m);
+  Cells::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);
   bindings::HostCalls::bind(m);

@@ -15,9 +15,9 @@ namespace ingot::bindings {
 /// Sees whether arguments are of a known description, by iterating over both at once: the cost of a call that
 /// has been made before. Nothing is written but what compiled code gets. It knows numbers, NumPy's arrays,
 /// those of records and single ones, constants, and slices, tuples, lists, dicts and instances of these;
-/// other arguments `Signature` describes. Code may run where `describe_quickly` has some run: a collection of
-/// garbage, keys of instances' dicts that compare themselves. Wants the GIL, and holds what only containers
-/// and captures hold.
+/// other arguments, as lists that are list buffers, `Signature` describes. Code may run where
+/// `describe_quickly` has some run: a collection of garbage, keys of instances' dicts that compare
+/// themselves. Wants the GIL, and holds what only containers and captures hold.
 class Recogniser {
  public:
   /// Whether a description has no other parts.

@@ -600,7 +600,12 @@ bool Signature::container(PyObject* value, const Path& path) {
   if (std::find(open_.begin(), open_.end(), value) != open_.end()) return refuse(value, path);
   if (is_repeated(value)) return true;
   const Py_ssize_t size = PyDict_CheckExact(value) ? PyDict_GET_SIZE(value) : PyList_GET_SIZE(value);
-  if (size > kMaxLeaves) return foreign(value);
+  const bool is_open =
+      size > kMaxLeaves || detail_.has_buffers || (PyDict_CheckExact(value) && !has_constant_keys(value));
+  if (is_open && !detail_.is_static)
+    if (const std::optional<bool> is_described = list_buffer(value, path)) return *is_described;
+  if (size > kMaxUnlike || (size > kMaxLeaves && leaves_.size() + static_cast<size_t>(size) > kMaxAllUnlike))
+    return foreign(value);
   if (!is_quick_ && PyDict_CheckExact(value) && !has_constant_keys(value)) return foreign(value);
   keep(value, path);
   containers_.push_back(value);
@@ -610,6 +615,50 @@ bool Signature::container(PyObject* value, const Path& path) {
     open_.pop_back();
     return is_described;
   });
+}
+
+/// A list of elements that are alike, or a dict of such keys and values, as columns; none: they are not.
+std::optional<bool> Signature::list_buffer(PyObject* container, const Path& path) {
+  const bool is_dict = PyDict_CheckExact(container);
+  std::optional<ListColumns> lists[2];
+  if (is_dict) {
+    const nb::object keys = nb::steal(PyDict_Keys(container));
+    const nb::object values = nb::steal(PyDict_Values(container));
+    if (!keys.is_valid() || !values.is_valid()) return false;
+    lists[0] = columns_of_list(keys.ptr(), true);
+    if (lists[0]) lists[1] = columns_of_list(values.ptr());
+  } else {
+    lists[0] = columns_of_list(container);
+  }
+  if (!lists[0] || (is_dict && !lists[1])) return std::nullopt;
+  keep(container, path);
+  containers_.push_back(container);
+  if (is_dict) words_.push_back(word_of(Tag::Mapping));
+  return words_of_list(*lists[0]) && (!is_dict || words_of_list(*lists[1]));
+}
+
+bool Signature::words_of_list(const ListColumns& list) {
+  words_.push_back(word_of(Tag::ListBuffer, list.columns.size()));
+  words_of_element(list.form);
+  for (const nb::object& column : list.columns) {
+    PyObject* const array = column.ptr();
+    hold(Py_NewRef(array));
+    leaves_.push_back(array);
+    ArrayLayout laid;
+    if (!lay_out(array, laid)) return false;
+    words_.push_back(word_of(Tag::Array, static_cast<uint64_t>(laid.dtype)));
+    memories_.add(laid, words_.size() - 1);
+  }
+  return true;
+}
+
+void Signature::words_of_element(const ElementForm& form) {
+  words_.push_back(word_of(form.tag, form.tag == Tag::Scalar ? form.kind : form.parts.size()));
+  if (form.tag == Tag::Named) {
+    objects_.push_back(form.type);
+    hold(Py_NewRef(form.type));
+  }
+  for (const ElementForm& part : form.parts) words_of_element(part);
 }
 
 /// The items of a list or dict. Where describing them may run code, they are copied first.
@@ -735,7 +784,9 @@ bool Signature::capture(const Parameters& parameters, size_t number) {
   }
   const size_t argument = parameters.names.size() + number;
   const Detail& wanted = parameters.details[argument];
-  detail_ = {.is_demanded = wanted.is_demanded, .is_measured = wanted.is_measured};
+  detail_ = {.is_demanded = wanted.is_demanded,
+             .is_measured = wanted.is_measured,
+             .has_buffers = wanted.has_buffers};
   const bool is_small = value != nullptr && (!PyLong_CheckExact(value) || fits(value) || wanted.is_demanded);
   if (value != nullptr && (is_captured(value) || (is_number(value) && is_small)))
     return describe_value(value, path);
@@ -778,6 +829,32 @@ bool Signature::describe(const Parameters& parameters, PyObject* const* values, 
   return describe_all(parameters, values, count);
 }
 
+namespace {
+
+/// Numbers the columns of an element.
+void number_columns(Description& element, uint32_t& column) {
+  element.column = column;
+  if (element.is<described::Scalar>()) ++column;
+  for (Description& part : element.parts) number_columns(part, column);
+}
+
+}  // namespace
+
+Description Signature::list_buffer(uint64_t columns, size_t& word, size_t& object) const {
+  Description made{described::ListBuffer{}, {description(word, object)}};
+  uint32_t column = 0;
+  number_columns(made.parts[0], column);
+  for (uint64_t i = 0; i < columns; ++i) {
+    const uint64_t now = words_[word++];
+    made.parts.push_back(
+        {described::Array{.dtype = static_cast<DType>(now >> 8 & 0xff),
+                          .ndim = 1,
+                          .alias_set = static_cast<uint32_t>(now >> kAliasShift & kMaxAliasSet),
+                          .layout = Layout::C}});
+  }
+  return made;
+}
+
 Description Signature::description(size_t& word, size_t& object) const {
   const uint64_t now = words_[word++];
   const uint64_t rest = now >> 8;
@@ -818,6 +895,8 @@ Description Signature::description(size_t& word, size_t& object) const {
     case Tag::Partial: return with_parts(described::Partial{}, 3);
     case Tag::Tuple: return with_parts(described::Tuple{}, rest);
     case Tag::List: return with_parts(described::List{}, rest);
+    case Tag::ListBuffer: return list_buffer(rest, word, object);
+    case Tag::Mapping: return with_parts(described::Mapping{}, 2);
     case Tag::Dict: {
       nb::list keys;
       for (uint64_t i = 0; i < rest; ++i) keys.append(nb::handle(objects_[object++]));

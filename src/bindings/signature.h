@@ -10,6 +10,7 @@
 #include "bindings/call_target.h"
 #include "bindings/described.h"
 #include "bindings/inline_vector.h"
+#include "bindings/list_columns.h"
 #include "bindings/words.h"
 
 /// What arguments are, as far as it decides what is compiled for them: kinds of scalars; dtype, number of
@@ -46,6 +47,7 @@ struct Detail {
   bool is_demanded = false;  ///< the values of numbers, and of those in it, are part of its kind
   bool is_measured = false;  ///< ... short last axes of arrays are
   bool is_opened = false;    ///< strings are described by their characters
+  bool has_buffers = false;  ///< short lists of elements that are alike are list buffers, as long ones are
   bool is_static = false;    ///< as if demanded; what has no description is what it is, by identity
 };
 
@@ -152,6 +154,9 @@ class Signature {
   bool is_repeated(PyObject* container);
   bool container(PyObject* value, const Path& path);
   bool items(PyObject* value, const Path& path);
+  std::optional<bool> list_buffer(PyObject* container, const Path& path);
+  bool words_of_list(const ListColumns& list);
+  void words_of_element(const ElementForm& form);
   bool values(PyObject* dict, const Path& path);
   bool rest(PyObject* tuple, const Path& path);
   bool is_static_name(PyObject* name) const;
@@ -171,6 +176,7 @@ class Signature {
   void leaf(PyObject* value, const Path& path);
   void keep(PyObject* value, const Path& path);
   Description description(size_t& word, size_t& object) const;
+  Description list_buffer(uint64_t columns, size_t& word, size_t& object) const;
 
   InlineVector<uint64_t, 64> words_;
   InlineVector<PyObject*, 24> objects_;

@@ -28,17 +28,20 @@ constexpr double kTicksPerSecond = 2.5e9;
 int64_t ticks() { return static_cast<int64_t>(__builtin_ia32_rdtsc()); }
 
 /// A call whose host calls and results are Python's business (`library` may be None): a list of numbers and
-/// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple.
+/// views (see `Invocation::results`, with the results that are `buffers`), or what failed, as a tuple. The
+/// arrays of `cells` are among the leaves; these are put into the caller's containers when the code has run.
 nb::object run(const Code& code, const nb::list& leaves, nb::handle host, nb::handle library,
                nb::handle keeps, const nb::tuple& buffers, const CallTarget& target, nb::handle errors,
-               const HostCalls* quick, nb::handle check) {
+               const HostCalls* quick, nb::handle check, nb::handle cells) {
   std::vector<PyObject*> given;
   for (const nb::handle leaf : leaves) given.push_back(leaf.ptr());
   if (given.size() < code.params().size()) throw nb::value_error("too few arguments");
   const Outside outside{host,  library.is_none() ? nb::handle() : library, keeps, quick, {.check = check},
                         errors};
   Invocation invocation(code, given, outside, target);
-  return invocation.run() ? invocation.results(buffers) : invocation.failure();
+  const bool has_returned = invocation.run();
+  if (!cells.is_none()) Cells::of(cells).flush();
+  return has_returned ? invocation.results(buffers) : invocation.failure();
 }
 
 }  // namespace
@@ -83,7 +86,8 @@ nb::object Specialisation::call(const Given& arguments) const {
   nb::object host_from;
   if (keeps.is_valid()) host_from = nb::find(*this).attr("_host_of");
   std::optional<Cells> cells;
-  if (layouts_.is_valid()) cells.emplace(nb::borrow<nb::tuple>(layouts_), arguments.containers);
+  if (layouts_.is_valid())
+    cells.emplace(nb::borrow<nb::tuple>(layouts_), arguments.containers, arguments.leaves);
   const Outside outside{.host = {},
                         .library = {},
                         .keeps = keeps,
@@ -137,7 +141,7 @@ void Specialisation::bind(nb::module_& m) {
       .def_static("load", &Code::load, "object"_a, "options"_a.none() = nb::none(), "moves"_a = nb::tuple())
       .def("run", &run, "leaves"_a, "host"_a.none(), "library"_a.none(), "keeps"_a, "buffers"_a,
            "target"_a = CallTarget(), "errors"_a = nb::list(), "quick"_a.none() = nb::none(),
-           "check"_a.none() = nb::none())
+           "check"_a.none() = nb::none(), "cells"_a.none() = nb::none())
       .def(
           "_set_functions",
           [](Code& code, const std::vector<std::pair<uintptr_t, uintptr_t>>& functions) {

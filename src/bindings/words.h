@@ -22,6 +22,9 @@ namespace ingot::bindings {
 ///   Constant  8: hash; an object
 ///   Slice, Range  three values follow, those of a range are numbers
 ///   Tuple, List, Dict  8: length; a dict's keys are constants, before the values
+///   ListBuffer  8: number of columns; what an element is like follows - numbers, tuples, or Absent of an
+///             empty list -, then the columns, which are arrays
+///   Mapping   a list buffer of keys and one of values follow
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Stream    8: number of arrays, which follow; an object, the class
@@ -41,6 +44,8 @@ enum class Tag : uint64_t {
   Partial,
   Tuple,
   List,
+  ListBuffer,
+  Mapping,
   Dict,
   Named,
   Object,
@@ -60,7 +65,9 @@ constexpr Tag tag_of(uint64_t word) { return static_cast<Tag>(word & 0xff); }
 
 inline constexpr int kAliasShift = 32;
 inline constexpr uint64_t kMaxAliasSet = 0xffff;
-inline constexpr Py_ssize_t kMaxLeaves = 16;
+inline constexpr Py_ssize_t kMaxLeaves = 16;   ///< of a container that is described element by element,
+inline constexpr Py_ssize_t kMaxUnlike = 64;   ///< or of one that is no list buffer,
+inline constexpr size_t kMaxAllUnlike = 512;   ///< where there are not more leaves in all
 inline constexpr size_t kMaxContainers = 256;  ///< of which instances can be some
 
 inline constexpr uint64_t kMeasured = 16;  ///< next to the length of a last axis, 0 if it is not short

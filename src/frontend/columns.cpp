@@ -44,6 +44,37 @@ std::vector<Kind> Evaluator::Columns::kinds_of(const Value& form) {
   return kinds;
 }
 
+Description Evaluator::Columns::described(const Value& form, const Other& other) {
+  size_t column = 0;
+  return described(form, other, column);
+}
+
+/// `column`: the next one.
+Description Evaluator::Columns::described(const Value& form, const Other& other, size_t& column) {
+  const size_t own = column;
+  const auto with_column = [&](Description::Kinds of, std::vector<Description> parts = {}) {
+    return Description{std::move(of), std::move(parts), static_cast<uint32_t>(own)};
+  };
+  const Tuple* const tuple = form.as<Tuple>();
+  column += tuple != nullptr ? 0 : kinds_of(form).size();
+  if (const Scalar* s = form.as<Scalar>()) return with_column(described::Scalar{s->kind});
+  if (form.is<Characters>()) return with_column(described::Character{});
+  if (const Member* m = form.as<Member>())
+    return with_column(described::Member{nb::cast<nb::tuple>(Members::tuple_of(m->type))});
+  if (form.is<Unbound>()) return with_column(described::Absent{});
+  if (const Static* s = form.as<Static>()) return with_column(described::Static{s->object});
+  if (const Maybe* m = form.as<Maybe>()) {
+    size_t inside = own + 1;
+    return with_column(described::Maybe{}, {described(*m->present, other, inside)});
+  }
+  if (tuple == nullptr) return with_column(other(form, own));
+  std::vector<Description> parts;
+  for (const Value& part : tuple->members) parts.push_back(described(part, other, column));
+  described::Tuple of;
+  if (tuple->type.is_valid()) of.type = tuple->type;
+  return with_column(std::move(of), std::move(parts));
+}
+
 NodeId Evaluator::Columns::zero(Kind kind) {
   return e_.builder_->constant(ir::Type::scalar(kind.dtype()), {});
 }

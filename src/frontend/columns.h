@@ -19,6 +19,10 @@ class Evaluator::Columns {
 
   /// The kind of each column.
   static std::vector<Kind> kinds_of(const Value& form);
+  /// What an element is like, with the numbers of its columns; `other` has those of instances and arrays,
+  /// which come first.
+  using Other = std::function<Description::Kinds(const Value& form, size_t column)>;
+  static Description described(const Value& form, const Other& other);
   /// The numbers of an element.
   std::vector<NodeId> numbers_of(const Value& form, const Value& element);
   /// The element of these numbers.
@@ -29,6 +33,7 @@ class Evaluator::Columns {
 
  private:
   class Conversion;
+  static Description described(const Value& form, const Other& other, size_t& column);
   Value take(const Value& form, std::span<const NodeId>& numbers);
   NodeId zero(Kind kind);
 

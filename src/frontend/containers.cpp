@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/callers_lists.h"
 
 // Lists and dicts. Their structure is known; their elements are staged. A container of the caller is also
 // changed itself: numbers go through cells, which the caller reads when the call ends, even by an exception,
@@ -151,6 +151,7 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
   }
   if (contents(container, node).type == HeapObject::Type::List && is_staged_index(index, node))
     return put_staged(container, index, value, node);
+  CallersLists(*this).add_first(contents(container, node), index, value, node);
   nb::object key;
   const std::optional<size_t> position =
       index_in(container, index, key, "list assignment index out of range", node);
@@ -193,6 +194,7 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) contents(container, node);
   need_own(object, node);
+  CallersLists(*this).add_first(object, {&element, 1}, node);
   if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
   if (holds(element, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, std::nullopt, nb::none(), element, node);
@@ -236,7 +238,7 @@ void Evaluator::write_back(const Reference& container, std::optional<size_t> pos
                            const Value& value, nb::handle node) {
   HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) return;
-  if (!writes_) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
+  if (!writes_.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
   const std::optional<Kind> kind = kind_of(value);
   const bool has_cell = position && *position < object.leaves &&
                         (*position >= object.absent.size() || !object.absent[*position]);

@@ -55,6 +55,7 @@ class Evaluator {
   struct Target;
   struct Edge;
   class Here;
+  class CallersLists;
   class Collectives;
   class Fields;
   class Parameters;
@@ -882,7 +883,6 @@ class Evaluator {
   Description describe_result(const Value& value, Outward& outward);
   void begin(const nb::object& function);
   std::map<std::string, Value> take_arguments(const nb::object& function);
-  nb::tuple layouts() const;
   Description returned(const Value& value, Outward& outward);
   void finish(Lowered& lowered, const std::vector<ir::Type>& results);
   /// The value that `owner` (a dict, a cell without a name, an object with attributes) holds: guarded, or a
@@ -971,9 +971,9 @@ class Evaluator {
   std::vector<Guard> guards_;
   std::vector<HostSite> hosts_;
   std::vector<nb::object> functions_;  ///< of C (`Lowered::functions`)
-  const bool& writes_;
-  std::vector<uint32_t> containers_;  ///< the caller's, by number
-  nb::list errors_;                   ///< descriptions of exceptions: see `describe_error`
+  Writes& writes_;
+  std::vector<CallersContainer> containers_;  ///< by number
+  nb::list errors_;                           ///< descriptions of exceptions: see `describe_error`
   uint32_t& errors_made_;
   /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
   struct Capturing {

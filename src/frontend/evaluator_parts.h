@@ -205,7 +205,7 @@ struct Evaluator::Facts {
   Pools pools{};
   std::deque<Routine> routines{};
   std::unique_ptr<Launch> launch;  ///< of a kernel
-  bool writes = false;             ///< into containers of the caller
+  Writes writes{};
   /// Keys and names that facts have hold in all evaluations: what is counted goes on.
   std::map<std::string, uint64_t> suffixes{};  ///< of activations of generators, by path
   uint64_t frames = 0;

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/sets.h"
@@ -618,6 +618,7 @@ State Evaluator::join(const State& a, const State& b) {
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {
+      CallersLists(*this).ask_for(object);
       both.conflict = why_disjoint(object, it->second);
       both.values.clear();
       both.keys.clear();

@@ -1,4 +1,5 @@
 #include "frontend/columns.h"
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/rows.h"
@@ -83,9 +84,12 @@ std::optional<Value> Evaluator::form_of_list(const HeapObject& list) {
 
 std::optional<HeapObject> Evaluator::join_lists(const HeapObject& a, const HeapObject& b) {
   for (const HeapObject* list : {&a, &b}) {
-    if (list->type != HeapObject::Type::List || list->argument >= 0 || list->given_away ||
-        !list->conflict.empty())
+    if (list->type != HeapObject::Type::List || list->given_away || !list->conflict.empty())
       return std::nullopt;
+  }
+  if (a.argument >= 0) {
+    CallersLists(*this).ask_for(a);
+    return std::nullopt;
   }
   const std::optional<Value> left = form_of_list(a);
   const std::optional<Value> right = form_of_list(b);
@@ -214,6 +218,10 @@ Value Evaluator::widen(const Reference& list, const Value& given, nb::handle nod
     unsupported(node, "a " + type_name(element) + " in a list whose length is not known when compiling",
                 "put numbers of one kind there, tuples of them, or instances of one class");
   }
+  if (object.argument >= 0) {
+    CallersLists(*this).need_element(object, *form, element, node);
+    return element;
+  }
   become_list_buffer(list.object, *form);
   return element;
 }
@@ -221,6 +229,7 @@ Value Evaluator::widen(const Reference& list, const Value& given, nb::handle nod
 void Evaluator::grow(const Reference& list, const Value& given, nb::handle node) {
   const Value element = widen(list, given, node);
   HeapObject object = state_.heap.at(list.object);
+  CallersLists(*this).need_writes(object, node);
   const NodeId length = length_of(object);
   const std::span columns(object.values.begin() + 1, object.values.end());
   if (!columns.empty()) {
@@ -237,6 +246,7 @@ void Evaluator::grow(const Reference& list, const Value& given, nb::handle node)
                        {leading(view, length), builder_->make(Op::read, {leading(old.node, length)})});
         old.node = view;
       }
+      CallersLists(*this).set_columns(object, larger.members);
       return Value(larger);
     };
     const Value chosen =
@@ -245,6 +255,7 @@ void Evaluator::grow(const Reference& list, const Value& given, nb::handle node)
   }
   store_element(object, length, element);
   object.values[0] = Scalar{Kind::py_int(), builder_->make(Op::add, {length, builder_->index(1)})};
+  CallersLists(*this).set_length(object);
   state_.heap.at(list.object) = std::move(object);
 }
 
@@ -275,6 +286,7 @@ void Evaluator::set_list_buffer_item(const Reference& list, const Value& index, 
   const NodeId position = staged_index_of(checked_index(index), length_of(state_.heap.at(list.object)),
                                           "list assignment index out of range");
   const Value element = widen(list, value, node);
+  CallersLists(*this).need_writes(state_.heap.at(list.object), node);
   store_element(state_.heap.at(list.object), position, element);
 }
 
@@ -296,7 +308,10 @@ Value Evaluator::list_buffer_method(const Reference& list, const std::string& na
   const nb::handle node = call.node;
   need_own(state_.heap.at(list.object), node);
   const auto set_length = [&](NodeId length) {
-    state_.heap.at(list.object).values[0] = Scalar{Kind::py_int(), length};
+    HeapObject& object = state_.heap.at(list.object);
+    CallersLists(*this).need_writes(object, node);
+    object.values[0] = Scalar{Kind::py_int(), length};
+    CallersLists(*this).set_length(object);
     return Value(Static{nb::none()});
   };
   if (name == "clear") return set_length(builder_->index(0));
@@ -420,49 +435,26 @@ NodeId Evaluator::array_of_list_buffer(const HeapObject& list, nb::handle node, 
 
 Description Evaluator::describe_list_buffer(const HeapObject& list, Outward& outward) {
   const size_t first = outward.leaves.size() + 1;  // column
-  size_t column = 0;                               // the next one
   described::ListBuffer buffer;
-  const std::function<Description(const Value&)> described_as = [&](const Value& form) -> Description {
-    const size_t own = column;
-    const auto with_column = [&](Description::Kinds of, std::vector<Description> parts = {}) {
-      return Description{std::move(of), std::move(parts), static_cast<uint32_t>(own)};
-    };
-    const Tuple* const tuple = form.as<Tuple>();
-    column += tuple != nullptr ? 0 : Columns::kinds_of(form).size();
-    if (const Scalar* s = form.as<Scalar>()) return with_column(described::Scalar{s->kind});
-    if (form.is<Characters>()) return with_column(described::Character{});
-    if (const Member* m = form.as<Member>())
-      return with_column(described::Member{nb::cast<nb::tuple>(Members::tuple_of(m->type))});
-    if (form.is<Unbound>()) return with_column(described::Absent{});
-    if (const Maybe* m = form.as<Maybe>()) {
-      column = own + 1;
-      return with_column(described::Maybe{}, {described_as(*m->present)});
-    }
+  const auto other = [&](const Value& form, size_t column) -> Description::Kinds {
     if (const Pooled* r = form.as<Pooled>()) {
       buffer.refers = true;
-      return with_column(PooledValues(*this).describe(*r, outward).of);
+      return PooledValues(*this).describe(*r, outward).of;
     }
-    if (const Static* s = form.as<Static>()) return with_column(described::Static{s->object});
-    if (const Array* a = form.as<Array>()) {
-      if (!outward.is_result) {
-        unsupported({}, "arrays of which the number is not known when compiling, outside of the result",
-                    "use np.array of the list");
-      }
-      if (a->access == Access::Differs)
-        unsupported({}, "a result that holds arrays of which some are read-only", "put copies into the list");
-      outward.buffers.push_back(first + own);
-      return with_column(described::Array{.dtype = a->type.dtype(),
-                                          .ndim = a->type.rank(),
-                                          .is_writable = a->access == Access::Writable,
-                                          .owns = a->owns});
+    const Array& a = *form.as<Array>();
+    if (!outward.is_result) {
+      unsupported({}, "arrays of which the number is not known when compiling, outside of the result",
+                  "use np.array of the list");
     }
-    std::vector<Description> parts;
-    for (const Value& part : tuple->members) parts.push_back(described_as(part));
-    described::Tuple of;
-    if (tuple->type.is_valid()) of.type = tuple->type;
-    return with_column(std::move(of), std::move(parts));
+    if (a.access == Access::Differs)
+      unsupported({}, "a result that holds arrays of which some are read-only", "put copies into the list");
+    outward.buffers.push_back(first + column);
+    return described::Array{.dtype = a.type.dtype(),
+                            .ndim = a.type.rank(),
+                            .is_writable = a.access == Access::Writable,
+                            .owns = a.owns};
   };
-  std::vector<Description> parts{described_as(*list.element)};
+  std::vector<Description> parts{Columns::described(*list.element, other)};
   outward.leaves.push_back(length_of(list));
   for (size_t i = 1; i < list.values.size(); ++i) {
     const Array& of_column = *list.values[i].as<Array>();

@@ -4,6 +4,7 @@
 
 #include "base/packages.h"
 #include "frontend/kernels.h"
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/sets.h"
@@ -459,6 +460,7 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   prepare(frame, node);
   const Activation activation(frame_, frame, state_.locals, std::move(locals));
   share_locals();
+  if (frame.caller == nullptr && routine_ == nullptr) CallersLists(*this).open_dicts(frame.node);
   const nb::object body = attribute(frame.node, "body");
   if (frame.caller == nullptr)
     result_location_ = location_of(class_of(frame.node) == "Lambda" ? body : frame.node);
@@ -551,25 +553,14 @@ std::map<std::string, Value> Evaluator::take_arguments(const nb::object& functio
                                                 static_cast<int>(values.size() + i));
     captured_.emplace(std::pair(nb::handle(capture[0]).ptr(), text_of(capture[1])), value);
   }
-  if (writes_) add_cells();
+  if (writes_.any) add_cells();
   for (const Value& value : values) Fields(*this).open(value);
   for (const auto& [index, value] : captured_) Fields(*this).open(value);
   for (const auto& [number, object] : state_.heap)
     for (const Value& value : object.values) Fields(*this).open(value);
+  CallersLists(*this).open();
   given_captures_ = captured_;
   return locals;
-}
-
-/// Of the caller's containers, see Lowered.
-nb::tuple Evaluator::layouts() const {
-  nb::list layouts;
-  for (const uint32_t id : containers_) {
-    const HeapObject& object = state_.heap.at(id);
-    const nb::dict& known = request_.attributes;
-    if (object.type != HeapObject::Type::Object) layouts.append(nb::none());
-    else layouts.append(known.contains(object.type_of) ? known[object.type_of] : nb::tuple());
-  }
-  return nb::tuple(layouts);
 }
 
 /// The description of the result, with the pools that it refers to.
@@ -610,8 +601,8 @@ Lowered Evaluator::lower(const nb::object& function) {
   begin(function);
   std::map<std::string, Value> locals = take_arguments(function);
   Lowered lowered;
-  lowered.writes = writes_;
-  lowered.layouts = layouts();
+  lowered.writes = writes_.any;
+  lowered.layouts = CallersLists(*this).layouts();
   PooledValues(*this).make_pools();
   Rows(*this).make_pools();
   begin_routines();

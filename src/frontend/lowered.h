@@ -58,6 +58,7 @@ struct NeedsFact {
     Value,       ///< the numbers of an argument are known
     Lengths,     ///< the lengths of its short last axes are
     Characters,  ///< its strings are described as characters; of no argument: all strings are known
+    Elements,    ///< its lists of elements that are alike are described as list buffers
     Capture,     ///< what `owner` holds under a name is a hidden argument
     Attributes,  ///< the instances of the class `owner` have the attributes of these names
   };
@@ -74,7 +75,7 @@ struct NeedsFact {
 
   bool is_of_caller() const { return kind >= Kind::Value; }
   bool is_of_argument() const {
-    return kind == Kind::Value || kind == Kind::Lengths || kind == Kind::Characters;
+    return kind == Kind::Value || kind == Kind::Lengths || kind == Kind::Characters || kind == Kind::Elements;
   }
 
   Kind kind = Kind::Site;
@@ -88,7 +89,8 @@ struct NeedsFact {
 
 /// The name of a fact of the caller's.
 constexpr std::string_view name_of(NeedsFact::Kind kind) {
-  constexpr std::string_view kNames[] = {"value", "lengths", "characters", "capture", "attributes"};
+  constexpr std::string_view kNames[] = {"value",    "lengths", "characters",
+                                         "elements", "capture", "attributes"};
   return kNames[static_cast<size_t>(kind) - static_cast<size_t>(NeedsFact::Kind::Value)];
 }
 

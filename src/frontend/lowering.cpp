@@ -64,7 +64,7 @@ std::optional<base::Refused> Lowering::learn(const NeedsFact& fact) {
                                                  "recursion whose arguments do not settle on their types",
                                                  "give them their types before"));
       return std::nullopt;
-    case NeedsFact::Kind::Cells: facts.writes = true; return std::nullopt;
+    case NeedsFact::Kind::Cells: facts.writes.any = true; return std::nullopt;
     default:
       // A loop that has ended has to be unrolled.
       if (!facts.unrolled.insert(fact.site).second)

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/pooled_values.h"
@@ -60,7 +60,9 @@ void Evaluator::clear_mapping(const Reference& dict) {
 
 void Evaluator::ask_for_mapping(const Reference& dict, const Value& key, nb::handle node) {
   const HeapObject& object = state_.heap.at(dict.object);
-  if (key.is<Static>() || object.made_at.empty() || object.argument >= 0) return;
+  if (key.is<Static>()) return;
+  if (object.argument >= 0) CallersLists(*this).ask_for(object);
+  if (object.made_at.empty() || object.argument >= 0) return;
   const std::optional<Value> form = form_of(key);
   if (!form || form->is<Static>()) return;
   if (const Member* m = form->as<Member>(); m != nullptr && has_own_equality(m->type)) return;

@@ -1,3 +1,4 @@
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/members.h"
 #include "frontend/known_sizes.h"
 #include "frontend/rows.h"
@@ -60,7 +61,7 @@ void Evaluator::replay(const Reference& container, const char* method, const std
                        nb::handle node) {
   const HeapObject& object = state_.heap.at(container.object);
   if (object.argument < 0) return;
-  if (!writes_) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
+  if (!writes_.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
   const Here here(*this, node);
   Outward outward;
   nb::list given;
@@ -78,6 +79,7 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
                              std::vector<Value> added, nb::handle node) {
   const std::vector<Value> before = contents(list, node).values;
   need_own(state_.heap.at(list.object), node);
+  CallersLists(*this).add_first(state_.heap.at(list.object), added, node);
   if (before.size() + added.size() > kMostElements)
     unsupported(node, "a list of more than 20 000 elements", "use an array");
   for (Value& value : added) {
@@ -215,9 +217,12 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "pop" || name == "clear" || name == "reverse")
     return change_list(list, name.c_str(), given, {}, node);
   if (name == "insert") return change_list(list, "insert", {given[0]}, {given[1]}, node);
-  if (name == "extend" && state_.heap.at(list.object).argument < 0 &&
-      (has_open_length(given[0]) || iterates_generator(given[0])))
-    return by_library("extend", {list, given[0]}, node);
+  if (name == "extend" && (has_open_length(given[0]) || iterates_generator(given[0]))) {
+    const HeapObject object = state_.heap.at(list.object);
+    CallersLists(*this).ask_for(object);
+    if (object.argument < 0 || CallersLists(*this).is_waiting(object))
+      return by_library("extend", {list, given[0]}, node);
+  }
   if (name == "extend") return change_list(list, "extend", {}, elements_of(given[0], node), node);
   const std::vector<Value> values = contents(list, node).values;
   if (name == "copy") return new_list(values);
@@ -314,6 +319,12 @@ Value Evaluator::dict_method(const Reference& dict, const std::string& name, Cal
     });
   }
   const HeapObject before = contents(dict, node);
+  if (!given.empty() && CallersLists(*this).is_waiting(before)) {
+    const Value otherwise = given.size() > 1 ? given[1] : Value(Static{nb::none()});
+    if (name == "setdefault") CallersLists(*this).add_first(before, given[0], otherwise, node);
+    if (name == "pop" && given.size() == 1) raise_key_error(given[0]);
+    if (name == "get" || name == "pop") return otherwise;
+  }
   if (name == "values" || name == "keys" || name == "items") {
     return View{dict.object, "dict_" + name};
   }

@@ -1,5 +1,6 @@
 #include "frontend/parameters.h"
 
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/fields.h"
 
 namespace ingot::frontend {
@@ -78,7 +79,7 @@ Value Evaluator::Parameters::value(const Description& given, const std::string& 
     case Described::Array: return array(given.get<described::Array>(), name, number);
     case Described::Records: return Fields(e_).parameter(given, name);
     case Described::Same: {
-      const uint32_t id = e_.containers_[given.get<described::Same>().number];
+      const uint32_t id = e_.containers_[given.get<described::Same>().number].object;
       const auto known = e_.state_.heap.find(id);
       // An object that is still being described is an instance with an attribute that leads back to it.
       if (known == e_.state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
@@ -89,6 +90,8 @@ Value Evaluator::Parameters::value(const Description& given, const std::string& 
     case Described::List:
       return container({.type = HeapObject::Type::List, .values = {}, .keys = {}}, given, name, number,
                        is_named);
+    case Described::ListBuffer:
+    case Described::Mapping: return CallersLists(e_).parameter(given, name, number);
     case Described::Dict: {
       HeapObject dict{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
       for (const nb::handle key : given.get<described::Dict>().keys) dict.keys.push_back(nb::borrow(key));
@@ -119,7 +122,7 @@ Value Evaluator::Parameters::container(HeapObject object, const Description& giv
                                        int number, bool is_named) {
   const uint32_t id = e_.next_object_++;
   object.argument = static_cast<int>(e_.containers_.size());
-  e_.containers_.push_back(id);
+  e_.containers_.push_back({id, name, number, CallersLists::may_be_list_buffer(given)});
   object.values = parts(given, name, number, is_named);
   for (const Description& part : given.parts) object.absent.push_back(part.is<described::Absent>());
   object.leaves = object.values.size();

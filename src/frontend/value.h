@@ -329,6 +329,7 @@ struct HeapObject {
   bool is_mapping = false;
   std::string made_at{};  ///< of a dict: the fact that it is such a one
   uint32_t store = 0;     ///< of a pool of lists: the list that holds the elements of all of them
+  size_t cell = 0;        ///< of a list buffer of the caller's: the first of its numbers among the cells
 };
 
 /// The classes and lists that have pools in the shadow heap, a fact found while evaluating, and the numbers
@@ -359,6 +360,23 @@ struct Pools {
     objects.clear();
     makings = {};
   }
+};
+
+/// A list, dict or instance of the caller's.
+struct CallersContainer {
+  uint32_t object = 0;              ///< its number in the shadow heap
+  std::string name{};               ///< the same in all evaluations
+  int argument = -1;                ///< that it is part of; -1: none
+  bool may_be_list_buffer = false;  ///< its elements are alike, though it is described element by element
+  bool is_list_buffer = false;      ///< described as one
+  int leaf = -1;                    ///< ... its first column; -1: there are none
+};
+
+/// What is written into the caller's containers: facts found while evaluating.
+struct Writes {
+  bool any = false;
+  std::set<std::string> lists{};            ///< the list buffers that are changed, by name
+  std::map<std::string, Value> elements{};  ///< by name: the form of the elements that empty ones get
 };
 
 /// An inner function without its defaults.

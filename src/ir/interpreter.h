@@ -81,6 +81,8 @@ struct Externals {
                      std::span<const Type> types, std::span<const Type> wanted, std::vector<Value>& results,
                      Raised& raised)>
       c_function;
+  /// Sees the buffers of op `keep`, in the order of their numbers.
+  std::function<void(const BlockRef&)> keep{};
 };
 
 struct InterpretOptions {

@@ -110,6 +110,8 @@ void interp_distance(Step& step) {
 
 void interp_keep(Step& step) {
   step.machine.kept.push_back(step.as<BlockRef>(0));
+  const Externals* externals = step.machine.options.externals;
+  if (externals != nullptr && externals->keep) externals->keep(step.machine.kept.back());
   step.give_number(static_cast<int64_t>(step.machine.kept.size()) - 1);
 }
 

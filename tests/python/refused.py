@@ -333,6 +333,15 @@ def pops(items, n):
     return len(items)
 
 
+def puts(items, x):
+    items[0] = x
+
+
+def collects(items, x):
+    for _ in range(len(x)):
+        items.append(x)
+
+
 def keys_on_one_path(d, n):
     if n > 0:
         d["new"] = 1

@@ -168,7 +168,7 @@ def changes(x):
         (defines, (1.0,), "a class that is defined inside a function"),
         (assigns, (1.0,), "an assignment to the global `total`"),
         (mixed, (5,), "a list of several kinds of elements that grows or shrinks on one path only"),
-        (shrinks, ([1, 2], 1), "a list of the caller that grows or shrinks on one path only"),
+        (shrinks, ([1, "two"], 1), "a list of the caller that grows or shrinks on one path only"),
         (races, (X,), "(`x[i - 1]` and `x[i]` may be one element)"),
         (leaves, (X,), "a prange loop that an iteration leaves"),
         (changes, (X,), "`y`, which is an array float64[:] on one path and a numpy.float64 on another,"),
@@ -287,10 +287,10 @@ def test_arguments_that_are_not_taken_report_what_to_pass():
 
     series = type("Series", (Series, bytearray), {"__module__": "pandas.core.series", "__getitem__": lambda self, i: i})()
     assert "instead: use .to_numpy()" in refused(first, series)
-    message = refused(first, list(range(17)))
-    assert "`x`, a list of more than 16 elements, is not" in message and "np.array" in message
-    message = refused(first, dict.fromkeys(range(17), 1))
-    assert "a dict of more than 16 elements" in message and "instead: pass arrays of its keys and values" in message
+    message = refused(first, [1.5, *range(70)])
+    assert "`x`, a list of more than 64 elements that are no numbers of one kind, is not" in message and "np.array" in message
+    message = refused(first, dict.fromkeys(map(str, range(70)), 1))
+    assert "a dict of more than 64 elements" in message and "arrays of its keys and values" in message
 
 
 def test_names_of_the_compilers_own_are_not_shown():

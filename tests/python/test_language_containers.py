@@ -535,7 +535,7 @@ def test_containers_that_are_refused():
             l.pop()
         return l[0]
 
-    refused(shrinks, [1, 2, 3], 2, words="grows or shrinks")
+    refused(shrinks, [1, "two", 3], 2, words="grows or shrinks")
 
     refused(lambda x, b: x[b, 0], X, True, words="a bool among other indices")
 

@@ -62,6 +62,7 @@ class Facts(NamedTuple):
     demanded: tuple[int, ...]
     measured: tuple[int, ...]
     opened: tuple[int, ...]
+    buffered: tuple[int, ...]
     opens_texts: bool
     captures: tuple[tuple[Any, str], ...]
     attributes: tuple[tuple[type[Any], tuple[str, ...]], ...]
@@ -72,6 +73,7 @@ class Facts(NamedTuple):
             tuple(function._demanded()),
             tuple(sorted(function._measured)),
             tuple(sorted(function._opened)),
+            tuple(sorted(function._buffered)),
             function._opens_texts,
             tuple(function._captures()),
             tuple(function._attributes().items()),
@@ -84,7 +86,7 @@ class Facts(NamedTuple):
     @property
     def outline(self) -> tuple[Any, ...]:
         """All but the objects."""
-        return (*self[:4], tuple(name for _, name in self.captures), tuple(names for _, names in self.attributes))
+        return (*self[:5], tuple(name for _, name in self.captures), tuple(names for _, names in self.attributes))
 
     def are_more_than(self, others: Facts) -> bool:
         """Whether all of `others` are among these."""
@@ -92,6 +94,7 @@ class Facts(NamedTuple):
             set(others.demanded) <= set(self.demanded)
             and set(others.measured) <= set(self.measured)
             and others.opened in ((), self.opened)
+            and set(others.buffered) <= set(self.buffered)
             and (others.opens_texts or not self.opens_texts)
             and len(others.captures) <= len(self.captures)
             and all(a is b and n == m for (a, n), (b, m) in zip(others.captures, self.captures))
@@ -112,13 +115,16 @@ class Facts(NamedTuple):
         for argument in self.measured:
             function._measured.add(argument)
             function._measure(argument)
+        for argument in self.buffered:
+            function._buffered.add(argument)
+            function._buffer_lists(argument)
         function._opened, function._opens_texts = set(self.opened), self.opens_texts
         function._open_texts(self.opened)
 
     def stored(self, namer: Namer) -> tuple[Any, ...]:
         """With the numbers of objects. Raises Unnamed."""
         captures = tuple((namer.number(owner), name) for owner, name in self.captures)
-        return (*self[:4], captures, tuple((namer.number(kind), names) for kind, names in self.attributes))
+        return (*self[:5], captures, tuple((namer.number(kind), names) for kind, names in self.attributes))
 
     @classmethod
     def restored(cls, stored: tuple[Any, ...], objects: list[Any]) -> Facts:
@@ -127,7 +133,7 @@ class Facts(NamedTuple):
         return cls(*fields)
 
 
-NO_FACTS = Facts((), (), (), True, (), ())
+NO_FACTS = Facts((), (), (), (), True, (), ())
 
 
 class Key(NamedTuple):

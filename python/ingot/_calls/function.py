@@ -99,6 +99,7 @@ if TYPE_CHECKING:
         _profile_as: Any
         _profile_label: Any
         _measure: Any
+        _buffer_lists: Any
         _open_texts: Any
         _capture: Any
         _describe_attributes: Any
@@ -163,6 +164,7 @@ class Function(Base[P, R_co]):
         "value": "the value of an argument must be known",
         "lengths": "the length of a short axis of an argument must be known",
         "characters": "a string is iterated over",
+        "elements": "the length of a list of the caller's changes",
     }
     _most_values: int | None = 16  # of one argument whose value decides what is compiled
     _most_kept = 64  # specialisations of one description, which differ in what is outside
@@ -223,6 +225,7 @@ class Function(Base[P, R_co]):
         self._opened: set[int] = set()  # the arguments whose strings are described by their characters
         self._opens_texts = True
         self._measured: set[int] = set()  # the arguments whose short axes are described by their lengths
+        self._buffered: set[int] = set()  # the arguments whose lists are described as list buffers
         self._bind_by(self._code, *self._parameters)
 
     @property
@@ -489,6 +492,8 @@ class Function(Base[P, R_co]):
             return any(owner is fact.owner and name == fact.names[0] for owner, name in self._captures())
         if fact.kind == "characters":
             return not self._opens_texts or fact.argument in self._opened
+        if fact.kind == "elements":
+            return fact.argument in self._buffered
         return fact.argument in (self._measured if fact.kind == "lengths" else self._demanded())
 
     def _describe_more(self, fact: Fact) -> None:
@@ -501,6 +506,9 @@ class Function(Base[P, R_co]):
             self._opens_texts = fact.argument >= 0 and fact.argument not in self._fixed  # else strings are used where they have to be known
             self._opened = self._opened | {fact.argument} if self._opens_texts else set()
             self._open_texts(tuple(self._opened))
+        elif fact.kind == "elements":
+            self._buffered.add(fact.argument)
+            self._buffer_lists(fact.argument)
         elif fact.kind == "lengths":
             self._measured.add(fact.argument)
             self._measure(fact.argument)

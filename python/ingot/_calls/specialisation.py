@@ -20,7 +20,7 @@ from .. import _devices, _errors, _ingot
 from .._cache import Keys, Restored, Stored, cache
 from .._devices import Loading
 from .._host import callbacks, exceptions
-from .._host.callbacks import Cells, Held, call_host, kept_after, quick_calls, watches
+from .._host.callbacks import Held, call_host, kept_after, quick_calls, watches
 from .._ingot import Description
 from .._profile import OF_NO_FUNCTION, compiling
 from .._routines import library
@@ -41,7 +41,7 @@ class Fact(NamedTuple):
     """What lowering lacks of a call, whose arguments are then described with it."""
 
     kind: str
-    """Of an argument its "value", the "lengths" of its arrays or the "characters" of its strings (of none: strings that are known); a "capture"
+    """Of an argument its "value", the "lengths" of its arrays or the "characters" of its strings (of none: strings that are known), or the "elements" of its lists as columns; a "capture"
     as a hidden argument; "attributes" of the instances of a class."""
     argument: int
     owner: Any
@@ -121,7 +121,7 @@ class Specialisation(_ingot.Specialisation):
     around: Any = None
     """Makes the context in which its calls are made; None: any."""
     cause = ""
-    """Why it was made, as a word: `first`, `types`, `value`, `lengths`, `characters`, `changed`, `cache`."""
+    """Why it was made, as a word: `first`, `types`, `value`, `lengths`, `characters`, `elements`, `changed`, `cache`."""
     changed_name = ""
     """The name of what has changed outside, where that is why."""
     refused = ""
@@ -369,13 +369,15 @@ class Call:
         self.specialisation = specialisation
         self.leaves, self.containers, self.locks = arguments.leaves, arguments.containers, arguments.locks
         self.target = arguments.target
-        self.cells = Cells(self.containers, specialisation.layouts) if writes and specialisation.writes else Cells([], ())
+        self.cells = _ingot.Cells(specialisation.layouts, self.containers, self.leaves) if writes and specialisation.writes else None
+        self.kept: list[Any] | None = None  # the memories of buffers that the interpreter has kept; None: compiled code keeps them
         self.objects = _ingot.Objects(self.leaves, self.containers)
         self.held = Held(specialisation, self.leaves, self.containers) if specialisation.watched else None
 
     def host(self, site: int, values: list[Any]) -> None:
         """A call out of the function."""
-        self.cells.flush()
+        if self.cells is not None:
+            self.cells.flush(self.kept)
         function, (positional, keywords), sites = self.specialisation.hosts[site]
         if site in self.specialisation.keeps:
             objects = self.objects
@@ -409,18 +411,23 @@ class Call:
         host = host or self.host
         if it.writes and _ingot.is_recording():
             raise _errors.unsupported((), "changing a container of the caller's in a graph", "give the new values back")
-        given = self.leaves + [leaf for four in self.cells.leaves for leaf in four]
+        given = self.leaves if self.cells is None else self.leaves + self.cells.arrays
         with holding(self.locks):
-            try:
-                if mode == "interpreted":
-                    return it.program.interpret(given, host, routines or library, it.keeps)
-                code = it.code_for(self.leaves)
-                start = time.perf_counter()
-                outcome = code.run(given, host, routines, it.keeps, it.buffers, self.target, it.errors, quick, self.check)
-                it._add_run(time.perf_counter() - start)
-                return outcome
-            finally:
-                self.cells.flush()
+            if mode == "interpreted":
+                return self._interpret(given, host, routines or library)
+            code = it.code_for(self.leaves)
+            start = time.perf_counter()
+            outcome = code.run(given, host, routines, it.keeps, it.buffers, self.target, it.errors, quick, self.check, self.cells)
+            it._add_run(time.perf_counter() - start)
+            return outcome
+
+    def _interpret(self, given: list, host: Callable, routines: Callable) -> list | tuple:
+        self.kept = []
+        try:
+            return self.specialisation.program.interpret(given, host, routines, self.specialisation.keeps, memories=self.kept)
+        finally:
+            if self.cells is not None:
+                self.cells.flush(self.kept)
 
     def error(self, outcome: list[Any] | tuple[Any, ...]) -> BaseException | None:
         """The exception that a failure is."""

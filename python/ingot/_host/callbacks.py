@@ -1,7 +1,7 @@
 """What compiled code calls in Python, with the GIL: host functions, and changes of the caller's containers.
 
 `call_host` makes such a call and shows it at its locations in the user's code; those of `quick_calls` are made by C++ alone. `put`, `assign`, `append` and `change` are what
-is called for a container or instance of the caller's; numbers that are put into one often wait in `Cells`.
+is called for a container or instance of the caller's; numbers that are put into one often wait in `_ingot.Cells`.
 """
 
 from __future__ import annotations
@@ -16,33 +16,6 @@ import numpy as np
 from .. import _errors, _ingot
 from .._ingot import Description
 from . import HostFunction, frames
-
-
-class Cells:
-    """The numbers that compiled code puts into the caller's containers, until they are put there."""
-
-    KINDS = ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
-             "float16", "float32", "float64", "complex64", "complex128")  # fmt: skip
-    PYTHON = (bool, int, float, complex)
-
-    def __init__(self, containers: list[Any], layouts: tuple[Any, ...]) -> None:
-        self.containers = containers
-        self.put = [put if names is None else assign for names in layouts]
-        self.keys: list[Any] = [names if names is not None else list(c) if type(c) is dict else range(len(c)) for c, names in zip(containers, layouts)]
-        self.leaves = [[np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n), np.zeros(n, np.complex128)] for n in map(len, self.keys)]
-
-    def flush(self) -> None:
-        for container, store, keys, (tags, *values) in zip(self.containers, self.put, self.keys, self.leaves):
-            for place in np.flatnonzero(tags):
-                store(container, keys[place], self._number(int(tags[place]) - 1, values, int(place)))
-            tags[...] = 0
-
-    def _number(self, kind: int, values: list[np.ndarray], place: int) -> Any:
-        target = np.dtype(self.KINDS[kind]).type if kind < len(self.KINDS) else self.PYTHON[kind - len(self.KINDS)]
-        number = values[{"f": 1, "c": 2}.get(np.dtype(target).kind, 0)][place]
-        if target is np.uint64:
-            return number.view(np.uint64)
-        return target(number)
 
 
 class Held:

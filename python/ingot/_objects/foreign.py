@@ -67,9 +67,9 @@ def words(description: Description) -> str:
 
     kind, dtype = description.type, description.dtype
     if kind is list:
-        return "a list of more than 16 elements"
+        return "a list of more than 64 elements that are no numbers of one kind"
     if kind is dict:
-        return "a dict of more than 16 elements, or with keys that are neither numbers nor strings"
+        return "a dict of more than 64 elements that are no numbers of one kind, or with keys that are neither numbers nor strings"
     if kind in (tuple, slice) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:
@@ -86,9 +86,9 @@ def hint(description: Description) -> str:
 
     kind, dtype = description.type, description.dtype
     if kind is list:
-        return "pass np.array of its numbers, of instances an array for each attribute; or a list of at most 16 elements"
+        return "pass numbers of one kind, as by list(map(float, x)), tuples of them, or np.array of them; of instances an array for each attribute"
     if kind is dict:
-        return "pass arrays of its keys and values, or a dict of at most 16 elements whose keys are numbers or strings"
+        return "pass a dict of numbers of one kind, with keys of one kind; arrays of its keys and values; or one of at most 64 elements"
     if dtype is not None and dtype.names is not None:
         return "pass those of its fields that are numbers, in the machine's byte order"
     if dtype is not None and not dtype.isnative:

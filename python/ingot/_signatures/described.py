@@ -61,6 +61,10 @@ def type_text(it: Description) -> str:
         case Description.LIST:
             kinds = dict.fromkeys(map(type_text, it.parts))
             return f"list[{next(iter(kinds))}]" if len(kinds) == 1 else f"[{_listed(it.parts)}]"
+        case Description.LIST_BUFFER:
+            return f"list[{type_text(it.parts[0])}]"
+        case Description.MAPPING:
+            return f"dict[{', '.join(type_text(each.parts[0]) for each in it.parts)}]"
         case Description.DICT:
             inside = [f"{_value(name)}: {type_text(each)}" for name, each in zip(it.keys, it.parts)]
             return f"{{{', '.join(inside if len(inside) <= _MOST_PARTS else [*inside[: _MOST_PARTS - 1], f'... {len(inside)} in all'])}}}"

@@ -76,6 +76,14 @@ def table_of(keys: list[Any], size: int) -> np.ndarray:
     return table
 
 
+def opened(keys: list[Any]) -> np.ndarray:
+    """The table of a dict that the function is given."""
+    size = 8
+    while 3 * len(keys) > 2 * size:
+        size *= 2
+    return table_of(keys, size)
+
+
 def put(keys: list[Any], values: list[Any], table: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """The table afterwards."""
     found = place(keys, table, key)

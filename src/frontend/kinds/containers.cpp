@@ -1,3 +1,4 @@
+#include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
 
@@ -87,6 +88,8 @@ std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const
   if (e.growing(value) != nullptr) return e.list_buffer_item(container, index, node);
   if (const HeapObject* dict = e.mapping(value)) return e.by_dicts("item", HeapObject(*dict), {index}, node);
   const HeapObject object = e.contents(container, node);  // a copy: checks replace the state
+  if (object.type != HeapObject::Type::List && Evaluator::CallersLists(e).is_waiting(object))
+    e.raise_key_error(index);
   if (object.type == HeapObject::Type::List) {
     if (const Slice* slice = index.as<Slice>()) return e.new_list(part_of(e, object.values, *slice, node));
     return e.open(member_of(e, object.values, index, "list", node), "the element", node);
@@ -138,6 +141,7 @@ std::optional<Value> ContainerKind::contains(Evaluator& e, const Value& value, c
     return e.is_among(e.contents(container, node).values, wanted, node);
   }
   e.ask_for_mapping(container, wanted, node);
+  if (Evaluator::CallersLists(e).is_waiting(e.contents(container, node))) return Static{nb::bool_(false)};
   const Static* known = wanted.as<Static>();
   if (known == nullptr) return std::nullopt;
   const std::vector<nb::object>& keys = e.contents(container, node).keys;
