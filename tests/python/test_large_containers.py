@@ -431,7 +431,7 @@ def test_large_lists_on_a_device():
         return xs[20] + a[1], a * xs[3]
 
     number, array = read(FLOATS, on_device)
-    assert float(number) == FLOATS[20] + 1.0 and np.array_equal(np.asarray(array), np.arange(3.0) * FLOATS[3])
+    assert float(number) == FLOATS[20] + 1.0 and np.array_equal(array.to_host(), np.arange(3.0) * FLOATS[3])
 
     def change(xs, a):
         xs[0] = 1.0
