@@ -618,7 +618,7 @@ State Evaluator::join(const State& a, const State& b) {
     if (std::optional<HeapObject> list = alike ? std::nullopt : join_lists(object, it->second)) {
       both = std::move(*list);
     } else if (!alike) {
-      CallersLists(*this).ask_for(object);
+      CallersLists(*this).ask_at_join(object, it->second);
       both.conflict = why_disjoint(object, it->second);
       both.values.clear();
       both.keys.clear();

@@ -88,7 +88,7 @@ std::optional<HeapObject> Evaluator::join_lists(const HeapObject& a, const HeapO
       return std::nullopt;
   }
   if (a.argument >= 0) {
-    CallersLists(*this).ask_for(a);
+    CallersLists(*this).ask_at_join(a, b);
     return std::nullopt;
   }
   const std::optional<Value> left = form_of_list(a);

@@ -173,7 +173,7 @@ def test_structures_that_paths_disagree_about_are_refused():
             l.append(1)
         return len(l)
 
-    refused(f, [1], np.True_, words="grows or shrinks on one path only")
+    refused(f, [1, "two"], np.True_, words="grows or shrinks on one path only")
 
     def g(d, i):
         d["y"] = 1

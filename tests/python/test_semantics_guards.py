@@ -407,7 +407,7 @@ BAD = {
     "masked": np.ma.array([1.0, 2.0]),
     "17 axes": np.zeros((1,) * 17),
     "set": {1, 2},
-    "long list": list(range(100)),
+    "long list": list("ab" * 50),
     "object()": object(),
 }
 

@@ -196,6 +196,36 @@ void Evaluator::CallersLists::ask_for(const HeapObject& object) const {
     throw NeedsFact::of(own.argument, e_.location_of({}), NeedsFact::Kind::Elements);
 }
 
+/// None: an element is not made of numbers alone.
+std::optional<Value> Evaluator::CallersLists::form_of_numbers(const Value& element) const {
+  if (const Tuple* tuple = element.as<Tuple>()) {
+    Tuple form = *tuple;
+    for (Value& member : form.members) {
+      const std::optional<Value> own = form_of_numbers(member);
+      if (!own) return std::nullopt;
+      member = *own;
+    }
+    return form;
+  }
+  const std::optional<Kind> kind = element.is<Array>() ? std::nullopt : e_.kind_of(element);
+  return kind ? std::optional(Value(Scalar{*kind, {}})) : std::nullopt;
+}
+
+void Evaluator::CallersLists::ask_at_join(const HeapObject& a, const HeapObject& b) const {
+  if (a.argument < 0) return;
+  std::optional<Value> form;
+  for (const HeapObject* object : {&a, &b}) {
+    for (const nb::object& key : object->keys)
+      if (!PyLong_CheckExact(key.ptr())) return;
+    for (const Value& value : object->values) {
+      const std::optional<Value> own = form_of_numbers(value);
+      if (!own || (form && !e_.same(*form, *own))) return;
+      form = own;
+    }
+  }
+  ask_for(a);
+}
+
 bool Evaluator::CallersLists::is_waiting(const HeapObject& object) const {
   return object.argument >= 0 && object.element == nullptr && !object.is_mapping &&
          container(object).is_list_buffer;

@@ -27,6 +27,8 @@ class Evaluator::CallersLists {
 
   /// Asks for a list or dict of known structure to be described otherwise, if it can be.
   void ask_for(const HeapObject& container) const;
+  /// The same of one that two paths have changed, if it still has numbers alone.
+  void ask_at_join(const HeapObject& a, const HeapObject& b) const;
   /// Whether it is an empty one that becomes a list buffer, or two, when it gets elements.
   bool is_waiting(const HeapObject& container) const;
   /// Before elements are added to a list of known length.
@@ -42,6 +44,7 @@ class Evaluator::CallersLists {
   void set_columns(const HeapObject& list, std::span<const Value> columns);
 
  private:
+  std::optional<Value> form_of_numbers(const Value& element) const;
   /// A list of columns that the call is given, or an empty one of this form.
   HeapObject given(const Description& list, const std::string& name);
   HeapObject empty(int argument, const Value& form, size_t cell);
