@@ -217,4 +217,4 @@ def test_structures_that_paths_disagree_about_are_refused():
             l.pop()
         return l[0]
 
-    refused(shrinks, [1, 2], True, words="grows or shrinks on one path only")
+    refused(shrinks, [1, "two"], True, words="grows or shrinks on one path only")

@@ -212,7 +212,7 @@ std::optional<Value> Evaluator::CallersLists::form_of_numbers(const Value& eleme
 }
 
 void Evaluator::CallersLists::ask_at_join(const HeapObject& a, const HeapObject& b) const {
-  if (a.argument < 0) return;
+  if (a.argument < 0 || !a.conflict.empty() || !b.conflict.empty()) return;
   std::optional<Value> form;
   for (const HeapObject* object : {&a, &b}) {
     for (const nb::object& key : object->keys)
