@@ -22,6 +22,7 @@
 #include "bindings/pending.h"
 #include "bindings/portable.h"
 #include "bindings/profiled.h"
+#include "bindings/sets.h"
 #include "bindings/specialisation.h"
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
@@ -101,6 +102,7 @@ NB_MODULE(_ingot, m) {
   Cells::bind(m);
   bind_ufuncs(m);
   bind_c_functions(m);
+  bind_sets(m);
   bindings::HostCalls::bind(m);
   m.def("cpu_features", &base::cpu_features);
   m.def("memory", &memory);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "bindings/arrays.h"
+#include "bindings/copied.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
 
@@ -170,7 +171,7 @@ bool Recogniser::partial(PyObject* value) {
 }
 
 bool Recogniser::instance(PyObject* value, uint64_t count) {
-  PyTypeObject* const type = Py_TYPE(value);
+  PyTypeObject* const type = class_of_instance(value);
   if (reinterpret_cast<PyObject*>(type) != next_object() || !(is_instance(value) || PyCell_Check(value)) ||
       !is_new(value))
     return false;

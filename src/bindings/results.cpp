@@ -128,11 +128,13 @@ struct Maker {
     return all;
   }
 
-  /// Made as `object` makes and fills it: no code of the class runs. One of a class of the library's, which
-  /// stands for another class, is what its `__ingot_result__` makes of it.
+  /// Made as `object` makes and fills it, if it is of a user's class: no code of the class runs. One of a
+  /// class of the library's, which stands for another class, is what its `__ingot_result__` makes of it.
   nb::object instance(const described::Instance& instance, const std::vector<Description>& parts) {
     const nb::handle object = reinterpret_cast<PyObject*>(&PyBaseObject_Type);
-    nb::object it = object.attr("__new__")(instance.type);
+    const auto* const type = reinterpret_cast<PyTypeObject*>(instance.type.ptr());
+    const bool is_users = (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+    nb::object it = is_users ? object.attr("__new__")(instance.type) : instance.type();
     const size_t index = made.size();
     made.push_back(it);
     for (size_t i = 0; i < parts.size(); ++i) {

@@ -10,6 +10,7 @@
 #include "base/packages.h"
 #include "bindings/arrays.h"
 #include "bindings/callable.h"
+#include "bindings/copied.h"
 #include "bindings/described.h"
 #include "bindings/device_array.h"
 #include "bindings/exceptions.h"
@@ -46,6 +47,7 @@ constexpr size_t kMostLooks = 100'000;  ///< at what tuples outside hold; larger
 bool is_captured_within(size_t& looks, PyObject* object);
 
 constexpr const char* kStreamParts[] = {"words", "legacy_words"};
+constexpr const char* kCopiedParts[] = {"known", "given"};
 
 bool is_number(PyObject* value) {
   return PyBool_Check(value) || PyLong_CheckExact(value) || PyFloat_CheckExact(value) ||
@@ -119,6 +121,12 @@ bool is_buffer(PyObject* object) {
   return reinterpret_cast<PyObject*>(Py_TYPE(object)) == known;
 }
 
+nb::tuple names_of(std::span<const char* const> all) {
+  nb::list names;
+  for (const char* const name : all) names.append(name);
+  return nb::tuple(names);
+}
+
 nb::object foreign_module() { return nb::module_::import_("ingot._objects.foreign"); }
 
 /// What `ingot.host` gives: a function, whatever its class is.
@@ -159,6 +167,7 @@ uint64_t word_of_constant(PyObject* value) {
 }
 
 bool is_instance(PyObject* object) {
+  if (is_namespace(object)) return true;
   PyObject* const order = Py_TYPE(object)->tp_mro;
   if ((Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 || order == nullptr) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(order); ++i) {
@@ -189,7 +198,8 @@ bool is_captured_within(size_t& looks, PyObject* object) {
   if (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object)) return true;
   if (is_memory_map(object) || is_buffer(object)) return true;
   if (is_instance(object)) return !is_of_numpy(object) && !is_of_closed_package(Py_TYPE(object));
-  return is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) || holder_of(object);
+  return is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) ||
+         holder_of(object) || is_copied(Py_TYPE(object));
 }
 
 }  // namespace
@@ -446,6 +456,7 @@ bool Signature::other(PyObject* value, const Path& path) {
   if (is_buffer(value)) return buffer(value, path);
   if (is_instance(value))
     return is_of_closed_package(Py_TYPE(value)) ? foreign(value) : instance(value, path);
+  if (is_copied(Py_TYPE(value))) return copied(value, path);
   if (PyMethod_Check(value)) return method(value, path);
   if (is_partial(value)) return partial(value, path);
   return bindings::is_stream(value) ? stream(value, path) : records(value, path);
@@ -475,6 +486,34 @@ bool Signature::buffer(PyObject* value, const Path& path) {
     else if (!this->array(array, path)) return false;
   }
   return true;
+}
+
+/// As what an instance of a class of the library's is made of: what is known of it, and what is in it.
+bool Signature::copied(PyObject* value, const Path& path) {
+  if (is_quick_) return false;
+  if (std::find(open_.begin(), open_.end(), value) != open_.end()) return refuse(value, path);
+  if (is_repeated(value)) return true;
+  if (path.depth >= kMaxDepth || containers_.size() >= kMaxContainers) return foreign(value);
+  const nb::object parts = nb::module_::import_("ingot._objects.copied").attr("parts")(nb::handle(value));
+  if (parts.is_none()) return foreign(value);
+  keep(value, path);
+  containers_.push_back(value);
+  words_.push_back(word_of(Tag::Copied));
+  objects_.push_back(nb::object(parts[0]).ptr());
+  PyObject* const known = nb::object(parts[1]).ptr();
+  PyObject* const given = nb::object(parts[2]).ptr();
+  hold(nb::object(parts).release().ptr());
+  return nested(" while describing a container", [&] {
+    const Path inside{&path, nullptr, -1, path.depth + 1};
+    const Detail usual = detail_;
+    open_.push_back(value);
+    detail_ = {.is_demanded = true};
+    bool is_described = describe_value(known, inside);
+    detail_ = usual;
+    is_described = is_described && describe_value(given, inside);
+    open_.pop_back();
+    return is_described;
+  });
 }
 
 /// A step of 1 is part of its kind.
@@ -569,12 +608,13 @@ bool Signature::sequence(PyObject* value, const Path& path) {
 bool Signature::instance(PyObject* value, const Path& path) {
   if (is_repeated(value)) return true;
   if (path.depth >= kMaxDepth || containers_.size() >= kMaxContainers) return foreign(value);
-  const Attributes* const wanted = parameters_->attributes_of(Py_TYPE(value));
+  PyTypeObject* const type = class_of_instance(value);
+  const Attributes* const wanted = parameters_->attributes_of(type);
   keep(value, path);
   containers_.push_back(value);
   words_.push_back(word_of(Tag::Object, wanted == nullptr ? 0 : wanted->names.size()));
-  objects_.push_back(reinterpret_cast<PyObject*>(Py_TYPE(value)));
-  hold(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(value))));
+  objects_.push_back(reinterpret_cast<PyObject*>(type));
+  hold(Py_NewRef(reinterpret_cast<PyObject*>(type)));
   if (wanted == nullptr) return true;
   return nested(" while describing an instance", [&] { return attributes(value, wanted, path); });
 }
@@ -911,12 +951,8 @@ Description Signature::description(size_t& word, size_t& object) const {
           for (PyObject* name : all->names) names.append(nb::handle(name));
         return nb::tuple(names);
       });
-    case Tag::Stream:
-      return instance([&](const nb::object&) {
-        nb::list names;
-        for (uint64_t i = 0; i < rest; ++i) names.append(kStreamParts[i]);
-        return nb::tuple(names);
-      });
+    case Tag::Stream: return instance([&](const nb::object&) { return names_of({kStreamParts, rest}); });
+    case Tag::Copied: return instance([&](const nb::object&) { return names_of(kCopiedParts); });
     case Tag::Absent: return {described::Absent{}};
     case Tag::Same: return {described::Same{rest}};
     case Tag::Foreign: {

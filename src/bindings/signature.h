@@ -32,7 +32,7 @@ struct Attributes {
 };
 
 /// Whether an object is an instance of a class that is made of Python's `object` and classes of the user's
-/// alone.
+/// alone, or a SimpleNamespace.
 bool is_instance(PyObject* object);
 /// Whether an object is a namedtuple without attributes of its own that is read as a tuple is.
 bool is_namedtuple(PyObject* object);
@@ -141,6 +141,7 @@ class Signature {
   bool records(PyObject* value, const Path& path);
   bool range(PyObject* value, const Path& path);
   bool buffer(PyObject* value, const Path& path);
+  bool copied(PyObject* value, const Path& path);
   bool memory_map(PyObject* value, const Path& path);
   bool device_array(PyObject* array, const Path& path);
   bool is_computed(PyObject* array) const;

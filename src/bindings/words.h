@@ -28,6 +28,7 @@ namespace ingot::bindings {
 ///   Named     8: length; an object, the class of the namedtuple
 ///   Object    8: number of attributes that are described; an object, the class; then each, or Absent
 ///   Stream    8: number of arrays, which follow; an object, the class
+///   Copied    an object, the class of the library's; then what is known of a container, and what is in it
 ///   Method    the function follows, then what it is bound to
 ///   Partial   the function, a tuple and a dict follow
 ///   Same      8: the number of a container
@@ -57,7 +58,8 @@ enum class Tag : uint64_t {
   Fields,
   Guarded,
   Range,
-  Device
+  Device,
+  Copied
 };
 
 constexpr uint64_t word_of(Tag tag, uint64_t rest = 0) { return static_cast<uint64_t>(tag) | rest << 8; }

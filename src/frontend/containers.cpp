@@ -1,4 +1,5 @@
 #include "frontend/kinds/callers_lists.h"
+#include "frontend/parameters.h"
 
 // Lists and dicts. Their structure is known; their elements are staged. A container of the caller is also
 // changed itself: numbers go through cells, which the caller reads when the call ends, even by an exception,
@@ -215,8 +216,9 @@ void Evaluator::give_away(const Value& value, nb::handle node) {
   const Reference* r = value.as<Reference>();
   const Object* o = value.as<Object>();
   if (r == nullptr && o == nullptr) return;
-  HeapObject& object = state_.heap.at(r != nullptr ? r->object : o->object);
-  if (object.argument >= 0 || object.given_away) return;
+  const uint32_t number = r != nullptr ? r->object : o->object;
+  HeapObject& object = state_.heap.at(number);
+  if (object.argument >= 0 || object.given_away || Parameters(*this).number_of_copy(number)) return;
   object.given_away = true;
   const std::vector<Value> members = object.values;
   for (const Value& member : members) give_away(member, node);

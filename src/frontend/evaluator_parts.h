@@ -55,13 +55,14 @@ struct Evaluator::Catcher {
   bool of_generator = false;
   bool of_routine = false;  ///< what is caught is returned to the routine's caller
   bool closes = false;      ///< its `finally` runs when a consumer leaves the generator
+  bool stores = false;      ///< what the function has changed of the caller's is stored, as by a `finally`
   std::string refusal{};    ///< why no exit may pass here; empty: exits may
 
   /// Whether it catches anything.
   bool catches_some() const {
     return !barrier && (!clauses.empty() || is_final() || of_generator || of_routine || !refusal.empty());
   }
-  bool is_final() const { return nb::len(finalbody) > 0; }
+  bool is_final() const { return stores || nb::len(finalbody) > 0; }
 };
 
 /// The prefix of the names of captured arrays that a routine is passed; a number follows.

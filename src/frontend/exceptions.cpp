@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/parameters.h"
 
 // Exceptions. Each location that raises has a known exception, so the clause that catches it is known, too:
 // its body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each exit
@@ -41,6 +41,11 @@ class Evaluator::AtHandler {
         closing_(handler.frame->is_closing, handler.frame->is_closing || handler.closes),
         handled_(evaluator.handled_, first_of(evaluator.handled_, handler.handled)) {}
 
+  static void run_finally(Evaluator& evaluator, const Catcher& handler) {
+    if (handler.stores) Parameters(evaluator).store_copies();
+    else evaluator.run_body(handler.finalbody);
+  }
+
  private:
   Restored<Frame*> frame_;
   Restored<std::vector<Target*>> breaks_;
@@ -74,6 +79,7 @@ class Evaluator::Handling {
 };
 
 bool Evaluator::catches(const Catcher& handler, const Error& error) const {
+  if (handler.stores) return Parameters(*const_cast<Evaluator*>(this)).has_changes();
   if (handler.barrier || handler.is_final() || !handler.refusal.empty()) return true;
   if (error.own) return false;
   if (handler.of_routine) return true;
@@ -210,7 +216,7 @@ void Evaluator::pass_on(const Error& error) {
     const Pins pins(*this, {held});
     const Pushed<const Error*> current(handled_, &held);
     if (handler.is_final()) {
-      run_body(handler.finalbody);
+      AtHandler::run_finally(*this, handler);
       pass_on(error);
     }
     for (const Clause& clause : handler.clauses) {
@@ -293,7 +299,7 @@ void Evaluator::run_finals(size_t outside) {
     handlers_.resize(i);
     if (!all[i]->refusal.empty()) unsupported(here_, all[i]->refusal, "iterate over it to its end");
     const AtHandler at_handler(*this, *all[i]);
-    if (all[i]->is_final()) run_body(all[i]->finalbody);
+    if (all[i]->is_final()) AtHandler::run_finally(*this, *all[i]);
   }
 }
 

@@ -573,6 +573,7 @@ Takes takes_of(const Builtin& builtin, const Evaluator::Call& call) {
       {"zip", {true, true, false, false}},     {"sorted", {true, true, false, false}},
       {"min", {true, false, false, false}},    {"max", {true, false, false, false}},
       {"getattr", {true, true, false, false}}, {"frombuffer", {true, false, false, false}},
+      {"changes", {true, true, true, true}},
   };
   const bool is_extreme = builtin.name == "min" || builtin.name == "max";
   if (is_extreme && builtin.module == "numpy") return {};

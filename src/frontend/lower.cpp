@@ -464,27 +464,32 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   const nb::object body = attribute(frame.node, "body");
   if (frame.caller == nullptr)
     result_location_ = location_of(class_of(frame.node) == "Lambda" ? body : frame.node);
-  if (class_of(frame.node) == "Lambda") return eval_open(body);
-  const nb::list statements = nb::cast<nb::list>(body);
-  const nb::handle last = statements[nb::len(statements) - 1];
-  const int returns = count_returns(statements);
-  if (returns == 0) {
-    run_body(statements);
-    return Static{nb::none()};
-  }
-  if (returns == 1 && class_of(last) == "Return") {
-    for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
-    const Here here(*this, last);
-    if (frame.caller == nullptr) result_location_ = location_of(last);
-    const nb::object value = attribute(last, "value");
-    return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
-  }
-  return block([&](Target& target) {
-    frame.returns = &target;
-    run_body(statements);
-    state_.locals.clear();  // as by `return`
-    return Value(Static{nb::none()});
-  });
+  const auto run_all = [&]() -> Value {
+    if (class_of(frame.node) == "Lambda") return eval_open(body);
+    const nb::list statements = nb::cast<nb::list>(body);
+    const nb::handle last = statements[nb::len(statements) - 1];
+    const int returns = count_returns(statements);
+    if (returns == 0) {
+      run_body(statements);
+      return Static{nb::none()};
+    }
+    if (returns == 1 && class_of(last) == "Return") {
+      for (size_t i = 0; i + 1 < nb::len(statements); ++i) run(statements[i]);
+      const Here here(*this, last);
+      if (frame.caller == nullptr) result_location_ = location_of(last);
+      const nb::object value = attribute(last, "value");
+      return value.is_none() ? Value(Static{nb::none()}) : eval_open(value);
+    }
+    return block([&](Target& target) {
+      frame.returns = &target;
+      run_body(statements);
+      state_.locals.clear();  // as by `return`
+      return Value(Static{nb::none()});
+    });
+  };
+  const bool is_outermost = frame.caller == nullptr && routine_ == nullptr;
+  if (!is_outermost || !Parameters(*this).make_copies()) return run_all();
+  return Parameters(*this).with_copies(frame, run_all);
 }
 
 Value Evaluator::inline_function(const nb::object& function, Call& call) {

@@ -81,6 +81,8 @@ Value Evaluator::Parameters::value(const Description& given, const std::string& 
     case Described::Same: {
       const uint32_t id = e_.containers_[given.get<described::Same>().number].object;
       const auto known = e_.state_.heap.find(id);
+      if (known != e_.state_.heap.end() && known->second.type == HeapObject::Type::Cell)
+        return Set{id, known->second.type_of.ptr() == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)};
       // An object that is still being described is an instance with an attribute that leads back to it.
       if (known == e_.state_.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
       return Reference{id};
@@ -100,9 +102,14 @@ Value Evaluator::Parameters::value(const Description& given, const std::string& 
     case Described::Instance: {
       HeapObject instance{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
       const auto& [type, names, is_stand_in] = given.get<described::Instance>();
+      if (lookup(type, kHistory).is_valid()) return known_set(given);
       instance.type_of = type;
       for (const nb::handle each : names) instance.keys.push_back(nb::borrow(each));
-      return container(std::move(instance), given, name, number, true);
+      const size_t own = e_.containers_.size();
+      const Value made = container(std::move(instance), given, name, number, true);
+      if (lookup(type, kTakes).is_valid())
+        e_.state_.heap.at(e_.containers_[own].object).argument = copy_of(own);
+      return made;
     }
     default: throw base::InternalError("a description of a result as one of an argument");
   }

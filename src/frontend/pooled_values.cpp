@@ -15,6 +15,7 @@
 
 #include "frontend/columns.h"
 #include "frontend/kinds/sets.h"
+#include "frontend/parameters.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -155,7 +156,7 @@ Value Evaluator::PooledValues::held(const Value& value, nb::handle node) {
   if (o == nullptr) return value;
   if (const std::optional<Pooled> record = of(value)) return *record;
   const HeapObject& object = e_.state_.heap.at(o->object);
-  if (object.argument >= 0 || object.given_away) return value;
+  if (object.argument >= 0 || object.given_away || Parameters(e_).number_of_copy(o->object)) return value;
   if (!has_pool(object.type_of)) ask_for({object.type_of}, node);
   return moved(*o, node);
 }

@@ -1,5 +1,6 @@
 #include "base/random.h"
 #include "frontend/kinds/fields.h"
+#include "frontend/parameters.h"
 #include "ir/evaluate.h"
 
 // The primitives of `ingot.library` (its `primitives` define each in terms of NumPy), and functions that
@@ -317,7 +318,10 @@ Value Evaluator::primitive_call_host(Call& call) {
     given.append(describe_result(value, outward));
   }
   const nb::object function = require_static(call.positional.at(0), "a function", call.node);
-  const auto catches_some = [](const Catcher* handler) { return handler->catches_some(); };
+  const auto catches_some = [](const Catcher* handler) {
+    return !handler->stores && handler->catches_some();
+  };
+  Parameters(*this).store_copies();  // which the function may see
   if (may_raise(function) && std::ranges::any_of(handlers_, catches_some))
     unsupported(call.node, "a call of a host function inside a `try`",
                 "put the `try` into the host function");

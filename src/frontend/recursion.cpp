@@ -39,6 +39,11 @@ constexpr int kMostEvaluations = 64;
 /// have endless chains.
 constexpr size_t kMostChained = 16;
 
+/// Whether there are copies of containers of the caller's, which only the outermost function stores.
+bool has_copies(const State& state) {
+  return std::ranges::any_of(state.heap, [](const auto& entry) { return entry.second.argument < -1; });
+}
+
 Error without_others(Error error) {
   error.cause = error.context = nullptr;
   return error;
@@ -287,7 +292,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     if (at->consumer == nullptr && is_it(*at)) active.push_back(at);
   const bool is_known = std::ranges::any_of(routines_, [&](const Routine& r) { return is_it(r.frame); });
   const bool is_marked = frame_ != nullptr && has_attribute(frame.function, kMark);
-  const bool is_frequent = !is_marked && is_called_often(frame);
+  const bool is_frequent = !is_marked && is_called_often(frame) && !has_copies(passed(arguments).state);
   if (active.empty() && !is_known && !is_marked && !is_frequent) return std::nullopt;
   State key = key_of(passed(arguments).state);
   const bool reports = !handled_.empty() || std::ranges::any_of(handlers_, [](const Catcher* handler) {
@@ -471,6 +476,10 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   const Passed given = passed(all, routine.pools);
   describe_objects(routine, given.objects);
   for (const auto& [name, value] : given.state.locals) refuse_to_pass(value, routine.is_exact, node);
+  if (has_copies(given.state)) {
+    unsupported(node, "a deque, set or other dict of the caller that is passed to a recursive function",
+                "pass a new one: deque(...), set(...) of it");
+  }
   for (const auto& [id, object] : given.state.heap) {
     for (const Value& value : object.values) refuse_to_pass(value, routine.is_exact, node);
     if (object.element != nullptr) refuse_to_pass(*object.element, routine.is_exact, node);

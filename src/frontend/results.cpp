@@ -2,7 +2,7 @@
 
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
-#include "frontend/kinds/sets.h"
+#include "frontend/parameters.h"
 #include "frontend/pooled_values.h"
 
 namespace ingot::frontend {
@@ -66,13 +66,17 @@ Description Evaluator::Results::container(const Reference& container, const Valu
 Description Evaluator::Results::instance(const Object& instance) {
   const HeapObject object = e_.state_.heap.at(instance.object);
   if (object.argument >= 0) return {described::Argument{object.argument}};
+  if (const auto number = Parameters(e_).number_of_copy(instance.object))
+    return {described::Argument{*number}};
   e_.need_own(object, {});
   if (text_of(object.type_of.attr("__module__")) == "numpy.random._generator") {
     e_.unsupported({}, "a Generator that is made in the function and leaves it",
                    "make it outside, or return what it draws");
   }
   const bool leaves = lookup(object.type_of, "__ingot_result__").is_valid();
-  if (const nb::object outer = stood_for(object.type_of); !leaves && !outer.is(object.type_of)) {
+  const bool is_plain = lookup(object.type_of, "__ingot_plain__").is_valid();
+  const nb::object outer = stood_for(object.type_of);
+  if (!leaves && !is_plain && !outer.is(object.type_of)) {
     e_.unsupported({}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
                    "make it outside, or return what it gives");
   }
@@ -90,7 +94,17 @@ Description Evaluator::Results::instance(const Object& instance) {
     names.append(object.keys[i]);
     parts.push_back(describe(object.values[i]));
   }
-  return {described::Instance{object.type_of, nb::tuple(names), leaves}, std::move(parts)};
+  return {described::Instance{is_plain ? outer : object.type_of, nb::tuple(names), leaves}, std::move(parts)};
+}
+
+/// Of known elements. A new set is made by what was done to make it.
+Description Evaluator::Results::set(const Set& set) {
+  if (const auto number = Parameters(e_).number_of_copy(set.cell)) return {described::Argument{*number}};
+  if (set.is_frozen) return {described::Static{e_.host_set(set, {})}};
+  const nb::object made = imported("ingot._objects.sets").attr("packed")(e_.history_of(set, {}));
+  if (std::optional<Description> again = outward_.again(set.cell)) return *again;
+  const nb::object type = imported("ingot.library.sets").attr("KnownSet");
+  return {described::Instance{type, nb::make_tuple("history"), true}, {{described::Static{made}}}};
 }
 
 Description Evaluator::Results::describe(const Value& given) {
@@ -132,10 +146,7 @@ Description Evaluator::Results::describe(const Value& given) {
     return PooledValues(e_).describe(*record, outward_);
   }
   if (const Object* o = value.as<Object>()) return instance(*o);
-  if (const Set* s = value.as<Set>()) {
-    if (s->is_frozen) return {described::Static{e_.host_set(*s, {})}};
-    ask_for_staged_set(e_.unrolled_, e_.state_.heap.at(s->cell).made_at, e_.result_location_);
-  }
+  if (const Set* s = value.as<Set>()) return set(*s);
   e_.unsupported({}, "a result that is a " + e_.type_name(value),
                  "return numbers, arrays, instances, or tuples, lists and dicts of them");
 }

@@ -16,6 +16,7 @@ class Evaluator::Results {
   Description array(const Array& array);
   Description container(const Reference& container, const Value& value);
   Description instance(const Object& instance);
+  Description set(const Set& set);
 
   Evaluator& e_;
   Outward& outward_;

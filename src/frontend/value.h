@@ -315,7 +315,7 @@ struct HeapObject {
   std::vector<Value> values;     ///< elements, values of a dict in order, or attributes (missing: Unbound)
   std::vector<nb::object> keys;  ///< of dicts; of instances and pools: the names of attributes, which are
   ///< the same for a whole class
-  int argument = -1;           ///< the number of the argument's container that this is; -1: none
+  int argument = -1;           ///< its number among the caller's; -1: none; below: see kinds/copies.cpp
   size_t leaves = 0;           ///< how many elements it had when the function was called
   nb::object type_of{};        ///< the class of an instance, or of those in a pool
   std::vector<bool> absent{};  ///< by attribute: whether the caller's instance lacked it

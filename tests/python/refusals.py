@@ -3,6 +3,7 @@
 import collections
 import math
 import random
+import types
 
 import numpy as np
 import scipy.integrate
@@ -66,6 +67,8 @@ from refused import (
     draws_in_prange,
     formats_two_classes,
     groups,
+    groups_by,
+    pushes,
     grows_while_iterated,
     holds_a_set,
     holds_an_array,
@@ -239,7 +242,7 @@ EXAMPLES = [
     (lambda p: next(p), P),
     (twice, X),
     (lambda x: next(g) if (g := enumerate(x)) and [v for v in g] else 0, X),
-    (lambda n: [{f"{i}"} for i in range(n)], 3),
+    (lambda x: {f"{x[0]}"}, X),
     (lambda x: [collections.deque([v]) for v in x], X),
     (lambda n: collections.deque([n]) + collections.deque([n]), 3),
     (lambda n: collections.deque([n]) * n, 3),
@@ -249,6 +252,12 @@ EXAMPLES = [
     (lambda n: collections.Counter([n]) < collections.Counter([n]), 3),
     (lambda n: -collections.Counter([n]), 3),
     (lambda n: collections.OrderedDict() | {n: 1}, 3),
+    (lambda n: types.SimpleNamespace(n=n) == types.SimpleNamespace(n=n), 3),
+    (pushes, collections.deque(), 3),
+    (groups_by, collections.defaultdict(list), X),
+    (lambda q: q.append(1.5), collections.deque([1])),
+    (lambda n: types.SimpleNamespace({"n": n}), 3),
+    (lambda s, t: s | t, frozenset([1]), frozenset([2])),
     (adds_entries, 3),
     (list_method, 3),
     (lambda n: sorted([n, 2.5, 1]), 1),

@@ -17,7 +17,7 @@ X = np.arange(4.0)
 GRID = np.arange(12.0).reshape(3, 4)
 FIXED = X.copy()
 FIXED.flags.writeable = False
-STEPS = {1}
+STEPS = iter([1])
 MAPPED = np.memmap(tempfile.TemporaryFile(), np.float64, "w+", shape=3)
 KEPT = functools.cache(lambda x: x + 1)
 total = 0
@@ -935,3 +935,15 @@ def leaves_of_positive(x):
         if v > 0:
             found.append(v)
     return ingot.tree.leaves(found)
+
+
+def pushes(q, n):
+    if n > 0:
+        q.append(n)
+        pushes(q, n - 1)
+        pushes(q, n - 2)
+
+
+def groups_by(d, x):
+    for v in x:
+        d[int(v)].append(v)

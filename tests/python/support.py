@@ -1,5 +1,6 @@
 """Compares a function under Ingot with the same function under CPython and NumPy."""
 
+import collections
 import contextlib
 import copy
 import ctypes
@@ -166,7 +167,7 @@ def difference(got, expected, bound=0.0, where="result", seen=()):
     """
     if type(got) is not type(expected):
         return f"{where}: {type(got).__name__} {got!r} for {type(expected).__name__} {expected!r}"
-    if isinstance(expected, (tuple, list)):
+    if isinstance(expected, (tuple, list, collections.deque)):
         if len(got) != len(expected):
             return f"{where}: {len(got)} elements for {len(expected)}"
         parts = (difference(g, e, bound, f"{where}[{i}]", seen) for i, (g, e) in enumerate(zip(got, expected)))
@@ -191,7 +192,8 @@ def difference(got, expected, bound=0.0, where="result", seen=()):
         else:
             right = np.array_equal(g, e)
         return None if right else f"{where}: {got!r} for {expected!r}"
-    if type(expected).__eq__ is object.__eq__ and hasattr(expected, "__dict__") and type(expected).__module__ != "builtins":
+    has_parts = type(expected).__eq__ is object.__eq__ or type(expected) is types.SimpleNamespace
+    if has_parts and hasattr(expected, "__dict__") and type(expected).__module__ != "builtins":
         if id(expected) in seen:
             return None
         return difference(vars(got), vars(expected), bound, f"vars({where})", (*seen, id(expected)))

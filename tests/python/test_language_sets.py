@@ -221,7 +221,7 @@ def test_operators_of_sets_that_are_not_known():
 
 def test_results_of_operators_are_equal_sets():
     taken = ingot.jit(lambda x: set(x) - {3, 12})
-    assert taken(I) == {1, 4, 5} and type(taken(I)) is set and taken(I) is not taken(I)
+    assert list(taken(I)) == list(set(I) - {3, 12}) and type(taken(I)) is set and taken(I) is not taken(I)
 
 
 def test_sets_that_are_not_known_change():
@@ -297,7 +297,6 @@ def test_sets_in_containers():
 
 
 def test_sets_that_are_refused():
-    refused(lambda s: 1 in s, {1, 2})
     refused(lambda x: {f"{x[0]}"}, X)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -77,9 +78,9 @@ def _owners(array: np.ndarray) -> list[np.ndarray]:
 
 
 def _contents(container: Any, names: tuple[Any, ...] | None) -> tuple[Any, ...]:
-    if type(container) is list:
+    if isinstance(container, (list, deque, set, frozenset)):
         return tuple(container)
-    if type(container) is dict:
+    if isinstance(container, dict):
         return (*container, *container.values())
     return tuple([_ingot.own_attribute(container, name) for name in names or ()])
 
@@ -117,6 +118,25 @@ def append(container: list[Any], value: Any) -> None:
     container.append(value)
 
 
+def store(container: Any, content: Any, *rest: Any) -> None:
+    """Has a container hold what has become of the copy that compiled code has changed."""
+    if isinstance(container, set):
+        kept = {element: element for element in container}
+        elements, states, finger = content, *rest
+        _ingot.fill_set(container, [kept.get(element, element) for element in elements], states, finger)
+        return
+    if isinstance(container, deque):
+        container.clear()
+        container.extend(content)
+        return
+    kept = {key: key for key in container}
+    container.clear()
+    for key, value in content.items():
+        container[kept.get(key, key)] = value
+    if rest:
+        container.default_factory = rest[0]
+
+
 def change(container: Any, method: str, *arguments: Any) -> None:
     """A method of a container that changes its structure, for compiled code."""
     getattr(container, method)(*arguments)
@@ -131,7 +151,7 @@ def kept_after(function: Callable[..., Any]) -> int | None:
     """After how many arguments of a callee those come that it may keep; None: it keeps none."""
     if isinstance(getattr(function, "__self__", None), HostFunction):
         return 1
-    return 0 if function in (put, append, assign, change) else None
+    return 0 if function in (put, append, assign, change, store) else None
 
 
 def quick_calls(hosts: tuple[Any, ...], watched: bool, direct: bool = False) -> dict[int, tuple[Any, ...]]:

@@ -20,6 +20,7 @@ import numpy as np
 from .. import _ingot
 from .._errors import dtype_text
 from .._ingot import Description
+from . import copied
 
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _HEAP = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -70,6 +71,8 @@ def words(description: Description) -> str:
         return "a list of more than 64 elements that are no numbers of one kind"
     if kind is dict:
         return "a dict of more than 64 elements that are no numbers of one kind, or with keys that are neither numbers nor strings"
+    if kind in copied.TYPES:
+        return copied.words(kind)
     if kind in (tuple, slice) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return f"a {kind.__name__} in tuples of more than 10 000 values"
     if dtype is None:

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from .. import _ingot
 from .._code import constant_key
 
 
@@ -41,6 +42,60 @@ def made(kind: type[Any], iterable: Any) -> History:
 
 def then(history: History, method: str, arguments: tuple[Any, ...], changes: bool) -> History:
     return History((history, method, arguments, changes))
+
+
+def of_table(known: tuple[Any, ...]) -> History:
+    """The history of a set of the caller's, which begins with its table: its class, elements, slots and where `pop` looks first."""
+    return History((_of_table, known))
+
+
+def _of_table(known: tuple[Any, ...]) -> Any:
+    kind, elements, states, finger = known
+    remaining = iter(elements)
+    made: set[Any] = set()
+    _ingot.fill_set(made, [next(remaining) if state == 1 else None for state in states], list(states), finger)
+    return made if kind is set else frozenset(made)
+
+
+def packed(value: Any) -> tuple[Any, ...]:
+    """A history as plain tuples, which the cache on disk holds."""
+    if not isinstance(value, History):
+        return (False, value)
+    if len(value) == 2:
+        return (True, value[0], packed(value[1]))
+    return (True, packed(value[0]), value[1], tuple(map(packed, value[2])), value[3])
+
+
+def unpacked(value: tuple[Any, ...]) -> Any:
+    if not value[0]:
+        return value[1]
+    if len(value) == 3:
+        return History((value[1], unpacked(value[2])))
+    return History((unpacked(value[1]), value[2], tuple(map(unpacked, value[3])), value[4]))
+
+
+class Stored(History):
+    """A history that has been repeated for the caller's set."""
+
+
+def stored(history: History) -> History:
+    return Stored(history)
+
+
+def steps(history: History) -> tuple[Any, ...]:
+    """What was done to a set of the caller's since it was stored last, for `replay`."""
+    all: list[Any] = []
+    while len(history) != 2 and not isinstance(history, Stored):
+        before, method, arguments, _ = history
+        all.append((method, tuple(map(packed, arguments))))
+        history = before
+    return tuple(reversed(all))
+
+
+def replay(container: set[Any], done: tuple[Any, ...]) -> None:
+    """Does to a set of the caller's what compiled code has done to its own."""
+    for method, arguments in done:
+        getattr(container, method)(*[build(unpacked(argument)) for argument in arguments])
 
 
 def display(node: Any, function: Any = None) -> History | None:

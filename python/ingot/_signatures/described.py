@@ -57,7 +57,7 @@ def type_text(it: Description) -> str:
         case Description.TUPLE if it.type is None:
             return f"({_listed(it.parts)}{',' if len(it.parts) == 1 else ''})"
         case Description.TUPLE | Description.INSTANCE:
-            return it.type.__qualname__
+            return getattr(it.type, "__ingot_stands_for__", it.type).__qualname__
         case Description.LIST:
             kinds = dict.fromkeys(map(type_text, it.parts))
             return f"list[{next(iter(kinds))}]" if len(kinds) == 1 else f"[{_listed(it.parts)}]"

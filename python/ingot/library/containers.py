@@ -1,17 +1,39 @@
-"""The classes of `collections` whose lengths are known only when the call runs: made in compiled code, returned as Python's.
+"""The classes of `collections` whose lengths are known only when the call runs, and `SimpleNamespace`: made in compiled code,
+returned as Python's.
 
 Each is an ordinary class over a list or a dict. `__ingot_stands_for__` is the class that it is for users; `__ingot_result__`
-makes an instance of that where one leaves compiled code.
+makes an instance of that where one leaves compiled code. Of a container of the caller's, an instance is a copy: `__ingot_take__`
+makes it of what `_objects.copied` gives of the container, `__ingot_store__` gives what the container is to hold, once a method has
+called `primitives.changes`, as each does that changes something.
 """
 
 from __future__ import annotations
 
 import collections
+import types
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from . import primitives
+from .buffers import integer_of, name_of
 from .registry import implements
+
+
+def number_of(x: Any, is_numpys: bool) -> Any:
+    """An element of an array as the number that the caller's container holds."""
+    return x if is_numpys else primitives.python_number(x)
+
+
+def numbers_of(array: np.ndarray, is_numpys: bool) -> list[Any]:
+    return [x for x in array] if is_numpys else array.tolist()
+
+
+def need_type(given: Any, is_numpys: bool, now: Any, name: str) -> None:
+    """Refuses a change by which numbers that the caller has put into a container would be of another type."""
+    if isinstance(given, np.ndarray) and type(number_of(given[0], is_numpys)) is not type(now):
+        primitives.refuse(f"a {name} of the caller's of numbers of one type that gets those of another type", "convert them before: int(...) or float(...)")
 
 
 class Deque:
@@ -30,6 +52,21 @@ class Deque:
         for element in iterable:
             self.append(element)
 
+    def __ingot_take__(self, known: Any, given: Any) -> None:
+        maxlen, self.is_numpys = known
+        self.ring = numbers_of(given, self.is_numpys) if isinstance(given, np.ndarray) else [*given]
+        self.first = 0
+        self.size = len(self.ring)
+        self.changes = 0
+        self._maxlen = maxlen
+        self.changed = False
+        self.given = given
+
+    def __ingot_store__(self) -> tuple[Any, ...]:
+        if self.size > 0:
+            need_type(self.given, self.is_numpys, self.ring[self.first], "deque")
+        return ([self.ring[self._index(i)] for i in range(self.size)],)
+
     def __ingot_result__(self) -> Any:
         return collections.deque([self.ring[(self.first + i) % len(self.ring)] for i in range(self.size)], self._maxlen)
 
@@ -43,6 +80,8 @@ class Deque:
         return k - len(self.ring) if k >= len(self.ring) else k
 
     def _checked(self, i: Any) -> Any:
+        if isinstance(i, (slice, str, bytes, float, complex, np.inexact)):
+            raise TypeError(f"sequence index must be integer, not '{'slice' if isinstance(i, slice) else name_of(i)}'")
         k = i + self.size if i < 0 else i
         if k < 0 or k >= self.size:
             raise IndexError("deque index out of range")
@@ -98,9 +137,11 @@ class Deque:
         return self.ring[self._checked(i)]
 
     def __setitem__(self, i: Any, element: Any) -> None:
+        primitives.changes(self)
         self.ring[self._checked(i)] = element
 
     def append(self, element: Any, /) -> None:
+        primitives.changes(self)
         if self._maxlen is not None and self.size == self._maxlen:
             if self._maxlen == 0:
                 return
@@ -112,6 +153,7 @@ class Deque:
         self.changes += 1
 
     def appendleft(self, element: Any, /) -> None:
+        primitives.changes(self)
         if self._maxlen is not None and self.size == self._maxlen:
             if self._maxlen == 0:
                 return
@@ -124,6 +166,7 @@ class Deque:
         self.changes += 1
 
     def pop(self) -> Any:
+        primitives.changes(self)
         if self.size == 0:
             raise IndexError("pop from an empty deque")
         self.size -= 1
@@ -131,6 +174,7 @@ class Deque:
         return self.ring[self._index(self.size)]
 
     def popleft(self) -> Any:
+        primitives.changes(self)
         if self.size == 0:
             raise IndexError("pop from an empty deque")
         element = self.ring[self.first]
@@ -152,6 +196,7 @@ class Deque:
         return self
 
     def clear(self) -> None:
+        primitives.changes(self)
         self.first = 0
         self.size = 0
         self.changes += 1
@@ -175,9 +220,10 @@ class Deque:
         for i in range(start, min(end, self.size)):
             if self.ring[self._index(i)] == wanted:
                 return i
-        raise ValueError(f"{wanted} is not in deque")
+        raise ValueError(f"{wanted!r} is not in deque")
 
     def rotate(self, n: Any = 1, /) -> None:
+        n = integer_of(n)
         if self.size > 1:
             right = n % self.size
             if 2 * right <= self.size:
@@ -188,6 +234,7 @@ class Deque:
                     self.append(self.popleft())
 
     def reverse(self) -> None:
+        primitives.changes(self)
         for i in range(self.size // 2):
             a, b = self._index(i), self._index(self.size - 1 - i)
             self.ring[a], self.ring[b] = self.ring[b], self.ring[a]
@@ -204,8 +251,8 @@ class Deque:
         return not self == other
 
     def __delitem__(self, i: Any) -> None:
-        if i < -self.size or i >= self.size:
-            raise IndexError("deque index out of range")
+        primitives.changes(self)
+        self._checked(i)
         for k in range(i + self.size if i < 0 else i, self.size - 1):
             self.ring[self._index(k)] = self.ring[self._index(k + 1)]
         self.size -= 1
@@ -240,11 +287,12 @@ class Deque:
             if self.ring[self._index(i)] == wanted:
                 del self[i]
                 return
-        raise ValueError("deque.remove(x): x not in deque")
+        raise ValueError(f"{wanted!r} is not in deque")
 
     def insert(self, i: Any, element: Any, /) -> None:
         if self._maxlen is not None and self.size >= self._maxlen:
             raise IndexError("deque already at its maximum size")
+        i = integer_of(i)
         at = min(max(i + self.size if i < 0 else i, 0), self.size)
         self.append(element)
         for k in range(self.size - 1, at, -1):
@@ -262,6 +310,32 @@ class Mapping:
 
     entries: dict[Any, Any]
 
+    def _take(self, known: Any, given: Any) -> None:
+        keys, keys_are_numpys, self.is_numpys = known
+        self.entries = {}
+        self.given = None
+        if keys is None:
+            names, self.given = given
+            for i in range(len(names)):
+                self.entries[number_of(names[i], keys_are_numpys)] = number_of(self.given[i], self.is_numpys)
+        else:
+            for key, value in zip(keys, given):
+                self.entries[key] = value
+        self.changed = False
+
+    def __ingot_take__(self, known: Any, given: Any) -> None:
+        self._take(known, given)
+
+    def _need_type(self) -> None:
+        if self.given is not None and len(self.entries) > 0:
+            for value in self.entries.values():
+                need_type(self.given, self.is_numpys, value, "dict")
+                break
+
+    def __ingot_store__(self) -> tuple[Any, ...]:
+        self._need_type()
+        return (self.entries,)
+
     def __len__(self) -> int:
         return len(self.entries)
 
@@ -276,9 +350,11 @@ class Mapping:
         return key in self.entries
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        primitives.changes(self)
         self.entries[key] = value
 
     def __delitem__(self, key: Any) -> None:
+        primitives.changes(self)
         del self.entries[key]
 
     def keys(self) -> Any:
@@ -294,15 +370,19 @@ class Mapping:
         return self.entries.get(key, default)
 
     def pop(self, key: Any, *default: Any) -> Any:
+        primitives.changes(self)
         return self.entries.pop(key, *default)
 
     def setdefault(self, key: Any, default: Any = None, /) -> Any:
+        primitives.changes(self)
         return self.entries.setdefault(key, default)
 
     def clear(self) -> None:
+        primitives.changes(self)
         self.entries.clear()
 
     def popitem(self) -> Any:
+        primitives.changes(self)
         if len(self.entries) == 0:
             raise KeyError("popitem(): dictionary is empty")
         key = list(self.entries)[-1]
@@ -330,21 +410,40 @@ class DefaultDict(Mapping):
     __ingot_stands_for__ = collections.defaultdict
 
     def __init__(self, default_factory: Any, entries: dict[Any, Any]) -> None:
-        self.default_factory = default_factory
+        self._factory = default_factory
         self.entries = entries
 
+    def __ingot_take__(self, known: Any, given: Any) -> None:
+        self._take(known[0], given)
+        self._factory = known[1]
+
+    def __ingot_store__(self) -> tuple[Any, ...]:
+        self._need_type()
+        return self.entries, self._factory
+
     def __ingot_result__(self) -> Any:
-        return collections.defaultdict(self.default_factory, self.entries)
+        return collections.defaultdict(self._factory, self.entries)
+
+    @property
+    def default_factory(self) -> Any:
+        return self._factory
+
+    @default_factory.setter
+    def default_factory(self, factory: Any) -> None:
+        primitives.changes(self)
+        self._factory = factory
 
     def __getitem__(self, key: Any) -> Any:
-        if self.default_factory is not None and key not in self.entries:
-            self.entries[key] = self.default_factory()
+        if self._factory is not None and key not in self.entries:
+            primitives.changes(self)
+            self.entries[key] = self._factory()
         return self.entries[key]
 
     def copy(self) -> Any:
-        return DefaultDict(self.default_factory, self.entries.copy())
+        return DefaultDict(self._factory, self.entries.copy())
 
     def update(self, *given: Any, **named: Any) -> None:
+        primitives.changes(self)
         self.entries.update(*given, **named)
 
 
@@ -371,6 +470,7 @@ class Counter(Mapping):
         return Counter(self.entries.copy())
 
     def update(self, iterable: Any = None, /) -> None:
+        primitives.changes(self)
         if isinstance(iterable, (dict, Mapping)):
             if len(self.entries) == 0:
                 for key, count in iterable.items():
@@ -383,6 +483,7 @@ class Counter(Mapping):
                 self.entries[key] = self.entries.get(key, 0) + 1
 
     def subtract(self, iterable: Any = None, /) -> None:
+        primitives.changes(self)
         if isinstance(iterable, (dict, Mapping)):
             for key, count in iterable.items():
                 self.entries[key] = self.entries.get(key, 0) - count
@@ -392,6 +493,7 @@ class Counter(Mapping):
 
     def __delitem__(self, key: Any) -> None:
         if key in self.entries:
+            primitives.changes(self)
             del self.entries[key]
 
     def __add__(self, other: Any) -> Any:
@@ -494,6 +596,7 @@ class OrderedDict(Mapping):
         return OrderedDict(self.entries.copy())
 
     def update(self, *given: Any, **named: Any) -> None:
+        primitives.changes(self)
         self.entries.update(*given, **named)
 
     def __eq__(self, other: Any) -> Any:
@@ -505,6 +608,7 @@ class OrderedDict(Mapping):
         return not self == other
 
     def move_to_end(self, key: Any, last: bool = True) -> None:
+        primitives.changes(self)
         value = self.entries.pop(key)
         if last:
             self.entries[key] = value
@@ -516,6 +620,7 @@ class OrderedDict(Mapping):
                 self.entries[other] = kept
 
     def popitem(self, last: bool = True) -> Any:
+        primitives.changes(self)
         if len(self.entries) == 0:
             raise KeyError("dictionary is empty")
         keys = list(self.entries)
@@ -528,5 +633,28 @@ def ordered_dict(*given: Any, **named: Any) -> Any:
     return OrderedDict(dict(*given, **named))
 
 
-for _class in (Deque, DefaultDict, Counter, OrderedDict):
-    _class.__name__ = _class.__ingot_stands_for__.__name__  # as messages have it
+class Namespace:
+    """A `SimpleNamespace`: an instance of the attributes that it is given."""
+
+    __ingot_stands_for__ = types.SimpleNamespace
+    __ingot_plain__ = True  # what leaves compiled code is one with the same attributes
+
+    def __eq__(self, other: object) -> Any:
+        primitives.refuse("a comparison of SimpleNamespaces", "compare their attributes")
+
+    def __ne__(self, other: object) -> Any:
+        primitives.refuse("a comparison of SimpleNamespaces", "compare their attributes")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@implements(types.SimpleNamespace)
+def namespace(*given: Any, **named: Any) -> Any:
+    if len(given) > 0:
+        primitives.refuse("a SimpleNamespace of a mapping", "give its attributes by name")
+    return primitives.instance(Namespace, tuple(named), tuple(named.values()))
+
+
+Namespace.__name__ = "types.SimpleNamespace"  # as messages have it
+for _class in (Deque, DefaultDict, OrderedDict):
+    _class.__name__ = f"collections.{_class.__ingot_stands_for__.__name__}"

@@ -245,6 +245,10 @@ def instance(kind: type[Any], names: tuple[str, ...], values: tuple[Any, ...]) -
     return made
 
 
+def changes(copy: Any) -> None:
+    """Precedes a change of an instance of a class of the library's, which may be a copy of a container of the caller's."""
+
+
 def is_known(value: Any) -> bool:
     """Whether a number is known when compiling."""
     return True

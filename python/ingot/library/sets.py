@@ -1,19 +1,23 @@
 """Sets whose elements are known only when the call runs: tables of CPython's, so that elements come in its order.
 
 A set is a table of slots: `keys` has the element of each slot, `state` is whether there is one. Where an element goes, when the
-table is made anew, and how two sets become one are as in CPython, whose iteration goes through the slots.
+table is made anew, and how two sets become one are as in CPython, whose iteration goes through the slots. Sets of the caller's come
+with their tables, and tables become sets of Python's as they are (`bindings/sets`).
 """
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
+from .. import _ingot
 from .._errors import TypeChangeError
 from . import primitives
+from .containers import numbers_of
 
 _EMPTY, _HELD, _GONE = 0, 1, 2
 _PROBES = 9  # slots after one that are looked at before another one is
@@ -72,22 +76,24 @@ def _hash_of_tuple(x: tuple[Any, ...]) -> int:
     return 1546275796 if h == np.uint64(0xFFFFFFFFFFFFFFFF) else int(np.asarray(h).astype(np.int64))
 
 
-class HashSet:
-    """A `set`."""
+class Table:
+    """What a `set` and a `frozenset` have in common."""
 
-    __ingot_stands_for__ = set
+    keys: list[Any]
+    state: list[int]
+    finger: int  # where `pop` looks first
+    mask: int
+    fill: int
+    used: int
 
-    def __init__(self) -> None:
-        self.keys: list[Any] = []
-        self.state = [_EMPTY]
-        primitives.open_list(self.state)
-        self.finger = 0  # where `pop` looks first
-        self.clear()
+    def __ingot_take__(self, known: Any, given: Any) -> None:
+        keys, states, self.finger, self.fill, self.used = given
+        self.keys = numbers_of(keys, known) if isinstance(keys, np.ndarray) else []
+        self.state = states.tolist()
+        self.mask = len(states) - 1
+        self.changed = False
 
-    def __ingot_result__(self) -> Any:
-        return {key for key, state in zip(self.keys, self.state, strict=False) if state == _HELD}
-
-    def clear(self) -> None:
+    def _clear(self) -> None:
         self.state.clear()
         for _ in range(8):
             self.state.append(_EMPTY)
@@ -114,6 +120,7 @@ class HashSet:
 
     def _put(self, i: int, key: Any) -> None:
         """Fills a slot without an element."""
+        primitives.changes(self)
         while len(self.keys) <= self.mask:
             self.keys.append(key)
         self.keys[i] = key
@@ -124,6 +131,7 @@ class HashSet:
 
     def _resize(self, most: int) -> None:
         """Makes the table anew, of more than so many slots."""
+        primitives.changes(self)
         held = [self.keys[i] for i in range(min(self.mask + 1, len(self.keys))) if self.state[i] == _HELD]
         size = 8
         while size <= most:
@@ -142,7 +150,7 @@ class HashSet:
     def _grow(self) -> None:
         self._resize(self.used * 2 if self.used > 50000 else self.used * 4)
 
-    def add(self, key: Any, /) -> None:
+    def _add(self, key: Any) -> None:
         i = self._slot(key, hash_of(key))
         if self.state[i] == _HELD:
             return
@@ -180,27 +188,10 @@ class HashSet:
         i = self._slot(key, hash_of(key))
         if self.state[i] != _HELD:
             return False
+        primitives.changes(self)
         self.state[i] = _GONE
         self.used -= 1
         return True
-
-    def discard(self, key: Any, /) -> None:
-        self._take(key)
-
-    def remove(self, key: Any, /) -> None:
-        if not self._take(key):
-            raise KeyError(key)
-
-    def pop(self) -> Any:
-        if self.used == 0:
-            raise KeyError("pop from an empty set")
-        i = self.finger & self.mask
-        while self.state[i] != _HELD:
-            i = i + 1 if i < self.mask else 0
-        self.state[i] = _GONE
-        self.used -= 1
-        self.finger = i + 1
-        return self.keys[i]
 
     def _merge(self, other: Any) -> None:
         """Adds the elements of another such set."""
@@ -219,16 +210,102 @@ class HashSet:
                 if is_clean:
                     self._put(self._slot(other.keys[i], hash_of(other.keys[i])), other.keys[i])
                 else:
-                    self.add(other.keys[i])
+                    self._add(other.keys[i])
 
     def _update(self, iterable: Any) -> None:
-        if isinstance(iterable, HashSet):
+        if isinstance(iterable, Table):
             self._merge(iterable)
             return
         if isinstance(iterable, dict) and (self.fill + len(iterable)) * 5 >= self.mask * 3:
             self._resize((self.used + len(iterable)) * 2)
         for key in iterable:
-            self.add(key)
+            self._add(key)
+
+    def isdisjoint(self, other: Any, /) -> bool:
+        for key in other:
+            if key in self:
+                return False
+        return True
+
+    def issubset(self, other: Any, /) -> bool:
+        rest = other if isinstance(other, (Table, set, frozenset)) else of(other)
+        if self.used > len(rest):
+            return False
+        for key in self:
+            if key not in rest:
+                return False
+        return True
+
+    def issuperset(self, other: Any, /) -> bool:
+        for key in other:
+            if key not in self:
+                return False
+        return True
+
+    def __eq__(self, other: Any) -> Any:
+        return is_set(other) and self.used == len(other) and self.issubset(other)
+
+    def __ne__(self, other: Any) -> Any:
+        return not self == other
+
+    def __le__(self, other: Any) -> Any:
+        return self.issubset(other) if is_set(other) else NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        return self.used < len(other) and self.issubset(other) if is_set(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return self.issuperset(other) if is_set(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return self.used > len(other) and self.issuperset(other) if is_set(other) else NotImplemented
+
+
+class HashSet(Table):
+    """A `set`."""
+
+    __ingot_stands_for__ = set
+
+    def __init__(self) -> None:
+        self.keys = []
+        self.state = [_EMPTY]
+        primitives.open_list(self.state)
+        self.finger = 0
+        self._clear()
+
+    def __ingot_store__(self) -> tuple[Any, ...]:
+        return self.keys, self.state, self.finger
+
+    def __ingot_result__(self) -> Any:
+        made: set[Any] = set()
+        _ingot.fill_set(made, self.keys, self.state, self.finger)
+        return made
+
+    def clear(self) -> None:
+        primitives.changes(self)
+        self._clear()
+
+    def add(self, key: Any, /) -> None:
+        self._add(key)
+
+    def discard(self, key: Any, /) -> None:
+        self._take(key)
+
+    def remove(self, key: Any, /) -> None:
+        if not self._take(key):
+            raise KeyError(key)
+
+    def pop(self) -> Any:
+        if self.used == 0:
+            raise KeyError("pop from an empty set")
+        i = self.finger & self.mask
+        while self.state[i] != _HELD:
+            i = i + 1 if i < self.mask else 0
+        primitives.changes(self)
+        self.state[i] = _GONE
+        self.used -= 1
+        self.finger = i + 1
+        return self.keys[i]
 
     def update(self, *others: Any) -> None:
         for other in others:
@@ -244,7 +321,7 @@ class HashSet:
 
     def _common(self, other: Any) -> Any:
         result = HashSet()
-        if isinstance(other, HashSet):
+        if isinstance(other, Table):
             if other.used > self.used:
                 for key in self:
                     if key in other:
@@ -266,6 +343,7 @@ class HashSet:
         return result
 
     def _become(self, other: Any) -> None:
+        primitives.changes(self)
         self.keys, self.state = other.keys, other.state
         self.mask, self.fill, self.used = other.mask, other.fill, other.used
 
@@ -276,7 +354,7 @@ class HashSet:
         if other is self:
             self.clear()
             return
-        if isinstance(other, HashSet) and other.used >> 3 > self.used:
+        if isinstance(other, Table) and other.used >> 3 > self.used:
             for key in self._common(other):
                 self._take(key)
         else:
@@ -290,7 +368,7 @@ class HashSet:
             self._remove_all(other)
 
     def _without(self, other: Any) -> Any:
-        if not isinstance(other, (HashSet, dict)) or self.used >> 2 > len(other):
+        if not isinstance(other, (Table, dict)) or self.used >> 2 > len(other):
             result = self.copy()
             result._remove_all(other)
             return result
@@ -312,7 +390,7 @@ class HashSet:
         if other is self:
             self.clear()
             return
-        rest = other if isinstance(other, (HashSet, dict)) else of(other)
+        rest = other if isinstance(other, (Table, dict)) else of(other)
         for key in rest:
             if not self._take(key):
                 self.add(key)
@@ -321,27 +399,6 @@ class HashSet:
         result = of(other)
         result.symmetric_difference_update(self)
         return result
-
-    def isdisjoint(self, other: Any, /) -> bool:
-        for key in other:
-            if key in self:
-                return False
-        return True
-
-    def issubset(self, other: Any, /) -> bool:
-        rest = other if isinstance(other, (HashSet, set, frozenset)) else of(other)
-        if self.used > len(rest):
-            return False
-        for key in self:
-            if key not in rest:
-                return False
-        return True
-
-    def issuperset(self, other: Any, /) -> bool:
-        for key in other:
-            if key not in self:
-                return False
-        return True
 
     def __or__(self, other: Any) -> Any:
         return self.union(other) if is_set(other) else NotImplemented
@@ -391,31 +448,77 @@ class HashSet:
         self.symmetric_difference_update(as_set(other))
         return self
 
-    def __eq__(self, other: Any) -> Any:
-        return is_set(other) and self.used == len(other) and self.issubset(other)
 
-    def __ne__(self, other: Any) -> Any:
-        return not self == other
+class FrozenHashSet(Table):
+    """A `frozenset` of the caller's."""
 
-    def __le__(self, other: Any) -> Any:
-        return self.issubset(other) if is_set(other) else NotImplemented
+    __ingot_stands_for__ = frozenset
 
-    def __lt__(self, other: Any) -> Any:
-        return self.used < len(other) and self.issubset(other) if is_set(other) else NotImplemented
+    def _refused(self) -> NoReturn:
+        primitives.refuse("a frozenset that is made of one with elements that are not known when compiling", "make a set of it: set(...)")
 
-    def __ge__(self, other: Any) -> Any:
-        return self.issuperset(other) if is_set(other) else NotImplemented
+    def copy(self) -> Any:
+        return self
 
-    def __gt__(self, other: Any) -> Any:
-        return self.used > len(other) and self.issuperset(other) if is_set(other) else NotImplemented
+    def union(self, *others: Any) -> Any:
+        self._refused()
+
+    def intersection(self, *others: Any) -> Any:
+        self._refused()
+
+    def difference(self, *others: Any) -> Any:
+        self._refused()
+
+    def symmetric_difference(self, other: Any, /) -> Any:
+        self._refused()
+
+    def __or__(self, other: Any) -> Any:
+        self._refused()
+
+    def __and__(self, other: Any) -> Any:
+        self._refused()
+
+    def __sub__(self, other: Any) -> Any:
+        self._refused()
+
+    def __xor__(self, other: Any) -> Any:
+        self._refused()
+
+    def __ror__(self, other: Any) -> Any:
+        self._refused()
+
+    def __rand__(self, other: Any) -> Any:
+        self._refused()
+
+    def __rsub__(self, other: Any) -> Any:
+        self._refused()
+
+    def __rxor__(self, other: Any) -> Any:
+        self._refused()
+
+
+class KnownSet:
+    """A set of known elements: one of the caller's, or a result, which is made by what was done to make it."""
+
+    __ingot_stands_for__ = set
+
+    history: tuple[Any, ...]
+
+    @staticmethod
+    def __ingot_history__(known: tuple[Any, ...]) -> Any:
+        return importlib.import_module("ingot._objects.sets").of_table(known)
+
+    def __ingot_result__(self) -> Any:
+        sets = importlib.import_module("ingot._objects.sets")
+        return sets.build(sets.unpacked(self.history))
 
 
 def is_set(x: Any) -> bool:
-    return isinstance(x, (set, frozenset, HashSet))
+    return isinstance(x, (set, frozenset, Table))
 
 
 def as_set(x: Any) -> Any:
-    return x if isinstance(x, HashSet) else of(x)
+    return x if isinstance(x, Table) else of(x)
 
 
 def of(iterable: Any) -> Any:
@@ -434,3 +537,4 @@ def display(elements: tuple[Any, ...]) -> Any:
 
 
 HashSet.__name__ = "set"  # as messages have it
+FrozenHashSet.__name__ = "frozenset"

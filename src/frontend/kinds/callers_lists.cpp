@@ -156,6 +156,7 @@ nb::tuple Evaluator::CallersLists::layouts() {
     const HeapObject& object = e_.state_.heap.at(each.object);
     const nb::dict& known = e_.request_.attributes;
     if (object.element != nullptr || object.is_mapping) layouts.append(layout(object));
+    else if (object.argument < -1) layouts.append(nb::tuple());  // a copy
     else if (object.type != HeapObject::Type::Object) layouts.append(nb::none());
     else layouts.append(known.contains(object.type_of) ? known[object.type_of] : nb::tuple());
   }

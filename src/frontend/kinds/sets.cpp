@@ -1,6 +1,7 @@
 #include "frontend/kinds/sets.h"
 
 #include "frontend/kinds/value_kind.h"
+#include "frontend/parameters.h"
 
 // Sets. If all elements are known when compiling, a cell of the shadow heap holds the history of a set, the
 // operations that made it. Repeating these on a host set gives CPython's set, with its order of iteration. If
@@ -210,6 +211,7 @@ Value Evaluator::set_method(const Set& set, const std::string& name, Call& call)
   const bool changes =
       is_pop || std::ranges::any_of(kChanges, [&](const char* change) { return name == change; });
   const nb::object after = histories().attr("then")(before, name, nb::tuple(given), changes);
+  if (changes) Parameters(*this).will_change(set);
   if (changes) state_.heap.at(set.cell).values[0] = Static{after};
   if (changes && !is_pop) return Static{nb::none()};
   if (is_pop || !PyAnySet_Check(result.ptr())) return static_value(result);
@@ -236,6 +238,7 @@ bool Evaluator::change_set(const Set& set, Operator op, const Value& right, nb::
   const auto method = kMethods.find(op);
   if (set.is_frozen || method == kMethods.end() || !right.is<Set>()) return false;
   const nb::object given = history_of(*right.as<Set>(), node);
+  Parameters(*this).will_change(set);
   state_.heap.at(set.cell).values[0] =
       Static{histories().attr("then")(history_of(set, node), method->second, nb::make_tuple(given), true)};
   return true;
