@@ -241,8 +241,9 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
     const Array* array = part->as<Array>();
     const bool integer = kind && (array == nullptr || array->type.rank() == 0) &&
                          (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
-    if (!is_none(*part) && !integer)
-      raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
+    if (is_none(*part) || integer) continue;
+    need_one_kind(ExceptionKind::TypeError, {*part});
+    raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
   const auto is_unsigned_64 = [this](const Value& part) {
     return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
@@ -351,7 +352,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
     } else if (part.is<Array>()) {
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
-      need_one_kind(ExceptionKind::IndexError);
+      need_one_kind(ExceptionKind::IndexError, {part});
       raise(ExceptionKind::IndexError,
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
             "arrays are valid indices");

@@ -796,8 +796,8 @@ class Evaluator {
                      const std::vector<std::pair<std::string, Value>>& keywords = {});
   /// An object of the same type as a value, for what depends on types only; invalid: there is none.
   nb::object stand_in(const Value& value) const;
-  /// Raises an exception object of Python's own or NumPy's.
-  [[noreturn]] void raise_object(nb::handle error);
+  /// Raises an exception object of Python's own or NumPy's; `operands`: whose types it is raised for.
+  [[noreturn]] void raise_object(nb::handle error, const std::vector<Value>& operands = {});
 
   // errors
   /// Why two values of a variable, from two paths, cannot be joined, for a message.
@@ -813,7 +813,7 @@ class Evaluator {
   /// Whether a number depends on one that was of another kind on another path.
   bool comes_of_mixed(const Value& value) const;
   /// Refuses code that is about to raise because of a number's kind, if it has this kind on some paths only.
-  void need_one_kind(base::ExceptionKind kind);
+  void need_one_kind(base::ExceptionKind kind, const std::vector<Value>& operands = {});
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);

@@ -147,14 +147,17 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
   return false;
 }
 
-void Evaluator::need_one_kind(ExceptionKind kind) {
-  for (const auto& [name, held] : variables_in(here_)) {
-    if (!comes_of_mixed(*held)) continue;
+void Evaluator::need_one_kind(ExceptionKind kind, const std::vector<Value>& operands) {
+  if (mixed_.empty()) return;
+  const auto need = [&](const std::string& what, const Value& value) {
+    if (!comes_of_mixed(value)) return;
     unsupported(here_,
                 "an expression that raises " + std::string(base::name_of(kind)) +
-                    " for one of the kinds of number that `" + name + "` comes from on different paths",
+                    " for one of the kinds of number that " + what + " comes from on different paths",
                 "let it be of one kind on all paths, as 0.0 where others give a float");
-  }
+  };
+  for (const auto& [name, held] : variables_in(here_)) need("`" + name + "`", *held);
+  for (const Value& operand : operands) need("an operand", operand);
 }
 
 void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {

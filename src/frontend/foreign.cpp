@@ -56,7 +56,7 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
   }
   const nb::object probe = imported("ingot._objects.foreign").attr("probe");
   const nb::object error = probe(operation, symbol, std::move(function), given, named);
-  if (!error.is_none()) raise_object(error);
+  if (!error.is_none()) raise_object(error, operands);
 }
 
 void Evaluator::use_foreign(const char* operation, const std::string& symbol,
@@ -93,12 +93,13 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
   throw base::InternalError("no operand is foreign");
 }
 
-void Evaluator::raise_object(nb::handle error) {
+void Evaluator::raise_object(nb::handle error, const std::vector<Value>& operands) {
   const std::string message = text_of(nb::str(error));
   const nb::object types = attribute(error.type(), "__mro__");
   for (const nb::handle type : types) {
     const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
     if (!kind) continue;
+    if (!operands.empty()) need_one_kind(*kind, operands);
     if (type.is(error.type()) && *kind == base::ExceptionKind::KeyError) {
       std::vector<Value> arguments;
       for (const nb::handle argument : attribute(error, "args"))

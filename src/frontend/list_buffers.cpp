@@ -292,8 +292,10 @@ void Evaluator::set_list_buffer_item(const Reference& list, const Value& index, 
 
 Value Evaluator::checked_index(const Value& index) {
   const std::optional<Kind> kind = kind_of(index);
-  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
+    need_one_kind(ExceptionKind::TypeError, {index});
     raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+  }
   need_index_sized(index);
   return index;
 }

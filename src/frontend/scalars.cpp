@@ -116,8 +116,10 @@ NodeId Evaluator::stage_index(const Value& value) {
           "Python int too large to convert to C long");
     return integer;
   }
-  if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+  if (!kind || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
+    need_one_kind(ExceptionKind::TypeError, {value});
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object cannot be interpreted as an integer");
+  }
   return stage(value, DType::Int64);
 }
 

@@ -81,7 +81,7 @@ Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const V
     const Static* known = item.as<Static>();
     const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
     if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
-    e.need_one_kind(ExceptionKind::IndexError);
+    e.need_one_kind(ExceptionKind::IndexError, {number, item});
     e.raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
   }
   return e.index_array(e.filled({}, e.stage(number, kind)), index, node);
