@@ -59,7 +59,6 @@ class Evaluator {
   class Collectives;
   class Fields;
   class Parameters;
-  class Results;
   class Kernels;
   class Members;
   struct Launch;
@@ -232,8 +231,6 @@ class Evaluator {
   Value eval_generator(nb::handle e);
   Value eval_yield(nb::handle e);
   Value eval_yield_from(nb::handle e);
-  /// Whether iterating over a value evaluates a generator, so that it provides one element at a time.
-  bool iterates_generator(const Value& iterable) const;
   /// Iterates over that. `held`: something else may hold the generator when the loop ends early.
   void iterate(const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
   Value iterate_generator(const Generator& generator, nb::handle node, const Iteration& iteration, bool held);
@@ -251,9 +248,6 @@ class Evaluator {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
   };
-  /// A number of a range without end.
-  Value counted(const Range& range, const Value& at_index, nb::handle node);
-  IndexedIterable indexed_iterable(const Value& iterable, nb::handle node);
   /// Raises if Python raises at once because a value is no iterable.
   void need_iterable(const Value& value);
   /// The result of the `__iter__` of an instance's class; none: it has none.
@@ -276,10 +270,6 @@ class Evaluator {
   Value begin_iterate(const Value& iterable, nb::handle node);
   /// Whether a generator yields a value equal to `wanted`; iterates up to that value.
   Value is_yielded(const Value& wanted, const Value& given, nb::handle node);
-  /// The iterable of the elements that are left after `taken`; none: not known.
-  std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
-  /// Refuses an iterable that only Python can iterate over.
-  void refuse_iterate(const Value& iterable, nb::handle node);
   /// The elements of an iterable that was known when iterating began; refuses it if it is not any more.
   std::vector<Value> still_known(const Value& iterable, nb::handle node);
   /// Runs an iteration for each element of a known iterable; each one sees what earlier ones changed in it.
@@ -293,7 +283,6 @@ class Evaluator {
   void loop_body(nb::handle s);
   void with_breaks(nb::handle s, const std::function<void()>& loop);
   State assumed_carried(const std::string& key, const State& entry);
-  Trips trips_of_range(const Range& range);
   Trips trips_of(const Value& iterable, nb::handle node);
   std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node,
                                                     bool ranges = false);
@@ -305,29 +294,16 @@ class Evaluator {
   Value block(const std::function<Value(Target&)>& body);
   [[noreturn]] void leave_to(Target& target, Value value);
   Value close(NodeId node, std::vector<Edge>& edges);
-  Value shape_of(const Value& value, ir::RegionId seen_from);
-  using Stays = std::function<bool(NodeId)>;  ///< whether a leaf keeps its node
-  Value shape_of(const Value& value, const Stays& stays);
   Value join(const Value& a, const Value& b, const std::string& what);
-  Value join_maybe(const Value& a, const Value& b, const std::string& what);
-  bool same(const Value& a, const Value& b) const;
   /// The number of the join of two objects, one of each path; 0: not known.
   uint32_t merged(uint32_t a, uint32_t b);
-  void slot_types(const Value& shape, std::vector<ir::Type>& out);
-  /// An optional number, converted to another kind; `type`: of the result.
-  NodeId converted(const Maybe& number, Kind to, ir::Type type);
   void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
   Value fill(const Value& shape, std::span<const NodeId>& values);
   NodeId convert(const Value& number, Kind kind);
   /// Renumbers objects that were made on one path as the corresponding objects of another path, so that both
   /// are joined as one. Only where nothing else can see the difference.
   void align(const State& to, const Value& to_value, State& state, Value& value);
-  State shape_of(const State& state, ir::RegionId seen_from);
-  State shape_of(const State& state, const Stays& stays);
   State join(const State& a, const State& b);
-  bool same(const State& a, const State& b) const;
-  bool same_element(const HeapObject& a, const HeapObject& b) const;
-  void slot_types(const State& shape, std::vector<ir::Type>& out);
   void carry(const State& shape, const State& actual, std::vector<NodeId>& out);
   State fill(State shape, std::span<const NodeId>& values);
 
@@ -544,7 +520,7 @@ class Evaluator {
   /// The loop or argument that a number depends on, and that can be known when compiling. `is_last`: also
   /// numbers in dicts and instances, which may change from call to call.
   std::optional<NeedsFact> source_of(NodeId number, nb::handle node, bool is_last = false) const;
-  void settle(Conflict& conflict, NodeId condition) const;
+  void settle(Value& value, NodeId condition) const;
   void demand(NodeId number, nb::handle node);  ///< of `source_of`, if there is one
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);  ///< a static number as a constant; others as they are
@@ -809,7 +785,6 @@ class Evaluator {
   std::vector<std::string> operands_of(nb::handle node) const;
   /// Values of an expression's variables, by name; in Ingot's library: of the user's call.
   std::vector<std::pair<std::string, const Value*>> variables_in(nb::handle node) const;
-  std::string words_of(const Value& value) const;  ///< "an int"; empty: not worth mentioning in a message
   /// Whether a number depends on one that was of another kind on another path.
   bool comes_of_mixed(const Value& value) const;
   /// Refuses code that is about to raise because of a number's kind, if it has this kind on some paths only.
@@ -948,13 +923,13 @@ class Evaluator {
     size_t first = 0;  ///< the number of ops before the outermost loop
   };
   Unrolling unrolling_;
-  std::map<PyObject*, int> text_arguments_;           ///< known strings → arguments; records' dtypes → leaves
-  bool in_order_;                                     ///< see Request; set, too, by functions called
-  bool has_characters_ = false;                       ///< some string is not known
-  std::vector<NodeId> conditions_;                    ///< of the forks that are open now
-  std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
-  std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
-  std::vector<std::string> iterates_;                 ///< suffixes of open generators
+  std::map<PyObject*, int> text_arguments_;  ///< known strings → arguments; records' dtypes → leaves
+  bool in_order_;                            ///< see Request; set, too, by functions called
+  bool has_characters_ = false;              ///< some string is not known
+  std::vector<NodeId> conditions_;           ///< of the forks that are open now
+  std::vector<Catcher*> handlers_;           ///< those that are open now, the innermost last
+  std::vector<const Error*> handled_;        ///< exceptions whose clauses are being evaluated
+  std::vector<std::string> iterates_;        ///< suffixes of open generators
   std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this location: key, iterable
   std::map<std::string, uint64_t>& suffixes_;
   uint64_t& frames_;

@@ -335,12 +335,6 @@ inline bool is_vectorized(nb::handle object) {
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 
-/// Whether an iterable is a list or dict, or consists of several iterables of which one is.
-bool iterates_container(const Value& iterable);
-
-/// Whether a range is endless, as that of `enumerate` and `count`.
-bool counts_on(const Value& iterable);
-
 /// The attributes of a statement, or of a clause of one, that hold statements or clauses.
 std::span<const char* const> bodies_of(std::string_view statement);
 

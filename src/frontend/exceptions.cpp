@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 // Exceptions. Each location that raises has a known exception, so the clause that catches it is known, too:
 // its body is evaluated there, and control goes on after the `try`. A `finally` is evaluated on each exit
@@ -120,12 +120,14 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
   };
   std::set<uint32_t> objects;
   const std::function<void(const Value&)> visit = [&](const Value& part) {
-    if (const Scalar* s = part.as<Scalar>()) add(s->node);
-    if (const Array* a = part.as<Array>()) add(a->node);
-    if (const Maybe* m = part.as<Maybe>()) add(m->node);
-    const Reference* r = part.as<Reference>();
-    const Object* o = part.as<Object>();
-    const uint32_t object = r != nullptr ? r->object : o != nullptr ? o->object : 0;
+    if (kind_of_value(part).is_leaf()) {
+      Value copy = part;
+      kind_of_value(part).change_nodes(copy, [&](NodeId node) {
+        add(node);
+        return node;
+      });
+    }
+    const uint32_t object = object_of(part);
     const auto held = state_.heap.find(object);
     if (held != state_.heap.end() && objects.insert(object).second)
       for (const Value& each : held->second.values) visit(each);
@@ -176,7 +178,8 @@ void Evaluator::check(NodeId condition, ExceptionKind kind, std::string_view mes
     const bool is_caught = may_be_caught(error);
     if (!is_caught) notice = notice_of(in_context(error));
     if (is_caught || !notice) {
-      fork(condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
+      fork(
+          condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
       return;
     }
   }
@@ -356,7 +359,8 @@ void Evaluator::run_assert(nb::handle s) {
   const NodeId holds = truth(condition, s);
   const bool plain = s.attr("msg").is_none() || class_of(s.attr("msg")) == "Constant";
   if (!plain) {
-    fork(holds, [] { return Value(Static{nb::none()}); }, fail);
+    fork(
+        holds, [] { return Value(Static{nb::none()}); }, fail);
     return;
   }
   std::string message;

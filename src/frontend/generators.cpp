@@ -26,8 +26,6 @@ Value nothing() { return Static{nb::none()}; }
 
 }  // namespace
 
-bool counts_on(const Value& iterable) { return iterable.is<Range>() && iterable.as<Range>()->endless; }
-
 Evaluator::Frame Evaluator::frame_of(const Definition& definition) const {
   Frame frame;
   frame.function = definition.hollow;
@@ -108,13 +106,6 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
     frame.local_names.insert(name + frame.suffix);
     state_.locals[name + frame.suffix] = it == locals->end() ? Value(Unbound{}) : it->second;
   }
-}
-
-bool Evaluator::iterates_generator(const Value& iterable) const {
-  if (const Zip* z = iterable.as<Zip>())
-    return std::ranges::any_of(*z->members, [this](const Value& m) { return iterates_generator(m); });
-  if (const Iterator* i = iterable.as<Iterator>()) return iterates_generator(*i->iterates);
-  return iterable.is<Generator>();
 }
 
 bool Evaluator::is_new(const Value& iterable, uint32_t since) const {
@@ -225,7 +216,8 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   if (const Generator* g = iterable.as<Generator>()) {
     const Here here(*this, e);
     // Leaving the generator first closes the one that it delegates to, even if something else holds that.
-    return iterate_generator(*g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
+    return iterate_generator(
+        *g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
   }
   const std::string suffix = suffix_of(e);
   for (const char* hidden : {"@items", "@item"}) frame_->renamed[hidden] = hidden + suffix;
@@ -235,78 +227,16 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   return nothing();
 }
 
-Evaluator::IndexedIterable Evaluator::indexed_iterable(const Value& iterable, nb::handle node) {
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<IndexedIterable> parts;
-    for (const Value& member : *z->members) parts.push_back(indexed_iterable(member, node));
-    const auto has = [this, parts, node](const Value& index) -> Value {
-      NodeId all = builder_->constant(true);
-      for (const IndexedIterable& part : parts) {
-        const Value one = part.has(index);
-        const std::optional<bool> known = static_truth(one);
-        if (known == false) return one;
-        if (!known) all = both(all, truth(one, node));
-      }
-      return as_bool(all);
-    };
-    const auto element = [parts](const Value& index) {
-      Tuple tuple;
-      for (const IndexedIterable& part : parts) tuple.members.push_back(part.element(index));
-      return Value(tuple);
-    };
-    return {has, element};
-  }
-  if (counts_on(iterable)) {
-    return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
-            [this, range = *iterable.as<Range>(), node](const Value& index) {
-              return counted(range, index, node);
-            }};
-  }
-  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>() || Fields::is_array(iterable)) {
-    const Trips trips = trips_of(iterable, node);
-    return {[this, trips](const Value& index) {
-              return as_bool(builder_->make(Op::less, {stage_index(index), trips.count}));
-            },
-            [this, trips](const Value& index) { return known_number(trips.element(stage_index(index))); }};
-  }
-  if (growing(iterable) != nullptr) {
-    const uint32_t list = iterable.as<Reference>()->object;
-    return {[this, list](const Value& index) {
-              const NodeId length = length_of(state_.heap.at(list));
-              return as_bool(builder_->make(Op::less, {stage_index(index), length}));
-            },
-            [this, list](const Value& index) {
-              const NodeId at = stage_index(index);
-              return load_element(state_.heap.at(list), at);
-            }};
-  }
-  const auto elements = [this, iterable, node] { return still_known(iterable, node); };
-  return {[this, elements, node](const Value& index) {
-            return compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
-          },
-          [this, elements, node](const Value& index) -> Value {
-            if (const std::optional<int64_t> known = static_int(index))
-              return elements()[static_cast<size_t>(*known)];
-            return pick_staged(elements(), stage_index(index), node);
-          }};
-}
-
-Value Evaluator::counted(const Range& range, const Value& index, nb::handle node) {
-  const auto& [start, stop, step] = *range.bounds;
-  return binary(Operator::Add, start, binary(Operator::Mult, index, step, node), node);
-}
-
 void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held) {
   const std::vector<Value>& members = *zip.members;
-  const auto generates = [this](const Value& member) { return iterates_generator(member); };
-  if (std::ranges::count_if(members, generates) > 1) {
+  if (std::ranges::count_if(members, iterates_generator) > 1) {
     unsupported(node, "generators that are iterated over in step",
                 "make a list of one of them, or iterate over one of them by `for`");
   }
-  const size_t at = static_cast<size_t>(std::ranges::find_if(members, generates) - members.begin());
+  const size_t at = static_cast<size_t>(std::ranges::find_if(members, iterates_generator) - members.begin());
   std::vector<std::optional<IndexedIterable>> parts(members.size());
   for (size_t i = 0; i < members.size(); ++i)
-    if (i != at) parts[i] = indexed_iterable(members[i], node);
+    if (i != at) parts[i] = kind_of_value(members[i]).indexed(*this, members[i], node);
   const std::string suffix = "@w" + std::to_string(iterates_.size()) + suffix_of(node);
   const std::string name = "@place" + suffix;
   state_.locals[name] = Static{nb::int_(0)};
@@ -382,46 +312,6 @@ Value Evaluator::is_yielded(const Value& wanted, const Value& given, nb::handle 
   });
 }
 
-std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& taken, nb::handle node) {
-  if (!static_int(taken) && !taken.is<Scalar>()) return std::nullopt;
-  if (iterable.is<Array>() || Fields::is_array(iterable)) {
-    const Slice rest{share(std::array<Value, 3>{taken, nothing(), nothing()})};
-    return eval_item(iterable, rest, node);
-  }
-  if (const Range* r = iterable.as<Range>()) {
-    const auto& [start, stop, step] = *r->bounds;
-    const Value first =
-        known_number(binary(Operator::Add, start, binary(Operator::Mult, taken, step, node), node));
-    return Range{share(std::array<Value, 3>{first, stop, step}), r->parallel, r->endless};
-  }
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<Value> members;
-    for (const Value& member : *z->members) {
-      const std::optional<Value> rest = rest_of(member, taken, node);
-      if (!rest) return std::nullopt;
-      members.push_back(*rest);
-    }
-    return Zip{share(std::move(members))};
-  }
-  const std::optional<int64_t> known = static_int(taken);
-  if (!known) return std::nullopt;
-  const auto skip = static_cast<size_t>(*known);
-  if (const Tuple* t = iterable.as<Tuple>())
-    return Tuple{std::vector<Value>(t->members.begin() + static_cast<ptrdiff_t>(skip), t->members.end())};
-  if (const Static* s = iterable.as<Static>(); s != nullptr && PySequence_Check(s->object.ptr()) != 0)
-    return Static{nb::steal(PySequence_GetSlice(s->object.ptr(), *known, PY_SSIZE_T_MAX))};
-  if (const View* v = iterable.as<View>()) {
-    View rest = *v;
-    rest.skip += skip;
-    return rest;
-  }
-  if (const Reference* r = iterable.as<Reference>()) {
-    const bool is_list = contents(*r, node).type == HeapObject::Type::List;
-    return View{.object = r->object, .name = is_list ? "list" : "dict_keys", .skip = skip};
-  }
-  return std::nullopt;
-}
-
 Value Evaluator::builtin_count(Call& call) {
   const Value* start = argument(call, 0, "start");
   const Value* step = argument(call, 1, "step");
@@ -437,11 +327,8 @@ Value Evaluator::builtin_count(Call& call) {
 }
 
 void Evaluator::need_iterable(const Value& value) {
-  const Structured* records = value.as<Structured>();
-  const bool is_0d = (value.is<Array>() && value.as<Array>()->type.rank() == 0) ||
-                     (Fields::is_array(value) && Fields::rank_of(*records) == 0);
-  if (is_0d) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-  if (kind_of(value) && !value.is<Array>())
+  if (rank_of(value) == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+  if (number_kind(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not iterable");
   raise_by_type("iterate", "", {value});
 }
@@ -454,7 +341,7 @@ Value Evaluator::builtin_iter(Call& call) {
   if (std::optional<Value> made = iterator_of_object(value, call.node)) return *made;
   need_iterable(value);
   if (value.is<Array>() || value.is<Structured>()) return iterator("iterator", stored(value));
-  refuse_iterate(value, call.node);
+  kind_of_value(value).refuse_iterate(*this, value, call.node);
   const nb::object model = stand_in(value);
   const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
                         value.is<Range>() || value.is<Static>();
@@ -497,7 +384,8 @@ Value Evaluator::builtin_next(Call& call) {
   if (iterates_generator(*i->iterates)) {
     const Value iterable = begin_iterate(given, node);
     return block([&](Target& found) {
-      iterate(iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
+      iterate(
+          iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
       return stop();
     });
   }
@@ -507,7 +395,7 @@ Value Evaluator::builtin_next(Call& call) {
   if (nests || (!static_int(index) && !index.is<Scalar>()))
     unsupported(node, "`next` of a " + i->name + " that has been iterated over already",
                 "take its elements first");
-  const IndexedIterable iterated = indexed_iterable(*i->iterates, node);
+  const IndexedIterable iterated = kind_of_value(*i->iterates).indexed(*this, *i->iterates, node);
   const auto take = [&] {
     const Value value = iterated.element(index);
     const NodeId next = builder_->make(Op::add, {stage_index(index), builder_->index(1)});

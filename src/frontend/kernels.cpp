@@ -1,5 +1,6 @@
 #include "frontend/kernels.h"
 
+#include "frontend/kinds/value_kind.h"
 #include "ir/uniformity.h"
 #include "ir/walk.h"
 
@@ -144,7 +145,7 @@ void Evaluator::Kernels::launch(Call& call) {
   b.end(node);
   for (const auto& [id, object] : before.heap) {
     const auto now = e_.state_.heap.find(id);
-    const auto is_same = [this](const Value& x, const Value& y) { return e_.same(x, y); };
+    const auto is_same = [](const Value& x, const Value& y) { return same(x, y); };
     if (now == e_.state_.heap.end() || std::ranges::equal(object.values, now->second.values, is_same))
       continue;
     refuse(own, "a kernel that changes a list, dict or instance that it is given", "write into arrays");

@@ -149,7 +149,7 @@ std::vector<Value> Evaluator::elements_of(const Value& iterated, nb::handle node
   }
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   if (iterates_generator(iterable)) return contents(list_of(iterable, node), node).values;
-  refuse_iterate(iterable, node);
+  kind_of_value(iterable).refuse_iterate(*this, iterable, node);
   if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);

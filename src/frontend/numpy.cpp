@@ -313,7 +313,7 @@ Value Evaluator::np_arange(Call& call) {
     check(builder_->make(Op::not_equal, {stage_index(step), builder_->index(0)}),
           ExceptionKind::ZeroDivisionError, "division by zero");
     const Range range{share(std::array<Value, 3>{start, stop, step})};
-    const NodeId count = trips_of_range(range).count;
+    const NodeId count = trips_of(range, call.node).count;
     const NodeId scaled = builder_->make(Op::multiply, {vector(count), stage_index(step)});
     return from_node(builder_->make(Op::add, {scaled, stage_index(start)}));
   }

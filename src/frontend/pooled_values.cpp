@@ -51,10 +51,7 @@ uint32_t Evaluator::PooledValues::new_pool(const std::string& purpose) {
 void Evaluator::PooledValues::replace(const std::function<bool(const Value&)>& is_it, const Pooled& record) {
   const std::function<Value(const Value&)> replaced = [&](const Value& value) -> Value {
     if (is_it(value)) return record;
-    std::vector<Value> parts = parts_of(value);
-    if (parts.empty()) return value;
-    for (Value& part : parts) part = replaced(part);
-    return with_parts(value, std::move(parts));
+    return with_each_part(value, replaced);
   };
   for (auto& [name, local] : e_.state_.locals) local = replaced(local);
   for (Frame* at = e_.frame_; at != nullptr; at = at->caller)
@@ -171,7 +168,7 @@ std::optional<Pooled> Evaluator::PooledValues::join(const Value& a, const Value&
     return r->pool == Pooled::kNoPool || pool == Pooled::kNoPool || r->pool == pool;
   };
   if (!fits(a) || !fits(b)) return std::nullopt;
-  const auto any = [&](bool Pooled::* flag) {
+  const auto any = [&](bool Pooled::*flag) {
     return (x != nullptr && x->*flag) || (y != nullptr && y->*flag);
   };
   const bool is_one = x != nullptr && y != nullptr && x->index == y->index;

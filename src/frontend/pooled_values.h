@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 namespace ingot::frontend {
 

@@ -73,7 +73,7 @@ Value Evaluator::builtin_reversed(Call& call) {
   if (const Range* r = sequence.as<Range>()) {
     const auto& [start, stop, step] = *r->bounds;
     const Value one = Static{nb::int_(1)};
-    const Value count = Scalar{Kind::py_int(), trips_of_range(*r).count};
+    const Value count = Scalar{Kind::py_int(), trips_of(sequence, call.node).count};
     const nb::handle node = call.node;
     const Value last = known_number(binary(
         Operator::Add, start,
@@ -515,7 +515,8 @@ Value Evaluator::compare_sequences(Operator op, std::vector<Value> a, std::vecto
       return compare(op, present(a[i], "the element", node), present(b[i], "the element", node), node);
     };
     if (const std::optional<bool> known = static_truth(equal)) return *known ? from(i + 1) : decide();
-    return fork(truth(equal, node), [&] { return from(i + 1); }, decide);
+    return fork(
+        truth(equal, node), [&] { return from(i + 1); }, decide);
   };
   return from(0);
 }

@@ -10,33 +10,9 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-namespace {
-
-/// The dtype of a NumPy scalar or dtype object; none for unsupported dtypes.
-std::optional<DType> numpy_dtype(nb::handle dtype) {
-  return base::dtype_from_numpy(text_of(dtype.attr("name")));
-}
-
-bool is_numpy_scalar(nb::handle object) {
-  static constexpr const char* kGeneric = "generic";
-  return nb::isinstance(object, imported("numpy").attr(kGeneric));
-}
-
-}  // namespace
-
 std::optional<Kind> Evaluator::kind_of(const Value& value) const {
-  if (const auto* s = value.as<Scalar>()) return s->kind;
-  if (const Array* a = value.as<Array>()) return Kind(a->type.dtype());
-  const Static* s = value.as<Static>();
-  if (s == nullptr) return std::nullopt;
-  PyObject* o = s->object.ptr();
-  if (PyBool_Check(o)) return Kind::py_bool();
-  if (PyLong_CheckExact(o)) return Kind::py_int();
-  if (PyFloat_CheckExact(o)) return Kind::py_float();
-  if (PyComplex_CheckExact(o)) return Kind::py_complex();
-  if (!is_plain(s->object) && is_numpy_scalar(s->object))
-    if (const auto dtype = numpy_dtype(s->object.attr("dtype"))) return Kind(*dtype);
-  return std::nullopt;
+  const Array* array = value.as<Array>();
+  return array != nullptr ? Kind(array->type.dtype()) : number_kind(value);
 }
 
 Value Evaluator::stage_number(const Value& value) {
@@ -176,13 +152,14 @@ void Evaluator::demand(NodeId number, nb::handle node) {
     throw NeedsFact(*source);
 }
 
-void Evaluator::settle(Conflict& conflict, NodeId condition) const {
-  if (!condition || conflict.has_source()) return;
+void Evaluator::settle(Value& value, NodeId condition) const {
+  Conflict* const conflict = value.as<Conflict>();
+  if (conflict == nullptr || !condition || conflict->has_source()) return;
   // In the library numbers, such as an axis, decide the type of the result; pools do not help there.
-  const bool is_last = frame_->of_library && conflict.pools.empty() && conflict.rows.empty();
+  const bool is_last = frame_->of_library && conflict->pools.empty() && conflict->rows.empty();
   if (const std::optional<NeedsFact> source = source_of(condition, here_, is_last)) {
-    conflict.loop = source->site;
-    conflict.argument = source->argument;
+    conflict->loop = source->site;
+    conflict->argument = source->argument;
   }
 }
 

@@ -67,7 +67,7 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
   const Value value = begin_iterate(given, node);
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (iterates_generator(value)) return unpack(list_of(value, node, count), count, node);
-  refuse_iterate(value, node);
+  kind_of_value(value).refuse_iterate(*this, value, node);
   const auto counted = [&](NodeId length, const std::function<Value(NodeId)>& element) {
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
     check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
@@ -311,7 +311,8 @@ void Evaluator::run_if(nb::handle s) {
     arm(*known ? "body" : "orelse");
     return;
   }
-  fork(truth(condition, s), [&] { return arm("body"); }, [&] { return arm("orelse"); });
+  fork(
+      truth(condition, s), [&] { return arm("body"); }, [&] { return arm("orelse"); });
 }
 
 void Evaluator::run_return(nb::handle s) {

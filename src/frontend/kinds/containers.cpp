@@ -1,6 +1,7 @@
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -20,6 +21,19 @@ class ContainerKind final : public BuiltinKind {
     own.object = object(own.object);
   }
 
+  bool is_same(const Value& a, const Value& b) const override {
+    return a.as<Reference>()->object == b.as<Reference>()->object;
+  }
+  Answer form(Evaluator& e, const Value& value) const override {
+    const std::vector<std::string> sites = Evaluator::Rows(e).sites_of(value);
+    if (!sites.empty()) Evaluator::Rows(e).ask_for(sites, {});
+    return std::nullopt;
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
+
+  std::string words(const Evaluator& e, const Value& value) const override {
+    return words_of_object(e, value, *this);
+  }
   std::string type_name(const Evaluator& e, const Value& value) const override {
     return held(e, value).type == HeapObject::Type::List ? "list" : "dict";
   }
@@ -37,9 +51,8 @@ class ContainerKind final : public BuiltinKind {
     return std::ranges::any_of(held(e, value).values, [&](const Value& v) { return e.is_foreign(v); });
   }
 
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override;
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const HeapObject* list = e.growing(value);
     return list != nullptr ? std::optional(list->values[0]) : std::nullopt;
   }
@@ -52,8 +65,7 @@ class ContainerKind final : public BuiltinKind {
     if (list == nullptr) return std::nullopt;
     return e.builder_->make(Op::not_equal, {e.length_of(*list), e.builder_->index(0)});
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     if (e.growing(value) != nullptr) return std::nullopt;
     const HeapObject& object = e.contents(*value.as<Reference>(), node);
     if (object.type == HeapObject::Type::List) return object.values;
@@ -63,16 +75,34 @@ class ContainerKind final : public BuiltinKind {
     return keys;
   }
 
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
+    const HeapObject* list = e.growing(value);
+    if (list == nullptr) return std::nullopt;
+    return Trips{e.length_of(*list), [&e, object = value.as<Reference>()->object](NodeId k) {
+                   return e.load_element(e.state_.heap.at(object), k);
+                 }};
+  }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override;
+  Answer rest(Evaluator& e, const Value& value, const Value&, Known known, nb::handle node) const override {
+    if (!known) return std::nullopt;
+    const Reference& container = *value.as<Reference>();
+    const bool is_list = e.contents(container, node).type == HeapObject::Type::List;
+    return View{.object = container.object,
+                .name = is_list ? "list" : "dict_keys",
+                .skip = static_cast<size_t>(*known)};
+  }
+  bool has_open_length(const Evaluator& e, const Value& value) const override {
+    return e.growing(value) != nullptr;
+  }
+  bool may_change_length(const Value&) const override { return true; }
+
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return a.as<Reference>()->object == b.as<Reference>()->object;
+    return is_same(a, b);
   }
   Precedence precedence() const override { return Precedence::Containers; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override;
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override;
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override;
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sequences(op, a, b, node);
   }
 
@@ -81,6 +111,38 @@ class ContainerKind final : public BuiltinKind {
     return e.state_.heap.at(value.as<Reference>()->object);
   }
 };
+
+std::optional<Description> ContainerKind::describe(Evaluator& e, const Value& value,
+                                                   Evaluator::Outward& outward) const {
+  const Reference& container = *value.as<Reference>();
+  const HeapObject object = held(e, value);
+  if (object.argument >= 0) return Description{described::Argument{object.argument}};
+  if (e.growing(value) == nullptr && e.mapping(value) == nullptr) e.contents(container, {});
+  e.need_own(object, {});
+  if (std::optional<Description> again = outward.again(container.object)) return *again;
+  if (object.element != nullptr) return e.describe_list_buffer(object, outward);
+  if (object.is_mapping)
+    return Description{described::Mapping{},
+                       descriptions_of(e, {object.values[0], object.values[1]}, outward)};
+  std::vector<Description> parts = descriptions_of(e, object.values, outward);
+  if (object.type == HeapObject::Type::List) return Description{described::List{}, std::move(parts)};
+  nb::list keys;
+  for (const nb::object& key : object.keys) keys.append(key);
+  return Description{described::Dict{nb::tuple(keys)}, std::move(parts)};
+}
+
+Evaluator::IndexedIterable ContainerKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
+  if (e.growing(value) == nullptr) return ValueKind::indexed(e, value, node);
+  const uint32_t list = value.as<Reference>()->object;
+  return {[&e, list](const Value& index) {
+            const NodeId length = e.length_of(e.state_.heap.at(list));
+            return e.as_bool(e.builder_->make(Op::less, {e.stage_index(index), length}));
+          },
+          [&e, list](const Value& index) {
+            const NodeId at = e.stage_index(index);
+            return e.load_element(e.state_.heap.at(list), at);
+          }};
+}
 
 std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const Value& index,
                                          nb::handle node) const {
@@ -107,7 +169,7 @@ std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Val
   if (!a.is<Reference>() || !b.is<Reference>() || e.is_list(a) != e.is_list(b)) return std::nullopt;
   const bool are_mappings = e.mapping(a) != nullptr || e.mapping(b) != nullptr;
   const bool are_open = are_mappings || e.growing(a) != nullptr || e.growing(b) != nullptr;
-  if (are_open && is_equality(op) && e.same(a, b)) return Static{nb::bool_(!is_negated(op))};
+  if (are_open && is_equality(op) && same(a, b)) return Static{nb::bool_(!is_negated(op))};
   if (e.is_list(a) && !are_open) {
     const std::vector<Value> left = e.contents(*a.as<Reference>(), node).values;
     return e.compare_sequences(op, left, e.contents(*b.as<Reference>(), node).values, node);
@@ -162,14 +224,21 @@ class ViewKind final : public ValueKind {
     View& own = *value.as<View>();
     own.object = object(own.object);
   }
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return value.as<View>()->name;
   }
+  Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
+    if (!known) return std::nullopt;
+    View rest = *value.as<View>();
+    rest.skip += static_cast<size_t>(*known);
+    return rest;
+  }
+  bool may_change_length(const Value&) const override { return true; }
   std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
     return !e.contents(Reference{value.as<View>()->object}, e.here_).values.empty();
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     const View& view = *value.as<View>();
     const HeapObject& object = e.contents(Reference{view.object}, node);
     std::vector<Value> all;

@@ -1,5 +1,6 @@
 #include "frontend/kinds/fields.h"
 
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/parameters.h"
 
@@ -736,6 +737,17 @@ class RecordsKind final : public ValueKind {
     const Structured& y = *b.as<Structured>();
     return x.holder == y.holder && x.layout == y.layout && is_one_dtype(x.dtype, y.dtype);
   }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (const auto records = Evaluator::Fields::alike(a, b))
+      return e.join(records->first, records->second, what);
+    return ValueKind::join(e, a, b, what);
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    return Evaluator::Fields(e).describe(*value.as<Structured>(), outward);
+  }
+  std::string words(const Evaluator&, const Value& value) const override {
+    return Evaluator::Fields::words(*value.as<Structured>());
+  }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return "numpy." + text_of(Evaluator::Fields::class_of(*value.as<Structured>()).attr("__name__"));
   }
@@ -745,29 +757,48 @@ class RecordsKind final : public ValueKind {
   nb::object stand_in(const Evaluator&, const Value& value) const override {
     return Evaluator::Fields::stand_in(*value.as<Structured>());
   }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
+                   nb::handle node) const override {
     return Evaluator::Fields(e).attribute(*value.as<Structured>(), name, node);
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     return Evaluator::Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     if (!Evaluator::Fields::is_array(value)) return std::nullopt;
     const Structured& records = *value.as<Structured>();
     if (Evaluator::Fields::rank_of(records) == 0)
       e.raise(ExceptionKind::TypeError, "len() of unsized object");
     return Scalar{Kind::py_int(), Evaluator::Fields(e).length(records)};
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     if (Evaluator::Fields::is_array(value)) return std::nullopt;
     return Evaluator::Fields(e).members(*value.as<Structured>(), node);
   }
+  std::optional<int> rank(const Value& value) const override {
+    if (!Evaluator::Fields::is_array(value)) return std::nullopt;
+    return Evaluator::Fields::rank_of(*value.as<Structured>());
+  }
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!rank(value)) return std::nullopt;
+    if (rank(value) == 0) e.raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    const Structured records = *value.as<Structured>();
+    return Trips{Evaluator::Fields(e).length(records), [&e, records, node](NodeId k) {
+                   return Evaluator::Fields(e).item(records, Scalar{Kind::py_int(), k}, node);
+                 }};
+  }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return rank(value) ? indexed_by_trips(e, value, node) : ValueKind::indexed(e, value, node);
+  }
+  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    if (!rank(value)) return std::nullopt;
+    return e.eval_item(value, slice_from(taken), node);
+  }
+  bool has_open_length(const Evaluator&, const Value& value) const override {
+    return rank(value).value_or(0) > 0;
+  }
   Precedence precedence() const override { return Precedence::Records; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return Evaluator::Fields(e).compare(op, a, b, node);
   }
   std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
@@ -779,12 +810,10 @@ class RecordsKind final : public ValueKind {
       e.unsupported(node, "`is` between records that may be one object", "compare values with ==");
     return false;
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
     return Evaluator::Fields(e).compare(Operator::In, wanted, value, node);
   }
-  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
-                                 nb::handle node) const override {
+  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
     return Evaluator::Fields(e).compare(Operator::In, value, container, node);
   }
 };

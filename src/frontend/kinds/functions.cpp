@@ -31,12 +31,17 @@ class MethodKind final : public ValueKind {
     return a.as<Method>()->name == b.as<Method>()->name &&
            a.as<Method>()->function.is(b.as<Method>()->function);
   }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer method = Evaluator::PooledValues(e).joined_method(a, b)) return method;
+    return ValueKind::join(e, a, b, what);
+  }
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
   nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override {
     if (Evaluator::PooledValues::decides(value) == nullptr) return {};
     e.unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
+                   nb::handle node) const override {
     if (!Evaluator::PooledValues::is_open_class(value)) return std::nullopt;
     return Evaluator::PooledValues(e).on_each(
         *Evaluator::PooledValues::decides(value),
@@ -62,6 +67,7 @@ class ClosureKind final : public ValueKind {
     own.definition = renumbered(*own.definition, object);
   }
 
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
   std::string type_name(const Evaluator&, const Value&) const override { return "function"; }
   nb::object type_of(Evaluator&, const Value&, nb::handle) const override {
     return frontend::attribute(imported("types"), "FunctionType");

@@ -14,8 +14,34 @@ nb::object stand_in_of(const nb::object& type) {
   return imported("ingot._objects.foreign").attr("Kind")(type);
 }
 
+/// What a loop over an instance iterates over.
+std::optional<Value> iterated_instance(Evaluator& e, const Value& value, nb::handle node) {
+  const std::optional<Value> made = e.iterator_of_object(value, node);
+  return made ? std::optional(e.begin_iterate(*made, node)) : std::nullopt;
+}
+
+void refuse_iterate_instance(Evaluator& e, const Value& value, nb::handle node) {
+  const nb::object type = e.class_of_value(value);
+  for (const char* method : {"__iter__", "__getitem__"})
+    if (e.class_attribute(type, method).is_valid())
+      e.unsupported(node, "iterating over a " + e.type_name(value), "iterate over its parts");
+}
+
 class InstanceKind final : public ValueKind {
  public:
+  bool is_same(const Value& a, const Value& b) const override {
+    return a.as<Object>()->object == b.as<Object>()->object;
+  }
+  Answer form(Evaluator& e, const Value& value) const override {
+    if (const std::optional<Pooled> record = Evaluator::PooledValues(e).of(value)) return record->at({});
+    const auto made = e.pools_.makings.classes.find(value.as<Object>()->object);
+    if (made != e.pools_.makings.classes.end()) Evaluator::PooledValues(e).ask_for({made->second}, {});
+    return std::nullopt;
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
+  std::string words(const Evaluator& e, const Value& value) const override {
+    return words_of_object(e, value, *this);
+  }
   void each_object(const Value& value, const Visit& visit) const override {
     visit(value.as<Object>()->object);
   }
@@ -33,10 +59,51 @@ class InstanceKind final : public ValueKind {
     return stand_in_of(class_of(e, value));
   }
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+  void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
+    refuse_iterate_instance(e, value, node);
+  }
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    return iterated_instance(e, value, node);
+  }
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return a.as<Object>()->object == b.as<Object>()->object;
+    return is_same(a, b);
   }
 };
+
+/// A pooled instance that it may have become is described as one.
+std::optional<Description> InstanceKind::describe(Evaluator& e, const Value& value,
+                                                  Evaluator::Outward& outward) const {
+  if (const std::optional<Pooled> record = Evaluator::PooledValues(e).of(value))
+    return e.describe_result(*record, outward);
+  const uint32_t number = value.as<Object>()->object;
+  const HeapObject object = e.state_.heap.at(number);
+  if (object.argument >= 0) return Description{described::Argument{object.argument}};
+  e.need_own(object, {});
+  if (text_of(object.type_of.attr("__module__")) == "numpy.random._generator") {
+    e.unsupported({}, "a Generator that is made in the function and leaves it",
+                  "make it outside, or return what it draws");
+  }
+  const bool leaves = lookup(object.type_of, "__ingot_result__").is_valid();
+  if (const nb::object outer = stood_for(object.type_of); !leaves && !outer.is(object.type_of)) {
+    e.unsupported({}, "a " + text_of(outer.attr("__name__")) + " that is made in the function and leaves it",
+                  "make it outside, or return what it gives");
+  }
+  if (std::optional<Description> again = outward.again(number)) return *again;
+  nb::list names;
+  std::vector<Description> parts;
+  for (size_t i = 0; i < object.keys.size(); ++i) {
+    const Maybe* maybe = object.values[i].as<Maybe>();
+    if (maybe != nullptr && maybe->may_be_unbound) {
+      e.unsupported({},
+                    "an instance that has the attribute `" + text_of(object.keys[i]) + "` on some paths only",
+                    "set it on every path");
+    }
+    if (object.values[i].is<Unbound>()) continue;
+    names.append(object.keys[i]);
+    parts.push_back(e.describe_result(object.values[i], outward));
+  }
+  return Description{described::Instance{object.type_of, nb::tuple(names), leaves}, std::move(parts)};
+}
 
 /// An instance in a pool, or a list in one.
 class PooledKind final : public BuiltinKind {
@@ -48,6 +115,44 @@ class PooledKind final : public BuiltinKind {
   }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Pooled>()->pool == b.as<Pooled>()->pool;
+  }
+
+  Value shape(const Value& value, const Stays& stays) const override {
+    const Pooled& record = *value.as<Pooled>();
+    return record.at(record.index && stays(record.index) ? record.index : NodeId());
+  }
+  bool is_same(const Value& a, const Value& b) const override {
+    const Pooled& r = *a.as<Pooled>();
+    const Pooled& s = *b.as<Pooled>();
+    return r.pool == s.pool && r.index == s.index && r.may_be_none == s.may_be_none &&
+           r.may_be_unbound == s.may_be_unbound && r.classes == s.classes;
+  }
+  void slot_types(ir::TypeTable&, const Value& shape, Types& out) const override {
+    if (!shape.as<Pooled>()->index) out.push_back(ir::kInt64);
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    if (!shape.as<Pooled>()->index) out.push_back(Evaluator::PooledValues(e).index_of(actual));
+  }
+  Value fill(Evaluator&, const Value& shape, const NextNode& next) const override {
+    const Pooled& record = *shape.as<Pooled>();
+    return record.at(record.index ? record.index : next());
+  }
+  Value blank(Evaluator&, const Value& shape) const override {
+    return shape.as<Pooled>()->index ? shape : Static{nb::none()};
+  }
+  Value key(const Evaluator&, const Value& value) const override {
+    const Pooled& record = *value.as<Pooled>();
+    return Pooled{.pool = record.pool, .is_list = record.is_list};
+  }
+  Answer form(Evaluator&, const Value& value) const override { return value.as<Pooled>()->at({}); }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    const Pooled& record = *value.as<Pooled>();
+    outward.leaves.push_back(record.index);
+    return Evaluator::PooledValues(e).describe(record, outward);
+  }
+
+  std::string words(const Evaluator& e, const Value& value) const override {
+    return e.state_.heap.contains(value.as<Pooled>()->pool) ? ValueKind::words(e, value) : "";
   }
   std::string type_name(const Evaluator& e, const Value& value) const override {
     if (value.as<Pooled>()->is_list) return "list";
@@ -78,16 +183,23 @@ class PooledKind final : public BuiltinKind {
   bool has_methods(const Evaluator&, const Value& value) const override {
     return value.as<Pooled>()->is_list;
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     const Pooled& row = *value.as<Pooled>();
     if (!row.is_list) return std::nullopt;
     return Evaluator::Rows(e).item(row, index, node);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const Pooled& row = *value.as<Pooled>();
     if (!row.is_list) return std::nullopt;
     return Scalar{Kind::py_int(), Evaluator::Rows(e).length(row)};
+  }
+  void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) refuse_iterate_instance(e, value, node);
+  }
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    const Pooled& row = *value.as<Pooled>();
+    if (!row.is_list) return iterated_instance(e, value, node);
+    return e.begin_iterate(Evaluator::Rows(e).iterated(row, node), node);
   }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const Pooled& record = *value.as<Pooled>();
@@ -100,8 +212,7 @@ class PooledKind final : public BuiltinKind {
     return e.builder_->make(Op::not_equal, {Evaluator::Rows(e).length(record), e.builder_->index(0)});
   }
   Precedence precedence() const override { return Precedence::Rows; }
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return Evaluator::Rows(e).binary(op, a, b, node);
   }
 

@@ -46,12 +46,34 @@ bool is_trusted(const nb::object& object) {
 /// A value known when compiling: an immutable object of Python's.
 class KnownKind final : public ValueKind {
  public:
+  /// Whether type and value are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ.
+  bool is_same(const Value& a, const Value& b) const override;
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer member = Evaluator::Members::join(a, b)) return member;
+    return joined_numbers(e, a, b, what);
+  }
+  Value key(const Evaluator&, const Value& value) const override {
+    const std::optional<Kind> kind = number_kind(value);
+    return kind ? Scalar{*kind} : value;
+  }
+  Answer form(Evaluator& e, const Value& value) const override { return key(e, value); }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
+    const nb::object& object = value.as<Static>()->object;
+    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Evaluator::Fields(e).leaf_of(object);
+    return Description{described::Static{object, leaf}};
+  }
+
   std::string type_name(const Evaluator&, const Value& value) const override {
     return text_of(value.as<Static>()->object.type().attr("__name__"));
   }
   nb::object class_of(const Evaluator&, const Value& value) const override {
     const nb::object& object = value.as<Static>()->object;
     return is_member_of_enum(object) ? nb::borrow<nb::object>(object.type()) : nb::object();
+  }
+  std::string words(const Evaluator& e, const Value& value) const override {
+    PyObject* const o = value.as<Static>()->object.ptr();
+    if (PyCallable_Check(o) != 0 || PyModule_Check(o)) return {};
+    return is_none(value) ? "None" : ValueKind::words(e, value);
   }
   nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
     return nb::borrow<nb::object>(value.as<Static>()->object.type());
@@ -60,21 +82,26 @@ class KnownKind final : public ValueKind {
     return value.as<Static>()->object;
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override;
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override;
-  std::optional<Value> length(Evaluator&, const Value& value, nb::handle) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  Answer length(Evaluator&, const Value& value, nb::handle) const override {
     const nb::object& object = value.as<Static>()->object;
-    return is_dtype(object) ? std::optional<Value>(Static{nb::int_(nb::len(object))}) : std::nullopt;
+    return is_dtype(object) ? Answer(Static{nb::int_(nb::len(object))}) : std::nullopt;
   }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
     if (truth < 0) throw nb::python_error();
     return truth != 0;
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override;
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    return Evaluator::Strings(e).opened(value, true, node);
+  }
+  Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
+    PyObject* const o = value.as<Static>()->object.ptr();
+    if (!known || PySequence_Check(o) == 0) return std::nullopt;
+    return Static{nb::steal(PySequence_GetSlice(o, *known, PY_SSIZE_T_MAX))};
+  }
 
   std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
                                 nb::handle node) const override {
@@ -84,14 +111,25 @@ class KnownKind final : public ValueKind {
       e.unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
     return x.is(y);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override;
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
 
  private:
   [[noreturn]] static void raise_no_attribute(Evaluator& e, const Value& value, const std::string& name);
   static Value attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
                                    const nb::object& member, nb::handle node);
 };
+
+bool KnownKind::is_same(const Value& a, const Value& b) const {
+  const nb::object& x = a.as<Static>()->object;
+  const nb::object& y = b.as<Static>()->object;
+  if (x.is(y)) return true;
+  if (!x.type().is(y.type())) return false;
+  if (nb::isinstance<nb::float_>(x) || PyComplex_CheckExact(x.ptr()))
+    return text_of(nb::repr(x)) == text_of(nb::repr(y));
+  const bool is_compared = PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr()) || PyUnicode_Check(x.ptr()) ||
+                           PyBytes_CheckExact(x.ptr());
+  return is_compared && x.equal(y);
+}
 
 /// An attribute that a module or class does not have.
 void KnownKind::raise_no_attribute(Evaluator& e, const Value& value, const std::string& name) {

@@ -84,7 +84,8 @@ Value Evaluator::Members::on_each(const Member& member, const Use& use) {
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i + 1 == members.size()) return use(Static{members[i]});
     const NodeId is = e_.builder_->make(Op::equal, {at, e_.builder_->index(static_cast<int64_t>(i))});
-    return e_.fork(is, [&] { return use(Static{members[i]}); }, [&] { return from(i + 1); });
+    return e_.fork(
+        is, [&] { return use(Static{members[i]}); }, [&] { return from(i + 1); });
   };
   return from(0);
 }
@@ -214,6 +215,20 @@ class MemberKind final : public ValueKind {
   }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Member>()->type.is(b.as<Member>()->type);
+  }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer member = Evaluator::Members::join(a, b)) return member;
+    return ValueKind::join(e, a, b, what);
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const bool is_known = actual.is<Static>();
+    ValueKind::carry(e, shape, is_known ? Evaluator::Members(e).opened(actual) : actual, out);
+  }
+  Answer form(Evaluator& e, const Value& value) const override { return form_of_parts(e, value); }
+  std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
+    const Member& member = *value.as<Member>();
+    outward.leaves.push_back(node_of(member));
+    return Description{described::Member{nb::cast<nb::tuple>(Evaluator::Members::tuple_of(member.type))}};
   }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return text_of(value.as<Member>()->type.attr("__name__"));

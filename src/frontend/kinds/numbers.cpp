@@ -15,6 +15,49 @@ class NumberKind final : public ValueKind {
     Scalar& own = *value.as<Scalar>();
     own.node = other(own.node);
   }
+  Value shape(const Value& value, const Stays& stays) const override {
+    Scalar shape = *value.as<Scalar>();
+    if (!shape.node || !stays(shape.node)) shape.node = {};
+    return shape;
+  }
+  bool is_same(const Value& a, const Value& b) const override {
+    const Scalar& x = *a.as<Scalar>();
+    const Scalar& y = *b.as<Scalar>();
+    return x.kind == y.kind && x.node == y.node && x.is_mixed == y.is_mixed;
+  }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    return joined_numbers(e, a, b, what);
+  }
+  void slot_types(ir::TypeTable&, const Value& shape, Types& out) const override {
+    const Scalar& number = *shape.as<Scalar>();
+    if (!number.node) out.push_back(ir::Type::scalar(number.kind.dtype()));
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const Scalar& number = *shape.as<Scalar>();
+    if (!number.node) out.push_back(e.convert(actual, number.kind));
+  }
+  Value fill(Evaluator& e, const Value& shape, const NextNode& next) const override {
+    Scalar filled = *shape.as<Scalar>();
+    if (!filled.node) filled.node = next();
+    if (filled.is_mixed) e.mixed_.insert(filled.node.index);
+    return filled;
+  }
+  Value blank(Evaluator& e, const Value& shape) const override {
+    Scalar dummy = *shape.as<Scalar>();
+    if (!dummy.node) dummy = {dummy.kind, e.builder_->constant(ir::Type::scalar(dummy.kind.dtype()), {})};
+    return dummy;
+  }
+  Value key(const Evaluator&, const Value& value) const override { return Scalar{value.as<Scalar>()->kind}; }
+  Answer form(Evaluator&, const Value& value) const override {
+    const Scalar& number = *value.as<Scalar>();
+    return Scalar{number.kind, {}, number.is_mixed};
+  }
+  std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
+    const Scalar& number = *value.as<Scalar>();
+    outward.leaves.push_back(number.node);
+    return Description{described::Scalar{number.kind}};
+  }
+
   std::string type_name(const Evaluator&, const Value& value) const override {
     const Kind kind = value.as<Scalar>()->kind;
     return (kind.is_python() ? "" : "numpy.") + std::string(kind.name());
@@ -31,10 +74,8 @@ class NumberKind final : public ValueKind {
     return imported("numpy").attr("dtype")(name).attr("type")(1);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override;
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     const Kind kind = value.as<Scalar>()->kind;
     if (kind.is_python()) return std::nullopt;
     return item_of_numpy_number(e, value, kind, index, node);
@@ -72,6 +113,32 @@ std::optional<Value> NumberKind::attribute(Evaluator& e, const Value& value, con
 }
 
 }  // namespace
+
+std::optional<Kind> number_kind(const Value& value) {
+  if (const Scalar* s = value.as<Scalar>()) return s->kind;
+  const Static* s = value.as<Static>();
+  if (s == nullptr) return std::nullopt;
+  PyObject* o = s->object.ptr();
+  if (PyBool_Check(o)) return Kind::py_bool();
+  if (PyLong_CheckExact(o)) return Kind::py_int();
+  if (PyFloat_CheckExact(o)) return Kind::py_float();
+  if (PyComplex_CheckExact(o)) return Kind::py_complex();
+  if (is_plain(s->object) || !nb::isinstance(s->object, imported("numpy").attr("generic")))
+    return std::nullopt;
+  // None for unsupported dtypes.
+  const auto dtype = base::dtype_from_numpy(text_of(s->object.attr("dtype").attr("name")));
+  return dtype ? std::optional<Kind>(*dtype) : std::nullopt;
+}
+
+std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
+                                    const std::string& what) {
+  const std::optional<Kind> j = number_kind(a);
+  const std::optional<Kind> k = number_kind(b);
+  if (!j || !k) return std::nullopt;
+  const std::optional<Kind> kind = frontend::join(*j, *k);
+  if (!kind) return e.apart(a, b, what);
+  return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
+}
 
 Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index,
                            nb::handle node) {

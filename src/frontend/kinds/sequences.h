@@ -7,6 +7,8 @@ namespace ingot::frontend {
 /// The members that a slice selects.
 std::vector<Value> part_of(Evaluator& e, const std::vector<Value>& members, const Slice& slice,
                            nb::handle node);
+/// `start:`.
+Slice slice_from(const Value& start);
 /// The member at an index, as tuples and lists take it; `what`: "tuple" or "list", for messages.
 Value member_of(Evaluator& e, const std::vector<Value>& members, const Value& index, const std::string& what,
                 nb::handle node);

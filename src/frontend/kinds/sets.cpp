@@ -277,6 +277,12 @@ class SetKind final : public BuiltinKind {
     Set& own = *value.as<Set>();
     own.cell = object(own.cell);
   }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
+    const Set& set = *value.as<Set>();
+    if (set.is_frozen) return Description{described::Static{e.host_set(set, {})}};
+    ask_for_staged_set(e.unrolled_, e.state_.heap.at(set.cell).made_at, e.result_location_);
+    return std::nullopt;
+  }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return value.as<Set>()->is_frozen ? "frozenset" : "set";
   }
@@ -286,32 +292,27 @@ class SetKind final : public BuiltinKind {
     return imported("ingot._objects.sets").attr("build")(history.as<Static>()->object);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string&,
-                                 nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
     e.history_of(*value.as<Set>(), node);
     return std::nullopt;
   }
   std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
     return nb::len(e.host_set(*value.as<Set>(), e.here_)) > 0;
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     return e.elements_of_set(*value.as<Set>(), node);
   }
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
     return a.as<Set>()->cell == b.as<Set>()->cell;
   }
   Precedence precedence() const override { return Precedence::Sets; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sets(op, a, b, node);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
     return e.is_element(wanted, value, node);
   }
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sets(op, a, b, node);
   }
 };

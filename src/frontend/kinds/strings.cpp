@@ -237,8 +237,7 @@ class StringKind : public BuiltinKind {
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
   Precedence precedence() const override { return Precedence::Strings; }
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     if (op != Operator::Add) return std::nullopt;
     e.raise_by_type("binary", info(op).symbol, {a, b});
     const auto shown = [&](const Value& text) {
@@ -248,6 +247,9 @@ class StringKind : public BuiltinKind {
   }
 
  protected:
+  [[noreturn]] static void refuse_characters(Evaluator& e, nb::handle node) {
+    e.unsupported(node, "iterating over a text that is not known when compiling", "print or return the text");
+  }
   ~StringKind() = default;
 };
 
@@ -261,7 +263,15 @@ class FilledKind final : public StringKind {
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<String>()->form == b.as<String>()->form;
   }
-  std::optional<Value> length(Evaluator& e, const Value&, nb::handle node) const override {
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    const String& text = *value.as<String>();
+    return Description{described::Text{nb::str(text.form.c_str(), text.form.size())},
+                       descriptions_of(e, *text.parts, outward)};
+  }
+  void refuse_iterate(Evaluator& e, const Value&, nb::handle node) const override {
+    refuse_characters(e, node);
+  }
+  Answer length(Evaluator& e, const Value&, nb::handle node) const override {
     e.unsupported(node, "the length of a text that is not known when compiling", "print or return the text");
   }
 };
@@ -273,27 +283,51 @@ class CharactersKind final : public StringKind {
   Value with_parts(const Value&, std::vector<Value> parts) const override {
     return Characters{share(std::move(parts[0]))};
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    const Value& own = a.is<Characters>() ? a : b;
+    if (is_character(own) && Evaluator::Strings::may_be_character(a.is<Characters>() ? b : a))
+      return Characters{share(Value(Scalar{Kind::py_int(), {}}))};
+    return ValueKind::join(e, a, b, what);
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const bool is_known = Evaluator::Strings::is_known(actual);
+    ValueKind::carry(e, shape, is_known ? Evaluator::Strings(e).characters_of(actual) : actual, out);
+  }
+  Answer form(Evaluator& e, const Value& value) const override {
+    return is_character(value) ? form_of_parts(e, value) : std::nullopt;
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    return Description{described::Characters{}, descriptions_of(e, parts(value), outward)};
+  }
+  void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (is_character(value)) refuse_characters(e, node);
+  }
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
+    const Characters text = *value.as<Characters>();
+    return Trips{Evaluator::Strings(e).length(text),
+                 [&e, text](NodeId k) { return Evaluator::Strings(e).character(text, k); }};
+  }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return indexed_by_trips(e, value, node);
+  }
+  bool has_open_length(const Evaluator&, const Value&) const override { return true; }
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     return Evaluator::Strings(e).item(value, index, node);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     return Scalar{Kind::py_int(), Evaluator::Strings(e).length(*value.as<Characters>())};
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
     const NodeId length = Evaluator::Strings(e).length(*value.as<Characters>());
     return e.builder_->make(Op::not_equal, {length, e.builder_->index(0)});
   }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return Evaluator::Strings(e).compare(op, a, b, node);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
     return Evaluator::Strings(e).contains(wanted, value, node);
   }
-  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
-                                 nb::handle node) const override {
+  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
     return Evaluator::Strings(e).contains(value, container, node);
   }
 };
