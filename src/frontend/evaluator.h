@@ -364,7 +364,6 @@ class Evaluator {
   Value handle(const Builtin& builtin, Call& call);
   /// Raises what Python's function raises, if the types, number and names of the arguments decide it.
   void raise_as_called(const Call& call);
-  Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
 
@@ -396,11 +395,8 @@ class Evaluator {
   std::vector<size_t> indices_of(const Slice& slice, size_t size, nb::handle node);
   NodeId index_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value list_method(const Reference& list, const std::string& name, Call& call);
-  Value tuple_method(const Tuple& tuple, const std::string& name, Call& call);
   Value count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value dict_method(const Reference& dict, const std::string& name, Call& call);
-  Value static_method(const Static& self, const std::string& name, Call& call);
-  Value scalar_method(const Value& self, const std::string& name, Call& call);
   std::vector<Value> sorted_values(const std::vector<Value>& values, Call& call);
   std::vector<std::pair<Value, Value>> items_of(const Value& mapping, nb::handle node);
 
@@ -706,9 +702,8 @@ class Evaluator {
   bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
   void delete_attribute(const Value& target, const std::string& name, nb::handle node);
   Value make_instance(const nb::object& type, Call& call);
-  Object begin_instance(const nb::object& type, nb::handle node);     ///< without attributes
-  std::optional<Value> call_object(const Value& callee, Call& call);  ///< by its `__call__`
-  Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
+  Object begin_instance(const nb::object& type, nb::handle node);  ///< without attributes
+  Value call_wrapper(const nb::object& wrapper, Call& call);       ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
   Value make_namedtuple(const nb::object& type, Call& call);
   /// Calls Python's function, now, with arguments that have to be known; `what` describes them in messages.
@@ -923,13 +918,13 @@ class Evaluator {
     size_t first = 0;  ///< the number of ops before the outermost loop
   };
   Unrolling unrolling_;
-  std::map<PyObject*, int> text_arguments_;  ///< known strings → arguments; records' dtypes → leaves
-  bool in_order_;                            ///< see Request; set, too, by functions called
-  bool has_characters_ = false;              ///< some string is not known
-  std::vector<NodeId> conditions_;           ///< of the forks that are open now
-  std::vector<Catcher*> handlers_;           ///< those that are open now, the innermost last
-  std::vector<const Error*> handled_;        ///< exceptions whose clauses are being evaluated
-  std::vector<std::string> iterates_;        ///< suffixes of open generators
+  std::map<PyObject*, int> text_arguments_;           ///< known strings → arguments; records' dtypes → leaves
+  bool in_order_;                                     ///< see Request; set, too, by functions called
+  bool has_characters_ = false;                       ///< some string is not known
+  std::vector<NodeId> conditions_;                    ///< of the forks that are open now
+  std::vector<Catcher*> handlers_;                    ///< those that are open now, the innermost last
+  std::vector<const Error*> handled_;                 ///< exceptions whose clauses are being evaluated
+  std::vector<std::string> iterates_;                 ///< suffixes of open generators
   std::vector<std::pair<std::string, Value>> loops_;  ///< counted ones around this location: key, iterable
   std::map<std::string, uint64_t>& suffixes_;
   uint64_t& frames_;

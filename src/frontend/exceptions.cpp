@@ -178,8 +178,7 @@ void Evaluator::check(NodeId condition, ExceptionKind kind, std::string_view mes
     const bool is_caught = may_be_caught(error);
     if (!is_caught) notice = notice_of(in_context(error));
     if (is_caught || !notice) {
-      fork(
-          condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
+      fork(condition, [] { return Value(Static{nb::none()}); }, [&]() -> Value { raise_error(error); });
       return;
     }
   }
@@ -359,8 +358,7 @@ void Evaluator::run_assert(nb::handle s) {
   const NodeId holds = truth(condition, s);
   const bool plain = s.attr("msg").is_none() || class_of(s.attr("msg")) == "Constant";
   if (!plain) {
-    fork(
-        holds, [] { return Value(Static{nb::none()}); }, fail);
+    fork(holds, [] { return Value(Static{nb::none()}); }, fail);
     return;
   }
   std::string message;

@@ -216,8 +216,7 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   if (const Generator* g = iterable.as<Generator>()) {
     const Here here(*this, e);
     // Leaving the generator first closes the one that it delegates to, even if something else holds that.
-    return iterate_generator(
-        *g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
+    return iterate_generator(*g, e, [this](const Value& value) { (*frame_->consumer)(value); }, false);
   }
   const std::string suffix = suffix_of(e);
   for (const char* hidden : {"@items", "@item"}) frame_->renamed[hidden] = hidden + suffix;
@@ -384,8 +383,7 @@ Value Evaluator::builtin_next(Call& call) {
   if (iterates_generator(*i->iterates)) {
     const Value iterable = begin_iterate(given, node);
     return block([&](Target& found) {
-      iterate(
-          iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
+      iterate(iterable, node, [&](const Value& value) { leave_to(found, value); }, true);
       return stop();
     });
   }

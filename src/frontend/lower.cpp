@@ -454,10 +454,8 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
 }
 
 Value Evaluator::inline_function(const nb::object& function, Call& call) {
-  for (Value& value : call.positional)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  for (auto& [name, value] : call.keywords)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (Value& value : call.positional) value = stored(std::move(value));
+  for (auto& [name, value] : call.keywords) value = stored(std::move(value));
   auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
   const Pins pins(*this, call.is_last ? std::vector<Value>() : call.values());
   return run_function(function, std::move(locals), call.node);

@@ -422,20 +422,10 @@ Value Evaluator::unary(Operator op, const Value& a, nb::handle node) {
     return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
   }
   const OperatorInfo& entry = info(op);
-  if (a.is<Foreign>()) use_foreign("unary", entry.symbol, {a}, node);
   if (const std::optional<Value> result = unary_of_object(op, a, node)) return *result;
-  if (const Member* m = a.as<Member>())
-    return Members(*this).on_each(*m, [&](const Value& known) { return unary(op, known, node); });
-  if (const Static* s = a.as<Static>()) {
-    try {
-      return Static{imported("operator").attr(entry.host)(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
-  }
+  if (const std::optional<Value> result = kind_of_value(a).unary(*this, op, a, node)) return *result;
   const std::optional<Kind> kind = kind_of(a);
   if (!kind) {
-    if (a.is<Structured>()) raise_by_type("unary", entry.symbol, {a});
     raise(ExceptionKind::TypeError,
           std::string("bad operand type for unary ") + entry.symbol + ": '" + type_name(a) + "'");
   }

@@ -168,7 +168,7 @@ std::optional<Pooled> Evaluator::PooledValues::join(const Value& a, const Value&
     return r->pool == Pooled::kNoPool || pool == Pooled::kNoPool || r->pool == pool;
   };
   if (!fits(a) || !fits(b)) return std::nullopt;
-  const auto any = [&](bool Pooled::*flag) {
+  const auto any = [&](bool Pooled::* flag) {
     return (x != nullptr && x->*flag) || (y != nullptr && y->*flag);
   };
   const bool is_one = x != nullptr && y != nullptr && x->index == y->index;

@@ -184,7 +184,7 @@ Value Evaluator::primitive_is_known(Call& call) {
 Value Evaluator::primitive_python_number(Call& call) {
   const Value number = call.positional.at(0);
   Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
-  return scalar_method(number, "item", conversion);
+  return kind_of_value(number).method(*this, number, "item", conversion).value();
 }
 
 Value Evaluator::primitive_refuse(Call& call) {

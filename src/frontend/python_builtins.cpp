@@ -399,17 +399,7 @@ Value Evaluator::array_of_range(const Range& range, nb::handle node) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
-  if (const Range* range = value.as<Range>(); range != nullptr && !range->endless) {
-    Value made = array_of_range(*range, node);
-    if (wanted) return owner(materialized(builder_->cast(whole(made), *wanted)));
-    check(builder_->make(Op::greater, {size_of(made.as<Array>()->node), builder_->index(0)}),
-          ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
-    return made;
-  }
-  if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
-  if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
-  if (const HeapObject* list = growing(value))
-    return owner(array_of_list_buffer(HeapObject(*list), node, wanted));
+  if (const std::optional<Value> own = kind_of_value(value).array(*this, value, wanted, node)) return *own;
   std::vector<Value> leaves;
   const std::function<void(const Value&)> collect = [&](const Value& v) {
     if (v.is<Tuple>() || v.is<Reference>()) {
@@ -515,8 +505,7 @@ Value Evaluator::compare_sequences(Operator op, std::vector<Value> a, std::vecto
       return compare(op, present(a[i], "the element", node), present(b[i], "the element", node), node);
     };
     if (const std::optional<bool> known = static_truth(equal)) return *known ? from(i + 1) : decide();
-    return fork(
-        truth(equal, node), [&] { return from(i + 1); }, decide);
+    return fork(truth(equal, node), [&] { return from(i + 1); }, decide);
   };
   return from(0);
 }

@@ -588,9 +588,7 @@ Value Evaluator::raised_or_result(const Routine& routine, const Value& reported)
   const auto nothing = [] { return Value(Static{nb::none()}); };
   const auto raise_it = [&]() -> Value {
     for (size_t i = 1; i < routine.errors.size(); ++i)
-      if (routine.outcomes.contains(i))
-        fork(
-            is(i), [&] { return raise_number(i); }, nothing);
+      if (routine.outcomes.contains(i)) fork(is(i), [&] { return raise_number(i); }, nothing);
     return raise_number(routine.errors.size());
   };
   if (!routine.outcomes.contains(0)) return raise_it();

@@ -1,3 +1,4 @@
+#include "frontend/kinds/numbers.h"
 #include "frontend/kinds/sequences.h"
 
 namespace ingot::frontend {
@@ -99,6 +100,33 @@ class ArrayKind final : public ValueKind {
   bool takes_open_bounds() const override { return true; }
   Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     return e.index_array(*value.as<Array>(), index, node);
+  }
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    if (is_instance(index) || is_instance(item))
+      e.unsupported(node, "an instance as an index or an element of an array", "use its parts");
+    e.assign_index(*value.as<Array>(), e.plain_number(index), e.plain_number(item), node);
+    return true;
+  }
+  bool delete_item(Evaluator& e, const Value&, const Value&, nb::handle) const override {
+    e.raise(base::ExceptionKind::ValueError, "cannot delete array elements");
+  }
+  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
+                     nb::handle node) const override {
+    if (name != "flat") return false;
+    Call call{.positional = {value, attribute}, .keywords = {}, .name = name, .node = node};
+    e.inline_function(imported("ingot.library.shapes").attr("set_flat"), call);
+    return true;
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    if (Answer result = call_numpy_method(e, value, name, call)) return result;
+    e.unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
+  }
+  /// The array's dtype and shape do not change.
+  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                 nb::handle node) const override {
+    e.in_place(*value.as<Array>(), op, right, node);
+    return Answer();
   }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const Array& array = *value.as<Array>();

@@ -52,6 +52,26 @@ class ContainerKind final : public BuiltinKind {
   }
 
   Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    e.put(*value.as<Reference>(), index, item, node);
+    return true;
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    raise_as_method(e, value, name, call);
+    const Reference& container = *value.as<Reference>();
+    return e.is_list(value) ? e.list_method(container, name, call) : e.dict_method(container, name, call);
+  }
+  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                 nb::handle node) const override;
+  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
+               nb::handle node) const override {
+    if (Answer array = Evaluator::Rows(e).array_of(value, wanted, node)) return array;
+    const HeapObject* list = e.growing(value);
+    if (list == nullptr) return std::nullopt;
+    return e.owner(e.array_of_list_buffer(HeapObject(*list), node, wanted));
+  }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const HeapObject* list = e.growing(value);
     return list != nullptr ? std::optional(list->values[0]) : std::nullopt;
@@ -162,6 +182,47 @@ std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const
   if (const auto at = e.index_in(container, index, key, "", node))
     return e.open(object.values[*at], "the item", node);
   e.raise_key_error(index);
+}
+
+bool ContainerKind::delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+  const Reference& container = *value.as<Reference>();
+  nb::object key;
+  if (const HeapObject* dict = e.mapping(value)) {
+    e.refuse_while_iterated(*dict, node);
+    e.by_dicts("pop", HeapObject(*dict), {index}, node);
+  } else if (e.growing(value) != nullptr) {
+    if (index.is<Slice>()) e.set_list_buffer_item(container, index, Tuple{}, node);
+    else e.by_library("drop", {value, e.checked_index(index)}, node);
+  } else if (e.contents(container, node).type == HeapObject::Type::List) {
+    e.change_list(container, "__delitem__", {index}, {}, node);
+  } else {
+    if (!e.index_in(container, index, key, "", node)) e.raise_key_error(index);
+    e.remove_from_dict(container, "__delitem__", {Static{key}}, node);
+  }
+  return true;
+}
+
+std::optional<ValueKind::Answer> ContainerKind::in_place(Evaluator& e, Operator op, const Value& value,
+                                                         const Value& right, nb::handle node) const {
+  const bool is_list = e.is_list(value);
+  if (is_list && op != Operator::Mult && e.is_numpys(right))
+    return Answer(e.binary(op, value, right, node));  // an array
+  if (op == Operator::Add || op == Operator::BitOr) {
+    if (is_list != (op == Operator::Add)) e.raise_by_type("in place", is_list ? "|=" : "+=", {value, right});
+    Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = node};
+    if (is_list) e.list_method(*value.as<Reference>(), "extend", call);
+    else e.dict_method(*value.as<Reference>(), "update", call);
+    return Answer();
+  }
+  if (is_list && op == Operator::Mult)
+    if (const std::optional<Answer> repeated = repeat_in_place(e, value, right, node)) return repeated;
+  e.raise_by_type("in place", symbol_of(op) + "=", {value, right});
+  if (op == Operator::Mult || right.is<Array>() || is_instance(right) || e.is_foreign(right)) {
+    e.unsupported(node, "'" + symbol_of(op) + "=' of a " + e.type_name(value),
+                  "assign the result of the operator");
+  }
+  e.raise(base::ExceptionKind::TypeError, "unsupported operand type(s) for " + symbol_of(op) + "=: '" +
+                                              e.type_name(value) + "' and '" + e.type_name(right) + "'");
 }
 
 std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Value& a, const Value& b,

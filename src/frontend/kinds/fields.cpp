@@ -764,6 +764,28 @@ class RecordsKind final : public ValueKind {
   Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     return Evaluator::Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
   }
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    if (is_instance(index)) return false;
+    Evaluator::Fields(e).set_item(*value.as<Structured>(), e.plain_number(index), item, node);
+    return true;
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value&, nb::handle) const override {
+    e.raise(ExceptionKind::ValueError,
+            rank(value) ? "cannot delete array elements" : "cannot delete scalar field");
+  }
+  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
+                     nb::handle node) const override {
+    Evaluator::Fields(e).set_attribute(*value.as<Structured>(), name, attribute, node);
+    return true;
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return Evaluator::Fields(e).method(*value.as<Structured>(), name, call);
+  }
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
+    e.raise_by_type("unary", info(op).symbol, {value});
+    return std::nullopt;
+  }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     if (!Evaluator::Fields::is_array(value)) return std::nullopt;
     const Structured& records = *value.as<Structured>();

@@ -40,6 +40,27 @@ class ForeignKind final : public ValueKind {
     if (Answer part = e.foreign_part(*value.as<Foreign>(), index, node)) return part;
     e.use_foreign("subscript", "", {value, index}, node);
   }
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    e.use_foreign("store", "", {value, index, item}, node);
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
+    e.use_foreign("", "", {value, index}, node);
+  }
+  bool set_attribute(Evaluator& e, const Value& value, const std::string&, const Value&,
+                     nb::handle node) const override {
+    e.use_foreign("", "", {value}, node);
+  }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    e.use_foreign("apply", "", {value}, call.node);
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string&, Call& call) const override {
+    const Foreign& pointer = *value.as<Foreign>();
+    return pointer.points_to ? Answer(e.pointer_as(pointer, call)) : std::nullopt;
+  }
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const override {
+    e.use_foreign("unary", info(op).symbol, {value}, node);
+  }
   std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
     const Foreign array = *value.as<Foreign>();
     if (!array.shape) e.use_foreign("iterate", "", {value}, node);

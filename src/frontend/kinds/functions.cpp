@@ -47,8 +47,34 @@ class MethodKind final : public ValueKind {
         *Evaluator::PooledValues::decides(value),
         [&](const Value& known) { return e.attribute_of(Static{e.class_of_value(known)}, name, node); });
   }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override;
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
 };
+
+std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& call) const {
+  const Method method = *value.as<Method>();
+  if (Evaluator::PooledValues::decides(value) != nullptr)
+    return Evaluator::PooledValues(e).call_by_class(method, call);
+  if (method.function.is_valid()) {
+    call.positional.insert(call.positional.begin(), *method.self);
+    return e.call(Static{method.function}, call);
+  }
+  // Methods that store their last argument in a container, or search it there.
+  static const std::map<std::string, size_t> kOfContainers = {
+      {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
+  const auto known = kOfContainers.find(method.name);
+  const bool keeps = (method.self->is<Reference>() || row_of(*method.self) != nullptr) &&
+                     known != kOfContainers.end() && call.positional.size() == known->second &&
+                     call.keywords.empty();
+  const Value last = keeps ? call.positional.back() : Value(Unbound{});
+  if (keeps) call.positional.pop_back();
+  e.need_present(call);
+  if (keeps) call.positional.push_back(last);
+  call.name = method.name;
+  if (Answer result = kind_of_value(*method.self).method(e, *method.self, method.name, call)) return result;
+  e.unsupported(call.node, "the method `" + method.name + "` of a " + e.type_name(*method.self),
+                "use operators");
+}
 
 class ClosureKind final : public ValueKind {
  public:
@@ -68,6 +94,9 @@ class ClosureKind final : public ValueKind {
   }
 
   std::string words(const Evaluator&, const Value&) const override { return {}; }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    return e.call_closure(*value.as<Closure>(), call);
+  }
   std::string type_name(const Evaluator&, const Value&) const override { return "function"; }
   nb::object type_of(Evaluator&, const Value&, nb::handle) const override {
     return frontend::attribute(imported("types"), "FunctionType");

@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -12,6 +12,15 @@ namespace {
 /// Stands for an instance of a class, without running code of the class.
 nb::object stand_in_of(const nb::object& type) {
   return imported("ingot._objects.foreign").attr("Kind")(type);
+}
+
+std::optional<Value> call_instance(Evaluator& e, const Value& callee, Evaluator::Call& call) {
+  const nb::object raw = e.class_attribute(e.class_of_value(callee), "__call__");
+  if (!raw.is_valid()) return std::nullopt;
+  if (!PyFunction_Check(raw.ptr()) && !is_jitted(raw))
+    e.unsupported(call.node, "a call of a " + e.type_name(callee), "write its `__call__` as a method");
+  call.positional.insert(call.positional.begin(), callee);
+  return e.call(Static{raw}, call);
 }
 
 /// What a loop over an instance iterates over.
@@ -57,6 +66,14 @@ class InstanceKind final : public ValueKind {
   }
   nb::object stand_in(const Evaluator& e, const Value& value) const override {
     return stand_in_of(class_of(e, value));
+  }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    return call_instance(e, value, call);
+  }
+  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                 nb::handle node) const override {
+    Answer result = e.in_place_of_object(op, value, right, node);
+    return result ? std::optional(std::move(result)) : std::nullopt;
   }
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
   void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
@@ -192,6 +209,50 @@ class PooledKind final : public BuiltinKind {
     const Pooled& row = *value.as<Pooled>();
     if (!row.is_list) return std::nullopt;
     return Scalar{Kind::py_int(), Evaluator::Rows(e).length(row)};
+  }
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    const Pooled& row = *value.as<Pooled>();
+    if (row.is_list) Evaluator::Rows(e).set_item(row, index, item, node);
+    return row.is_list;
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
+    const Pooled& row = *value.as<Pooled>();
+    if (row.is_list) Evaluator::Rows(e).delete_item(row, index, node);
+    return row.is_list;
+  }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    const Pooled* open = Evaluator::PooledValues::open(value);
+    if (open == nullptr) return value.as<Pooled>()->is_list ? std::nullopt : call_instance(e, value, call);
+    const auto there = Evaluator::PooledValues(e).present(*open, base::ExceptionKind::TypeError,
+                                                          "'NoneType' object is not callable");
+    return Evaluator::PooledValues(e).on_each(there, [&](const Value& known) {
+      Call again = call;
+      return e.call(known, again);
+    });
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    const Pooled& row = *value.as<Pooled>();
+    if (!row.is_list) return std::nullopt;
+    raise_as_method(e, value, name, call);
+    return Evaluator::Rows(e).method(row, name, call);
+  }
+  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                 nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) {
+      Answer result = e.in_place_of_object(op, value, right, node);
+      return result ? std::optional(std::move(result)) : std::nullopt;
+    }
+    if (op == Operator::Mult) return repeat_in_place(e, value, right, node);
+    if (op != Operator::Add) return std::nullopt;
+    Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = node};
+    Evaluator::Rows(e).method(*value.as<Pooled>(), "extend", call);
+    return Answer();
+  }
+  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
+               nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) return std::nullopt;
+    return e.array_of(e.by_library("listed", {value}, node), node, wanted);
   }
   void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
     if (!value.as<Pooled>()->is_list) refuse_iterate_instance(e, value, node);

@@ -1,6 +1,8 @@
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/numbers.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/known_sizes.h"
 
 namespace ingot::frontend {
 
@@ -88,6 +90,14 @@ class KnownKind final : public ValueKind {
     const nb::object& object = value.as<Static>()->object;
     return is_dtype(object) ? Answer(Static{nb::int_(nb::len(object))}) : std::nullopt;
   }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override;
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
+    try {
+      return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)};
+    } catch (nb::python_error& error) {
+      e.raise_host_error(error);
+    }
+  }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
     if (truth < 0) throw nb::python_error();
@@ -129,6 +139,39 @@ bool KnownKind::is_same(const Value& a, const Value& b) const {
   const bool is_compared = PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr()) || PyUnicode_Check(x.ptr()) ||
                            PyBytes_CheckExact(x.ptr());
   return is_compared && x.equal(y);
+}
+
+std::optional<Value> KnownKind::method(Evaluator& e, const Value& value, const std::string& name,
+                                       Call& call) const {
+  const nb::object& self = value.as<Static>()->object;
+  if (is_vectorized(self)) {
+    e.unsupported(call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
+                  "call it outside of the function, or write a loop");
+  }
+  if (number_kind(value)) return call_number_method(e, value, name, call);
+  const auto host_of = [&](const Value& given) -> nb::object {
+    if (const Reference* r = given.as<Reference>();
+        r != nullptr && e.contents(*r, call.node).type == HeapObject::Type::List) {
+      nb::list list;
+      for (const Value& member : e.contents(*r, call.node).values)
+        list.append(e.require_static(member, "an argument of a method of a text", call.node));
+      return nb::object(list);
+    }
+    return e.require_static(given, "an argument of a method of a text", call.node);
+  };
+  nb::list all;
+  for (const Value& each : call.positional) all.append(host_of(each));
+  nb::dict named;
+  for (const auto& [key, each] : call.keywords) named[key.c_str()] = host_of(each);
+  if (PyUnicode_Check(self.ptr()) || PyBytes_Check(self.ptr())) {
+    if (const std::string large = too_large_by_method(self, name, all); !large.empty())
+      e.unsupported(call.node, large, "use a smaller one, or make it an argument");
+  }
+  try {
+    return e.static_value(frontend::attribute(self, name.c_str())(*nb::tuple(all), **named));
+  } catch (nb::python_error& error) {
+    e.raise_host_error(error);
+  }
 }
 
 /// An attribute that a module or class does not have.

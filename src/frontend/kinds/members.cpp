@@ -84,8 +84,7 @@ Value Evaluator::Members::on_each(const Member& member, const Use& use) {
   const std::function<Value(size_t)> from = [&](size_t i) -> Value {
     if (i + 1 == members.size()) return use(Static{members[i]});
     const NodeId is = e_.builder_->make(Op::equal, {at, e_.builder_->index(static_cast<int64_t>(i))});
-    return e_.fork(
-        is, [&] { return use(Static{members[i]}); }, [&] { return from(i + 1); });
+    return e_.fork(is, [&] { return use(Static{members[i]}); }, [&] { return from(i + 1); });
   };
   return from(0);
 }
@@ -238,6 +237,10 @@ class MemberKind final : public ValueKind {
   }
   nb::object stand_in(const Evaluator&, const Value& value) const override {
     return Evaluator::Members::members_of(value.as<Member>()->type)[0];
+  }
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const override {
+    const auto of_one = [&](const Value& known) { return e.unary(op, known, node); };
+    return Evaluator::Members(e).on_each(*value.as<Member>(), of_one);
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
     const auto of_one = [&](const Value& known) {

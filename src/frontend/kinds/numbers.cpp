@@ -1,4 +1,4 @@
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/numbers.h"
 
 namespace ingot::frontend {
 
@@ -80,6 +80,9 @@ class NumberKind final : public ValueKind {
     if (kind.is_python()) return std::nullopt;
     return item_of_numpy_number(e, value, kind, index, node);
   }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return call_number_method(e, value, name, call);
+  }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
     return e.kind_of(value) ? std::optional(e.stage(value, Kind::py_bool())) : std::nullopt;
   }
@@ -152,6 +155,47 @@ Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const V
     e.raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
   }
   return e.index_array(e.filled({}, e.stage(number, kind)), index, node);
+}
+
+std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const std::string& name,
+                                       Evaluator::Call& call) {
+  const int handler = e.registry_.method(name);
+  const nb::object member = handler >= 0 ? nb::object() : e.registry_.member(name);
+  if (handler < 0 && !member.is_valid()) return std::nullopt;
+  if (handler >= 0) e.refuse_foreign(call, name, nb::none());
+  call.positional.insert(call.positional.begin(), self);
+  return handler >= 0 ? e.handle({.handler = handler}, call) : e.call(Static{member}, call);
+}
+
+Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+  const Kind kind = base::known(number_kind(self));
+  if (!kind.is_python())
+    if (std::optional<Value> result = call_numpy_method(e, self, name, call)) return *std::move(result);
+  if (name == "conjugate" && call.positional.empty()) {
+    if (!base::is_complex(kind.dtype()))
+      return kind == Kind::py_bool() ? e.unary(Operator::UAdd, self, call.node) : self;
+    return Scalar{kind, e.builder_->make(Op::conjugate, {e.stage(self, kind)})};
+  }
+  if (kind.is_python()) {  // the library has methods of numbers as functions
+    const bool is_int = kind == Kind::py_int() || kind == Kind::py_bool();
+    const std::string own = (is_int ? "int_" : std::string(kind.name()) + "_") + name;
+    const nb::object method = attribute_or(imported("ingot.library.numbers"), own.c_str(), nb::object());
+    if (method.is_valid()) {
+      call.positional.insert(call.positional.begin(), self);
+      return e.inline_function(method, call);
+    }
+  }
+  if (name == "item" && call.positional.empty()) {
+    static constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(),
+                                           Kind::py_complex()};
+    const size_t of = base::is_bool(kind.dtype())    ? 0
+                      : base::is_int(kind.dtype())   ? 1
+                      : base::is_float(kind.dtype()) ? 2
+                                                     : 3;
+    if (kind.dtype() == DType::UInt64) e.unsupported(call.node, "`item` of a uint64", "use int()");
+    return Scalar{kPython[of], e.stage(self, kPython[of])};
+  }
+  e.unsupported(call.node, "the method `" + name + "` of a " + e.type_name(self), "use operators");
 }
 
 INGOT_VALUE_KIND(Scalar, NumberKind)

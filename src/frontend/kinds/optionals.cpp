@@ -36,10 +36,7 @@ NodeId converted(Evaluator& e, const Maybe& number, Kind to, ir::Type type) {
     const Scalar inside{number.present->as<Scalar>()->kind, builder.make(Op::value, {number.node})};
     return builder.make(Op::some, {e.convert(inside, to)});
   };
-  return choose(0, there, [&] {
-    return choose(
-        1, [&] { return missing(1); }, [&] { return missing(2); });
-  });
+  return choose(0, there, [&] { return choose(1, [&] { return missing(1); }, [&] { return missing(2); }); });
 }
 
 class UnboundKind final : public ValueKind {
@@ -57,6 +54,9 @@ class ConflictKind final : public ValueKind {
     return std::nullopt;
   }
   std::string words(const Evaluator&, const Value&) const override { return {}; }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    return e.call(e.present(value, "the function", call.node), call);
+  }
 };
 
 class MaybeKind final : public ValueKind {
@@ -178,7 +178,7 @@ std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& 
     return Conflict{what + ", which is not bound on one path and None on another,"};
   const Value first = slot_of(e, x != nullptr ? *x : *y);
   Value joined = y != nullptr ? e.join(first, slot_of(e, *y), what) : first;
-  const auto may = [&](bool Maybe::*flag, bool empty_a, bool empty_b) {
+  const auto may = [&](bool Maybe::* flag, bool empty_a, bool empty_b) {
     return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) ||
            (b.is<Maybe>() && b.as<Maybe>()->*flag);
   };

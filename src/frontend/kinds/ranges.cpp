@@ -55,6 +55,19 @@ class RangeKind final : public BuiltinKind {
     e.raise_by_type("subscript", "", {value, index});
     return e.by_ranges("item", {value, index}, node);
   }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    call.positional.insert(call.positional.begin(), value);
+    return e.by_ranges(name.c_str(), call.positional, call.node);
+  }
+  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
+               nb::handle node) const override {
+    if (counts_on(value)) return std::nullopt;
+    const Value made = e.array_of_range(*value.as<Range>(), node);
+    if (wanted) return e.owner(e.materialized(e.builder_->cast(e.whole(made), *wanted)));
+    e.check(e.builder_->make(Op::greater, {e.size_of(made.as<Array>()->node), e.builder_->index(0)}),
+            ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
+    return made;
+  }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     return Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count};
   }

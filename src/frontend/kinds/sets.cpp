@@ -292,6 +292,13 @@ class SetKind final : public BuiltinKind {
     return imported("ingot._objects.sets").attr("build")(history.as<Static>()->object);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return e.set_method(*value.as<Set>(), name, call);
+  }
+  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                 nb::handle node) const override {
+    return e.change_set(*value.as<Set>(), op, right, node) ? std::optional(Answer()) : std::nullopt;
+  }
   Answer attribute(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
     e.history_of(*value.as<Set>(), node);
     return std::nullopt;

@@ -71,7 +71,32 @@ class TupleKind final : public BuiltinKind {
   Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sequences(op, a, b, node);
   }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override;
+  /// A field of a namedtuple cannot be set.
+  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value&,
+                     nb::handle) const override {
+    const nb::object& type = value.as<Tuple>()->type;
+    const nb::object raw = type.is_valid() ? e.class_attribute(type, name) : nb::object();
+    if (raw.is_valid() && text_of(raw.type().attr("__name__")) == "_tuplegetter")
+      e.raise(base::ExceptionKind::AttributeError, "can't set attribute");
+    return false;
+  }
 };
+
+std::optional<Value> TupleKind::method(Evaluator& e, const Value& value, const std::string& name,
+                                       Call& call) const {
+  raise_as_method(e, value, name, call);
+  const std::vector<Value>& members = value.as<Tuple>()->members;
+  if (name == "count") return e.count_of_equal(members, call.positional[0], call.node);
+  if (name != "index" || call.positional.size() != 1) {
+    e.unsupported(call.node, "the method `" + name + "` of a tuple with these arguments",
+                  "use indexing and loops");
+  }
+  const NodeId index = e.index_of_equal(members, call.positional[0], call.node);
+  e.check(e.builder_->make(ir::Op::greater_equal, {index, e.builder_->index(0)}),
+          base::ExceptionKind::ValueError, "tuple.index(x): x not in tuple");
+  return e.known_number(Scalar{Kind::py_int(), index});
+}
 
 }  // namespace
 
@@ -102,6 +127,20 @@ Value member_of(Evaluator& e, const std::vector<Value>& members, const Value& in
 
 Slice slice_from(const Value& start) {
   return Slice{share(std::array<Value, 3>{start, Static{nb::none()}, Static{nb::none()}})};
+}
+
+void raise_as_method(Evaluator& e, const Value& self, const std::string& name, const Evaluator::Call& call) {
+  const nb::object model = e.stand_in(self);
+  if (!model.is_valid()) return;
+  e.raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
+}
+
+std::optional<std::optional<Value>> repeat_in_place(Evaluator& e, const Value& list, const Value& count,
+                                                    nb::handle node) {
+  const std::optional<Kind> times = e.repeats(count);
+  if (!times || !times->is_python()) return std::nullopt;
+  e.by_library("repeat", {list, count}, node);
+  return std::optional<Value>();
 }
 
 nb::object stand_ins(const Evaluator& e, std::span<const Value> values) {

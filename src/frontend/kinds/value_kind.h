@@ -42,6 +42,7 @@ class ValueKind {
   using Elements = std::vector<Value>;
   using Outward = Evaluator::Outward;
   using Trips = Evaluator::Trips;
+  using Call = Evaluator::Call;
   using Indexed = Evaluator::IndexedIterable;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
@@ -113,6 +114,32 @@ class ValueKind {
   /// Whether `item` takes slices whose bounds may be None at run time.
   virtual bool takes_open_bounds() const { return false; }
   virtual Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+    return {};
+  }
+  /// Assigns to an item; false: it takes no such assignments.
+  virtual bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                        nb::handle node) const {
+    return false;
+  }
+  virtual bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+    return false;
+  }
+  virtual bool set_attribute(Evaluator& e, const Value& value, const std::string& name,
+                             const Value& attribute, nb::handle node) const {
+    return false;
+  }
+  virtual Answer call(Evaluator& e, const Value& value, Call& call) const { return {}; }
+  virtual Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const {
+    return {};
+  }
+  virtual Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const { return {}; }
+  /// `value op= right`; none: as `value = value op right`. An answer of none: it has changed itself.
+  virtual std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                                         nb::handle node) const {
+    return {};
+  }
+  /// A NumPy array of its elements; none: they are taken one by one.
+  virtual Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted, nb::handle node) const {
     return {};
   }
   /// The number of axes of an array; none: it is no array.
@@ -222,9 +249,6 @@ Evaluator::IndexedIterable indexed_by_trips(Evaluator& e, const Value& value, nb
 
 /// The kind of a number; none: it is none, such as an array.
 std::optional<Kind> number_kind(const Value& value);
-/// The join of two numbers; none: they are none.
-std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
-                                    const std::string& what);
 /// The number of axes of an array, or an array of records; none: it is neither.
 inline std::optional<int> rank_of(const Value& value) { return kind_of_value(value).rank(value); }
 
@@ -260,8 +284,5 @@ void each_object(const Value& value, const ValueKind::Visit& visit);
 Value renumbered(const Value& value, const ValueKind::Renumber& object, const ValueKind::Renumber& array);
 /// A value with other nodes for its leaves that have one.
 Value with_nodes(const Value& value, const ValueKind::OtherNode& other);
-
-/// An element of a number of NumPy's, which is an array without axes here.
-Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index, nb::handle node);
 
 }  // namespace ingot::frontend
