@@ -182,11 +182,7 @@ Value Evaluator::builtin_int(Call& call) {
   Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{imported("builtins").attr("int")(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{imported("builtins").attr("int")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
@@ -224,11 +220,7 @@ Value Evaluator::builtin_float(Call& call) {
   Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{imported("builtins").attr("float")(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{imported("builtins").attr("float")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
   if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
@@ -251,12 +243,10 @@ Value Evaluator::builtin_complex(Call& call) {
   std::array<Value, 2> given = {real == nullptr ? Value(Static{nb::int_(0)}) : *real,
                                 imaginary == nullptr ? Value(Static{nb::int_(0)}) : *imaginary};
   if (given[0].is<Static>() && given[1].is<Static>()) {
-    try {
+    return by_python(*this, [&] {
       const nb::object& a = given[0].as<Static>()->object;
       return Static{imaginary == nullptr ? type(a) : type(a, given[1].as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    });
   }
   std::array<NodeId, 2> reals;
   std::array<NodeId, 2> rests;  // invalid: of a real number

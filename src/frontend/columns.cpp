@@ -8,8 +8,8 @@
 #include "frontend/columns.h"
 
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/pooled_values.h"
 
 namespace ingot::frontend {
 

@@ -332,6 +332,16 @@ inline bool is_vectorized(nb::handle object) {
   return nb::isinstance(object, imported("ingot._vectorize").attr("Vectorized"));
 }
 
+/// What Python's own code returns, which runs now; what it raises, the program raises.
+template <class Fn>
+auto by_python(Evaluator& e, const Fn& fn) {
+  try {
+    return fn();
+  } catch (nb::python_error& error) {
+    e.raise_host_error(error);
+  }
+}
+
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
 

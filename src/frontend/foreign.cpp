@@ -1,8 +1,8 @@
 #include "base/refused.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 
 // Arguments of unsupported types. Only their types are known, so every use of one is decided here:
 // `ingot._objects.foreign` determines what Python raises for such types, if that is certain.

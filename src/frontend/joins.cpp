@@ -1,7 +1,7 @@
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/optionals.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/sets.h"
-#include "frontend/pooled_values.h"
 
 // Joins of paths. The arms of a conditional, the exits to a label and the back edge of a loop each bring a
 // state; `join` finds the shape that holds all of them, and each path then carries its own values into the

@@ -48,11 +48,7 @@ Value Evaluator::static_value(const nb::object& object) {
 
 nb::object Evaluator::host_change(const nb::object& container, const char* method,
                                   const nb::tuple& arguments) {
-  try {
-    return attribute(container, method)(*arguments);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return attribute(container, method)(*arguments); });
 }
 
 void Evaluator::replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
@@ -273,14 +269,12 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
     go_back(before);
     return sorted_by_library(values, call);
   }
-  try {
+  return by_python(*this, [&] {
     const nb::object order = imported("ingot._host.callbacks").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
     for (const nb::handle index : order) sorted.push_back(values[nb::cast<size_t>(index)]);
     return sorted;
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  });
 }
 
 Value Evaluator::dict_method(const Reference& dict, const std::string& name, Call& call) {

@@ -15,11 +15,7 @@ DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
 DType Evaluator::dtype_of(const Value& value, nb::handle node) {
   const nb::object spelled = require_static(value, "a dtype", node);
   nb::object dtype;
-  try {
-    dtype = imported("numpy").attr("dtype")(spelled);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  dtype = by_python(*this, [&] { return nb::object(imported("numpy").attr("dtype")(spelled)); });
   const std::string name = text_of(dtype.attr("name"));
   if (nb::cast<bool>(dtype.attr("isnative")))
     if (const std::optional<DType> known = base::dtype_from_numpy(name)) return *known;
@@ -433,11 +429,7 @@ Value Evaluator::np_scalar_type(Call& call) {
   finish(call, 1);
   const nb::object type = imported("numpy").attr(call.name.c_str());
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{type(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{type(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");

@@ -2,8 +2,8 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
 // Python does, without running its code: the values in the classes are guarded, functions among them are

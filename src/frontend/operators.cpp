@@ -117,11 +117,7 @@ std::optional<Value> Evaluator::binary_of_known(Operator op, const Value& a, con
   const std::string large = too_large_by(op, x, y);
   if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
   if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
-  try {
-    return Static{imported("operator").attr(info(op).host)(x, y)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{imported("operator").attr(info(op).host)(x, y)}; });
 }
 
 /// An operator of numbers and arrays.
@@ -734,11 +730,7 @@ std::optional<Value> Evaluator::of_large_ints(const std::vector<Value>& operands
   nb::list given;
   for (const Value& value : operands)
     given.append(require_static(value, "a number together with an int of more than 64 bits", here_));
-  try {
-    return Static{numpy_function(numpy_name)(*given)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{numpy_function(numpy_name)(*given)}; });
 }
 
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {

@@ -1,4 +1,4 @@
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // `match`. A pattern returns its condition, known or a node; its captures are bound meanwhile.
 

@@ -364,11 +364,7 @@ Value Evaluator::np_result_type(Call& call) {
     else if (kind->is_python()) weak_and_strong.append(stand_in(value));
     else weak_and_strong.append(dtype_object(kind->dtype()));
   }
-  try {
-    return Static{numpy(call.name.c_str())(*nb::tuple(weak_and_strong))};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{numpy(call.name.c_str())(*nb::tuple(weak_and_strong))}; });
 }
 
 /// Functions of NumPy that depend on types only.
@@ -378,11 +374,7 @@ Value Evaluator::np_of_types(Call& call) {
   nb::dict named;
   for (const auto& [name, value] : call.keywords)
     named[name.c_str()] = Fields(*this).spelled(value, call.node);
-  try {
-    return Static{call.function(*nb::tuple(given), **named)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{call.function(*nb::tuple(given), **named)}; });
 }
 
 }  // namespace ingot::frontend

@@ -239,13 +239,11 @@ Value Evaluator::builtin_round(Call& call) {
   finish(call, 2);
   const bool whole_number = digits == nullptr || is_none(*digits);
   if (value.is<Static>() && (whole_number || digits->is<Static>())) {
-    try {
+    return by_python(*this, [&] {
       const nb::object round = imported("builtins").attr("round");
       const nb::object given = value.as<Static>()->object;
       return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    });
   }
   const std::optional<Kind> kind = kind_of(value);
   if (kind && !value.is<Array>() && whole_number) {
@@ -293,11 +291,8 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (value.is<Static>()) {
     if (const std::string large = too_large_by_format(nb::str(form.c_str())); !large.empty())
       unsupported(node, large, "use a smaller width");
-    try {
-      return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(
+        *this, [&] { return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)}; });
   }
   if (const Structured* s = value.as<Structured>()) {
     kept = Fields(*this).copy(*s, node);
@@ -385,11 +380,7 @@ Value Evaluator::by_host(const Call& call, const char* what) {
   for (const Value& value : call.positional) given.append(require_static(value, what, call.node));
   for (const auto& [name, value] : call.keywords)
     named[name.c_str()] = require_static(value, what, call.node);
-  try {
-    return Static{call.function(*nb::tuple(given), **named)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{call.function(*nb::tuple(given), **named)}; });
 }
 
 Value Evaluator::array_of_range(const Range& range, nb::handle node) {
@@ -421,11 +412,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
       unsupported(node, "an array of a list that holds a " + type_name(leaf), "fill an array in a loop");
   }
   nb::object made;
-  try {
-    made = imported("numpy").attr("array")(model);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  made = by_python(*this, [&] { return nb::object(imported("numpy").attr("array")(model)); });
   const std::string name = text_of(made.attr("dtype").attr("name"));
   std::optional<DType> dtype = base::dtype_from_numpy(name);
   if (!dtype) unsupported(node, "an array of dtype " + name, "use numbers of one kind");

@@ -1,5 +1,5 @@
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 #include "frontend/rows.h"
 
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Operators and builtin functions of instances: the special methods of their classes, in the order in which
 // Python calls them.
@@ -106,14 +106,8 @@ bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
 std::optional<Value> Evaluator::binary_of_objects(Operator op, const Value& a, const Value& b,
                                                   nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, one, b, node); });
-  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, a, one, node); });
-  if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, one, b, node); });
-  if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, a, one, node); });
+  const auto with = [&](const Value& x, const Value& y) { return binary(op, x, y, node); };
+  if (std::optional<Value> result = PooledValues(*this).on_certain(a, b, with)) return result;
   const OperatorInfo& special = info(op);
   if (!class_of_value(a).is_valid() && is_kind_of_numpy(a, kind_of(a)) && !class_of_value(b).is_valid())
     return std::nullopt;
@@ -152,14 +146,8 @@ std::optional<Value> Evaluator::in_place_of_object(Operator op, const Value& a, 
 std::optional<Value> Evaluator::compare_objects(Operator op, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, one, b, node); });
-  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, a, one, node); });
-  if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, one, b, node); });
-  if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, a, one, node); });
+  const auto with = [&](const Value& x, const Value& y) { return compare(op, x, y, node); };
+  if (std::optional<Value> result = PooledValues(*this).on_certain(a, b, with)) return result;
   const OperatorInfo& special = info(op);
   if (is_instance(a) != is_instance(b) &&
       (is_kind_of_numpy(a, kind_of(a)) || is_kind_of_numpy(b, kind_of(b))))

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Primitives of `ingot.tree`: instances as structures that their classes describe, or made without
 // `__init__`.

@@ -99,11 +99,9 @@ Value Evaluator::primitive_loop(Call& call) {
     unsupported(call.node, "the function `np." + text_of(ufunc.attr("__name__")) + "` of such values",
                 "pass numbers or arrays");
   nb::object dtypes;
-  try {
-    dtypes = imported("ingot._routines.ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  dtypes = by_python(*this, [&] {
+    return nb::object(imported("ingot._routines.ufuncs").attr("loop")(ufunc, operands, outputs, keywords));
+  });
   std::vector<Value> members;
   for (const nb::handle dtype : dtypes) members.push_back(Static{nb::borrow<nb::object>(dtype)});
   return Tuple{.members = std::move(members)};

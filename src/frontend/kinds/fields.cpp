@@ -342,11 +342,7 @@ Value Evaluator::Fields::named_field(const Structured& records, const std::strin
 /// The same records with fewer fields.
 Structured Evaluator::Fields::several(const Structured& records, const nb::list& names) {
   Structured some = records;
-  try {
-    some.dtype = records.dtype[names];
-  } catch (nb::python_error& error) {
-    e_.raise_host_error(error);
-  }
+  some.dtype = by_python(e_, [&] { return nb::object(records.dtype[names]); });
   if (gives_records(records.dtype)) some.dtype = of_records(some.dtype);
   some.first = share(Value(e_.viewing(first_of(records).node, first_of(records).access)));
   return some;

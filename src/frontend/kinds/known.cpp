@@ -92,11 +92,8 @@ class KnownKind final : public ValueKind {
   }
   Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override;
   Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
-    try {
-      return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      e.raise_host_error(error);
-    }
+    return by_python(
+        e, [&] { return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)}; });
   }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
@@ -167,11 +164,8 @@ std::optional<Value> KnownKind::method(Evaluator& e, const Value& value, const s
     if (const std::string large = too_large_by_method(self, name, all); !large.empty())
       e.unsupported(call.node, large, "use a smaller one, or make it an argument");
   }
-  try {
-    return e.static_value(frontend::attribute(self, name.c_str())(*nb::tuple(all), **named));
-  } catch (nb::python_error& error) {
-    e.raise_host_error(error);
-  }
+  return by_python(
+      e, [&] { return e.static_value(frontend::attribute(self, name.c_str())(*nb::tuple(all), **named)); });
 }
 
 /// An attribute that a module or class does not have.
@@ -256,11 +250,7 @@ std::optional<Value> KnownKind::item(Evaluator& e, const Value& value, const Val
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     e.require_static(index, "an index into a text", node);
   if (!index.is<Static>() || !(is_text || is_dtype(object))) return std::nullopt;
-  try {
-    return Static{object[index.as<Static>()->object]};
-  } catch (nb::python_error& error) {
-    e.raise_host_error(error);
-  }
+  return by_python(e, [&] { return Static{object[index.as<Static>()->object]}; });
 }
 
 std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const Value& wanted,
@@ -269,11 +259,7 @@ std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const
   const Static* known = wanted.as<Static>();
   if (known == nullptr || !(is_string(object) || Evaluator::Members::holds_members(value)))
     return std::nullopt;
-  try {
-    return Static{imported("operator").attr("contains")(object, known->object)};
-  } catch (nb::python_error& error) {
-    e.raise_host_error(error);
-  }
+  return by_python(e, [&] { return Static{imported("operator").attr("contains")(object, known->object)}; });
 }
 
 std::optional<std::vector<Value>> KnownKind::elements(Evaluator& e, const Value& value, nb::handle) const {

@@ -92,12 +92,10 @@ nb::object Evaluator::host_set(const Set& set, nb::handle node) {
 }
 
 Value Evaluator::new_set(const nb::object& history) {
-  try {
+  return by_python(*this, [&] {
     const bool is_frozen = PyFrozenSet_Check(nb::object(histories().attr("build")(history)).ptr()) != 0;
     return Set{new_cell(Static{history}), is_frozen};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  });
 }
 
 void Evaluator::need_hashable(const Value& value, nb::handle node) {

@@ -1,5 +1,5 @@
 #include "frontend/kinds/fields.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and
 // at each `yield` the consumer's code for the element. Both change variables inside of the loops and branches
