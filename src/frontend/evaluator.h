@@ -262,7 +262,7 @@ class Evaluator {
     std::function<Value(NodeId)> element;
   };
   struct Checkpoint;
-  Checkpoint checkpoint();
+  Checkpoint checkpoint(bool keeps_state = true);  ///< else going back leaves variables and objects
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
   Value iterator(std::string name, Value iterates);

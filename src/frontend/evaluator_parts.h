@@ -73,7 +73,7 @@ inline constexpr std::string_view kLibrary = "ingot.library.";
 /// A point to roll back to, if a new fact contradicts what was built after it.
 struct Evaluator::Checkpoint {
   ir::Builder::Mark mark;
-  State state;
+  std::optional<State> state;
   std::vector<size_t> edges;  ///< of each target in `targets_`
   size_t hosts;
 };
@@ -331,6 +331,10 @@ bool is_in_order(const nb::object& function);
 inline bool is_vectorized(nb::handle object) {
   return nb::isinstance(object, imported("ingot._vectorize").attr("Vectorized"));
 }
+
+/// Calls a function of a module of Ingot's library.
+Value call_library(Evaluator& e, const char* module, const char* name, std::vector<Value> arguments,
+                   nb::handle node, std::vector<std::pair<std::string, Value>> keywords = {});
 
 /// What Python's own code returns, which runs now; what it raises, the program raises.
 template <class Fn>

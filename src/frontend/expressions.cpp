@@ -530,7 +530,9 @@ Value Evaluator::handle(const Builtin& builtin, Call& call) {
 #include "frontend/builtins.def"
   };
   const Call given = call;
-  const Checkpoint before = checkpoint();
+  // Nothing but a handler sees the state of a call that raises.
+  const auto is_seen = [](const Catcher* handler) { return handler->catches_some(); };
+  const Checkpoint before = checkpoint(std::ranges::any_of(handlers_, is_seen));
   try {
     return builtin.op ? elementwise_call(*builtin.op, call) : (this->*kHandlers[builtin.handler])(call);
   } catch (const base::Unsupported&) {

@@ -18,16 +18,17 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-Evaluator::Checkpoint Evaluator::checkpoint() {
+Evaluator::Checkpoint Evaluator::checkpoint(bool keeps_state) {
   std::vector<size_t> edges;
   edges.reserve(targets_.size());
   for (const Target* target : targets_) edges.push_back(target->edges.size());
-  return {builder_->mark(), state_, std::move(edges), hosts_.size()};
+  return {builder_->mark(), keeps_state ? std::optional(state_) : std::nullopt, std::move(edges),
+          hosts_.size()};
 }
 
 void Evaluator::go_back(const Checkpoint& point) {
   builder_->roll_back(point.mark);
-  state_ = point.state;
+  if (point.state) state_ = *point.state;
   for (size_t i = 0; i < point.edges.size(); ++i) {
     targets_[i]->edges.erase(targets_[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
                              targets_[i]->edges.end());
@@ -285,7 +286,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     const NodeId before = builder_->index(first);
     std::vector<NodeId> operands{first == 0 ? trips.count
                                             : builder_->make(Op::subtract, {trips.count, before})};
-    carry(shape, point.state, operands);
+    carry(shape, *point.state, operands);
     const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial),
                                 0};
     const NodeId node = builder_->begin(Op::for_, operands, schedule);
@@ -314,7 +315,7 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     }
     if (!same(next, shape)) {
       go_back(point);
-      if (first == 0 && !parallel && loses_in_first_iteration(point.state, next)) {
+      if (first == 0 && !parallel && loses_in_first_iteration(*point.state, next)) {
         peeled_.insert(key);
         return peeled_loop(s, iterable);
       }
@@ -347,7 +348,7 @@ void Evaluator::while_loop(nb::handle s) {
   State shape = assumed_carried(key, state_);
   for (int iteration = 0; iteration < 256; ++iteration) {
     std::vector<NodeId> operands;
-    carry(shape, point.state, operands);
+    carry(shape, *point.state, operands);
     std::vector<ir::Type> types;
     slot_types(module_.types, shape, types);
     const NodeId node = builder_->begin(Op::while_, operands, {}, types);

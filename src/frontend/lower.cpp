@@ -453,6 +453,13 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   });
 }
 
+Value call_library(Evaluator& e, const char* module, const char* name, std::vector<Value> arguments,
+                   nb::handle node, std::vector<std::pair<std::string, Value>> keywords) {
+  Evaluator::Call call{
+      .positional = std::move(arguments), .keywords = std::move(keywords), .name = name, .node = node};
+  return e.inline_function(attribute(imported((std::string(kLibrary) + module).c_str()), name), call);
+}
+
 Value Evaluator::inline_function(const nb::object& function, Call& call) {
   for (Value& value : call.positional) value = stored(std::move(value));
   for (auto& [name, value] : call.keywords) value = stored(std::move(value));

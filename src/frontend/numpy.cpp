@@ -211,11 +211,8 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   need_no_device(call);
   finish(call, 5);
   if (lie == "A" && a->type.rank() > 1) {
-    Call test{.positional = {named(prototype), Static{nb::str("A")}},
-              .keywords = {},
-              .name = call.name,
-              .node = call.node};
-    const Value fortran = inline_function(imported("ingot.library.shapes").attr("is_fortran"), test);
+    const Value fortran =
+        call_library(*this, "shapes", "is_fortran", {named(prototype), Static{nb::str("A")}}, call.node);
     const auto in_order = [&](bool reversed) {
       return [&, reversed] {
         return Value(
@@ -298,11 +295,8 @@ Value Evaluator::np_arange(Call& call) {
   finish(call, 4);
   if (!plain || Kind(dtype) != kind) {
     const nb::object spelled = imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
-    Call whole{.positional = {start, stop, step, Static{spelled}},
-               .keywords = {},
-               .name = "arange",
-               .node = call.node};
-    return inline_function(imported("ingot.library.creation").attr("numbers_between"), whole);
+    return call_library(*this, "creation", "numbers_between", {start, stop, step, Static{spelled}},
+                        call.node);
   }
   const auto vector = [&](NodeId length) { return builder_->make(Op::iota, {length}, {0}); };
   if (base::is_int(kind.dtype())) {
@@ -389,8 +383,7 @@ Value Evaluator::copy(Call& call, const char* otherwise) {
   argument(call, 2, "subok");
   finish(call, 3);
   if (lie == "A" && value.is<Array>()) {
-    Call whole{.positional = {named(value)}, .keywords = {}, .name = "copy", .node = call.node};
-    return inline_function(imported("ingot.library.creation").attr("copy_as_it_lies"), whole);
+    return call_library(*this, "creation", "copy_as_it_lies", {named(value)}, call.node);
   }
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);

@@ -604,9 +604,8 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
     };
     const auto multiplied = [&] {
       const Value n = known_number(Scalar{Kind::py_int(), builder_->cast(size, DType::Int64)});
-      Call call{.positional = {Scalar{common, x}, n}, .keywords = {}, .name = "pow", .node = node};
       const Value power =
-          inline_function(imported("ingot.library.mathematics").attr("power_of_complex"), call);
+          call_library(*this, "mathematics", "power_of_complex", {Scalar{common, x}, n}, node);
       const NodeId product = stage(power, common);
       const auto inverse = [&]() -> Value {
         check(builder_->make(Op::not_equal, {product, builder_->constant(std::complex<double>())}),

@@ -229,8 +229,7 @@ Value Evaluator::builtin_pow(Call& call) {
     return kind == Kind::py_int() || kind == Kind::py_bool();
   });
   if (!are_ints) unsupported(call.node, "`pow` with a modulus, of other numbers than ints", "use ** and %");
-  Call power{.positional = {base, exponent, *modulus}, .keywords = {}, .name = "pow", .node = call.node};
-  return inline_function(imported("ingot.library.numbers").attr("power_modulo"), power);
+  return call_library(*this, "numbers", "power_modulo", {base, exponent, *modulus}, call.node);
 }
 
 Value Evaluator::builtin_round(Call& call) {
@@ -401,8 +400,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   };
   collect(value);
   if (std::ranges::any_of(leaves, [](const Value& leaf) { return leaf.is<Array>(); })) {
-    Call call{.positional = {value}, .keywords = {}, .name = "array", .node = node};
-    const Value made = inline_function(imported("ingot.library.joining").attr("array_of_arrays"), call);
+    const Value made = call_library(*this, "joining", "array_of_arrays", {value}, node);
     return wanted ? Value(owner(materialized(builder_->cast(whole(made), *wanted)))) : made;
   }
   const nb::object model = stand_in(value);
@@ -468,11 +466,8 @@ Value Evaluator::np_array(Call& call) {
   const Value target =
       dtype ? Value(Static{imported("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})
             : Value(Static{nb::none()});
-  Call rest{.positional = {Value(named(made)), target, options[0], options[1], options[2]},
-            .keywords = {},
-            .name = call.name,
-            .node = call.node};
-  return inline_function(imported("ingot.library.creation").attr("as_array"), rest);
+  return call_library(*this, "creation", "as_array",
+                      {Value(named(made)), target, options[0], options[1], options[2]}, call.node);
 }
 
 Value Evaluator::compare_sequences(Operator op, std::vector<Value> a, std::vector<Value> b, nb::handle node) {

@@ -73,6 +73,21 @@ class ArrayKind final : public ValueKind {
     const Array& array = *value.as<Array>();
     return Array{.type = array.type.as_view(), .access = array.access, .owns = is_own(array)};
   }
+  void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
+    kinds.insert(kinds.end(), count_of_columns(form), Kind::py_int());
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override;
+  Value element(Evaluator& e, const Value& form, const NextNode& next) const override {
+    Array array = *form.as<Array>();
+    std::vector<NodeId> operands{e.builder_->make(Op::kept, {next()}), next()};
+    array.origin = next();
+    for (int i = 0; i < 2 * array.type.rank(); ++i) operands.push_back(next());
+    array.node = e.builder_->make(Op::view, operands, {}, array.type);
+    return array;
+  }
+  void convert(Evaluator&, const Value&, const Value& to, Conversion& columns) const override {
+    for (size_t i = 0; i < count_of_columns(to); ++i) columns.add(columns.next());
+  }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
 
   std::string words(const Evaluator&, const Value& value) const override {
@@ -114,8 +129,7 @@ class ArrayKind final : public ValueKind {
   bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
                      nb::handle node) const override {
     if (name != "flat") return false;
-    Call call{.positional = {value, attribute}, .keywords = {}, .name = name, .node = node};
-    e.inline_function(imported("ingot.library.shapes").attr("set_flat"), call);
+    call_library(e, "shapes", "set_flat", {value, attribute}, node);
     return true;
   }
   Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
@@ -141,9 +155,6 @@ class ArrayKind final : public ValueKind {
                    return e.index_array(array, Scalar{Kind::py_int(), k}, node);
                  }};
   }
-  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
-    return indexed_by_trips(e, value, node);
-  }
   Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
     return e.eval_item(value, slice_from(taken), node);
   }
@@ -162,6 +173,9 @@ class ArrayKind final : public ValueKind {
     shape.argument = kOpenOrigin;
     shape.origin = {};
     return shape;
+  }
+  static size_t count_of_columns(const Value& form) {
+    return 3 + 2 * static_cast<size_t>(form.as<Array>()->type.rank());
   }
   static bool is_own(const Array& array) { return array.owns || array.type.is_array(); }
 };
@@ -183,6 +197,27 @@ std::optional<Value> ArrayKind::join(Evaluator& e, const Value& a, const Value& 
                     .object = e.merged(x->object, y->object),
                     .owns = is_own(*x) && is_own(*y)};
   return x->argument != y->argument || x->origin || y->origin ? with_open_origin(shape) : shape;
+}
+
+void ArrayKind::numbers(Evaluator& e, const Value&, const Value& element, Nodes& out) const {
+  ir::Builder& builder = *e.builder_;
+  const Array array = e.named(element);
+  const NodeId view = array.node;
+  // For arrays that are no argument: `kOwner` for the object that the memory was allocated for, else -1.
+  const NodeId nothing = builder.index(array.owns ? Array::kOwner : -1);
+  NodeId origin = builder.index(array.argument);
+  if (array.origin && array.owns) {
+    const NodeId is_argument = builder.make(Op::greater_equal, {array.origin, builder.index(0)});
+    origin = builder.make(Op::select, {is_argument, array.origin, nothing});
+  } else if (array.origin || array.argument < 0) {
+    origin = array.origin ? array.origin : nothing;
+  }
+  out.push_back(builder.make(Op::keep, {builder.make(Op::buffer, {view})}));
+  out.push_back(builder.make(Op::offset, {view}));
+  out.push_back(origin);
+  for (int axis = 0; axis < array.type.rank(); ++axis) out.push_back(builder.length(view, axis));
+  for (int axis = 0; axis < array.type.rank(); ++axis)
+    out.push_back(builder.make(Op::stride, {view}, {axis}));
 }
 
 std::optional<Description> ArrayKind::describe(Evaluator& e, const Value& value,

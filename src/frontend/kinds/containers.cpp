@@ -1,6 +1,7 @@
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/kinds/structure.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -10,20 +11,8 @@ using ir::Op;
 namespace {
 
 /// A list or dict of the shadow heap.
-class ContainerKind final : public BuiltinKind {
+class ContainerKind final : public KindOfObjects<Reference, &Reference::object, BuiltinKind> {
  public:
-  bool same_form(const Value&, const Value&) const override { return true; }
-  void each_object(const Value& value, const Visit& visit) const override {
-    visit(value.as<Reference>()->object);
-  }
-  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
-    Reference& own = *value.as<Reference>();
-    own.object = object(own.object);
-  }
-
-  bool is_same(const Value& a, const Value& b) const override {
-    return a.as<Reference>()->object == b.as<Reference>()->object;
-  }
   Answer form(Evaluator& e, const Value& value) const override {
     const std::vector<std::string> sites = Evaluator::Rows(e).sites_of(value);
     if (!sites.empty()) Evaluator::Rows(e).ask_for(sites, {});
@@ -116,9 +105,6 @@ class ContainerKind final : public BuiltinKind {
   }
   bool may_change_length(const Value&) const override { return true; }
 
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return is_same(a, b);
-  }
   Precedence precedence() const override { return Precedence::Containers; }
   Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override;
   Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
@@ -176,7 +162,7 @@ std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const
     if (const Slice* slice = index.as<Slice>()) return e.new_list(part_of(e, object.values, *slice, node));
     return e.open(member_of(e, object.values, index, "list", node), "the element", node);
   }
-  if (index.is<Characters>()) return Evaluator::Strings(e).item_of(object, index, node);
+  if (index.is<Characters>()) return Strings(e).item_of(object, index, node);
   if (const std::optional<Value> item = e.item_by_staged_key(object, index, node)) return *item;
   nb::object key;
   if (const auto at = e.index_in(container, index, key, "", node))
@@ -245,11 +231,8 @@ std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Val
   if (!are_mappings || !is_equality(op)) return std::nullopt;
   const bool is_left = e.mapping(a) != nullptr;
   const HeapObject dict = *e.mapping(is_left ? a : b);
-  Evaluator::Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
-                       .keywords = {},
-                       .name = "equal",
-                       .node = node};
-  const Value equal = e.inline_function(imported("ingot.library.dicts").attr("equal"), call);
+  const std::vector<Value> both{dict.values[0], dict.values[1], is_left ? b : a};
+  const Value equal = call_library(e, "dicts", "equal", both, node);
   return e.answer(op, equal, node);
 }
 

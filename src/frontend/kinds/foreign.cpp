@@ -71,9 +71,6 @@ class ForeignKind final : public ValueKind {
                    return *part;
                  }};
   }
-  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
-    return indexed_by_trips(e, value, node);
-  }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
     e.use_foreign("", "", {value}, node);
   }

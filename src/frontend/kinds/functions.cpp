@@ -1,6 +1,7 @@
 #include "frontend/kinds/functions.h"
 
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/structure.h"
 
 namespace ingot::frontend {
 
@@ -20,32 +21,27 @@ std::shared_ptr<const Definition> renumbered(const Definition& definition,
 
 namespace {
 
-class MethodKind final : public ValueKind {
+class MethodKind final : public KindOfParts<Method, &Method::self> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return {*value.as<Method>()->self}; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    const Method& method = *value.as<Method>();
-    return Method{share(std::move(parts[0])), method.name, method.function};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Method>()->name == b.as<Method>()->name &&
            a.as<Method>()->function.is(b.as<Method>()->function);
   }
   Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
-    if (Answer method = Evaluator::PooledValues(e).joined_method(a, b)) return method;
+    if (Answer method = PooledValues(e).joined_method(a, b)) return method;
     return ValueKind::join(e, a, b, what);
   }
   std::string words(const Evaluator&, const Value&) const override { return {}; }
   nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (Evaluator::PooledValues::decides(value) == nullptr) return {};
+    if (PooledValues::decides(value) == nullptr) return {};
     e.unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   }
   Answer attribute(Evaluator& e, const Value& value, const std::string& name,
                    nb::handle node) const override {
-    if (!Evaluator::PooledValues::is_open_class(value)) return std::nullopt;
-    return Evaluator::PooledValues(e).on_each(
-        *Evaluator::PooledValues::decides(value),
-        [&](const Value& known) { return e.attribute_of(Static{e.class_of_value(known)}, name, node); });
+    if (!PooledValues::is_open_class(value)) return std::nullopt;
+    return PooledValues(e).on_each(*PooledValues::decides(value), [&](const Value& known) {
+      return e.attribute_of(Static{e.class_of_value(known)}, name, node);
+    });
   }
   Answer call(Evaluator& e, const Value& value, Call& call) const override;
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
@@ -53,8 +49,7 @@ class MethodKind final : public ValueKind {
 
 std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& call) const {
   const Method method = *value.as<Method>();
-  if (Evaluator::PooledValues::decides(value) != nullptr)
-    return Evaluator::PooledValues(e).call_by_class(method, call);
+  if (PooledValues::decides(value) != nullptr) return PooledValues(e).call_by_class(method, call);
   if (method.function.is_valid()) {
     call.positional.insert(call.positional.begin(), *method.self);
     return e.call(Static{method.function}, call);
@@ -76,12 +71,8 @@ std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& ca
                 "use operators");
 }
 
-class ClosureKind final : public ValueKind {
+class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return *value.as<Closure>()->defaults; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return Closure{value.as<Closure>()->definition, share(std::move(parts))};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return same_definition(*a.as<Closure>()->definition, *b.as<Closure>()->definition);
   }

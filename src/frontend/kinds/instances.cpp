@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/structure.h"
 #include "frontend/rows.h"
 
 namespace ingot::frontend {
@@ -36,27 +37,17 @@ void refuse_iterate_instance(Evaluator& e, const Value& value, nb::handle node) 
       e.unsupported(node, "iterating over a " + e.type_name(value), "iterate over its parts");
 }
 
-class InstanceKind final : public ValueKind {
+class InstanceKind final : public KindOfObjects<Object, &Object::object> {
  public:
-  bool is_same(const Value& a, const Value& b) const override {
-    return a.as<Object>()->object == b.as<Object>()->object;
-  }
   Answer form(Evaluator& e, const Value& value) const override {
-    if (const std::optional<Pooled> record = Evaluator::PooledValues(e).of(value)) return record->at({});
+    if (const std::optional<Pooled> record = PooledValues(e).of(value)) return record->at({});
     const auto made = e.pools_.makings.classes.find(value.as<Object>()->object);
-    if (made != e.pools_.makings.classes.end()) Evaluator::PooledValues(e).ask_for({made->second}, {});
+    if (made != e.pools_.makings.classes.end()) PooledValues(e).ask_for({made->second}, {});
     return std::nullopt;
   }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
   std::string words(const Evaluator& e, const Value& value) const override {
     return words_of_object(e, value, *this);
-  }
-  void each_object(const Value& value, const Visit& visit) const override {
-    visit(value.as<Object>()->object);
-  }
-  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
-    Object& own = *value.as<Object>();
-    own.object = object(own.object);
   }
   std::string type_name(const Evaluator& e, const Value& value) const override {
     return text_of(class_of(e, value).attr("__name__"));
@@ -82,15 +73,12 @@ class InstanceKind final : public ValueKind {
   Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
     return iterated_instance(e, value, node);
   }
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return is_same(a, b);
-  }
 };
 
 /// A pooled instance that it may have become is described as one.
 std::optional<Description> InstanceKind::describe(Evaluator& e, const Value& value,
                                                   Evaluator::Outward& outward) const {
-  if (const std::optional<Pooled> record = Evaluator::PooledValues(e).of(value))
+  if (const std::optional<Pooled> record = PooledValues(e).of(value))
     return e.describe_result(*record, outward);
   const uint32_t number = value.as<Object>()->object;
   const HeapObject object = e.state_.heap.at(number);
@@ -148,7 +136,7 @@ class PooledKind final : public BuiltinKind {
     if (!shape.as<Pooled>()->index) out.push_back(ir::kInt64);
   }
   void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
-    if (!shape.as<Pooled>()->index) out.push_back(Evaluator::PooledValues(e).index_of(actual));
+    if (!shape.as<Pooled>()->index) out.push_back(PooledValues(e).index_of(actual));
   }
   Value fill(Evaluator&, const Value& shape, const NextNode& next) const override {
     const Pooled& record = *shape.as<Pooled>();
@@ -162,10 +150,23 @@ class PooledKind final : public BuiltinKind {
     return Pooled{.pool = record.pool, .is_list = record.is_list};
   }
   Answer form(Evaluator&, const Value& value) const override { return value.as<Pooled>()->at({}); }
+  void column_kinds(const Value&, std::vector<Kind>& kinds) const override {
+    kinds.push_back(Kind::py_int());
+  }
+  void numbers(Evaluator& e, const Value&, const Value& element, Nodes& out) const override {
+    out.push_back(PooledValues(e).index_of(element));
+  }
+  Value element(Evaluator&, const Value& form, const NextNode& next) const override {
+    return form.as<Pooled>()->at(next());
+  }
+  void convert(Evaluator& e, const Value& from, const Value&, Conversion& columns) const override {
+    if (from.is<Pooled>()) columns.add(columns.next());
+    else columns.fill(PooledValues(e).index_of(from));
+  }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
     const Pooled& record = *value.as<Pooled>();
     outward.leaves.push_back(record.index);
-    return Evaluator::PooledValues(e).describe(record, outward);
+    return PooledValues(e).describe(record, outward);
   }
 
   std::string words(const Evaluator& e, const Value& value) const override {
@@ -173,7 +174,7 @@ class PooledKind final : public BuiltinKind {
   }
   std::string type_name(const Evaluator& e, const Value& value) const override {
     if (value.as<Pooled>()->is_list) return "list";
-    if (const Pooled* r = Evaluator::PooledValues::open(value)) {
+    if (const Pooled* r = PooledValues::open(value)) {
       std::string names;
       for (const nb::object& type : classes_of(e, *r))
         names += (names.empty() ? "" : " or ") + text_of(type.attr("__name__"));
@@ -183,7 +184,7 @@ class PooledKind final : public BuiltinKind {
     return type.is_valid() ? text_of(type.attr("__name__")) : "object";
   }
   nb::object class_of(const Evaluator& e, const Value& value) const override {
-    if (Evaluator::PooledValues::open(value) != nullptr) {
+    if (PooledValues::open(value) != nullptr) {
       throw base::Unsupported(e.location_of(e.here_),
                               "this use of what may be an instance of several classes",
                               "call a method of it");
@@ -194,7 +195,7 @@ class PooledKind final : public BuiltinKind {
   }
   nb::object stand_in(const Evaluator& e, const Value& value) const override {
     if (value.as<Pooled>()->is_list) return nb::list();
-    if (const Pooled* r = Evaluator::PooledValues::open(value)) return stand_in_of(classes_of(e, *r)[0]);
+    if (const Pooled* r = PooledValues::open(value)) return stand_in_of(classes_of(e, *r)[0]);
     return stand_in_of(class_of(e, value));
   }
   bool has_methods(const Evaluator&, const Value& value) const override {
@@ -222,11 +223,11 @@ class PooledKind final : public BuiltinKind {
     return row.is_list;
   }
   Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    const Pooled* open = Evaluator::PooledValues::open(value);
+    const Pooled* open = PooledValues::open(value);
     if (open == nullptr) return value.as<Pooled>()->is_list ? std::nullopt : call_instance(e, value, call);
-    const auto there = Evaluator::PooledValues(e).present(*open, base::ExceptionKind::TypeError,
-                                                          "'NoneType' object is not callable");
-    return Evaluator::PooledValues(e).on_each(there, [&](const Value& known) {
+    const auto there =
+        PooledValues(e).present(*open, base::ExceptionKind::TypeError, "'NoneType' object is not callable");
+    return PooledValues(e).on_each(there, [&](const Value& known) {
       Call again = call;
       return e.call(known, again);
     });
@@ -279,8 +280,8 @@ class PooledKind final : public BuiltinKind {
 
  private:
   static NodeId truth_of_optional(Evaluator& e, const Pooled& record, nb::handle node) {
-    const Pooled there = Evaluator::PooledValues::certain(record);
-    const NodeId is_there = Evaluator::PooledValues(e).is_there(record);
+    const Pooled there = PooledValues::certain(record);
+    const NodeId is_there = PooledValues(e).is_there(record);
     if (e.static_truth(there)) return is_there;
     const auto own = [&] { return Value(Scalar{Kind::py_bool(), e.truth(there, node)}); };
     return e.truth(e.fork(is_there, own, [] { return Value(Static{nb::bool_(false)}); }), node);

@@ -51,7 +51,7 @@ class KnownKind final : public ValueKind {
   /// Whether type and value are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ.
   bool is_same(const Value& a, const Value& b) const override;
   Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
-    if (Answer member = Evaluator::Members::join(a, b)) return member;
+    if (Answer member = Members::join(a, b)) return member;
     return joined_numbers(e, a, b, what);
   }
   Value key(const Evaluator&, const Value& value) const override {
@@ -61,7 +61,7 @@ class KnownKind final : public ValueKind {
   Answer form(Evaluator& e, const Value& value) const override { return key(e, value); }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
     const nb::object& object = value.as<Static>()->object;
-    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Evaluator::Fields(e).leaf_of(object);
+    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Fields(e).leaf_of(object);
     return Description{described::Static{object, leaf}};
   }
 
@@ -102,7 +102,7 @@ class KnownKind final : public ValueKind {
   }
   std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
   Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
-    return Evaluator::Strings(e).opened(value, true, node);
+    return Strings(e).opened(value, true, node);
   }
   Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
     PyObject* const o = value.as<Static>()->object.ptr();
@@ -114,7 +114,7 @@ class KnownKind final : public ValueKind {
                                 nb::handle node) const override {
     const nb::object& x = a.as<Static>()->object;
     const nb::object& y = b.as<Static>()->object;
-    if (!x.is(y) && Evaluator::Fields::may_be_same(x, y))
+    if (!x.is(y) && Fields::may_be_same(x, y))
       e.unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
     return x.is(y);
   }
@@ -244,8 +244,8 @@ std::optional<Value> KnownKind::item(Evaluator& e, const Value& value, const Val
     return item_of_numpy_number(e, value, *kind, index, node);
   const bool is_text = is_string(object);
   if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> characters = Evaluator::Strings(e).opened(value, false, node))
-      return Evaluator::Strings(e).item(*characters, index, node);
+    if (const std::optional<Value> characters = Strings(e).opened(value, false, node))
+      return Strings(e).item(*characters, index, node);
   }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     e.require_static(index, "an index into a text", node);
@@ -257,8 +257,7 @@ std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const
                                          nb::handle) const {
   const nb::object& object = value.as<Static>()->object;
   const Static* known = wanted.as<Static>();
-  if (known == nullptr || !(is_string(object) || Evaluator::Members::holds_members(value)))
-    return std::nullopt;
+  if (known == nullptr || !(is_string(object) || Members::holds_members(value))) return std::nullopt;
   return by_python(e, [&] { return Static{imported("operator").attr("contains")(object, known->object)}; });
 }
 

@@ -52,6 +52,18 @@ class NumberKind final : public ValueKind {
     const Scalar& number = *value.as<Scalar>();
     return Scalar{number.kind, {}, number.is_mixed};
   }
+  void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
+    kinds.push_back(form.as<Scalar>()->kind);
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    out.push_back(e.convert(element, form.as<Scalar>()->kind));
+  }
+  Value element(Evaluator&, const Value& form, const NextNode& next) const override {
+    return Scalar{form.as<Scalar>()->kind, next()};
+  }
+  void convert(Evaluator&, const Value& from, const Value& to, Conversion& columns) const override {
+    columns.add_next_as(from.as<Scalar>()->kind, to.as<Scalar>()->kind);
+  }
   std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
     const Scalar& number = *value.as<Scalar>();
     outward.leaves.push_back(number.node);

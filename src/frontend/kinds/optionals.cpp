@@ -14,30 +14,40 @@ Value slot_of(const Evaluator& e, const Value& present) {
   return shape_of(present, seen_from(*e.builder_, ir::RegionId(0)));
 }
 
-/// An optional number, converted to another kind; `type`: of the result.
-NodeId converted(Evaluator& e, const Maybe& number, Kind to, ir::Type type) {
-  ir::Builder& builder = *e.builder_;
-  const NodeId tag = builder.make(Op::tag, {number.node});
-  const auto choose = [&](int8_t wanted, const std::function<NodeId()>& then,
-                          const std::function<NodeId()>& other) {
-    const NodeId condition[] = {builder.make(Op::equal, {tag, builder.constant(wanted)})};
-    const NodeId node = builder.begin(Op::if_, condition);
-    for (size_t arm = 0; arm < 2; ++arm) {
-      builder.enter(node, arm, {});
-      const NodeId given[] = {arm == 0 ? then() : other()};
-      builder.terminate(Op::yield, given);
-    }
-    const ir::Type types[] = {type};
-    builder.set_results(node, types);
-    return builder.end(node)[0];
-  };
-  const auto missing = [&](int64_t why) { return builder.make(Op::none, {}, {why}, type); };
-  const auto there = [&] {
-    const Scalar inside{number.present->as<Scalar>()->kind, builder.make(Op::value, {number.node})};
-    return builder.make(Op::some, {e.convert(inside, to)});
-  };
-  return choose(0, there, [&] { return choose(1, [&] { return missing(1); }, [&] { return missing(2); }); });
+// Tags of optionals.
+constexpr int8_t kThere = 0;
+constexpr int8_t kNone = 1;
+constexpr int8_t kMissing = 2;
+
+/// `then` if a tag is `wanted`, else `other`, on a path for each; `type`: of both.
+NodeId chosen(ir::Builder& builder, NodeId tag, int8_t wanted, ir::Type type,
+              const std::function<NodeId()>& then, const std::function<NodeId()>& other) {
+  const NodeId condition[] = {builder.make(Op::equal, {tag, builder.constant(wanted)})};
+  const NodeId node = builder.begin(Op::if_, condition);
+  for (size_t arm = 0; arm < 2; ++arm) {
+    builder.enter(node, arm, {});
+    const NodeId given[] = {arm == 0 ? then() : other()};
+    builder.terminate(Op::yield, given);
+  }
+  const ir::Type types[] = {type};
+  builder.set_results(node, types);
+  return builder.end(node)[0];
 }
+
+/// An optional number made of its tag and, where it is there, of what `there` makes.
+NodeId optional_of(ir::Builder& builder, NodeId tag, ir::Type type, bool may_be_none, bool may_be_unbound,
+                   const std::function<NodeId()>& there) {
+  const auto missing = [&](int64_t why) { return builder.make(Op::none, {}, {why}, type); };
+  const auto absent = [&] {
+    if (!may_be_unbound) return missing(kNone);
+    if (!may_be_none) return missing(kMissing);
+    return chosen(
+        builder, tag, kNone, type, [&] { return missing(kNone); }, [&] { return missing(kMissing); });
+  };
+  return chosen(builder, tag, kThere, type, [&] { return builder.make(Op::some, {there()}); }, absent);
+}
+
+Kind kind_of_present(const Maybe& maybe) { return maybe.present->as<Scalar>()->kind; }
 
 class UnboundKind final : public ValueKind {
  public:
@@ -49,7 +59,7 @@ class ConflictKind final : public ValueKind {
  public:
   Answer form(Evaluator& e, const Value& value) const override {
     const Conflict& conflict = *value.as<Conflict>();
-    if (!conflict.pools.empty()) Evaluator::PooledValues(e).ask_for(conflict.pools, {});
+    if (!conflict.pools.empty()) PooledValues(e).ask_for(conflict.pools, {});
     if (!conflict.rows.empty()) Evaluator::Rows(e).ask_for(conflict.rows, {});
     return std::nullopt;
   }
@@ -110,6 +120,46 @@ class MaybeKind final : public ValueKind {
     form.present = share(Value(Scalar{number->kind, {}}));
     return form;
   }
+  void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
+    kinds.emplace_back(DType::Int8);
+    kinds.push_back(kind_of_present(*form.as<Maybe>()));
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    ir::Builder& builder = *e.builder_;
+    const Kind kind = kind_of_present(*form.as<Maybe>());
+    if (element.is<Unbound>() || is_none(element)) {
+      out.push_back(builder.constant(element.is<Unbound>() ? kMissing : kNone));
+      out.push_back(zero(builder, kind));
+    } else if (const Maybe* given = element.as<Maybe>()) {
+      const Scalar inside{kind_of_present(*given), builder.make(Op::value, {given->node})};
+      out.push_back(builder.make(Op::tag, {given->node}));
+      out.push_back(e.convert(inside, kind));
+    } else {
+      out.push_back(builder.constant(kThere));
+      out.push_back(e.convert(element, kind));
+    }
+  }
+  Value element(Evaluator& e, const Value& form, const NextNode& next) const override {
+    Maybe m = *form.as<Maybe>();
+    const NodeId tag = next();
+    const NodeId value = next();
+    m.node = optional_of(*e.builder_, tag, type_of_slot(e.module_.types, m), m.may_be_none, m.may_be_unbound,
+                         [&] { return value; });
+    return m;
+  }
+  void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const override {
+    const Kind kind = kind_of_present(*to.as<Maybe>());
+    if (const Maybe* m = from.as<Maybe>()) {
+      columns.add(columns.next());
+      columns.add_next_as(kind_of_present(*m), kind);
+    } else if (const Scalar* number = from.as<Scalar>()) {
+      columns.fill(e.builder_->constant(kThere));
+      columns.add_next_as(number->kind, kind);
+    } else {
+      columns.fill(e.builder_->constant(from.is<Unbound>() ? kMissing : kNone));
+      columns.fill(zero(*e.builder_, kind));
+    }
+  }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
     const Maybe& m = *value.as<Maybe>();
     const Scalar* number = m.present->as<Scalar>();
@@ -138,6 +188,9 @@ class MaybeKind final : public ValueKind {
   }
 
  private:
+  static NodeId zero(ir::Builder& builder, Kind kind) {
+    return builder.constant(ir::Type::scalar(kind.dtype()), {});
+  }
   static ir::Type type_of_slot(ir::TypeTable& types, const Maybe& shape) {
     const Scalar* number = shape.present->as<Scalar>();
     return types.optional(number != nullptr ? ir::Type::scalar(number->kind.dtype())
@@ -157,7 +210,13 @@ class MaybeKind final : public ValueKind {
     if (Array* array = inside.as<Array>()) array->owns = shape.present->as<Array>()->owns;
     if (same(inside, *shape.present)) return other->node;
     const Scalar* number = shape.present->as<Scalar>();
-    if (number != nullptr && inside.is<Scalar>()) return converted(e, *other, number->kind, type);
+    if (number != nullptr && inside.is<Scalar>()) {
+      const NodeId tag = e.builder_->make(Op::tag, {other->node});
+      return optional_of(*e.builder_, tag, type, true, true, [&] {
+        const Scalar there{kind_of_present(*other), e.builder_->make(Op::value, {other->node})};
+        return e.convert(there, number->kind);
+      });
+    }
     e.unsupported({}, "a variable that may be unbound or None changes its type", "bind it before the branch");
   }
 };
@@ -165,7 +224,7 @@ class MaybeKind final : public ValueKind {
 }  // namespace
 
 std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& b, const std::string& what) {
-  if (const std::optional<Pooled> record = Evaluator::PooledValues::join(a, b)) return *record;
+  if (const std::optional<Pooled> record = PooledValues::join(a, b)) return *record;
   const auto is_open = [](const Value& v) { return v.is<Unbound>() || is_none(v) || v.is<Maybe>(); };
   if (!is_open(a) && !is_open(b)) return std::nullopt;
   const auto present = [&](const Value& v) -> const Value* {
@@ -193,7 +252,7 @@ std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& 
     array->object = 0;  // another object than that of the same number in an earlier iteration
     return Maybe{{}, share(joined), is_unbound, is_none};
   }
-  return Evaluator::PooledValues(e).conflict(a, b, what + ", which is bound on some paths only,");
+  return PooledValues(e).conflict(a, b, what + ", which is bound on some paths only,");
 }
 
 INGOT_VALUE_KIND(Unbound, UnboundKind)

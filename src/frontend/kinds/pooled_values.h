@@ -121,4 +121,6 @@ class Evaluator::PooledValues {
   Evaluator& e_;
 };
 
+using PooledValues = Evaluator::PooledValues;
+
 }  // namespace ingot::frontend

@@ -1,4 +1,5 @@
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/structure.h"
 
 namespace ingot::frontend {
 
@@ -6,14 +7,6 @@ using base::ExceptionKind;
 using ir::Op;
 
 namespace {
-
-std::vector<Value> three(const std::array<Value, 3>& parts) {
-  return std::vector<Value>(parts.begin(), parts.end());
-}
-
-std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
-  return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
-}
 
 /// `start`, `stop` or `step` of three parts; none: another name.
 std::optional<Value> part_named(const std::array<Value, 3>& parts, const std::string& name) {
@@ -23,12 +16,8 @@ std::optional<Value> part_named(const std::array<Value, 3>& parts, const std::st
   return parts[static_cast<size_t>(part - kNames.begin())];
 }
 
-class RangeKind final : public BuiltinKind {
+class RangeKind final : public KindOfParts<Range, &Range::bounds, BuiltinKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return three(*value.as<Range>()->bounds); }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return Range{three(parts), value.as<Range>()->parallel, value.as<Range>()->endless};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Range>()->parallel == b.as<Range>()->parallel &&
            a.as<Range>()->endless == b.as<Range>()->endless;
@@ -79,7 +68,7 @@ class RangeKind final : public BuiltinKind {
                  }};
   }
   Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (!counts_on(value)) return indexed_by_trips(e, value, node);
+    if (!counts_on(value)) return ValueKind::indexed(e, value, node);
     return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
             [&e, value, node](const Value& index) { return counted(e, value, index, node); }};
   }
@@ -174,11 +163,8 @@ std::optional<std::vector<Value>> RangeKind::elements(Evaluator& e, const Value&
   return elements;
 }
 
-class SliceKind final : public BuiltinKind {
+class SliceKind final : public KindOfParts<Slice, &Slice::parts, BuiltinKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return three(*value.as<Slice>()->parts); }
-  Value with_parts(const Value&, std::vector<Value> parts) const override { return Slice{three(parts)}; }
-
   std::string type_name(const Evaluator&, const Value&) const override { return "slice"; }
   nb::object stand_in(const Evaluator& e, const Value& value) const override {
     const nb::object parts = stand_ins(e, *value.as<Slice>()->parts);

@@ -49,8 +49,7 @@ Value Evaluator::eval_bound(nb::handle e) {
 }
 
 Value Evaluator::by_ranges(const char* name, std::vector<Value> arguments, nb::handle node) {
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return inline_function(imported("ingot.library.ranges").attr(name), call);
+  return call_library(*this, "ranges", name, std::move(arguments), node);
 }
 
 const Maybe* Evaluator::open_bound(const Value& index) const {

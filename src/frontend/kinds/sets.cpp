@@ -1,6 +1,6 @@
 #include "frontend/kinds/sets.h"
 
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/structure.h"
 
 // Sets. If all elements are known when compiling, a cell of the shadow heap holds the history of a set, the
 // operations that made it. Repeating these on a host set gives CPython's set, with its order of iteration. If
@@ -265,16 +265,8 @@ Value Evaluator::is_element(const Value& wanted, const Value& set, nb::handle no
 namespace {
 
 /// A set of known elements.
-class SetKind final : public BuiltinKind {
+class SetKind final : public KindOfObjects<Set, &Set::cell, BuiltinKind> {
  public:
-  bool same_form(const Value& a, const Value& b) const override {
-    return a.as<Set>()->cell == b.as<Set>()->cell;
-  }
-  void each_object(const Value& value, const Visit& visit) const override { visit(value.as<Set>()->cell); }
-  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
-    Set& own = *value.as<Set>();
-    own.cell = object(own.cell);
-  }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
     const Set& set = *value.as<Set>();
     if (set.is_frozen) return Description{described::Static{e.host_set(set, {})}};
@@ -306,9 +298,6 @@ class SetKind final : public BuiltinKind {
   }
   std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     return e.elements_of_set(*value.as<Set>(), node);
-  }
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return a.as<Set>()->cell == b.as<Set>()->cell;
   }
   Precedence precedence() const override { return Precedence::Sets; }
   Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {

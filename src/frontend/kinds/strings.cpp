@@ -1,5 +1,7 @@
 #include "frontend/kinds/strings.h"
 
+#include "frontend/kinds/structure.h"
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;
@@ -114,8 +116,7 @@ Value Evaluator::Strings::ord(const Value& text) {
 }
 
 Value Evaluator::Strings::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(imported("ingot.library.strings").attr(name), call);
+  return call_library(e_, "strings", name, std::move(arguments), node);
 }
 
 std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, const Value& b,
@@ -254,12 +255,8 @@ class StringKind : public BuiltinKind {
 };
 
 /// A format string that is filled by values.
-class FilledKind final : public StringKind {
+class FilledKind final : public KindOfParts<String, &String::parts, StringKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return *value.as<String>()->parts; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return String{value.as<String>()->form, share(std::move(parts))};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<String>()->form == b.as<String>()->form;
   }
@@ -277,24 +274,29 @@ class FilledKind final : public StringKind {
 };
 
 /// Characters that are data of run time.
-class CharactersKind final : public StringKind {
+class CharactersKind final : public KindOfParts<Characters, &Characters::codes, StringKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return {*value.as<Characters>()->codes}; }
-  Value with_parts(const Value&, std::vector<Value> parts) const override {
-    return Characters{share(std::move(parts[0]))};
-  }
   Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
     const Value& own = a.is<Characters>() ? a : b;
-    if (is_character(own) && Evaluator::Strings::may_be_character(a.is<Characters>() ? b : a))
+    if (is_character(own) && Strings::may_be_character(a.is<Characters>() ? b : a))
       return Characters{share(Value(Scalar{Kind::py_int(), {}}))};
     return ValueKind::join(e, a, b, what);
   }
   void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
-    const bool is_known = Evaluator::Strings::is_known(actual);
-    ValueKind::carry(e, shape, is_known ? Evaluator::Strings(e).characters_of(actual) : actual, out);
+    const bool is_known = Strings::is_known(actual);
+    ValueKind::carry(e, shape, is_known ? Strings(e).characters_of(actual) : actual, out);
   }
   Answer form(Evaluator& e, const Value& value) const override {
     return is_character(value) ? form_of_parts(e, value) : std::nullopt;
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    const bool is_known = Strings::is_known(element);
+    ValueKind::numbers(e, form, is_known ? Strings(e).characters_of(element) : element, out);
+  }
+  void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const override {
+    if (!Strings::is_known(from)) return ValueKind::convert(e, from, to, columns);
+    const Value character = Strings(e).characters_of(from);
+    columns.fill(character.as<Characters>()->codes->as<Scalar>()->node);
   }
   std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
     return Description{described::Characters{}, descriptions_of(e, parts(value), outward)};
@@ -304,31 +306,27 @@ class CharactersKind final : public StringKind {
   }
   std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
     const Characters text = *value.as<Characters>();
-    return Trips{Evaluator::Strings(e).length(text),
-                 [&e, text](NodeId k) { return Evaluator::Strings(e).character(text, k); }};
-  }
-  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
-    return indexed_by_trips(e, value, node);
+    return Trips{Strings(e).length(text), [&e, text](NodeId k) { return Strings(e).character(text, k); }};
   }
   bool has_open_length(const Evaluator&, const Value&) const override { return true; }
   Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    return Evaluator::Strings(e).item(value, index, node);
+    return Strings(e).item(value, index, node);
   }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
-    return Scalar{Kind::py_int(), Evaluator::Strings(e).length(*value.as<Characters>())};
+    return Scalar{Kind::py_int(), Strings(e).length(*value.as<Characters>())};
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    const NodeId length = Evaluator::Strings(e).length(*value.as<Characters>());
+    const NodeId length = Strings(e).length(*value.as<Characters>());
     return e.builder_->make(Op::not_equal, {length, e.builder_->index(0)});
   }
   Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
-    return Evaluator::Strings(e).compare(op, a, b, node);
+    return Strings(e).compare(op, a, b, node);
   }
   Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
-    return Evaluator::Strings(e).contains(wanted, value, node);
+    return Strings(e).contains(wanted, value, node);
   }
   Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
-    return Evaluator::Strings(e).contains(value, container, node);
+    return Strings(e).contains(value, container, node);
   }
 };
 

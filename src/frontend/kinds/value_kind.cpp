@@ -29,6 +29,24 @@ Value ValueKind::key(const Evaluator& e, const Value& value) const {
   return with_each_part(value, [&](const Value& part) { return kind_of_value(part).key(e, part); });
 }
 
+void ValueKind::column_kinds(const Value& form, std::vector<Kind>& kinds) const {
+  for (const Value& part : parts(form)) kind_of_value(part).column_kinds(part, kinds);
+}
+void ValueKind::numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const {
+  const std::vector<Value> forms = parts(form);
+  const std::vector<Value> given = parts_of(element);
+  for (size_t i = 0; i < forms.size(); ++i) kind_of_value(forms[i]).numbers(e, forms[i], given[i], out);
+}
+Value ValueKind::element(Evaluator& e, const Value& form, const NextNode& next) const {
+  return with_each_part(form, [&](const Value& part) { return kind_of_value(part).element(e, part, next); });
+}
+void ValueKind::convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const {
+  const std::vector<Value> given = parts_of(from);
+  const std::vector<Value> wanted = parts(to);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    kind_of_value(wanted[i]).convert(e, given[i], wanted[i], columns);
+}
+
 nb::object BuiltinKind::type_of(Evaluator& e, const Value& value, nb::handle) const {
   return frontend::attribute(imported("builtins"), type_name(e, value).c_str());
 }
@@ -37,6 +55,15 @@ std::string ValueKind::words(const Evaluator& e, const Value& value) const {
 }
 
 Evaluator::IndexedIterable ValueKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
+  refuse_iterate(e, value, node);
+  if (const std::optional<Trips> fixed = trips(e, value, node)) {
+    return {[&e, trips = *fixed](const Value& index) {
+              return e.as_bool(e.builder_->make(ir::Op::less, {e.stage_index(index), trips.count}));
+            },
+            [&e, trips = *fixed](const Value& index) {
+              return e.known_number(trips.element(e.stage_index(index)));
+            }};
+  }
   const auto elements = [&e, value, node] { return e.still_known(value, node); };
   return {[&e, elements, node](const Value& index) {
             return e.compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
@@ -120,14 +147,6 @@ std::optional<Value> form_of_parts(Evaluator& e, const Value& value) {
     part = *std::move(form);
   }
   return with_parts(value, std::move(parts));
-}
-
-Evaluator::IndexedIterable indexed_by_trips(Evaluator& e, const Value& value, nb::handle node) {
-  const Evaluator::Trips trips = e.trips_of(value, node);
-  return {[&e, trips](const Value& index) {
-            return e.as_bool(e.builder_->make(ir::Op::less, {e.stage_index(index), trips.count}));
-          },
-          [&e, trips](const Value& index) { return e.known_number(trips.element(e.stage_index(index))); }};
 }
 
 std::string with_article(const std::string& name) {

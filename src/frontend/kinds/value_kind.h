@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/columns.h"
 
 namespace ingot::frontend {
 
@@ -43,6 +43,7 @@ class ValueKind {
   using Outward = Evaluator::Outward;
   using Trips = Evaluator::Trips;
   using Call = Evaluator::Call;
+  using Conversion = Evaluator::Columns::Conversion;
   using Indexed = Evaluator::IndexedIterable;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
@@ -80,10 +81,14 @@ class ValueKind {
   /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
   virtual const char* passed_instead(const Value& value) const { return nullptr; }
 
-  // Elements of list buffers and results.
+  // Elements of list buffers (`frontend/columns`), and results.
 
   /// Itself without nodes, if list buffers can hold it.
   virtual Answer form(Evaluator& e, const Value& value) const { return {}; }
+  virtual void column_kinds(const Value& form, std::vector<Kind>& kinds) const;
+  virtual void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const;
+  virtual Value element(Evaluator& e, const Value& form, const NextNode& next) const;
+  virtual void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const;
   /// The description of a value that leaves the function; none: it cannot.
   virtual std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const {
     return {};
@@ -245,7 +250,6 @@ std::optional<Value> joined_parts(Evaluator& e, const Value& a, const Value& b, 
 std::optional<Value> form_of_parts(Evaluator& e, const Value& value);
 std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>& values,
                                          Evaluator::Outward& outward);
-Evaluator::IndexedIterable indexed_by_trips(Evaluator& e, const Value& value, nb::handle node);
 
 /// The kind of a number; none: it is none, such as an array.
 std::optional<Kind> number_kind(const Value& value);
