@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/masks.h"
 
 namespace ingot::frontend {
@@ -245,9 +245,7 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
     need_one_kind(ExceptionKind::TypeError, {*part});
     raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
-  const auto is_unsigned_64 = [this](const Value& part) {
-    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
-  };
+  const auto is_unsigned_64 = [this](const Value& part) { return number_kind(part) == Kind(DType::UInt64); };
   // Numbers beyond 64 bits are clipped.
   const auto given = [&](const Value& part) {
     if (const Static* s = part.as<Static>(); s != nullptr && !static_int(part))
@@ -558,7 +556,7 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
     if (const Array* a = part.as<Array>();
         a != nullptr && a->type.rank() == 0 && base::is_bool(a->type.dtype()))
       part = from_node(whole(part));
-    if (kind && !part.is<Array>() && base::is_bool(kind->dtype())) {
+    if (number_kind(part) && base::is_bool(kind->dtype())) {
       flag = i;
       ++open;
     }

@@ -185,11 +185,9 @@ Value Evaluator::builtin_int(Call& call) {
     return by_python(*this, [&] { return Static{imported("builtins").attr("int")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
-    value = from_node(whole(value));
-  if (value.is<Array>()) raise_by_type("call", "int", {value}, imported("builtins").attr("int"));
-  if (!kind || value.is<Array>())
-    unsupported(call.node, "int() of a " + type_name(value), "take one element");
+  value = without_0d(*this, value);
+  if (rank_of(value)) raise_by_type("call", "int", {value}, imported("builtins").attr("int"));
+  if (!number_kind(value)) unsupported(call.node, "int() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
@@ -223,11 +221,9 @@ Value Evaluator::builtin_float(Call& call) {
     return by_python(*this, [&] { return Static{imported("builtins").attr("float")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
-    value = from_node(whole(value));
-  if (value.is<Array>()) raise_by_type("call", "float", {value}, imported("builtins").attr("float"));
-  if (!kind || value.is<Array>())
-    unsupported(call.node, "float() of a " + type_name(value), "take one element");
+  value = without_0d(*this, value);
+  if (rank_of(value)) raise_by_type("call", "float", {value}, imported("builtins").attr("float"));
+  if (!number_kind(value)) unsupported(call.node, "float() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
@@ -251,10 +247,9 @@ Value Evaluator::builtin_complex(Call& call) {
   std::array<NodeId, 2> reals;
   std::array<NodeId, 2> rests;  // invalid: of a real number
   for (size_t i = 0; i < 2; ++i) {
-    if (const Array* a = given[i].as<Array>(); a != nullptr && a->type.rank() == 0)
-      given[i] = from_node(whole(given[i]));
-    const std::optional<Kind> kind = kind_of(given[i]);
-    if (given[i].is<Array>() || !kind) {
+    given[i] = without_0d(*this, given[i]);
+    const std::optional<Kind> kind = number_kind(given[i]);
+    if (!kind) {
       std::vector<Value> operands{given[0]};
       if (imaginary != nullptr) operands.push_back(given[1]);
       raise_by_type("call", "complex", operands, type);
@@ -401,8 +396,8 @@ Value Evaluator::math_function(Call& call) {
 Value Evaluator::math_test(Call& call) {
   const Value value = need(call, 0, "x");
   finish(call, 1);
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>() || *kind == Kind::py_complex())
+  const std::optional<Kind> kind = number_kind(value);
+  if (!kind || *kind == Kind::py_complex())
     raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
   const Op op = call.name == "isnan" ? Op::isnan : call.name == "isinf" ? Op::isinf : Op::isfinite;
   return Scalar{Kind::py_bool(), builder_->make(op, {stage(value, Kind::py_float())})};
@@ -416,7 +411,7 @@ Value Evaluator::math_round(Call& call) {
     raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __trunc__ method");
   // NumPy's numbers have no `__floor__`: Python converts them to float.
   const bool as_float = kind && (*kind == Kind::py_float() || !kind->is_python());
-  if (as_float && !value.is<Array>()) {
+  if (as_float && number_kind(value)) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
     value = Scalar{Kind::py_float(), builder_->make(op, {stage(value, Kind::py_float())})};
   }

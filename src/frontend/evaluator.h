@@ -414,7 +414,6 @@ class Evaluator {
   Value contains(Operator op, const Value& wanted, const Value& container, nb::handle node);
   Value is_among(std::vector<Value> values, const Value& wanted, nb::handle node);
   Value of_no_number(const Value& a, const Value& other, bool answer);
-  Value compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node);
   Value unary(Operator op, const Value& a, nb::handle node);
   bool is_numpys(const Value& value) const;  ///< an array, or one of NumPy's numbers
   /// The kind of a number that a sequence is repeated by; none: it is no int.

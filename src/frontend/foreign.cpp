@@ -20,8 +20,8 @@ nb::object Evaluator::stand_in(const Value& value) const {
 
 std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& index, nb::handle node) {
   const auto is_plain = [this](const Value& part) {
-    const std::optional<Kind> kind = kind_of(part);
-    return part.is<Slice>() || (kind && !part.is<Array>() && base::is_int(kind->dtype()));
+    const std::optional<Kind> kind = number_kind(part);
+    return part.is<Slice>() || (kind && base::is_int(kind->dtype()));
   };
   const Tuple* parts = index.as<Tuple>();
   const bool plain = parts != nullptr ? std::ranges::all_of(parts->members, is_plain) : is_plain(index);

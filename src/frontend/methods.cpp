@@ -211,14 +211,14 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "count") return count_of_equal(values, given[0], node);
   if ((name == "index" || name == "remove") && given.size() == 1) {
     const NodeId index = index_of_equal(values, given[0], node);
-    const std::optional<Kind> kind = kind_of(given[0]);
+    const std::optional<Kind> kind = number_kind(given[0]);
     const bool is_index = name == "index";
     const NodeId found = builder_->make(Op::greater_equal, {index, builder_->index(0)});
     if (!is_index) check(found, ExceptionKind::ValueError, "list.remove(x): x not in list");
     else if (const Static* s = given[0].as<Static>()) {
       check(found, ExceptionKind::ValueError,
             base::escape_message(text_of(nb::repr(s->object)) + " is not in list"));
-    } else if (kind && !given[0].is<Array>()) {
+    } else if (kind) {
       check_showing(found, ExceptionKind::ValueError, Scalar{*kind, stage(given[0], *kind)},
                     " is not in list");
     } else {

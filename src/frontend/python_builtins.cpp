@@ -70,46 +70,7 @@ Value Evaluator::builtin_sorted(Call& call) {
 Value Evaluator::builtin_reversed(Call& call) {
   const Value sequence = need(call, 0, "sequence");
   finish(call, 1);
-  if (const Range* r = sequence.as<Range>()) {
-    const auto& [start, stop, step] = *r->bounds;
-    const Value one = Static{nb::int_(1)};
-    const Value count = Scalar{Kind::py_int(), trips_of(sequence, call.node).count};
-    const nb::handle node = call.node;
-    const Value last = known_number(binary(
-        Operator::Add, start,
-        binary(Operator::Mult, binary(Operator::Sub, known_number(count), one, node), step, node), node));
-    return iterator(
-        "range_iterator",
-        Range{share(std::array<Value, 3>{last, known_number(binary(Operator::Sub, start, step, node)),
-                                         known_number(unary(Operator::USub, step, node))})});
-  }
-  const Array* a = sequence.as<Array>();
-  const bool is_of_records = Fields::is_array(sequence) && Fields::rank_of(*sequence.as<Structured>()) > 0;
-  if ((a != nullptr && a->type.rank() > 0) || is_of_records) {
-    const Slice all{
-        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", eval_item(sequence, all, call.node));
-  }
-  if (growing(sequence) != nullptr || row_of(sequence) != nullptr)
-    return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
-  const Reference* r = sequence.as<Reference>();
-  const View* v = sequence.as<View>();
-  if (r != nullptr || v != nullptr) {
-    const HeapObject& object = contents(r != nullptr ? *r : Reference{v->object}, call.node);
-    const bool is_list = object.type == HeapObject::Type::List;
-    const std::string what = v != nullptr ? v->name : is_list ? "list" : "dict_keys";
-    const std::string kind = is_list ? "list_" : "dict_";
-    const std::string part = is_list ? "" : what.substr(5, what.size() - 6);  // key, value, item
-    return iterator(kind + "reverse" + part + "iterator",
-                    View{r != nullptr ? r->object : v->object, what, object.values.size()});
-  }
-  if (sequence.is<Iterator>())
-    raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
-  if (const Value text = begin_iterate(sequence, call.node); text.is<Characters>()) {
-    const Slice backwards{
-        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", Strings(*this).item(text, backwards, call.node));
-  }
+  if (const auto own = kind_of_value(sequence).reversed(*this, sequence, call.node)) return *own;
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);
   return iterator("reversed", Tuple{std::move(elements)});
@@ -225,7 +186,7 @@ Value Evaluator::builtin_pow(Call& call) {
   if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
     return by_host(given, "a power with a modulus");
   const bool are_ints = std::ranges::all_of(values, [this](const Value& value) {
-    const std::optional<Kind> kind = value.is<Array>() ? std::nullopt : kind_of(value);
+    const std::optional<Kind> kind = number_kind(value);
     return kind == Kind::py_int() || kind == Kind::py_bool();
   });
   if (!are_ints) unsupported(call.node, "`pow` with a modulus, of other numbers than ints", "use ** and %");
@@ -244,8 +205,8 @@ Value Evaluator::builtin_round(Call& call) {
       return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
     });
   }
-  const std::optional<Kind> kind = kind_of(value);
-  if (kind && !value.is<Array>() && whole_number) {
+  const std::optional<Kind> kind = number_kind(value);
+  if (kind && whole_number) {
     if (*kind == Kind::py_int() || *kind == Kind::py_bool())
       return Scalar{Kind::py_int(), stage(value, Kind::py_int())};
     if (!kind->is_python() && (base::is_bool(kind->dtype()) || base::is_complex(kind->dtype())))
@@ -256,9 +217,9 @@ Value Evaluator::builtin_round(Call& call) {
     Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
     return builtin_int(conversion);
   }
-  const std::optional<Kind> decimals = whole_number ? std::nullopt : kind_of(*digits);
-  if (kind && !value.is<Array>() && decimals && !digits->is<Array>() &&
-      (base::is_int(decimals->dtype()) || *decimals == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
+  const std::optional<Kind> decimals = whole_number ? std::nullopt : number_kind(*digits);
+  if (kind && decimals && (base::is_int(decimals->dtype()) || *decimals == Kind::py_bool()) &&
+      !base::is_complex(kind->dtype())) {
     const Value count = decimals->is_python() && !base::is_bool(decimals->dtype())
                             ? *digits
                             : Scalar{Kind::py_int(), stage_index(*digits)};

@@ -247,7 +247,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
     const std::vector<Value> y = parts_of(b);
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
     other_changes = other_changes || (b.is<Pooled>() && !same(a, b));
-    if (!x.empty() || a.is<Array>() || !kind_of(a) || same(a, b)) return;
+    if (!number_kind(a) || same(a, b)) return;
     (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
   };
   for (const auto& [name, value] : outer.arguments)

@@ -181,35 +181,8 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
   return builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
 }
 
-Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
-  Value value = given;  // a copy: `given` may be part of the state that a check replaces
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
-    throw c->loop.empty() ? NeedsFact::of(c->argument, location_of(node))
-                          : NeedsFact::at(c->loop, location_of(node));
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
-    if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, node);
-    Rows(*this).ask_for(c->rows, node);
-  }
-  if (const Conflict* c = value.as<Conflict>())
-    unsupported(node, c->reason, "use two names, or make both of one type");
-  const Maybe* m = value.as<Maybe>();
-  if (m == nullptr && !value.is<Unbound>() && !value.is<Pooled>()) return value;
-  const auto [absent, message] = absence_of(name);
-  if (value.is<Unbound>()) raise(absent, message);
-  if (const Pooled* r = value.as<Pooled>()) return PooledValues(*this).bound(*r, absent, message);
-  const NodeId tag = builder_->make(Op::tag, {m->node});
-  if (m->may_be_unbound) {
-    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), absent, message);
-  }
-  if (m->may_be_none) {
-    check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,
-          "'" + name + "' is None here");
-  }
-  const NodeId inside = builder_->make(Op::value, {m->node});
-  if (const auto* s = m->present->as<Scalar>()) return Scalar{s->kind, inside};
-  Array array = *m->present->as<Array>();
-  array.node = inside;
-  return array;
+Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
+  return kind_of_value(value).present(*this, value, name, node);
 }
 
 std::string Evaluator::type_name(const Value& value) const {

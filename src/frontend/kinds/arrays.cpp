@@ -158,6 +158,9 @@ class ArrayKind final : public ValueKind {
   Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
     return e.eval_item(value, slice_from(taken), node);
   }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return reversed_slice(e, value, node);
+  }
   bool has_open_length(const Evaluator&, const Value& value) const override { return rank(value) != 0; }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override;
   std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {

@@ -100,6 +100,15 @@ class ContainerKind final : public KindOfObjects<Reference, &Reference::object, 
                 .name = is_list ? "list" : "dict_keys",
                 .skip = static_cast<size_t>(*known)};
   }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (e.growing(value) != nullptr)
+      return e.iterator("list_reverseiterator", e.by_library("turned", {value}, node));
+    const Reference& container = *value.as<Reference>();
+    const HeapObject& object = e.contents(container, node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    return e.iterator(is_list ? "list_reverseiterator" : "dict_reversekeyiterator",
+                      View{container.object, is_list ? "list" : "dict_keys", object.values.size()});
+  }
   bool has_open_length(const Evaluator& e, const Value& value) const override {
     return e.growing(value) != nullptr;
   }
@@ -279,6 +288,14 @@ class ViewKind final : public ValueKind {
     return rest;
   }
   bool may_change_length(const Value&) const override { return true; }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const View& view = *value.as<View>();
+    const HeapObject& object = e.contents(Reference{view.object}, node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    const std::string part = is_list ? "" : view.name.substr(5, view.name.size() - 6);  // key, value, item
+    return e.iterator((is_list ? "list_" : "dict_") + ("reverse" + part) + "iterator",
+                      View{view.object, view.name, object.values.size()});
+  }
   std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
     return !e.contents(Reference{value.as<View>()->object}, e.here_).values.empty();
   }

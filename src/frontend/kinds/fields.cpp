@@ -806,6 +806,9 @@ class RecordsKind final : public ValueKind {
     if (!rank(value)) return std::nullopt;
     return e.eval_item(value, slice_from(taken), node);
   }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return reversed_slice(e, value, node);
+  }
   bool has_open_length(const Evaluator&, const Value& value) const override {
     return rank(value).value_or(0) > 0;
   }

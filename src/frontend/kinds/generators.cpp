@@ -538,6 +538,9 @@ class IteratorKind final
     e.unsupported(node, "iterating over a " + iterator.name + " that has been iterated over already",
                   "make it anew, or a list of it");
   }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle) const override {
+    e.raise(ExceptionKind::TypeError, "'" + value.as<Iterator>()->name + "' object is not reversible");
+  }
   bool has_open_length(const Evaluator& e, const Value& value) const override {
     return e.has_open_length(*value.as<Iterator>()->iterates);
   }

@@ -145,6 +145,11 @@ class PooledKind final : public BuiltinKind {
   Value blank(Evaluator&, const Value& shape) const override {
     return shape.as<Pooled>()->index ? shape : Static{nb::none()};
   }
+  Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle) const override {
+    if (!value.as<Pooled>()->may_be_unbound) return value;
+    const auto [kind, message] = e.absence_of(name);
+    return PooledValues(e).bound(*value.as<Pooled>(), kind, message);
+  }
   Value key(const Evaluator&, const Value& value) const override {
     const Pooled& record = *value.as<Pooled>();
     return Pooled{.pool = record.pool, .is_list = record.is_list};
@@ -254,6 +259,10 @@ class PooledKind final : public BuiltinKind {
                nb::handle node) const override {
     if (!value.as<Pooled>()->is_list) return std::nullopt;
     return e.array_of(e.by_library("listed", {value}, node), node, wanted);
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) return std::nullopt;
+    return e.iterator("list_reverseiterator", e.by_library("turned", {value}, node));
   }
   void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
     if (!value.as<Pooled>()->is_list) refuse_iterate_instance(e, value, node);

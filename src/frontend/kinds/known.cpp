@@ -1,6 +1,7 @@
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/numbers.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/known_sizes.h"
 
@@ -103,6 +104,10 @@ class KnownKind final : public ValueKind {
   std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
   Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
     return Strings(e).opened(value, true, node);
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const Answer characters = iterated(e, value, node);
+    return characters ? reversed_slice(e, *characters, node) : std::nullopt;
   }
   Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
     PyObject* const o = value.as<Static>()->object.ptr();

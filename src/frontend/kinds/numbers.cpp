@@ -145,6 +145,15 @@ std::optional<Kind> number_kind(const Value& value) {
   return dtype ? std::optional<Kind>(*dtype) : std::nullopt;
 }
 
+NodeId node_as(Evaluator& e, const Value& value, DType dtype) {
+  return value.is<Array>() ? e.builder_->cast(e.whole(value), dtype) : e.stage(value, dtype);
+}
+
+Value without_0d(Evaluator& e, const Value& value) {
+  const Array* array = value.as<Array>();
+  return array != nullptr && array->type.rank() == 0 ? e.from_node(e.whole(value)) : value;
+}
+
 std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
                                     const std::string& what) {
   const std::optional<Kind> j = number_kind(a);

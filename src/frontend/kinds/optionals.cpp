@@ -4,6 +4,7 @@
 
 namespace ingot::frontend {
 
+using base::ExceptionKind;
 using ir::Op;
 
 namespace {
@@ -51,21 +52,36 @@ Kind kind_of_present(const Maybe& maybe) { return maybe.present->as<Scalar>()->k
 
 class UnboundKind final : public ValueKind {
  public:
+  Value present(Evaluator& e, const Value&, const std::string& name, nb::handle) const override {
+    const auto [kind, message] = e.absence_of(name);
+    e.raise(kind, message);
+  }
   Answer form(Evaluator&, const Value& value) const override { return value; }
   std::string words(const Evaluator&, const Value&) const override { return {}; }
 };
 
 class ConflictKind final : public ValueKind {
  public:
-  Answer form(Evaluator& e, const Value& value) const override {
+  Value present(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
     const Conflict& conflict = *value.as<Conflict>();
-    if (!conflict.pools.empty()) PooledValues(e).ask_for(conflict.pools, {});
-    if (!conflict.rows.empty()) Evaluator::Rows(e).ask_for(conflict.rows, {});
+    if (!conflict.loop.empty()) throw NeedsFact::at(conflict.loop, e.location_of(node));
+    if (conflict.has_source()) throw NeedsFact::of(conflict.argument, e.location_of(node));
+    ask_for_pools(e, conflict, node);
+    e.unsupported(node, conflict.reason, "use two names, or make both of one type");
+  }
+  Answer form(Evaluator& e, const Value& value) const override {
+    ask_for_pools(e, *value.as<Conflict>(), {});
     return std::nullopt;
   }
   std::string words(const Evaluator&, const Value&) const override { return {}; }
   Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    return e.call(e.present(value, "the function", call.node), call);
+    return e.call(present(e, value, "the function", call.node), call);
+  }
+
+ private:
+  static void ask_for_pools(Evaluator& e, const Conflict& conflict, nb::handle node) {
+    if (!conflict.pools.empty()) PooledValues(e).ask_for(conflict.pools, node);
+    if (!conflict.rows.empty()) Evaluator::Rows(e).ask_for(conflict.rows, node);
   }
 };
 
@@ -111,6 +127,23 @@ class MaybeKind final : public ValueKind {
     key.node = {};
     key.present = share(kind_of_value(*key.present).key(e, *key.present));
     return key;
+  }
+  Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle) const override {
+    const Maybe m = *value.as<Maybe>();  // a copy: `value` may be part of the state that a check replaces
+    const NodeId tag = e.builder_->make(Op::tag, {m.node});
+    if (m.may_be_unbound) {
+      const auto [kind, message] = e.absence_of(name);
+      e.check(e.builder_->make(Op::not_equal, {tag, e.builder_->constant(kMissing)}), kind, message);
+    }
+    if (m.may_be_none) {
+      e.check(e.builder_->make(Op::equal, {tag, e.builder_->constant(kThere)}), ExceptionKind::TypeError,
+              "'" + name + "' is None here");
+    }
+    Value inside = *m.present;
+    const NodeId node = e.builder_->make(Op::value, {m.node});
+    if (Array* array = inside.as<Array>()) array->node = node;
+    else inside = Scalar{kind_of_present(m), node};
+    return inside;
   }
   Answer form(Evaluator&, const Value& value) const override {
     Maybe form = *value.as<Maybe>();
@@ -253,6 +286,19 @@ std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& 
     return Maybe{{}, share(joined), is_unbound, is_none};
   }
   return PooledValues(e).conflict(a, b, what + ", which is bound on some paths only,");
+}
+
+std::optional<Value> compared_optional(Evaluator& e, Operator op, const Value& a, const Value& b,
+                                       nb::handle node) {
+  if (!a.is<Maybe>() && !b.is<Maybe>()) return std::nullopt;
+  const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
+  const auto with = [&](const Value& value) {
+    return a.is<Maybe>() ? e.compare(op, value, b, node) : e.compare(op, a, value, node);
+  };
+  if (!is_equality(op)) return with(e.present(*m, "the value", node));
+  return e.fork(
+      e.is_there(*m), [&] { return with(e.present(*m, "the value", node)); },
+      [&] { return with(Static{nb::none()}); });
 }
 
 INGOT_VALUE_KIND(Unbound, UnboundKind)

@@ -8,4 +8,8 @@ namespace ingot::frontend {
 /// which is an optional by itself. None: neither is one.
 std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& b, const std::string& what);
 
+/// A comparison of optionals: None equals only itself, and has no order. None: neither is one.
+std::optional<Value> compared_optional(Evaluator& e, Operator op, const Value& a, const Value& b,
+                                       nb::handle node);
+
 }  // namespace ingot::frontend

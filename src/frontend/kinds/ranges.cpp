@@ -77,6 +77,15 @@ class RangeKind final : public KindOfParts<Range, &Range::bounds, BuiltinKind> {
     bounds[0] = e.known_number(counted(e, value, taken, node));
     return with_parts(value, std::move(bounds));
   }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const auto& [start, stop, step] = *value.as<Range>()->bounds;
+    const Value count = e.known_number(Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count});
+    const Value before = e.binary(Operator::Sub, count, Static{nb::int_(1)}, node);
+    const Value last = e.known_number(counted(e, value, before, node));
+    const Value end = e.known_number(e.binary(Operator::Sub, start, step, node));
+    const Value back = e.known_number(e.unary(Operator::USub, step, node));
+    return e.iterator("range_iterator", Range{share(std::array<Value, 3>{last, end, back})});
+  }
   bool has_open_length(const Evaluator& e, const Value& value) const override {
     return std::ranges::any_of(*value.as<Range>()->bounds,
                                [&](const Value& bound) { return !e.static_int(bound); });

@@ -1,4 +1,6 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/sequences.h"
+
+#include "frontend/known_sizes.h"
 
 // Operators of NumPy arrays and numbers with sequences, which NumPy converts to arrays; slices whose bounds
 // are None on some paths; methods and partials, which are functions with values bound to their first
@@ -6,14 +8,23 @@
 
 namespace ingot::frontend {
 
+bool is_known_string(const Value& value) {
+  const Static* s = value.as<Static>();
+  return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
+}
+
+bool is_sequence(const Value& value) {
+  return value.is<Tuple>() || value.is<Reference>() || value.is<Range>();
+}
+
 bool Evaluator::is_numpys(const Value& value) const {
   const std::optional<Kind> kind = kind_of(value);
-  return value.is<Array>() || (kind && !kind->is_python());
+  return kind && !kind->is_python();
 }
 
 std::optional<Kind> Evaluator::repeats(const Value& count) const {
-  const std::optional<Kind> kind = kind_of(count);
-  if (count.is<Array>() || !kind) return std::nullopt;
+  const std::optional<Kind> kind = number_kind(count);
+  if (!kind) return std::nullopt;
   return *kind == Kind::py_bool() || base::is_int(kind->dtype()) ? kind : std::nullopt;
 }
 
@@ -26,6 +37,50 @@ std::optional<std::pair<Value, Value>> Evaluator::as_arrays(const Value& a, cons
   if (is_numpys(a) && is_sequence(b)) return std::pair(a, array_of(b, node));
   if (is_sequence(a) && is_numpys(b)) return std::pair(array_of(a, node), b);
   return std::nullopt;
+}
+
+/// Two sequences joined, or one repeated; none: another operator, or other operands.
+std::optional<Value> Evaluator::binary_of_sequences(Operator op, const Value& a, const Value& b,
+                                                    nb::handle node) {
+  if (op == Operator::Add && is_list(a) && is_list(b)) {
+    if (growing(a) != nullptr || growing(b) != nullptr) return by_library("joined", {a, b}, node);
+    std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
+    const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
+    if (joined.size() + more.size() > kMostElements)
+      unsupported(node, "a list of more than 20 000 elements", "use an array");
+    joined.insert(joined.end(), more.begin(), more.end());
+    return new_list(std::move(joined));
+  }
+  if (op == Operator::Add && a.is<Tuple>() && b.is<Tuple>()) {
+    Tuple joined{a.as<Tuple>()->members};
+    for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
+    need_small(joined, node);
+    return joined;
+  }
+  if (op != Operator::Mult) return std::nullopt;
+  const bool is_left = is_list(a) || a.is<Tuple>();
+  if (is_left || is_list(b) || b.is<Tuple>()) return repeated(is_left ? a : b, is_left ? b : a, node);
+  return std::nullopt;
+}
+
+/// `sequence * given`; none: `given` is no int.
+std::optional<Value> Evaluator::repeated(const Value& sequence, const Value& given, nb::handle node) {
+  if (!repeats(given)) return std::nullopt;
+  const Value count = repeats(given)->is_python() ? given : Scalar{Kind::py_int(), stage_index(given)};
+  if (growing(sequence) != nullptr || (is_list(sequence) && !static_int(count) && may_grow(sequence)))
+    return by_library("repeated", {sequence, count}, node);
+  const std::optional<int64_t> times =
+      static_int(Static{require_static(count, "how often a sequence is repeated", node)});
+  const std::vector<Value> once = elements_of(sequence, node);
+  if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
+    unsupported(node, "a list of more than 20 000 elements", "use an array");
+  std::vector<Value> all;
+  for (int64_t i = 0; !once.empty() && i < times.value_or(0); ++i)
+    all.insert(all.end(), once.begin(), once.end());
+  if (!sequence.is<Tuple>()) return new_list(std::move(all));
+  Value tuple = Tuple{std::move(all)};
+  need_small(tuple, node);
+  return tuple;
 }
 
 Value Evaluator::bound_method(const Value& function, const Value& self) {

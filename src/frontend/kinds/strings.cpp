@@ -1,5 +1,6 @@
 #include "frontend/kinds/strings.h"
 
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/structure.h"
 
 namespace ingot::frontend {
@@ -124,8 +125,8 @@ std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, co
   if (a.is<String>() || b.is<String>() || !is_string(a) || !is_string(b)) {
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
-    const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
-                         (kind && kind->is_python() && !other.is<Array>());
+    const bool differs =
+        is_none(other) || other.is<Tuple>() || other.is<Reference>() || (kind && kind->is_python());
     if (is_equality(op) && differs) return Value(Static{nb::bool_(op == Operator::NotEq)});
     return std::nullopt;
   }
@@ -307,6 +308,9 @@ class CharactersKind final : public KindOfParts<Characters, &Characters::codes, 
   std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
     const Characters text = *value.as<Characters>();
     return Trips{Strings(e).length(text), [&e, text](NodeId k) { return Strings(e).character(text, k); }};
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return reversed_slice(e, value, node);
   }
   bool has_open_length(const Evaluator&, const Value&) const override { return true; }
   Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {

@@ -129,6 +129,13 @@ Slice slice_from(const Value& start) {
   return Slice{share(std::array<Value, 3>{start, Static{nb::none()}, Static{nb::none()}})};
 }
 
+std::optional<Value> reversed_slice(Evaluator& e, const Value& value, nb::handle node) {
+  if (rank_of(value) == 0) return std::nullopt;
+  const Slice backwards{
+      share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
+  return e.iterator("reversed", e.eval_item(value, backwards, node));
+}
+
 void raise_as_method(Evaluator& e, const Value& self, const std::string& name, const Evaluator::Call& call) {
   const nb::object model = e.stand_in(self);
   if (!model.is_valid()) return;

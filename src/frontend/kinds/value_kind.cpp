@@ -159,6 +159,17 @@ std::string words_of_object(const Evaluator& e, const Value& value, const ValueK
   return with_article(kind.type_name(e, value)) + (held->second.argument >= 0 ? " of the caller" : "");
 }
 
+bool is_distinct(const Value& a, const Value& b) {
+  if ((a.is<Array>() && b.is<Static>()) || (a.is<Static>() && b.is<Array>())) return true;
+  const auto is_own = [](const Value& v) {
+    return v.is<Object>() || v.is<Array>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
+  };
+  const auto is_known = [](const Value& v) {
+    return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
+  };
+  return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
+}
+
 uint32_t object_of(const Value& value) {
   if (const Object* o = value.as<Object>()) return o->object;
   const Reference* r = value.as<Reference>();

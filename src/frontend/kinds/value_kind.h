@@ -81,6 +81,11 @@ class ValueKind {
   /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
   virtual const char* passed_instead(const Value& value) const { return nullptr; }
 
+  /// It, checked to be there; raises or refuses it otherwise. `name`: of the variable.
+  virtual Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
+    return value;
+  }
+
   // Elements of list buffers (`frontend/columns`), and results.
 
   /// Itself without nodes, if list buffers can hold it.
@@ -174,6 +179,8 @@ class ValueKind {
                       nb::handle node) const {
     return {};
   }
+  /// The result of `reversed`; none: an iterator over its elements.
+  virtual Answer reversed(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
   virtual bool has_open_length(const Evaluator& e, const Value& value) const { return false; }
   /// Whether iterating over it evaluates a generator, so that it provides one element at a time.
   virtual bool generates(const Value& value) const { return false; }
@@ -253,6 +260,15 @@ std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>&
 
 /// The kind of a number; none: it is none, such as an array.
 std::optional<Kind> number_kind(const Value& value);
+/// A number, or the value of an array, of a dtype.
+NodeId node_as(Evaluator& e, const Value& value, DType dtype);
+/// The element of an array without axes; other values as they are.
+Value without_0d(Evaluator& e, const Value& value);
+/// Whether NumPy makes an array of it: a tuple, a list, a dict or a range.
+bool is_sequence(const Value& value);
+bool is_known_string(const Value& value);  ///< or bytes
+/// Whether the types of two values show that these are different objects.
+bool is_distinct(const Value& a, const Value& b);
 /// The number of axes of an array, or an array of records; none: it is neither.
 inline std::optional<int> rank_of(const Value& value) { return kind_of_value(value).rank(value); }
 
