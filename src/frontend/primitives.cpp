@@ -1,5 +1,6 @@
 #include "base/random.h"
 #include "frontend/kinds/fields.h"
+#include "frontend/kinds/numbers.h"
 #include "ir/evaluate.h"
 
 // The primitives of `ingot.library` (its `primitives` define each in terms of NumPy), and functions that
@@ -184,7 +185,7 @@ Value Evaluator::primitive_is_known(Call& call) {
 Value Evaluator::primitive_python_number(Call& call) {
   const Value number = call.positional.at(0);
   Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
-  return kind_of_value(number).method(*this, number, "item", conversion).value();
+  return call_own_method(*this, number, "item", conversion);
 }
 
 Value Evaluator::primitive_refuse(Call& call) {

@@ -180,8 +180,8 @@ void Evaluator::run_ann_assign(nb::handle s) {
 }
 
 std::optional<Value> Evaluator::changed(const Value& before, Operator op, const Value& right, nb::handle s) {
-  if (std::optional<std::optional<Value>> own = kind_of_value(before).in_place(*this, op, before, right, s))
-    return *std::move(own);
+  if (std::optional<Value> own = kind_of_value(before).in_place(*this, op, before, right, s))
+    return own->is<Unbound>() ? std::nullopt : own;
   static const std::set<Operator> kOfInts = {Operator::FloorDiv, Operator::Mod,    Operator::BitAnd,
                                              Operator::BitOr,    Operator::BitXor, Operator::LShift,
                                              Operator::RShift,   Operator::MatMult};

@@ -137,10 +137,10 @@ class ArrayKind final : public ValueKind {
     e.unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   /// The array's dtype and shape do not change.
-  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                 nb::handle node) const override {
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override {
     e.in_place(*value.as<Array>(), op, right, node);
-    return Answer();
+    return Unbound{};
   }
   Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const Array& array = *value.as<Array>();

@@ -52,8 +52,8 @@ class ContainerKind final : public KindOfObjects<Reference, &Reference::object, 
     const Reference& container = *value.as<Reference>();
     return e.is_list(value) ? e.list_method(container, name, call) : e.dict_method(container, name, call);
   }
-  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                 nb::handle node) const override;
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override;
   Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
                nb::handle node) const override {
     if (Answer array = Evaluator::Rows(e).array_of(value, wanted, node)) return array;
@@ -197,20 +197,20 @@ bool ContainerKind::delete_item(Evaluator& e, const Value& value, const Value& i
   return true;
 }
 
-std::optional<ValueKind::Answer> ContainerKind::in_place(Evaluator& e, Operator op, const Value& value,
-                                                         const Value& right, nb::handle node) const {
+std::optional<Value> ContainerKind::in_place(Evaluator& e, Operator op, const Value& value,
+                                             const Value& right, nb::handle node) const {
   const bool is_list = e.is_list(value);
   if (is_list && op != Operator::Mult && e.is_numpys(right))
-    return Answer(e.binary(op, value, right, node));  // an array
+    return e.binary(op, value, right, node);  // an array
   if (op == Operator::Add || op == Operator::BitOr) {
     if (is_list != (op == Operator::Add)) e.raise_by_type("in place", is_list ? "|=" : "+=", {value, right});
     Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = node};
     if (is_list) e.list_method(*value.as<Reference>(), "extend", call);
     else e.dict_method(*value.as<Reference>(), "update", call);
-    return Answer();
+    return Unbound{};
   }
   if (is_list && op == Operator::Mult)
-    if (const std::optional<Answer> repeated = repeat_in_place(e, value, right, node)) return repeated;
+    if (std::optional<Value> repeated = repeat_in_place(e, value, right, node)) return repeated;
   e.raise_by_type("in place", symbol_of(op) + "=", {value, right});
   if (op == Operator::Mult || right.is<Array>() || is_instance(right) || e.is_foreign(right)) {
     e.unsupported(node, "'" + symbol_of(op) + "=' of a " + e.type_name(value),

@@ -61,10 +61,9 @@ class InstanceKind final : public KindOfObjects<Object, &Object::object> {
   Answer call(Evaluator& e, const Value& value, Call& call) const override {
     return call_instance(e, value, call);
   }
-  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                 nb::handle node) const override {
-    Answer result = e.in_place_of_object(op, value, right, node);
-    return result ? std::optional(std::move(result)) : std::nullopt;
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override {
+    return e.in_place_of_object(op, value, right, node);
   }
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
   void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
@@ -243,17 +242,16 @@ class PooledKind final : public BuiltinKind {
     raise_as_method(e, value, name, call);
     return Evaluator::Rows(e).method(row, name, call);
   }
-  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                 nb::handle node) const override {
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override {
     if (!value.as<Pooled>()->is_list) {
-      Answer result = e.in_place_of_object(op, value, right, node);
-      return result ? std::optional(std::move(result)) : std::nullopt;
+      return e.in_place_of_object(op, value, right, node);
     }
     if (op == Operator::Mult) return repeat_in_place(e, value, right, node);
     if (op != Operator::Add) return std::nullopt;
     Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = node};
     Evaluator::Rows(e).method(*value.as<Pooled>(), "extend", call);
-    return Answer();
+    return Unbound{};
   }
   Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
                nb::handle node) const override {

@@ -189,9 +189,13 @@ std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const st
 }
 
 Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
-  const Kind kind = base::known(number_kind(self));
-  if (!kind.is_python())
+  if (!base::known(number_kind(self)).is_python())
     if (std::optional<Value> result = call_numpy_method(e, self, name, call)) return *std::move(result);
+  return call_own_method(e, self, name, call);
+}
+
+Value call_own_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+  const Kind kind = base::known(number_kind(self));
   if (name == "conjugate" && call.positional.empty()) {
     if (!base::is_complex(kind.dtype()))
       return kind == Kind::py_bool() ? e.unary(Operator::UAdd, self, call.node) : self;

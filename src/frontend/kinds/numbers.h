@@ -12,6 +12,8 @@ Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const V
 /// Calls a method of arrays and numbers of NumPy's; none: it is not known.
 std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const std::string& name,
                                        Evaluator::Call& call);
+/// Calls a method of a number that NumPy's library does not implement.
+Value call_own_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call);
 /// Calls a method of a number, known or not.
 Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call);
 

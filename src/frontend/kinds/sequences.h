@@ -17,8 +17,7 @@ std::optional<Value> reversed_slice(Evaluator& e, const Value& value, nb::handle
 /// Raises what Python's method raises, if the types and the number of its arguments decide it.
 void raise_as_method(Evaluator& e, const Value& self, const std::string& name, const Evaluator::Call& call);
 /// `list *= count` (`ValueKind::in_place`).
-std::optional<std::optional<Value>> repeat_in_place(Evaluator& e, const Value& list, const Value& count,
-                                                    nb::handle node);
+std::optional<Value> repeat_in_place(Evaluator& e, const Value& list, const Value& count, nb::handle node);
 /// A list of objects of the values' types; invalid: one has none.
 nb::object stand_ins(const Evaluator& e, std::span<const Value> values);
 

@@ -285,9 +285,9 @@ class SetKind final : public KindOfObjects<Set, &Set::cell, BuiltinKind> {
   Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
     return e.set_method(*value.as<Set>(), name, call);
   }
-  std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                 nb::handle node) const override {
-    return e.change_set(*value.as<Set>(), op, right, node) ? std::optional(Answer()) : std::nullopt;
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override {
+    return e.change_set(*value.as<Set>(), op, right, node) ? Answer(Unbound{}) : std::nullopt;
   }
   Answer attribute(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
     e.history_of(*value.as<Set>(), node);

@@ -142,12 +142,11 @@ void raise_as_method(Evaluator& e, const Value& self, const std::string& name, c
   e.raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
 }
 
-std::optional<std::optional<Value>> repeat_in_place(Evaluator& e, const Value& list, const Value& count,
-                                                    nb::handle node) {
+std::optional<Value> repeat_in_place(Evaluator& e, const Value& list, const Value& count, nb::handle node) {
   const std::optional<Kind> times = e.repeats(count);
   if (!times || !times->is_python()) return std::nullopt;
   e.by_library("repeat", {list, count}, node);
-  return std::optional<Value>();
+  return Unbound{};
 }
 
 nb::object stand_ins(const Evaluator& e, std::span<const Value> values) {

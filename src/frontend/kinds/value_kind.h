@@ -143,9 +143,9 @@ class ValueKind {
     return {};
   }
   virtual Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const { return {}; }
-  /// `value op= right`; none: as `value = value op right`. An answer of none: it has changed itself.
-  virtual std::optional<Answer> in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
-                                         nb::handle node) const {
+  /// `value op= right`; none: as `value = value op right`; Unbound: it has changed itself.
+  virtual Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                          nb::handle node) const {
     return {};
   }
   /// A NumPy array of its elements; none: they are taken one by one.
