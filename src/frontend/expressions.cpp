@@ -332,26 +332,26 @@ Value Evaluator::eval_list(nb::handle e) {
 }
 
 Value Evaluator::eval_dict(nb::handle e) {
-  const Value dict = make_dict(e);
+  const Reference dict = make_dict(e);
   const nb::list keys = e.attr("keys");
   const nb::list values = e.attr("values");
   for (size_t i = 0; i < nb::len(keys); ++i) {
     if (!nb::handle(keys[i]).is_none()) {
       const Value key = eval(keys[i]);
-      put(*dict.as<Reference>(), key, eval_open(values[i]), e);
+      put(dict, key, eval_open(values[i]), e);
       continue;
     }
     const Value other = eval(values[i]);
     const Reference* r = other.as<Reference>();
     if (mapping(other) != nullptr) {
-      by_update(*dict.as<Reference>(), other, e);
+      by_update(dict, other, e);
       continue;
     }
     if (r == nullptr || contents(*r, e).type != HeapObject::Type::Dict) {
       if (is_foreign(other)) use_foreign("", "", {other}, e);
       raise(ExceptionKind::TypeError, "'" + type_name(other) + "' object is not a mapping");
     }
-    for (const auto& [key, value] : items_of(other, e)) put(*dict.as<Reference>(), key, value, e);
+    for (const auto& [key, value] : items_of(other, e)) put(dict, key, value, e);
   }
   return dict;
 }

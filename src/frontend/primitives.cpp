@@ -34,9 +34,9 @@ const Array& Evaluator::array_argument(Call& call, size_t position) {
 
 std::vector<NodeId> Evaluator::numbers_argument(Call& call, size_t position) {
   std::vector<NodeId> numbers;
-  need_rank(call.positional.at(position).as<Tuple>()->members.size());
-  for (const Value& part : call.positional.at(position).as<Tuple>()->members)
-    numbers.push_back(stage_index(part));
+  const std::vector<Value> parts = parts_of(call.positional.at(position));
+  need_rank(parts.size());
+  for (const Value& part : parts) numbers.push_back(stage_index(part));
   return numbers;
 }
 

@@ -48,10 +48,10 @@ Value Evaluator::builtin_tuple(Call& call) {
 }
 
 Value Evaluator::builtin_dict(Call& call) {
-  const Value dict = make_dict(call.node);
+  const Reference dict = make_dict(call.node);
   if (call.positional.size() > 1) raise_as_called(call);
   Call update{.positional = call.positional, .keywords = call.keywords, .name = "update", .node = call.node};
-  dict_method(*dict.as<Reference>(), "update", update);
+  dict_method(dict, "update", update);
   return dict;
 }
 

@@ -568,7 +568,7 @@ class AtPlace {
 }  // namespace
 
 Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
-  const std::vector<Value>& all = reported.as<Tuple>()->members;
+  const std::vector<Value> all = parts_of(reported);
   const auto raise_number = [&](size_t number) -> Value {
     const Tuple* parts = all[number + 1].as<Tuple>();
     if (parts == nullptr)
@@ -659,7 +659,7 @@ void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
   for (Edge& edge : edges) {
     const Error* error = edge.value.as<Error>();
     numbers.push_back(error == nullptr ? 0 : number_of_error(*error));
-    values.push_back(error == nullptr ? edge.value.as<Tuple>()->members[0] : Value(Tuple{parts_of(*error)}));
+    values.push_back(error == nullptr ? parts_of(edge.value)[0] : Value(Tuple{parts_of(*error)}));
     Outcome& outcome = outcomes[numbers.back()];
     if (outcome.first == nullptr) {
       outcome = {&edge, values.back(), shape_of(edge.state, seen_from(*builder_, here)),

@@ -234,8 +234,8 @@ void Evaluator::CallersLists::add_first(const HeapObject& dict, const Value& key
 
 void Evaluator::CallersLists::need_element(const HeapObject& list, const Value& form, const Value& element,
                                            nb::handle node) {
-  if (e_.same(unmixed(form), *list.element)) return;
-  const std::string others = e_.words_of(*list.element);
+  if (same(unmixed(form), *list.element)) return;
+  const std::string others = kind_of_value(*list.element).words(e_, *list.element);
   e_.unsupported(node,
                  "a " + e_.type_name(element) + " in a list of the caller's, of which each element is " +
                      (others.empty() ? "of another kind" : others) + ",",
