@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 #include "frontend/masks.h"
 
 namespace ingot::frontend {
@@ -241,12 +241,11 @@ std::array<NodeId, 3> Evaluator::slice_of(const Slice& slice, NodeId length) {
     const Array* array = part->as<Array>();
     const bool integer = kind && (array == nullptr || array->type.rank() == 0) &&
                          (base::is_int(kind->dtype()) || *kind == Kind::py_bool());
-    if (!is_none(*part) && !integer)
-      raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
+    if (is_none(*part) || integer) continue;
+    need_one_kind(ExceptionKind::TypeError, {*part});
+    raise(ExceptionKind::TypeError, "slice indices must be integers or None or have an __index__ method");
   }
-  const auto is_unsigned_64 = [this](const Value& part) {
-    return kind_of(part) == Kind(DType::UInt64) && !part.is<Array>();
-  };
+  const auto is_unsigned_64 = [this](const Value& part) { return number_kind(part) == Kind(DType::UInt64); };
   // Numbers beyond 64 bits are clipped.
   const auto given = [&](const Value& part) {
     if (const Static* s = part.as<Static>(); s != nullptr && !static_int(part))
@@ -351,7 +350,7 @@ Evaluator::Indexing Evaluator::classify(const Array& array, const Value& index, 
     } else if (part.is<Array>()) {
       raise(ExceptionKind::IndexError, "arrays used as indices must be of integer (or boolean) type");
     } else {
-      need_one_kind(ExceptionKind::IndexError);
+      need_one_kind(ExceptionKind::IndexError, {part});
       raise(ExceptionKind::IndexError,
             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
             "arrays are valid indices");
@@ -557,7 +556,7 @@ std::optional<std::pair<Array, Value>> Evaluator::without_sequences(const Array&
     if (const Array* a = part.as<Array>();
         a != nullptr && a->type.rank() == 0 && base::is_bool(a->type.dtype()))
       part = from_node(whole(part));
-    if (kind && !part.is<Array>() && base::is_bool(kind->dtype())) {
+    if (number_kind(part) && base::is_bool(kind->dtype())) {
       flag = i;
       ++open;
     }

@@ -182,18 +182,12 @@ Value Evaluator::builtin_int(Call& call) {
   Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{imported("builtins").attr("int")(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{imported("builtins").attr("int")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
-    value = from_node(whole(value));
-  if (value.is<Array>()) raise_by_type("call", "int", {value}, imported("builtins").attr("int"));
-  if (!kind || value.is<Array>())
-    unsupported(call.node, "int() of a " + type_name(value), "take one element");
+  value = without_0d(*this, value);
+  if (rank_of(value)) raise_by_type("call", "int", {value}, imported("builtins").attr("int"));
+  if (!number_kind(value)) unsupported(call.node, "int() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "int() argument must be a string, a bytes-like object or a real number, not '" + type_name(value) +
@@ -224,18 +218,12 @@ Value Evaluator::builtin_float(Call& call) {
   Value value = call.positional[0];
   finish(call, 1);
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{imported("builtins").attr("float")(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{imported("builtins").attr("float")(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.rank() == 0)
-    value = from_node(whole(value));
-  if (value.is<Array>()) raise_by_type("call", "float", {value}, imported("builtins").attr("float"));
-  if (!kind || value.is<Array>())
-    unsupported(call.node, "float() of a " + type_name(value), "take one element");
+  value = without_0d(*this, value);
+  if (rank_of(value)) raise_by_type("call", "float", {value}, imported("builtins").attr("float"));
+  if (!number_kind(value)) unsupported(call.node, "float() of a " + type_name(value), "take one element");
   if (*kind == Kind::py_complex()) {
     raise(ExceptionKind::TypeError,
           "float() argument must be a string or a real number, not '" + type_name(value) + "'");
@@ -251,20 +239,17 @@ Value Evaluator::builtin_complex(Call& call) {
   std::array<Value, 2> given = {real == nullptr ? Value(Static{nb::int_(0)}) : *real,
                                 imaginary == nullptr ? Value(Static{nb::int_(0)}) : *imaginary};
   if (given[0].is<Static>() && given[1].is<Static>()) {
-    try {
+    return by_python(*this, [&] {
       const nb::object& a = given[0].as<Static>()->object;
       return Static{imaginary == nullptr ? type(a) : type(a, given[1].as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    });
   }
   std::array<NodeId, 2> reals;
   std::array<NodeId, 2> rests;  // invalid: of a real number
   for (size_t i = 0; i < 2; ++i) {
-    if (const Array* a = given[i].as<Array>(); a != nullptr && a->type.rank() == 0)
-      given[i] = from_node(whole(given[i]));
-    const std::optional<Kind> kind = kind_of(given[i]);
-    if (given[i].is<Array>() || !kind) {
+    given[i] = without_0d(*this, given[i]);
+    const std::optional<Kind> kind = number_kind(given[i]);
+    if (!kind) {
       std::vector<Value> operands{given[0]};
       if (imaginary != nullptr) operands.push_back(given[1]);
       raise_by_type("call", "complex", operands, type);
@@ -411,8 +396,8 @@ Value Evaluator::math_function(Call& call) {
 Value Evaluator::math_test(Call& call) {
   const Value value = need(call, 0, "x");
   finish(call, 1);
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>() || *kind == Kind::py_complex())
+  const std::optional<Kind> kind = number_kind(value);
+  if (!kind || *kind == Kind::py_complex())
     raise(ExceptionKind::TypeError, "must be real number, not " + type_name(value));
   const Op op = call.name == "isnan" ? Op::isnan : call.name == "isinf" ? Op::isinf : Op::isfinite;
   return Scalar{Kind::py_bool(), builder_->make(op, {stage(value, Kind::py_float())})};
@@ -426,7 +411,7 @@ Value Evaluator::math_round(Call& call) {
     raise(ExceptionKind::TypeError, "type " + type_name(value) + " doesn't define __trunc__ method");
   // NumPy's numbers have no `__floor__`: Python converts them to float.
   const bool as_float = kind && (*kind == Kind::py_float() || !kind->is_python());
-  if (as_float && !value.is<Array>()) {
+  if (as_float && number_kind(value)) {
     const Op op = call.name == "floor" ? Op::floor : call.name == "ceil" ? Op::ceil : Op::trunc;
     value = Scalar{Kind::py_float(), builder_->make(op, {stage(value, Kind::py_float())})};
   }

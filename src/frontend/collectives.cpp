@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 #include "ir/library.h"
 
 // The elements of a batch and their collectives: `ingot.psum` and the like.
@@ -199,7 +199,7 @@ void Evaluator::Collectives::need_own_effects(const Axis& axis, bool is_last, nb
   }
   for (const auto& [id, before] : axis.heap) {
     const auto now = evaluator_.state_.heap.find(id);
-    const auto is_same = [this](const Value& a, const Value& b) { return evaluator_.same(a, b); };
+    const auto is_same = [](const Value& a, const Value& b) { return same(a, b); };
     if (now == evaluator_.state_.heap.end() || std::ranges::equal(before.values, now->second.values, is_same))
       continue;
     evaluator_.unsupported(

@@ -31,13 +31,34 @@ class Evaluator::Columns {
   std::vector<NodeId> converted(const Value& from, const Value& to, std::span<const NodeId> before,
                                 NodeId length);
 
- private:
   class Conversion;
+
+ private:
   static Description described(const Value& form, const Other& other, size_t& column);
-  Value take(const Value& form, std::span<const NodeId>& numbers);
-  NodeId zero(Kind kind);
 
   Evaluator& e_;
+};
+
+/// One conversion: the columns that are yet to be converted, and the new ones.
+class Evaluator::Columns::Conversion {
+ public:
+  Conversion(Evaluator& evaluator, std::span<const NodeId> before, NodeId length)
+      : e_(evaluator), rest_(before), length_(length) {}
+
+  /// The numbers of the next column.
+  NodeId next();
+  /// A new column, or one of equal numbers.
+  void add(NodeId numbers) { made_.push_back(e_.builder_->make(ir::Op::materialize, {numbers})); }
+  void fill(NodeId number) { add(e_.builder_->make(ir::Op::broadcast, {number, length_})); }
+  /// The next column, with numbers of another kind.
+  void add_next_as(Kind kind, Kind wanted);
+  std::vector<NodeId> made() { return std::move(made_); }
+
+ private:
+  Evaluator& e_;
+  std::span<const NodeId> rest_;
+  NodeId length_;
+  std::vector<NodeId> made_;
 };
 
 }  // namespace ingot::frontend

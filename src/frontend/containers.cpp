@@ -156,7 +156,7 @@ void Evaluator::put(const Reference& container, const Value& index, Value value,
   nb::object key;
   const std::optional<size_t> position =
       index_in(container, index, key, "list assignment index out of range", node);
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  value = stored(std::move(value));
   if (holds(value, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, position, key, value, node);
   HeapObject& object = state_.heap.at(container.object);
@@ -196,7 +196,7 @@ void Evaluator::append(const Reference& container, Value element, nb::handle nod
   if (object.argument < 0) contents(container, node);
   need_own(object, node);
   CallersLists(*this).add_first(object, {&element, 1}, node);
-  if (const Array* a = element.as<Array>(); a != nullptr && a->type.is_array()) element = named(element);
+  element = stored(std::move(element));
   if (holds(element, container.object)) unsupported(node, "a container that holds itself", "use another one");
   write_back(container, std::nullopt, nb::none(), element, node);
   // If the structure is not known, only the caller's own list holds the element.

@@ -41,12 +41,10 @@ Value Evaluator::primitive_derivatives(Call&) {
 }
 
 Value Evaluator::primitive_with_derivatives(Call& call) {
-  const Tuple* const asked = call.positional.at(0).as<Tuple>();
-  INGOT_ASSERT(asked != nullptr, "frontend: derivatives are in a tuple");
   std::vector<std::pair<int64_t, bool>> inside;
-  for (const Value& one : asked->members) {
+  for (const Value& one : parts_of(call.positional.at(0))) {
     const auto number = [&](size_t i) {
-      return nb::cast<int64_t>(require_static(one.as<Tuple>()->members.at(i), "a derivative", call.node));
+      return nb::cast<int64_t>(require_static(parts_of(one).at(i), "a derivative", call.node));
     };
     inside.emplace_back(number(0), number(1) != 0);
   }
@@ -113,20 +111,15 @@ Value Evaluator::primitive_of_derivative(Call& call) {
 
 /// Returns a cotangent for each variable that is a number, None for arrays.
 Value Evaluator::primitive_pull(Call& call) {
-  const auto members = [&](size_t position) {
-    const Tuple* const tuple = call.positional.at(position).as<Tuple>();
-    INGOT_ASSERT(tuple != nullptr, "frontend: what is pulled is in tuples");
-    return tuple->members;
-  };
   std::vector<NodeId> operands;
-  const std::vector<Value> outputs = members(1);
-  const std::vector<Value> cotangents = members(2);
+  const std::vector<Value> outputs = parts_of(call.positional.at(1));
+  const std::vector<Value> cotangents = parts_of(call.positional.at(2));
   const auto add = [&](const Value& value, const Kind& kind) {
     operands.push_back(value.is<Array>() ? named(value).node : stage(value, kind));
   };
   for (const Value& output : outputs) add(output, base::known(kind_of(output)));
   for (size_t i = 0; i < outputs.size(); ++i) add(cotangents.at(i), base::known(kind_of(outputs[i])));
-  const std::vector<Value> variables = members(3);
+  const std::vector<Value> variables = parts_of(call.positional.at(3));
   std::vector<ir::Type> types;
   for (const Value& variable : variables) {
     if (variable.is<Array>()) continue;

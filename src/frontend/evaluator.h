@@ -59,7 +59,6 @@ class Evaluator {
   class Collectives;
   class Fields;
   class Parameters;
-  class Results;
   class Kernels;
   class Members;
   struct Launch;
@@ -232,8 +231,6 @@ class Evaluator {
   Value eval_generator(nb::handle e);
   Value eval_yield(nb::handle e);
   Value eval_yield_from(nb::handle e);
-  /// Whether iterating over a value evaluates a generator, so that it provides one element at a time.
-  bool iterates_generator(const Value& iterable) const;
   /// Iterates over that. `held`: something else may hold the generator when the loop ends early.
   void iterate(const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
   Value iterate_generator(const Generator& generator, nb::handle node, const Iteration& iteration, bool held);
@@ -251,9 +248,6 @@ class Evaluator {
     std::function<Value(const Value&)> has;
     std::function<Value(const Value&)> element;
   };
-  /// A number of a range without end.
-  Value counted(const Range& range, const Value& at_index, nb::handle node);
-  IndexedIterable indexed_iterable(const Value& iterable, nb::handle node);
   /// Raises if Python raises at once because a value is no iterable.
   void need_iterable(const Value& value);
   /// The result of the `__iter__` of an instance's class; none: it has none.
@@ -268,7 +262,7 @@ class Evaluator {
     std::function<Value(NodeId)> element;
   };
   struct Checkpoint;
-  Checkpoint checkpoint();
+  Checkpoint checkpoint(bool keeps_state = true);  ///< else going back leaves variables and objects
   void go_back(const Checkpoint& point);
   void unrolled_loop(nb::handle s, const Value& iterable, std::vector<Value> elements);
   Value iterator(std::string name, Value iterates);
@@ -276,10 +270,6 @@ class Evaluator {
   Value begin_iterate(const Value& iterable, nb::handle node);
   /// Whether a generator yields a value equal to `wanted`; iterates up to that value.
   Value is_yielded(const Value& wanted, const Value& given, nb::handle node);
-  /// The iterable of the elements that are left after `taken`; none: not known.
-  std::optional<Value> rest_of(const Value& iterable, const Value& taken, nb::handle node);
-  /// Refuses an iterable that only Python can iterate over.
-  void refuse_iterate(const Value& iterable, nb::handle node);
   /// The elements of an iterable that was known when iterating began; refuses it if it is not any more.
   std::vector<Value> still_known(const Value& iterable, nb::handle node);
   /// Runs an iteration for each element of a known iterable; each one sees what earlier ones changed in it.
@@ -293,7 +283,6 @@ class Evaluator {
   void loop_body(nb::handle s);
   void with_breaks(nb::handle s, const std::function<void()>& loop);
   State assumed_carried(const std::string& key, const State& entry);
-  Trips trips_of_range(const Range& range);
   Trips trips_of(const Value& iterable, nb::handle node);
   std::optional<std::vector<Value>> static_elements(const Value& iterable, nb::handle node,
                                                     bool ranges = false);
@@ -305,29 +294,16 @@ class Evaluator {
   Value block(const std::function<Value(Target&)>& body);
   [[noreturn]] void leave_to(Target& target, Value value);
   Value close(NodeId node, std::vector<Edge>& edges);
-  Value shape_of(const Value& value, ir::RegionId seen_from);
-  using Stays = std::function<bool(NodeId)>;  ///< whether a leaf keeps its node
-  Value shape_of(const Value& value, const Stays& stays);
   Value join(const Value& a, const Value& b, const std::string& what);
-  Value join_maybe(const Value& a, const Value& b, const std::string& what);
-  bool same(const Value& a, const Value& b) const;
   /// The number of the join of two objects, one of each path; 0: not known.
   uint32_t merged(uint32_t a, uint32_t b);
-  void slot_types(const Value& shape, std::vector<ir::Type>& out);
-  /// An optional number, converted to another kind; `type`: of the result.
-  NodeId converted(const Maybe& number, Kind to, ir::Type type);
   void carry(const Value& shape, const Value& actual, std::vector<NodeId>& out);
   Value fill(const Value& shape, std::span<const NodeId>& values);
   NodeId convert(const Value& number, Kind kind);
   /// Renumbers objects that were made on one path as the corresponding objects of another path, so that both
   /// are joined as one. Only where nothing else can see the difference.
   void align(const State& to, const Value& to_value, State& state, Value& value);
-  State shape_of(const State& state, ir::RegionId seen_from);
-  State shape_of(const State& state, const Stays& stays);
   State join(const State& a, const State& b);
-  bool same(const State& a, const State& b) const;
-  bool same_element(const HeapObject& a, const HeapObject& b) const;
-  void slot_types(const State& shape, std::vector<ir::Type>& out);
   void carry(const State& shape, const State& actual, std::vector<NodeId>& out);
   State fill(State shape, std::span<const NodeId>& values);
 
@@ -388,7 +364,6 @@ class Evaluator {
   Value handle(const Builtin& builtin, Call& call);
   /// Raises what Python's function raises, if the types, number and names of the arguments decide it.
   void raise_as_called(const Call& call);
-  Value call_method(const Value& self, const std::string& name, Call& call);
   Value inline_function(const nb::object& function, Call& call);
   Value load_global(const std::string& name, nb::handle node);
 
@@ -420,11 +395,8 @@ class Evaluator {
   std::vector<size_t> indices_of(const Slice& slice, size_t size, nb::handle node);
   NodeId index_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value list_method(const Reference& list, const std::string& name, Call& call);
-  Value tuple_method(const Tuple& tuple, const std::string& name, Call& call);
   Value count_of_equal(const std::vector<Value>& values, const Value& wanted, nb::handle node);
   Value dict_method(const Reference& dict, const std::string& name, Call& call);
-  Value static_method(const Static& self, const std::string& name, Call& call);
-  Value scalar_method(const Value& self, const std::string& name, Call& call);
   std::vector<Value> sorted_values(const std::vector<Value>& values, Call& call);
   std::vector<std::pair<Value, Value>> items_of(const Value& mapping, nb::handle node);
 
@@ -442,7 +414,6 @@ class Evaluator {
   Value contains(Operator op, const Value& wanted, const Value& container, nb::handle node);
   Value is_among(std::vector<Value> values, const Value& wanted, nb::handle node);
   Value of_no_number(const Value& a, const Value& other, bool answer);
-  Value compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node);
   Value unary(Operator op, const Value& a, nb::handle node);
   bool is_numpys(const Value& value) const;  ///< an array, or one of NumPy's numbers
   /// The kind of a number that a sequence is repeated by; none: it is no int.
@@ -544,7 +515,7 @@ class Evaluator {
   /// The loop or argument that a number depends on, and that can be known when compiling. `is_last`: also
   /// numbers in dicts and instances, which may change from call to call.
   std::optional<NeedsFact> source_of(NodeId number, nb::handle node, bool is_last = false) const;
-  void settle(Conflict& conflict, NodeId condition) const;
+  void settle(Value& value, NodeId condition) const;
   void demand(NodeId number, nb::handle node);  ///< of `source_of`, if there is one
   nb::object require_static(const Value& value, const char* what, nb::handle node);
   Value stage_number(const Value& value);  ///< a static number as a constant; others as they are
@@ -730,9 +701,8 @@ class Evaluator {
   bool refuses_assignment(const nb::object& type, const char* method, const std::string& name);
   void delete_attribute(const Value& target, const std::string& name, nb::handle node);
   Value make_instance(const nb::object& type, Call& call);
-  Object begin_instance(const nb::object& type, nb::handle node);     ///< without attributes
-  std::optional<Value> call_object(const Value& callee, Call& call);  ///< by its `__call__`
-  Value call_wrapper(const nb::object& wrapper, Call& call);          ///< of a slot of `object`
+  Object begin_instance(const nb::object& type, nb::handle node);  ///< without attributes
+  Value call_wrapper(const nb::object& wrapper, Call& call);       ///< of a slot of `object`
   Value run_generated_init(const Object& made, const nb::object& init, Call& call);
   Value make_namedtuple(const nb::object& type, Call& call);
   /// Calls Python's function, now, with arguments that have to be known; `what` describes them in messages.
@@ -796,8 +766,8 @@ class Evaluator {
                      const std::vector<std::pair<std::string, Value>>& keywords = {});
   /// An object of the same type as a value, for what depends on types only; invalid: there is none.
   nb::object stand_in(const Value& value) const;
-  /// Raises an exception object of Python's own or NumPy's.
-  [[noreturn]] void raise_object(nb::handle error);
+  /// Raises an exception object of Python's own or NumPy's; `operands`: whose types it is raised for.
+  [[noreturn]] void raise_object(nb::handle error, const std::vector<Value>& operands = {});
 
   // errors
   /// Why two values of a variable, from two paths, cannot be joined, for a message.
@@ -809,11 +779,10 @@ class Evaluator {
   std::vector<std::string> operands_of(nb::handle node) const;
   /// Values of an expression's variables, by name; in Ingot's library: of the user's call.
   std::vector<std::pair<std::string, const Value*>> variables_in(nb::handle node) const;
-  std::string words_of(const Value& value) const;  ///< "an int"; empty: not worth mentioning in a message
   /// Whether a number depends on one that was of another kind on another path.
   bool comes_of_mixed(const Value& value) const;
   /// Refuses code that is about to raise because of a number's kind, if it has this kind on some paths only.
-  void need_one_kind(base::ExceptionKind kind);
+  void need_one_kind(base::ExceptionKind kind, const std::vector<Value>& operands = {});
   [[noreturn]] void raise(base::ExceptionKind kind, std::string_view message,
                           std::initializer_list<NodeId> values = {});
   [[noreturn]] void raise_host_error(nb::python_error& error);

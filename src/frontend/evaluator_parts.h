@@ -74,7 +74,7 @@ inline constexpr std::string_view kLibrary = "ingot.library.";
 /// A point to roll back to, if a new fact contradicts what was built after it.
 struct Evaluator::Checkpoint {
   ir::Builder::Mark mark;
-  State state;
+  std::optional<State> state;
   std::vector<size_t> edges;  ///< of each target in `targets_`
   size_t hosts;
 };
@@ -333,14 +333,22 @@ inline bool is_vectorized(nb::handle object) {
   return nb::isinstance(object, imported("ingot._vectorize").attr("Vectorized"));
 }
 
+/// Calls a function of a module of Ingot's library.
+Value call_library(Evaluator& e, const char* module, const char* name, std::vector<Value> arguments,
+                   nb::handle node, std::vector<std::pair<std::string, Value>> keywords = {});
+
+/// What Python's own code returns, which runs now; what it raises, the program raises.
+template <class Fn>
+auto by_python(Evaluator& e, const Fn& fn) {
+  try {
+    return fn();
+  } catch (nb::python_error& error) {
+    e.raise_host_error(error);
+  }
+}
+
 /// An expression as Python writes it.
 inline std::string as_written(nb::handle e) { return text_of(imported("ast").attr("unparse")(e)); }
-
-/// Whether an iterable is a list or dict, or consists of several iterables of which one is.
-bool iterates_container(const Value& iterable);
-
-/// Whether a range is endless, as that of `enumerate` and `count`.
-bool counts_on(const Value& iterable);
 
 /// The attributes of a statement, or of a clause of one, that hold statements or clauses.
 std::span<const char* const> bodies_of(std::string_view statement);

@@ -1,3 +1,4 @@
+#include "frontend/kinds/value_kind.h"
 #include "frontend/parameters.h"
 
 // Exceptions. Each location that raises has a known exception, so the clause that catches it is known, too:
@@ -126,12 +127,14 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
   };
   std::set<uint32_t> objects;
   const std::function<void(const Value&)> visit = [&](const Value& part) {
-    if (const Scalar* s = part.as<Scalar>()) add(s->node);
-    if (const Array* a = part.as<Array>()) add(a->node);
-    if (const Maybe* m = part.as<Maybe>()) add(m->node);
-    const Reference* r = part.as<Reference>();
-    const Object* o = part.as<Object>();
-    const uint32_t object = r != nullptr ? r->object : o != nullptr ? o->object : 0;
+    if (kind_of_value(part).is_leaf()) {
+      Value copy = part;
+      kind_of_value(part).change_nodes(copy, [&](NodeId node) {
+        add(node);
+        return node;
+      });
+    }
+    const uint32_t object = object_of(part);
     const auto held = state_.heap.find(object);
     if (held != state_.heap.end() && objects.insert(object).second)
       for (const Value& each : held->second.values) visit(each);
@@ -153,14 +156,17 @@ bool Evaluator::comes_of_mixed(const Value& value) const {
   return false;
 }
 
-void Evaluator::need_one_kind(ExceptionKind kind) {
-  for (const auto& [name, held] : variables_in(here_)) {
-    if (!comes_of_mixed(*held)) continue;
+void Evaluator::need_one_kind(ExceptionKind kind, const std::vector<Value>& operands) {
+  if (mixed_.empty()) return;
+  const auto need = [&](const std::string& what, const Value& value) {
+    if (!comes_of_mixed(value)) return;
     unsupported(here_,
                 "an expression that raises " + std::string(base::name_of(kind)) +
-                    " for one of the kinds of number that `" + name + "` comes from on different paths",
+                    " for one of the kinds of number that " + what + " comes from on different paths",
                 "let it be of one kind on all paths, as 0.0 where others give a float");
-  }
+  };
+  for (const auto& [name, held] : variables_in(here_)) need("`" + name + "`", *held);
+  for (const Value& operand : operands) need("an operand", operand);
 }
 
 void Evaluator::raise(ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {

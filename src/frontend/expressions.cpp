@@ -332,26 +332,26 @@ Value Evaluator::eval_list(nb::handle e) {
 }
 
 Value Evaluator::eval_dict(nb::handle e) {
-  const Value dict = make_dict(e);
+  const Reference dict = make_dict(e);
   const nb::list keys = e.attr("keys");
   const nb::list values = e.attr("values");
   for (size_t i = 0; i < nb::len(keys); ++i) {
     if (!nb::handle(keys[i]).is_none()) {
       const Value key = eval(keys[i]);
-      put(*dict.as<Reference>(), key, eval_open(values[i]), e);
+      put(dict, key, eval_open(values[i]), e);
       continue;
     }
     const Value other = eval(values[i]);
     const Reference* r = other.as<Reference>();
     if (mapping(other) != nullptr) {
-      by_update(*dict.as<Reference>(), other, e);
+      by_update(dict, other, e);
       continue;
     }
     if (r == nullptr || contents(*r, e).type != HeapObject::Type::Dict) {
       if (is_foreign(other)) use_foreign("", "", {other}, e);
       raise(ExceptionKind::TypeError, "'" + type_name(other) + "' object is not a mapping");
     }
-    for (const auto& [key, value] : items_of(other, e)) put(*dict.as<Reference>(), key, value, e);
+    for (const auto& [key, value] : items_of(other, e)) put(dict, key, value, e);
   }
   return dict;
 }
@@ -530,7 +530,9 @@ Value Evaluator::handle(const Builtin& builtin, Call& call) {
 #include "frontend/builtins.def"
   };
   const Call given = call;
-  const Checkpoint before = checkpoint();
+  // Nothing but a handler sees the state of a call that raises.
+  const auto is_seen = [](const Catcher* handler) { return handler->catches_some(); };
+  const Checkpoint before = checkpoint(std::ranges::any_of(handlers_, is_seen));
   try {
     return builtin.op ? elementwise_call(*builtin.op, call) : (this->*kHandlers[builtin.handler])(call);
   } catch (const base::Unsupported&) {
@@ -642,41 +644,8 @@ void Evaluator::refuse_call(const nb::object& function, nb::handle node) {
 }
 
 Value Evaluator::call(const Value& callee, Call& call) {
-  if (PooledValues::decides(callee) != nullptr)
-    return PooledValues(*this).call_by_class(*callee.as<Method>(), call);
-  if (const Pooled* r = PooledValues::open(callee)) {
-    const auto there =
-        PooledValues(*this).present(*r, ExceptionKind::TypeError, "'NoneType' object is not callable");
-    return PooledValues(*this).on_each(there, [&](const Value& known) {
-      Call again = call;
-      return this->call(known, again);
-    });
-  }
-  if (const Method* m = callee.as<Method>(); m != nullptr && m->function.is_valid()) {
-    call.positional.insert(call.positional.begin(), *m->self);
-    return this->call(Static{m->function}, call);
-  }
-  if (is_instance(callee)) {
-    if (std::optional<Value> result = call_object(callee, call)) return *result;
-    raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
-  }
-  if (const Method* m = callee.as<Method>()) {
-    // Methods that store their last argument in a container, or search it there.
-    static const std::map<std::string, size_t> kOfContainers = {
-        {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
-    const auto known = kOfContainers.find(m->name);
-    const bool keeps = (m->self->is<Reference>() || row_of(*m->self) != nullptr) &&
-                       known != kOfContainers.end() && call.positional.size() == known->second &&
-                       call.keywords.empty();
-    const Value last = keeps ? call.positional.back() : Value(Unbound{});
-    if (keeps) call.positional.pop_back();
-    need_present(call);
-    if (keeps) call.positional.push_back(last);
-    return call_method(*m->self, m->name, call);
-  }
-  if (const Closure* c = callee.as<Closure>()) return call_closure(*c, call);
-  if (callee.is<Conflict>()) return this->call(present(callee, "the function", call.node), call);
-  if (callee.is<Foreign>()) use_foreign("apply", "", {callee}, call.node);
+  if (std::optional<Value> result = kind_of_value(callee).call(*this, callee, call))
+    return *std::move(result);
   const Static* s = callee.as<Static>();
   if (s == nullptr) raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   nb::object function = s->object;
@@ -735,47 +704,6 @@ Value Evaluator::call(const Value& callee, Call& call) {
     raise(ExceptionKind::TypeError, "'" + type_name(callee) + "' object is not callable");
   if (const nb::object host = host_function(function); host.is_valid()) return call_host_function(host, call);
   refuse_call(function, call.node);
-}
-
-Value Evaluator::call_method(const Value& self, const std::string& name, Call& call) {
-  call.name = name;
-  if (const Structured* s = self.as<Structured>()) return Fields(*this).method(*s, name, call);
-  if (const Foreign* f = self.as<Foreign>(); f != nullptr && f->points_to) return pointer_as(*f, call);
-  const std::optional<Kind> kind = kind_of(self);
-  if (kind && (self.is<Array>() || !kind->is_python())) {
-    if (const int handler = registry_.method(name); handler >= 0) {
-      refuse_foreign(call, name, nb::none());
-      call.positional.insert(call.positional.begin(), self);
-      return handle({.handler = handler}, call);
-    }
-    if (const nb::object member = registry_.member(name); member.is_valid()) {
-      call.positional.insert(call.positional.begin(), self);
-      return this->call(Static{member}, call);
-    }
-    if (!self.is<Array>()) return scalar_method(self, name, call);
-    unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
-  }
-  const Reference* r = self.as<Reference>();
-  if (const Static* s = self.as<Static>(); s != nullptr && is_vectorized(s->object))
-    unsupported(call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
-                "call it outside of the function, or write a loop");
-  if (const Static* s = self.as<Static>(); s != nullptr && !kind) return static_method(*s, name, call);
-  if (kind) return scalar_method(self, name, call);
-  const Tuple* tuple = self.as<Tuple>();
-  if (self.is<Range>()) {
-    call.positional.insert(call.positional.begin(), self);
-    return by_ranges(name.c_str(), call.positional, call.node);
-  }
-  if (r == nullptr && tuple == nullptr && !self.is<Set>() && row_of(self) == nullptr)
-    unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
-  const nb::object model = stand_in(self);
-  if (const Set* set = self.as<Set>()) return set_method(*set, name, call);
-  if (model.is_valid())
-    raise_by_type("call", name, call.positional, attribute(model, name.c_str()), call.keywords);
-  if (const Pooled* row = row_of(self)) return Rows(*this).method(*row, name, call);
-  if (tuple != nullptr) return tuple_method(*tuple, name, call);
-  if (state_.heap.at(r->object).type == HeapObject::Type::List) return list_method(*r, name, call);
-  return dict_method(*r, name, call);
 }
 
 }  // namespace ingot::frontend

@@ -1,8 +1,8 @@
 #include "base/refused.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 
 // Arguments of unsupported types. Only their types are known, so every use of one is decided here:
 // `ingot._objects.foreign` determines what Python raises for such types, if that is certain.
@@ -20,8 +20,8 @@ nb::object Evaluator::stand_in(const Value& value) const {
 
 std::optional<Value> Evaluator::foreign_part(const Foreign& array, const Value& index, nb::handle node) {
   const auto is_plain = [this](const Value& part) {
-    const std::optional<Kind> kind = kind_of(part);
-    return part.is<Slice>() || (kind && !part.is<Array>() && base::is_int(kind->dtype()));
+    const std::optional<Kind> kind = number_kind(part);
+    return part.is<Slice>() || (kind && base::is_int(kind->dtype()));
   };
   const Tuple* parts = index.as<Tuple>();
   const bool plain = parts != nullptr ? std::ranges::all_of(parts->members, is_plain) : is_plain(index);
@@ -56,7 +56,7 @@ void Evaluator::raise_by_type(const char* operation, const std::string& symbol,
   }
   const nb::object probe = imported("ingot._objects.foreign").attr("probe");
   const nb::object error = probe(operation, symbol, std::move(function), given, named);
-  if (!error.is_none()) raise_object(error);
+  if (!error.is_none()) raise_object(error, operands);
 }
 
 void Evaluator::use_foreign(const char* operation, const std::string& symbol,
@@ -93,12 +93,13 @@ void Evaluator::use_foreign(const char* operation, const std::string& symbol,
   throw base::InternalError("no operand is foreign");
 }
 
-void Evaluator::raise_object(nb::handle error) {
+void Evaluator::raise_object(nb::handle error, const std::vector<Value>& operands) {
   const std::string message = text_of(nb::str(error));
   const nb::object types = attribute(error.type(), "__mro__");
   for (const nb::handle type : types) {
     const auto kind = base::exception_from_name(text_of(type.attr("__name__")));
     if (!kind) continue;
+    if (!operands.empty()) need_one_kind(*kind, operands);
     if (type.is(error.type()) && *kind == base::ExceptionKind::KeyError) {
       std::vector<Value> arguments;
       for (const nb::handle argument : attribute(error, "args"))

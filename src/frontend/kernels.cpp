@@ -1,5 +1,6 @@
 #include "frontend/kernels.h"
 
+#include "frontend/kinds/value_kind.h"
 #include "ir/uniformity.h"
 #include "ir/walk.h"
 
@@ -144,7 +145,7 @@ void Evaluator::Kernels::launch(Call& call) {
   b.end(node);
   for (const auto& [id, object] : before.heap) {
     const auto now = e_.state_.heap.find(id);
-    const auto is_same = [this](const Value& x, const Value& y) { return e_.same(x, y); };
+    const auto is_same = [](const Value& x, const Value& y) { return same(x, y); };
     if (now == e_.state_.heap.end() || std::ranges::equal(object.values, now->second.values, is_same))
       continue;
     refuse(own, "a kernel that changes a list, dict or instance that it is given", "write into arrays");
@@ -342,8 +343,8 @@ Value Evaluator::Kernels::vote(Call& call) {
 
 namespace {
 
-void need_number(const std::optional<Kind>& kind, const Value& value) {
-  if (!kind || value.is<Array>()) throw base::InternalError("the library exchanges what is no number");
+void need_number(const Value& value) {
+  if (!number_kind(value)) throw base::InternalError("the library exchanges what is no number");
 }
 
 }  // namespace
@@ -352,7 +353,7 @@ Value Evaluator::Kernels::shuffle(Call& call) {
   around(call.node, text(call, 1));
   const Value value = e_.stage_number(call.positional.at(3));
   const std::optional<Kind> kind = e_.kind_of(value);
-  need_number(kind, value);
+  need_number(value);
   const NodeId lane = e_.builder_->cast(e_.stage_index(call.positional.at(4)), DType::Int32);
   const int64_t width = base::known(e_.static_int(call.positional.at(5)));
   const std::vector<NodeId> operands{mask(call.positional.at(2)), e_.stage(value, *kind), lane};
@@ -364,7 +365,7 @@ Value Evaluator::Kernels::match(Call& call) {
   around(call.node, text(call, 1));
   const Value value = e_.stage_number(call.positional.at(3));
   const std::optional<Kind> kind = e_.kind_of(value);
-  need_number(kind, value);
+  need_number(value);
   const std::vector<NodeId> operands{mask(call.positional.at(2)), e_.stage(value, *kind)};
   const int64_t attributes[] = {choice_of<ir::Agreement>("agreement", text(call, 0))};
   return e_.from_node(e_.builder_->make(Op::match, operands, attributes));
@@ -463,8 +464,8 @@ Value Evaluator::primitive_nanosleep(Call& call) {
 /// The bits of an integer as an unsigned one of the same width.
 Value Evaluator::primitive_bits(Call& call) {
   const Value value = stage_number(call.positional.at(0));
-  const std::optional<Kind> kind = kind_of(value);
-  if (!kind || value.is<Array>() || !(base::is_int(kind->dtype())))
+  const std::optional<Kind> kind = number_kind(value);
+  if (!kind || !base::is_int(kind->dtype()))
     raise(ExceptionKind::TypeError, "wants an integer, not '" + type_name(value) + "'");
   const DType dtype = kind->dtype();
   const DType bits = base::size_of(dtype) == 1   ? DType::UInt8

@@ -26,36 +26,7 @@ constexpr int64_t kFewest = 8;
 }  // namespace
 
 std::optional<Value> Evaluator::form_of(const Value& element) {
-  if (const std::optional<Pooled> record = PooledValues(*this).of(element)) return record->at({});
-  if (const Object* o = element.as<Object>(); o != nullptr && pools_.makings.classes.contains(o->object))
-    PooledValues(*this).ask_for({pools_.makings.classes.at(o->object)}, {});
-  if (const Conflict* c = element.as<Conflict>()) {
-    if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, {});
-    if (!c->rows.empty()) Rows(*this).ask_for(c->rows, {});
-  }
-  if (element.is<Reference>()) {
-    if (const std::vector<std::string> sites = Rows(*this).sites_of(element); !sites.empty())
-      Rows(*this).ask_for(sites, {});
-  }
-  if (const Maybe* m = element.as<Maybe>(); m != nullptr && m->present->is<Scalar>()) {
-    return Maybe{
-        {}, share(Value(Scalar{m->present->as<Scalar>()->kind, {}})), m->may_be_unbound, m->may_be_none};
-  }
-  if (const Array* a = element.as<Array>()) {
-    return Array{.type = a->type.as_view(), .access = a->access, .owns = a->owns || a->type.is_array()};
-  }
-  if (const std::optional<Kind> kind = kind_of(element)) return Scalar{*kind, {}, is_mixed(element)};
-  if (element.is<Static>() || element.is<Unbound>()) return element;
-  const Characters* characters = element.as<Characters>();
-  const bool is_character = characters != nullptr && characters->codes->is<Scalar>();
-  if (!element.is<Tuple>() && !element.is<Member>() && !is_character) return std::nullopt;
-  std::vector<Value> parts = parts_of(element);
-  for (Value& part : parts) {
-    const std::optional<Value> form = form_of(part);
-    if (!form) return std::nullopt;
-    part = *form;
-  }
-  return with_parts(element, std::move(parts));
+  return kind_of_value(element).form(*this, element);
 }
 
 std::optional<Value> Evaluator::joined_form(const Value& a, const Value& b) {
@@ -292,8 +263,10 @@ void Evaluator::set_list_buffer_item(const Reference& list, const Value& index, 
 
 Value Evaluator::checked_index(const Value& index) {
   const std::optional<Kind> kind = kind_of(index);
-  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+  if (!kind || index.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
+    need_one_kind(ExceptionKind::TypeError, {index});
     raise(ExceptionKind::TypeError, "list indices must be integers or slices, not " + type_name(index));
+  }
   need_index_sized(index);
   return index;
 }
@@ -354,18 +327,8 @@ std::vector<Value> Evaluator::sorted_by_library(const std::vector<Value>& values
 }
 
 bool Evaluator::has_open_length(const Value& iterable) const {
-  if (const Iterator* i = iterable.as<Iterator>()) return has_open_length(*i->iterates);
   if (const std::optional<Value> iterated = iterated_of(iterable)) return has_open_length(*iterated);
-  if (const Array* a = iterable.as<Array>()) return a->type.rank() > 0;
-  if (growing(iterable) != nullptr || iterable.is<Characters>()) return true;
-  if (Fields::is_array(iterable)) return Fields::rank_of(*iterable.as<Structured>()) > 0;
-  if (const Range* r = iterable.as<Range>())
-    return std::ranges::any_of(*r->bounds, [&](const Value& bound) { return !static_int(bound); });
-  if (const Zip* z = iterable.as<Zip>()) {
-    return std::ranges::all_of(
-        *z->members, [&](const Value& member) { return counts_on(member) || has_open_length(member); });
-  }
-  return false;
+  return kind_of_value(iterable).has_open_length(*this, iterable);
 }
 
 Value Evaluator::listed(const Value& iterable, nb::handle node) {

@@ -15,25 +15,20 @@
 
 namespace ingot::frontend {
 
-namespace {
-
-constexpr size_t kMostIterations = 20'000;  ///< of a loop that is unrolled
-
-}  // namespace
-
 using base::ExceptionKind;
 using ir::Op;
 
-Evaluator::Checkpoint Evaluator::checkpoint() {
+Evaluator::Checkpoint Evaluator::checkpoint(bool keeps_state) {
   std::vector<size_t> edges;
   edges.reserve(targets_.size());
   for (const Target* target : targets_) edges.push_back(target->edges.size());
-  return {builder_->mark(), state_, std::move(edges), hosts_.size()};
+  return {builder_->mark(), keeps_state ? std::optional(state_) : std::nullopt, std::move(edges),
+          hosts_.size()};
 }
 
 void Evaluator::go_back(const Checkpoint& point) {
   builder_->roll_back(point.mark);
-  state_ = point.state;
+  if (point.state) state_ = *point.state;
   for (size_t i = 0; i < point.edges.size(); ++i) {
     targets_[i]->edges.erase(targets_[i]->edges.begin() + static_cast<ptrdiff_t>(point.edges[i]),
                              targets_[i]->edges.end());
@@ -130,7 +125,7 @@ void Evaluator::run_for(nb::handle s) {
     // A single iteration needs no join of its variables with those of another one.
     const Range* range = iterable.as<Range>();
     const bool is_counted = range != nullptr && !range->parallel && !range->endless;
-    const Trips trips = is_counted ? trips_of_range(*range) : Trips();
+    const Trips trips = is_counted ? trips_of(iterable, s) : Trips();
     const bool is_one_iteration = is_counted && builder_->function().is_constant(trips.count, 1);
     if (const auto numbers = is_counted && !is_one_iteration ? written_out(trips) : std::nullopt)
       return unrolled_loop(s, iterable, *numbers);
@@ -159,52 +154,20 @@ void Evaluator::unrolled_loop(nb::handle s, const Value& iterable, std::vector<V
   });
 }
 
-bool iterates_container(const Value& iterable) {
-  if (const Zip* z = iterable.as<Zip>()) return std::ranges::any_of(*z->members, iterates_container);
-  return iterable.is<Reference>() || iterable.is<View>();
-}
-
 Value Evaluator::iterator(std::string name, Value iterates) {
   return Iterator{new_cell(Static{nb::int_(0)}), std::move(name), share(std::move(iterates))};
 }
 
 Value Evaluator::begin_iterate(const Value& iterable, nb::handle node) {
   if (std::optional<Value> iterated = iterated_of(iterable)) return *std::move(iterated);
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<Value> members = *z->members;
-    for (Value& member : members) member = begin_iterate(member, node);
-    return Zip{share(std::move(members))};
-  }
-  if (const std::optional<Value> made = iterator_of_object(iterable, node)) return begin_iterate(*made, node);
-  if (const Pooled* row = row_of(iterable)) return begin_iterate(Rows(*this).iterated(*row, node), node);
-  const Iterator* i = iterable.as<Iterator>();
-  if (i == nullptr) return Strings(*this).opened(iterable, true, node).value_or(iterable);
-  const Value taken = std::exchange(state_.heap.at(i->cell).values[0], Static{nb::none()});
-  if (static_int(taken) == 0) return begin_iterate(Value(*i->iterates), node);
-  if (std::optional<Value> rest = rest_of(*i->iterates, taken, node)) return begin_iterate(*rest, node);
-  unsupported(node, "iterating over a " + i->name + " that has been iterated over already",
-              "make it anew, or a list of it");
-}
-
-void Evaluator::refuse_iterate(const Value& iterable, nb::handle node) {
-  if (is_instance(iterable)) {
-    const nb::object type = class_of_value(iterable);
-    if (class_attribute(type, "__iter__").is_valid() || class_attribute(type, "__getitem__").is_valid())
-      unsupported(node, "iterating over a " + type_name(iterable), "iterate over its parts");
-  }
-  const Characters* characters = iterable.as<Characters>();
-  if (iterable.is<String>() || (characters != nullptr && characters->codes->is<Scalar>()))
-    unsupported(node, "iterating over a text that is not known when compiling", "print or return the text");
+  return kind_of_value(iterable).iterated(*this, iterable, node).value_or(iterable);
 }
 
 std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node) {
   std::optional<std::vector<Value>> elements = static_elements(iterable, node, true);
-  if (!elements && iterates_container(iterable)) {
-    const auto is_of_dict = [&](const Value& part) {
-      return part.is<Reference>() && is_of_mapping(*part.as<Reference>());
-    };
-    const Zip* zip = iterable.as<Zip>();
-    if (zip == nullptr ? is_of_dict(iterable) : std::ranges::any_of(*zip->members, is_of_dict))
+  if (!elements && kind_of_value(iterable).may_change_length(iterable)) {
+    const auto is_of_dict = [&](const Value& part) { return is_of_mapping(Reference{object_of(part)}); };
+    if (is_of_dict(iterable) || std::ranges::any_of(parts_of(iterable), is_of_dict))
       unsupported(node, "a dict that may get other keys while it is iterated over",
                   "iterate over a list of its keys or items");
     const std::string fact = key_of(node) + "#changes";
@@ -219,11 +182,11 @@ std::vector<Value> Evaluator::still_known(const Value& iterable, nb::handle node
 
 void Evaluator::each_element(const Value& iterable, std::vector<Value> elements, nb::handle node,
                              const std::function<void(const Value&)>& iteration) {
-  const bool may_change = iterates_container(iterable);
+  const bool may_change = kind_of_value(iterable).may_change_length(iterable);
   std::optional<Reference> dict;
-  if (const Reference* r = iterable.as<Reference>()) dict = *r;
-  if (const View* v = iterable.as<View>()) dict = Reference{v->object};
-  if (dict && contents(*dict, node).type != HeapObject::Type::Dict) dict.reset();
+  kind_of_value(iterable).each_object(iterable, [&](uint32_t object) {
+    if (state_.heap.at(object).type == HeapObject::Type::Dict) dict = Reference{object};
+  });
   const size_t size = dict ? contents(*dict, node).values.size() : 0;
   const Pins pins(*this, elements);
   const Pins iterated(*this, {iterable});
@@ -242,12 +205,12 @@ void Evaluator::each_element(const Value& iterable, std::vector<Value> elements,
 }
 
 State Evaluator::assumed_carried(const std::string& key, const State& entry) {
-  State shape = shape_of(entry, builder_->current());
+  State shape = shape_of(entry, seen_from(*builder_, builder_->current()));
   const auto solution = solutions_.find(key);
   if (solution == solutions_.end()) return shape;
   const auto widen = [&](Value& value, const Value& solved) {
     std::vector<ir::Type> slots;
-    slot_types(solved, slots);
+    slot_types(module_.types, solved, slots);
     if (!slots.empty() || solved.is<Conflict>()) value = join(solved, value, "a variable of the loop");
   };
   for (auto& [name, solved] : solution->second.locals) widen(shape.locals[name], solved);
@@ -323,12 +286,12 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
     const NodeId before = builder_->index(first);
     std::vector<NodeId> operands{first == 0 ? trips.count
                                             : builder_->make(Op::subtract, {trips.count, before})};
-    carry(shape, point.state, operands);
+    carry(shape, *point.state, operands);
     const int64_t schedule[] = {static_cast<int64_t>(parallel ? ir::Schedule::Threads : ir::Schedule::Serial),
                                 0};
     const NodeId node = builder_->begin(Op::for_, operands, schedule);
     std::vector<ir::Type> types{ir::kInt64};
-    slot_types(shape, types);
+    slot_types(module_.types, shape, types);
     const std::vector<NodeId> parameters = builder_->enter(node, 0, types);
     std::span<const NodeId> carried = std::span(parameters).subspan(1);
     state_ = fill(shape, carried);
@@ -347,12 +310,12 @@ void Evaluator::counted_loop(nb::handle s, const Value& iterable, int64_t first)
       back = state_;
       Value nothing;
       align(shape, nothing, back, nothing);
-      next = join(shape, shape_of(back, builder_->current()));
+      next = join(shape, shape_of(back, seen_from(*builder_, builder_->current())));
     } catch (const Diverged&) {
     }
     if (!same(next, shape)) {
       go_back(point);
-      if (first == 0 && !parallel && loses_in_first_iteration(point.state, next)) {
+      if (first == 0 && !parallel && loses_in_first_iteration(*point.state, next)) {
         peeled_.insert(key);
         return peeled_loop(s, iterable);
       }
@@ -385,9 +348,9 @@ void Evaluator::while_loop(nb::handle s) {
   State shape = assumed_carried(key, state_);
   for (int iteration = 0; iteration < 256; ++iteration) {
     std::vector<NodeId> operands;
-    carry(shape, point.state, operands);
+    carry(shape, *point.state, operands);
     std::vector<ir::Type> types;
-    slot_types(shape, types);
+    slot_types(module_.types, shape, types);
     const NodeId node = builder_->begin(Op::while_, operands, {}, types);
     const ir::RegionId outside = builder_->current();
     std::vector<NodeId> parameters = builder_->enter(node, 0, types);
@@ -410,7 +373,7 @@ void Evaluator::while_loop(nb::handle s) {
     Value nothing;
     align(shape, nothing, middle, nothing);
     const ir::RegionId condition_end = builder_->suspend();
-    State next = join(shape, shape_of(middle, outside));
+    State next = join(shape, shape_of(middle, seen_from(*builder_, outside)));
     std::optional<ir::RegionId> end;
     State back;
     if (same(next, shape)) {
@@ -422,7 +385,7 @@ void Evaluator::while_loop(nb::handle s) {
         end = builder_->suspend();
         back = state_;
         align(shape, nothing, back, nothing);
-        next = join(shape, shape_of(back, outside));
+        next = join(shape, shape_of(back, seen_from(*builder_, outside)));
       } catch (const Diverged&) {
       }
     }
@@ -455,95 +418,11 @@ void Evaluator::while_loop(nb::handle s) {
               "give them their types before the loop");
 }
 
-Evaluator::Trips Evaluator::trips_of_range(const Range& range) {
-  const NodeId start = stage_index((*range.bounds)[0]);
-  const NodeId stop = stage_index((*range.bounds)[1]);
-  const NodeId step = stage_index((*range.bounds)[2]);
-  const NodeId zero = builder_->index(0);
-  const NodeId one = builder_->index(1);
-  check(builder_->make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
-        "range() arg 3 must not be zero");
-  const NodeId up = builder_->make(Op::greater, {step, zero});
-  const NodeId high = builder_->make(Op::select, {up, stop, start});
-  const NodeId low = builder_->make(Op::select, {up, start, stop});
-  const NodeId some = builder_->make(Op::greater, {high, low});
-  const NodeId too_long =
-      builder_->make(Op::bitwise_and, {some, builder_->make(Op::subtract_overflows, {high, low})});
-  const NodeId distance = builder_->make(Op::subtract, {high, low});
-  const NodeId stride = builder_->make(Op::absolute, {step});
-  const ir::Function& f = builder_->function();
-  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
-  const bool fits_always =
-      f.is_constant(too_long) && f.constant(too_long).bits[0] == 0 && f.is_constant(step);
-  const auto counted = [&](NodeId from, NodeId by, NodeId unit) {
-    const NodeId before = builder_->make(Op::floor_divide, {builder_->make(Op::subtract, {from, unit}), by});
-    return builder_->make(Op::add, {before, unit});
-  };
-  NodeId fits = builder_->make(Op::invert, {too_long});
-  NodeId count = counted(distance, stride, one);
-  if (!is_unit && (!fits_always || f.constant(step).as<int64_t>() == INT64_MIN)) {
-    // Unsigned, because distances and steps may be 2**63 or more.
-    const auto wide = [&](NodeId x) { return builder_->cast(x, base::DType::UInt64); };
-    count = builder_->cast(counted(wide(distance), wide(stride), wide(one)), base::DType::Int64);
-    fits = builder_->make(Op::bitwise_or, {fits, builder_->make(Op::less, {zero, count})});
-  }
-  builder_->check(fits, ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
-  return {builder_->make(Op::select, {some, count, zero}), [this, start, step](NodeId k) {
-            return Value(Scalar{Kind::py_int(),
-                                builder_->make(Op::add, {start, builder_->make(Op::multiply, {k, step})})});
-          }};
-}
-
 Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
-  if (const Foreign* f = iterable.as<Foreign>()) {
-    if (!f->shape) use_foreign("iterate", "", {iterable}, node);
-    return {builder_->length(f->shape->as<Array>()->node, 0), [this, array = *f, node](NodeId k) {
-              const std::optional<Value> part = foreign_part(array, Scalar{Kind::py_int(), k}, node);
-              if (!part) use_foreign("", "", {array}, node);
-              return *part;
-            }};
-  }
-  refuse_iterate(iterable, node);
-  if (counts_on(iterable)) {
-    return {builder_->index(INT64_MAX), [this, range = *iterable.as<Range>(), node](NodeId k) {
-              return counted(range, known_number(Scalar{Kind::py_int(), k}), node);
-            }};
-  }
-  if (const Range* r = iterable.as<Range>()) return trips_of_range(*r);
-  if (const Array* a = iterable.as<Array>()) {
-    if (a->type.rank() == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-    const Array array = a->type.is_array() ? named(iterable) : *a;
-    return {builder_->length(array.node, 0),
-            [this, array, node](NodeId k) { return index_array(array, Scalar{Kind::py_int(), k}, node); }};
-  }
-  if (Fields::is_array(iterable)) {
-    const Structured records = *iterable.as<Structured>();
-    if (Fields::rank_of(records) == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-    return {Fields(*this).length(records), [this, records, node](NodeId k) {
-              return Fields(*this).item(records, Scalar{Kind::py_int(), k}, node);
-            }};
-  }
-  if (const Characters* text = iterable.as<Characters>()) {
-    return {Strings(*this).length(*text),
-            [this, iterated = *text](NodeId k) { return Strings(*this).character(iterated, k); }};
-  }
-  if (const HeapObject* list = growing(iterable)) {
-    return {length_of(*list), [this, iterated = *iterable.as<Reference>()](NodeId k) {
-              return load_element(state_.heap.at(iterated.object), k);
-            }};
-  }
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<Trips> parts;
-    for (const Value& member : *z->members) parts.push_back(trips_of(member, node));
-    NodeId count = parts[0].count;
-    for (size_t i = 1; i < parts.size(); ++i) count = builder_->make(Op::minimum, {count, parts[i].count});
-    return {count, [parts](NodeId k) {
-              Tuple tuple;
-              for (const Trips& part : parts) tuple.members.push_back(part.element(k));
-              return Value(tuple);
-            }};
-  }
-  if (iterable.is<Tuple>() || iterable.is<Reference>()) {
+  const ValueKind& kind = kind_of_value(iterable);
+  kind.refuse_iterate(*this, iterable, node);
+  if (std::optional<Trips> trips = kind.trips(*this, iterable, node)) return *std::move(trips);
+  if (kind.elements(*this, iterable, node)) {
     unsupported(node,
                 "iterating over a " + type_name(iterable) + " together with something of unknown length",
                 "use an array");
@@ -553,60 +432,7 @@ Evaluator::Trips Evaluator::trips_of(const Value& iterable, nb::handle node) {
 
 std::optional<std::vector<Value>> Evaluator::static_elements(const Value& iterable, nb::handle node,
                                                              bool ranges) {
-  if (const Range* r = iterable.as<Range>()) {
-    if (!ranges && !unrolled_.contains(key_of(node))) return std::nullopt;
-    std::array<int64_t, 3> bounds{};
-    for (size_t i = 0; i < 3; ++i) {
-      const std::optional<int64_t> bound = static_int((*r->bounds)[i]);
-      if (!bound) return std::nullopt;
-      bounds[i] = *bound;
-    }
-    std::vector<Value> elements;
-    if (bounds[2] == 0) raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
-    for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
-      if (elements.size() >= kMostIterations)
-        unsupported(node, "unrolling a loop to more than 20 000 iterations", "use an array");
-      elements.emplace_back(Static{nb::int_(i)});
-      if (__builtin_add_overflow(i, bounds[2], &i)) break;
-    }
-    return elements;
-  }
-  if (const Zip* z = iterable.as<Zip>()) {
-    const bool is_known = std::ranges::any_of(*z->members, [&](const Value& member) {
-      return member.is<Zip>() ? static_elements(member, node).has_value()
-                              : !member.is<Array>() && !member.is<Range>() && !member.is<Characters>() &&
-                                    !Fields::is_array(member) && growing(member) == nullptr;
-    });
-    if (!is_known) return std::nullopt;
-    std::optional<size_t> count;
-    std::vector<std::vector<Value>> parts(z->members->size());
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (counts_on((*z->members)[i])) continue;
-      auto elements = static_elements((*z->members)[i], node, true);
-      if (!elements) return std::nullopt;
-      if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); })) {
-        unsupported(
-            node,
-            "a list that gets shorter while it is iterated over from the back together with something else",
-            "iterate over its indices");
-      }
-      count = std::min(count.value_or(elements->size()), elements->size());
-      parts[i] = std::move(*elements);
-    }
-    for (size_t i = 0; i < parts.size(); ++i) {
-      if (!counts_on((*z->members)[i])) continue;
-      const Range& range = *(*z->members)[i].as<Range>();
-      for (size_t k = 0; k < count.value_or(0); ++k)
-        parts[i].push_back(counted(range, Static{nb::int_(k)}, node));
-    }
-    std::vector<Value> tuples(count.value_or(0));
-    for (size_t i = 0; i < tuples.size(); ++i) {
-      Tuple tuple;
-      for (const auto& part : parts) tuple.members.push_back(part[i]);
-      tuples[i] = std::move(tuple);
-    }
-    return tuples;
-  }
+  if (iterable.is<Range>() && !ranges && !unrolled_.contains(key_of(node))) return std::nullopt;
   return kind_of_value(iterable).elements(*this, iterable, node);
 }
 

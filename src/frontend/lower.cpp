@@ -99,7 +99,7 @@ std::vector<std::string> Evaluator::operands_of(nb::handle node) const {
   std::vector<std::string> all;
   for (const auto& [name, value] : variables_in(node)) {
     if (all.size() == kMostOperands) break;
-    if (const std::string words = words_of(*value); !words.empty())
+    if (const std::string words = kind_of_value(*value).words(*this, *value); !words.empty())
       all.push_back("`" + name + "` is " + words);
   }
   return all;
@@ -129,40 +129,6 @@ std::vector<std::pair<std::string, const Value*>> Evaluator::variables_in(nb::ha
     if (value != nullptr && seen.insert(name).second) all.emplace_back(name, value);
   }
   return all;
-}
-
-std::string Evaluator::words_of(const Value& value) const {
-  const auto with_article = [](const std::string& name) {
-    return (std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos ? "an " : "a ") + name;
-  };
-  if (value.is<Unbound>() || value.is<Conflict>() || value.is<Method>() || value.is<Closure>()) return {};
-  // At a join, a value's objects may be in the heap of another path.
-  const Reference* container = value.as<Reference>();
-  const Object* instance = value.as<Object>();
-  const uint32_t object = container != nullptr  ? container->object
-                          : instance != nullptr ? instance->object
-                                                : 0;
-  const Pooled* record = value.as<Pooled>();
-  if (value.is<View>() || (object != 0 && !state_.heap.contains(object)) ||
-      (record != nullptr && !state_.heap.contains(record->pool)))
-    return {};
-  if (const Static* s = value.as<Static>()) {
-    const bool is_callable = PyCallable_Check(s->object.ptr()) != 0 || PyModule_Check(s->object.ptr());
-    return is_callable ? "" : s->object.is_none() ? "None" : with_article(type_name(value));
-  }
-  if (const Maybe* m = value.as<Maybe>())
-    return words_of(*m->present) + (m->may_be_none ? " or None" : " or not bound");
-  if (const Foreign* f = value.as<Foreign>())
-    return text_of(imported("ingot._objects.foreign").attr("words")(f->description));
-  if (const Structured* s = value.as<Structured>()) return Fields::words(*s);
-  if (const Array* a = value.as<Array>()) {
-    std::string axes = a->type.rank() > 0 ? ":" : "";
-    for (int i = 1; i < a->type.rank(); ++i) axes += ", :";
-    return "an array " + std::string(base::info(a->type.dtype()).numpy) + "[" + axes + "]";
-  }
-  if (object != 0 && state_.heap.at(object).argument >= 0)
-    return with_article(type_name(value)) + " of the caller";
-  return with_article(type_name(value));
 }
 
 void rethrow_lack_of_memory(const nb::python_error& error) {
@@ -492,11 +458,16 @@ Value Evaluator::activate(Frame& frame, std::map<std::string, Value> locals, nb:
   return Parameters(*this).with_copies(frame, run_all);
 }
 
+Value call_library(Evaluator& e, const char* module, const char* name, std::vector<Value> arguments,
+                   nb::handle node, std::vector<std::pair<std::string, Value>> keywords) {
+  Evaluator::Call call{
+      .positional = std::move(arguments), .keywords = std::move(keywords), .name = name, .node = node};
+  return e.inline_function(attribute(imported((std::string(kLibrary) + module).c_str()), name), call);
+}
+
 Value Evaluator::inline_function(const nb::object& function, Call& call) {
-  for (Value& value : call.positional)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  for (auto& [name, value] : call.keywords)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (Value& value : call.positional) value = stored(std::move(value));
+  for (auto& [name, value] : call.keywords) value = stored(std::move(value));
   auto locals = bind_arguments(function, call.positional, call.keywords, call.node);
   const Pins pins(*this, call.is_last ? std::vector<Value>() : call.values());
   return run_function(function, std::move(locals), call.node);

@@ -1,7 +1,7 @@
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/pooled_values.h"
 
 // Dicts whose keys are known only at run time. That a dict is one is a fact of the location where it is made:
 // an unknown key that a list buffer can hold demands it. The values of the shadow heap's object are then a

@@ -1,4 +1,4 @@
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 // A marked function (`library.registry.routine`) becomes a routine (recursion.cpp), whether it is recursive
 // or not, so that passes see its calls. It is *exact*: there is one routine for each shape of what is passed,
@@ -19,7 +19,7 @@ constexpr size_t kMostFrequent = 16;  ///< functions of the IR that an often cal
 }  // namespace
 
 bool Evaluator::is_same_shape(const State& a, const State& b) const {
-  const auto is_same_name = [this](const nb::object& x, const nb::object& y) {
+  const auto is_same_name = [](const nb::object& x, const nb::object& y) {
     return same(Static{x}, Static{y});
   };
   return same(a, b) && std::ranges::equal(a.heap, b.heap, [&](const auto& x, const auto& y) {
@@ -41,8 +41,7 @@ bool Evaluator::is_called_often(const Frame& frame) {
 
 std::optional<Value> Evaluator::call_frequent(const Frame& frame, State key, bool reports, nb::handle node) {
   const std::function<bool(const Value&)> is_passed = [&](const Value& value) {
-    const Foreign* f = value.as<Foreign>();
-    return !value.is<Generator>() && (f == nullptr || f->shape == nullptr) &&
+    return kind_of_value(value).passed_instead(value) == nullptr &&
            std::ranges::all_of(parts_of(value), is_passed);
   };
   const Passed given = passed(frame.arguments);
@@ -94,7 +93,7 @@ std::vector<size_t> Evaluator::slots_of_arguments(const State& entry) {
   std::vector<size_t> slots;
   const auto add = [&](const Value& value, bool is_of_argument) {
     const size_t first = before.size();
-    slot_types(value, before);
+    slot_types(module_.types, value, before);
     for (size_t slot = first; is_of_argument && slot < before.size(); ++slot) slots.push_back(slot);
   };
   for (const auto& [name, value] : entry.locals) add(value, !name.starts_with(kCaptured));

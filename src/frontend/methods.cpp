@@ -22,8 +22,7 @@ nb::list numbers(size_t first, size_t count) {
 }  // namespace
 
 Value Evaluator::new_list(std::vector<Value> values) {
-  for (Value& value : values)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (Value& value : values) value = stored(std::move(value));
   const uint32_t id = next_object_++;
   state_.heap.emplace(id,
                       HeapObject{.type = HeapObject::Type::List, .values = std::move(values), .keys = {}});
@@ -32,8 +31,7 @@ Value Evaluator::new_list(std::vector<Value> values) {
 }
 
 Value Evaluator::new_dict(std::vector<nb::object> keys, std::vector<Value> values) {
-  for (Value& value : values)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  for (Value& value : values) value = stored(std::move(value));
   const uint32_t id = next_object_++;
   state_.heap.emplace(
       id, HeapObject{.type = HeapObject::Type::Dict, .values = std::move(values), .keys = std::move(keys)});
@@ -50,11 +48,7 @@ Value Evaluator::static_value(const nb::object& object) {
 
 nb::object Evaluator::host_change(const nb::object& container, const char* method,
                                   const nb::tuple& arguments) {
-  try {
-    return attribute(container, method)(*arguments);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return attribute(container, method)(*arguments); });
 }
 
 void Evaluator::replay(const Reference& container, const char* method, const std::vector<Value>& arguments,
@@ -83,7 +77,7 @@ Value Evaluator::change_list(const Reference& list, const char* method, std::vec
   if (before.size() + added.size() > kMostElements)
     unsupported(node, "a list of more than 20 000 elements", "use an array");
   for (Value& value : added) {
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+    value = stored(std::move(value));
     if (holds(value, list.object)) unsupported(node, "a container that holds itself", "use another one");
   }
   const nb::object order = numbers(0, before.size());
@@ -149,7 +143,7 @@ std::vector<Value> Evaluator::elements_of(const Value& iterated, nb::handle node
   }
   if (is_foreign(iterable) && iterable.is<Foreign>()) use_foreign("iterate", "", {iterable}, node);
   if (iterates_generator(iterable)) return contents(list_of(iterable, node), node).values;
-  refuse_iterate(iterable, node);
+  kind_of_value(iterable).refuse_iterate(*this, iterable, node);
   if (const Range* r = iterable.as<Range>()) {
     for (const Value& bound : *r->bounds)
       if (const auto* s = bound.as<Scalar>()) demand(s->node, node);
@@ -194,18 +188,6 @@ Value Evaluator::count_of_equal(const std::vector<Value>& values, const Value& w
   return count;
 }
 
-Value Evaluator::tuple_method(const Tuple& tuple, const std::string& name, Call& call) {
-  if (name == "count") return count_of_equal(tuple.members, call.positional[0], call.node);
-  if (name != "index" || call.positional.size() != 1) {
-    unsupported(call.node, "the method `" + name + "` of a tuple with these arguments",
-                "use indexing and loops");
-  }
-  const NodeId index = index_of_equal(tuple.members, call.positional[0], call.node);
-  check(builder_->make(Op::greater_equal, {index, builder_->index(0)}), ExceptionKind::ValueError,
-        "tuple.index(x): x not in tuple");
-  return known_number(Scalar{Kind::py_int(), index});
-}
-
 Value Evaluator::list_method(const Reference& list, const std::string& name, Call& call) {
   const std::vector<Value>& given = call.positional;
   const nb::handle node = call.node;
@@ -229,14 +211,14 @@ Value Evaluator::list_method(const Reference& list, const std::string& name, Cal
   if (name == "count") return count_of_equal(values, given[0], node);
   if ((name == "index" || name == "remove") && given.size() == 1) {
     const NodeId index = index_of_equal(values, given[0], node);
-    const std::optional<Kind> kind = kind_of(given[0]);
+    const std::optional<Kind> kind = number_kind(given[0]);
     const bool is_index = name == "index";
     const NodeId found = builder_->make(Op::greater_equal, {index, builder_->index(0)});
     if (!is_index) check(found, ExceptionKind::ValueError, "list.remove(x): x not in list");
     else if (const Static* s = given[0].as<Static>()) {
       check(found, ExceptionKind::ValueError,
             base::escape_message(text_of(nb::repr(s->object)) + " is not in list"));
-    } else if (kind && !given[0].is<Array>()) {
+    } else if (kind) {
       check_showing(found, ExceptionKind::ValueError, Scalar{*kind, stage(given[0], *kind)},
                     " is not in list");
     } else {
@@ -287,14 +269,12 @@ std::vector<Value> Evaluator::sorted_values(const std::vector<Value>& values, Ca
     go_back(before);
     return sorted_by_library(values, call);
   }
-  try {
+  return by_python(*this, [&] {
     const nb::object order = imported("ingot._host.callbacks").attr("sorting")(items, reverse);
     std::vector<Value> sorted;
     for (const nb::handle index : order) sorted.push_back(values[nb::cast<size_t>(index)]);
     return sorted;
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  });
 }
 
 Value Evaluator::dict_method(const Reference& dict, const std::string& name, Call& call) {
@@ -364,61 +344,6 @@ std::vector<std::pair<Value, Value>> Evaluator::items_of(const Value& mapping, n
     items.emplace_back(parts[0], parts[1]);
   }
   return items;
-}
-
-Value Evaluator::static_method(const Static& self, const std::string& name, Call& call) {
-  const auto host_of = [&](const Value& value) -> nb::object {
-    if (const Reference* r = value.as<Reference>();
-        r != nullptr && contents(*r, call.node).type == HeapObject::Type::List) {
-      nb::list list;
-      for (const Value& member : contents(*r, call.node).values)
-        list.append(require_static(member, "an argument of a method of a text", call.node));
-      return nb::object(list);
-    }
-    return require_static(value, "an argument of a method of a text", call.node);
-  };
-  nb::list given;
-  for (const Value& value : call.positional) given.append(host_of(value));
-  nb::dict named;
-  for (const auto& [key, value] : call.keywords) named[key.c_str()] = host_of(value);
-  if (PyUnicode_Check(self.object.ptr()) || PyBytes_Check(self.object.ptr())) {
-    if (const std::string large = too_large_by_method(self.object, name, given); !large.empty())
-      unsupported(call.node, large, "use a smaller one, or make it an argument");
-  }
-  try {
-    return static_value(attribute(self.object, name.c_str())(*nb::tuple(given), **named));
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
-}
-
-Value Evaluator::scalar_method(const Value& self, const std::string& name, Call& call) {
-  const Kind kind = base::known(kind_of(self));
-  if (name == "conjugate" && call.positional.empty()) {
-    if (!base::is_complex(kind.dtype()))
-      return kind == Kind::py_bool() ? unary(Operator::UAdd, self, call.node) : self;
-    return Scalar{kind, builder_->make(Op::conjugate, {stage(self, kind)})};
-  }
-  if (kind.is_python()) {  // the library has methods of numbers as functions
-    const bool is_int = kind == Kind::py_int() || kind == Kind::py_bool();
-    const std::string own = (is_int ? "int_" : std::string(kind.name()) + "_") + name;
-    const nb::object method = attribute_or(imported("ingot.library.numbers"), own.c_str(), nb::object());
-    if (method.is_valid()) {
-      call.positional.insert(call.positional.begin(), self);
-      return inline_function(method, call);
-    }
-  }
-  if (name == "item" && call.positional.empty()) {
-    static constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(),
-                                           Kind::py_complex()};
-    const size_t of = base::is_bool(kind.dtype())    ? 0
-                      : base::is_int(kind.dtype())   ? 1
-                      : base::is_float(kind.dtype()) ? 2
-                                                     : 3;
-    if (kind.dtype() == DType::UInt64) unsupported(call.node, "`item` of a uint64", "use int()");
-    return Scalar{kPython[of], stage(self, kPython[of])};
-  }
-  unsupported(call.node, "the method `" + name + "` of a " + type_name(self), "use operators");
 }
 
 }  // namespace ingot::frontend

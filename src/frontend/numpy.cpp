@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 namespace ingot::frontend {
 
@@ -15,11 +15,7 @@ DType Evaluator::dtype_argument(Call& call, size_t position, DType otherwise) {
 DType Evaluator::dtype_of(const Value& value, nb::handle node) {
   const nb::object spelled = require_static(value, "a dtype", node);
   nb::object dtype;
-  try {
-    dtype = imported("numpy").attr("dtype")(spelled);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  dtype = by_python(*this, [&] { return nb::object(imported("numpy").attr("dtype")(spelled)); });
   const std::string name = text_of(dtype.attr("name"));
   if (nb::cast<bool>(dtype.attr("isnative")))
     if (const std::optional<DType> known = base::dtype_from_numpy(name)) return *known;
@@ -47,7 +43,7 @@ std::vector<NodeId> Evaluator::shape_argument(const Value& shape) {
   for (const Value& part : parts) {
     if (const std::optional<Kind> kind = kind_of(part); kind && base::is_bool(kind->dtype()))
       raise(ExceptionKind::TypeError, "an integer is required");
-    if (kind_of(part) == Kind(DType::UInt64) && !part.is<Array>()) {
+    if (number_kind(part) == Kind(DType::UInt64)) {
       check(builder_->make(Op::greater_equal, {stage(part, Kind::py_int()), builder_->index(0)}),
             ExceptionKind::ValueError, "Maximum allowed dimension exceeded");
     }
@@ -181,7 +177,7 @@ bool loses_class(Kind kind, DType dtype) {
 Value Evaluator::np_full(Call& call) {
   const std::vector<NodeId> lengths = shape_argument(need(call, 0, "shape"));
   Value value = need(call, 1, "fill_value");
-  if (value.is<Tuple>() || value.is<Reference>()) value = array_of(value, call.node);
+  if (is_sequence(value)) value = array_of(value, call.node);
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(call.node, "np.full with a " + type_name(value), "use a number");
   const DType dtype = dtype_argument(call, 2, kind->dtype());
@@ -200,8 +196,8 @@ Value Evaluator::np_full(Call& call) {
 
 Value Evaluator::like(Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make) {
   Value prototype = need(call, 0, call.name == "empty_like" ? "prototype" : "a");
-  if (prototype.is<Tuple>() || prototype.is<Reference>()) prototype = array_of(prototype, call.node);
-  if (const std::optional<Kind> kind = kind_of(prototype); kind && !prototype.is<Array>())
+  if (is_sequence(prototype)) prototype = array_of(prototype, call.node);
+  if (const std::optional<Kind> kind = number_kind(prototype))
     prototype = filled({}, stage(prototype, *kind));
   const Array* a = prototype.as<Array>();
   if (a == nullptr)
@@ -215,11 +211,8 @@ Value Evaluator::like(Call& call, const std::function<Array(std::span<const Node
   need_no_device(call);
   finish(call, 5);
   if (lie == "A" && a->type.rank() > 1) {
-    Call test{.positional = {named(prototype), Static{nb::str("A")}},
-              .keywords = {},
-              .name = call.name,
-              .node = call.node};
-    const Value fortran = inline_function(imported("ingot.library.shapes").attr("is_fortran"), test);
+    const Value fortran =
+        call_library(*this, "shapes", "is_fortran", {named(prototype), Static{nb::str("A")}}, call.node);
     const auto in_order = [&](bool reversed) {
       return [&, reversed] {
         return Value(
@@ -258,7 +251,7 @@ Value Evaluator::np_ones_like(Call& call) {
 
 Value Evaluator::np_full_like(Call& call) {
   Value value = need(call, 1, "fill_value");
-  if (value.is<Tuple>() || value.is<Reference>()) value = array_of(value, call.node);
+  if (is_sequence(value)) value = array_of(value, call.node);
   if (!kind_of(value)) unsupported(call.node, "np.full_like with a " + type_name(value), "use a number");
   Call rest = call;
   if (rest.positional.size() > 1) rest.positional.erase(rest.positional.begin() + 1);
@@ -289,8 +282,8 @@ Value Evaluator::np_arange(Call& call) {
   std::vector<Kind> kinds{Kind(DType::Int64)};
   bool plain = true;
   for (const Value& v : {start, stop, step}) {
-    const std::optional<Kind> kind = kind_of(v);
-    if (!kind || v.is<Array>() || base::is_complex(kind->dtype()))
+    const std::optional<Kind> kind = number_kind(v);
+    if (!kind || base::is_complex(kind->dtype()))
       unsupported(call.node, "np.arange of a " + type_name(v), "use real numbers");
     const bool is_large = side_of_64_bits(v) != 0;
     plain = plain && !is_large &&
@@ -302,18 +295,15 @@ Value Evaluator::np_arange(Call& call) {
   finish(call, 4);
   if (!plain || Kind(dtype) != kind) {
     const nb::object spelled = imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
-    Call whole{.positional = {start, stop, step, Static{spelled}},
-               .keywords = {},
-               .name = "arange",
-               .node = call.node};
-    return inline_function(imported("ingot.library.creation").attr("numbers_between"), whole);
+    return call_library(*this, "creation", "numbers_between", {start, stop, step, Static{spelled}},
+                        call.node);
   }
   const auto vector = [&](NodeId length) { return builder_->make(Op::iota, {length}, {0}); };
   if (base::is_int(kind.dtype())) {
     check(builder_->make(Op::not_equal, {stage_index(step), builder_->index(0)}),
           ExceptionKind::ZeroDivisionError, "division by zero");
     const Range range{share(std::array<Value, 3>{start, stop, step})};
-    const NodeId count = trips_of_range(range).count;
+    const NodeId count = trips_of(range, call.node).count;
     const NodeId scaled = builder_->make(Op::multiply, {vector(count), stage_index(step)});
     return from_node(builder_->make(Op::add, {scaled, stage_index(start)}));
   }
@@ -344,9 +334,7 @@ Value Evaluator::primitive_select(Call& call) {
   }
   const DType dtype = result_kind(std::span(kinds).subspan(1)).dtype();
   // Python's numbers are cast here like NumPy's: -3 with a uint8 is 253.
-  const auto operand = [&](const Value& v, DType t) {
-    return v.is<Array>() ? builder_->cast(whole(v), t) : stage(v, t);
-  };
+  const auto operand = [&](const Value& v, DType t) { return node_as(*this, v, t); };
   std::vector<NodeId> nodes = {operand(call.positional[0], DType::Bool), operand(call.positional[1], dtype),
                                operand(call.positional[2], dtype)};
   nodes = broadcast_together(std::move(nodes));
@@ -376,7 +364,7 @@ Value Evaluator::np_dot(Call& call) {
   const Value b = need(call, 1, "b");
   const Value* out = argument(call, 2, "out");
   finish(call, 3);
-  const auto axes = [](const Value& v) { return v.is<Array>() ? v.as<Array>()->type.rank() : 0; };
+  const auto axes = [](const Value& v) { return rank_of(v).value_or(0); };
   const bool is_into = out != nullptr && !is_none(*out);
   const auto is_product = [&](const Value& v) { return axes(v) == 1 || axes(v) == 2; };
   if (is_into || !is_product(a) || !is_product(b)) {
@@ -393,8 +381,7 @@ Value Evaluator::copy(Call& call, const char* otherwise) {
   argument(call, 2, "subok");
   finish(call, 3);
   if (lie == "A" && value.is<Array>()) {
-    Call whole{.positional = {named(value)}, .keywords = {}, .name = "copy", .node = call.node};
-    return inline_function(imported("ingot.library.creation").attr("copy_as_it_lies"), whole);
+    return call_library(*this, "creation", "copy_as_it_lies", {named(value)}, call.node);
   }
   if (!value.is<Array>()) unsupported(call.node, "a copy of a " + type_name(value), "use the value");
   const NodeId array = whole(value);
@@ -433,11 +420,7 @@ Value Evaluator::np_scalar_type(Call& call) {
   finish(call, 1);
   const nb::object type = imported("numpy").attr(call.name.c_str());
   if (const Static* s = value.as<Static>()) {
-    try {
-      return Static{type(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(*this, [&] { return Static{type(s->object)}; });
   }
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(call.node, "np." + call.name + " of a " + type_name(value), "give it a number");
@@ -446,7 +429,7 @@ Value Evaluator::np_scalar_type(Call& call) {
     if (base::info(dtype).numpy != call.name) continue;
     // Python's numbers must fit; NumPy's are cast.
     if (kind->is_python()) return from_node(value_for(value, dtype));
-    return from_node(value.is<Array>() ? builder_->cast(whole(value), dtype) : stage(value, dtype));
+    return from_node(node_as(*this, value, dtype));
   }
   throw base::InternalError("a scalar type of NumPy without dtype");
 }

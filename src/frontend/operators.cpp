@@ -4,6 +4,7 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/optionals.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/known_sizes.h"
@@ -15,18 +16,6 @@ using base::ExceptionKind;
 using ir::Op;
 
 namespace {
-
-/// Whether the types of two values show that these are different objects.
-bool is_distinct(const Value& a, const Value& b) {
-  if ((a.is<Array>() && b.is<Static>()) || (a.is<Static>() && b.is<Array>())) return true;
-  const auto is_own = [](const Value& v) {
-    return v.is<Object>() || v.is<Array>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
-  };
-  const auto is_known = [](const Value& v) {
-    return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
-  };
-  return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
-}
 
 /// Up to this number float64 represents all ints exactly.
 constexpr int64_t kExactInFloat = int64_t{1} << 53;
@@ -48,14 +37,9 @@ bool compare_out_of_range(Op op, int side) {
   return (op == Op::greater || op == Op::greater_equal) == (side > 0);
 }
 
-bool is_string(const Value& value) {
-  const Static* s = value.as<Static>();
-  return s != nullptr && (PyUnicode_Check(s->object.ptr()) || PyBytes_Check(s->object.ptr()));
-}
 /// Whether operators with other operands would make arrays of it, or are not those of numbers.
-bool is_sequence(const Value& value) {
-  return value.is<Tuple>() || value.is<Reference>() || value.is<Range>() || value.is<String>() ||
-         value.is<Characters>() || is_string(value);
+bool is_iterated(const Value& value) {
+  return is_sequence(value) || Evaluator::Strings::is_string(value) || is_known_string(value);
 }
 
 /// What the kinds of two values answer, `ask(kind)`, that of the greater precedence first; none: neither
@@ -93,7 +77,7 @@ Value Evaluator::binary(Operator op, const Value& left, const Value& right, nb::
     if (const std::optional<Value> text = formatted(a, b, node)) return *text;
   if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
     return binary(op, arrays->first, arrays->second, node);
-  if (is_sequence(a) || is_sequence(b)) {
+  if (is_iterated(a) || is_iterated(b)) {
     unsupported(node, std::string("'") + symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "make arrays of them with np.array(...), or take their elements one by one");
   }
@@ -117,11 +101,7 @@ std::optional<Value> Evaluator::binary_of_known(Operator op, const Value& a, con
   const std::string large = too_large_by(op, x, y);
   if (large.starts_with("an int")) unsupported(node, "an int of more than a million bits", "use floats");
   if (!large.empty()) unsupported(node, large, "use arrays, or an argument that is as large");
-  try {
-    return Static{imported("operator").attr(info(op).host)(x, y)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{imported("operator").attr(info(op).host)(x, y)}; });
 }
 
 /// An operator of numbers and arrays.
@@ -143,56 +123,12 @@ Value Evaluator::binary_of_numbers(Operator op, const Value& a, const Value& b, 
   return elementwise(base::known(info(op).op), {a, b}, info(op).numpy, node);
 }
 
-/// Two sequences joined, or one repeated; none: another operator, or other operands.
-std::optional<Value> Evaluator::binary_of_sequences(Operator op, const Value& a, const Value& b,
-                                                    nb::handle node) {
-  if (op == Operator::Add && is_list(a) && is_list(b)) {
-    if (growing(a) != nullptr || growing(b) != nullptr) return by_library("joined", {a, b}, node);
-    std::vector<Value> joined = contents(*a.as<Reference>(), node).values;
-    const std::vector<Value> more = contents(*b.as<Reference>(), node).values;
-    if (joined.size() + more.size() > kMostElements)
-      unsupported(node, "a list of more than 20 000 elements", "use an array");
-    joined.insert(joined.end(), more.begin(), more.end());
-    return new_list(std::move(joined));
-  }
-  if (op == Operator::Add && a.is<Tuple>() && b.is<Tuple>()) {
-    Tuple joined{a.as<Tuple>()->members};
-    for (const Value& member : b.as<Tuple>()->members) joined.members.push_back(member);
-    need_small(joined, node);
-    return joined;
-  }
-  if (op != Operator::Mult) return std::nullopt;
-  const bool is_left = is_list(a) || a.is<Tuple>();
-  if (is_left || is_list(b) || b.is<Tuple>()) return repeated(is_left ? a : b, is_left ? b : a, node);
-  return std::nullopt;
-}
-
-/// `sequence * given`; none: `given` is no int.
-std::optional<Value> Evaluator::repeated(const Value& sequence, const Value& given, nb::handle node) {
-  if (!repeats(given)) return std::nullopt;
-  const Value count = repeats(given)->is_python() ? given : Scalar{Kind::py_int(), stage_index(given)};
-  if (growing(sequence) != nullptr || (is_list(sequence) && !static_int(count) && may_grow(sequence)))
-    return by_library("repeated", {sequence, count}, node);
-  const std::optional<int64_t> times =
-      static_int(Static{require_static(count, "how often a sequence is repeated", node)});
-  const std::vector<Value> once = elements_of(sequence, node);
-  if (times && *times > 0 && once.size() > kMostElements / static_cast<size_t>(*times))
-    unsupported(node, "a list of more than 20 000 elements", "use an array");
-  std::vector<Value> all;
-  for (int64_t i = 0; !once.empty() && i < times.value_or(0); ++i)
-    all.insert(all.end(), once.begin(), once.end());
-  if (!sequence.is<Tuple>()) return new_list(std::move(all));
-  Value tuple = Tuple{std::move(all)};
-  need_small(tuple, node);
-  return tuple;
-}
-
 bool Evaluator::is_pythons_own(const Value& a, const Value& b) const {
   const Kind left = base::known(kind_of(a));
   const Kind right = base::known(kind_of(b));
   if (left.is_python() && right.is_python()) return true;
   // np.float64 is a subclass of float, which complex's own operators take.
-  return left == Kind::py_complex() && right == Kind(DType::Float64) && !b.is<Array>();
+  return left == Kind::py_complex() && right == Kind(DType::Float64) && !rank_of(b);
 }
 
 Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) {
@@ -203,8 +139,8 @@ Value Evaluator::equal_members(const Value& a, const Value& b, nb::handle node) 
   const bool is_one =
       is_static ? a.as<Static>()->object.is(b.as<Static>()->object) : !a.is<Tuple>() && same(a, b);
   if (is_one) return Static{nb::bool_(true)};
-  const auto is_known_string = [](const Value& v) { return is_string(v) || is_none(v); };
-  if (is_known_string(a) != is_known_string(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
+  const auto is_no_number = [](const Value& v) { return is_known_string(v) || is_none(v); };
+  if (is_no_number(a) != is_no_number(b) && (kind_of(a) || kind_of(b))) return Static{nb::bool_(false)};
   const auto settled = [&](const Value& v) { return v.is<Maybe>() ? v : present(v, "the element", node); };
   return compare(Operator::Eq, settled(a), settled(b), node);
 }
@@ -218,18 +154,6 @@ Value Evaluator::answer(Operator op, NodeId is) { return as_bool(is_negated(op) 
 Value Evaluator::as_bool(NodeId node) const {
   if (!builder_->function().is_constant(node)) return Scalar{Kind::py_bool(), node};
   return Static{nb::bool_(builder_->function().constant(node).bits[0] != 0)};
-}
-
-/// A comparison of optionals: None equals only itself, and has no order.
-Value Evaluator::compare_maybe(Operator op, const Value& a, const Value& b, nb::handle node) {
-  const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
-  const auto with = [&](const Value& value) {
-    return a.is<Maybe>() ? compare(op, value, b, node) : compare(op, a, value, node);
-  };
-  if (!is_equality(op)) return with(present(*m, "the value", node));
-  return fork(
-      is_there(*m), [&] { return with(present(*m, "the value", node)); },
-      [&] { return with(Static{nb::none()}); });
 }
 
 /// A comparison of `a` with a value that equals no number: of an array for each element; for a NumPy number
@@ -251,8 +175,8 @@ Value Evaluator::compare(Operator op, const Value& first, const Value& second, n
   if (!is_identity(op))
     if (const std::optional<Value> result = Rows(*this).compare(op, first, second, node)) return *result;
   if (is_membership(op)) return contains(op, first, second, node);
-  if (is_comparison(op) && (first.is<Maybe>() || second.is<Maybe>()))
-    return compare_maybe(op, first, second, node);
+  if (is_comparison(op))
+    if (const std::optional<Value> result = compared_optional(*this, op, first, second, node)) return *result;
   if (const std::optional<Value> result = compare_open_classes(op, first, second, node)) return *result;
   if (is_identity(op)) return compare_identity(op, first, second, node);
   const bool are_known = first.is<Static>() && second.is<Static>();
@@ -333,7 +257,7 @@ Value Evaluator::compare_values(Operator op, const Value& a, const Value& b, nb:
   const bool is_sequence = other.is<Tuple>() || is_list(other);
   const bool pythons = j ? j->is_python() : k && k->is_python();
   if (is_equality(op) &&
-      (is_none(a) || is_none(b) || ((j || k) && is_string(other)) || (is_sequence && pythons)))
+      (is_none(a) || is_none(b) || ((j || k) && is_known_string(other)) || (is_sequence && pythons)))
     return of_no_number(j ? a : b, other, op == Operator::NotEq);
   raise_by_type("compare", info(op).symbol, {a, b});
   if (const std::optional<std::pair<Value, Value>> arrays = as_arrays(a, b, node))
@@ -422,20 +346,10 @@ Value Evaluator::unary(Operator op, const Value& a, nb::handle node) {
     return Scalar{Kind::py_bool(), builder_->make(Op::invert, {truth(a, node)})};
   }
   const OperatorInfo& entry = info(op);
-  if (a.is<Foreign>()) use_foreign("unary", entry.symbol, {a}, node);
   if (const std::optional<Value> result = unary_of_object(op, a, node)) return *result;
-  if (const Member* m = a.as<Member>())
-    return Members(*this).on_each(*m, [&](const Value& known) { return unary(op, known, node); });
-  if (const Static* s = a.as<Static>()) {
-    try {
-      return Static{imported("operator").attr(entry.host)(s->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
-  }
+  if (const std::optional<Value> result = kind_of_value(a).unary(*this, op, a, node)) return *result;
   const std::optional<Kind> kind = kind_of(a);
   if (!kind) {
-    if (a.is<Structured>()) raise_by_type("unary", entry.symbol, {a});
     raise(ExceptionKind::TypeError,
           std::string("bad operand type for unary ") + entry.symbol + ": '" + type_name(a) + "'");
   }
@@ -618,9 +532,8 @@ Value Evaluator::python_power(const Value& a, const Value& b, nb::handle node) {
     };
     const auto multiplied = [&] {
       const Value n = known_number(Scalar{Kind::py_int(), builder_->cast(size, DType::Int64)});
-      Call call{.positional = {Scalar{common, x}, n}, .keywords = {}, .name = "pow", .node = node};
       const Value power =
-          inline_function(imported("ingot.library.mathematics").attr("power_of_complex"), call);
+          call_library(*this, "mathematics", "power_of_complex", {Scalar{common, x}, n}, node);
       const NodeId product = stage(power, common);
       const auto inverse = [&]() -> Value {
         check(builder_->make(Op::not_equal, {product, builder_->constant(std::complex<double>())}),
@@ -711,14 +624,11 @@ std::optional<Value> Evaluator::compare_with_int(Op op, const std::vector<Value>
     return of_no_number(operands[1 - at], operands[at],
                         compare_out_of_range(at == 0 ? op : mirrored(op), side));
   }
-  const auto at_dtype = [&](const Value& value, DType dtype) {
-    return value.is<Array>() ? builder_->cast(whole(value), dtype) : stage(value, Kind(dtype));
-  };
   const bool unsigned_64 = strong == DType::UInt64;
   const DType loop = unsigned_64 ? DType::UInt64 : DType::Int64;
   std::vector<NodeId> nodes(2);
-  nodes[at] = is_int(at) ? stage(operands[at], Kind::py_int()) : at_dtype(operands[at], DType::Int64);
-  nodes[1 - at] = at_dtype(operands[1 - at], loop);
+  nodes[at] = is_int(at) ? stage(operands[at], Kind::py_int()) : node_as(*this, operands[at], DType::Int64);
+  nodes[1 - at] = node_as(*this, operands[1 - at], loop);
   nodes = broadcast_together(std::move(nodes));
   const NodeId integer = nodes[at];
   nodes[at] = builder_->cast(integer, loop);
@@ -744,11 +654,7 @@ std::optional<Value> Evaluator::of_large_ints(const std::vector<Value>& operands
   nb::list given;
   for (const Value& value : operands)
     given.append(require_static(value, "a number together with an int of more than 64 bits", here_));
-  try {
-    return Static{numpy_function(numpy_name)(*given)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{numpy_function(numpy_name)(*given)}; });
 }
 
 Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_view numpy_name, nb::handle) {
@@ -758,7 +664,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
     if (is_none(value))
       unsupported(here_, "np." + std::string(numpy_name) + " of None", "pass numbers or arrays");
     if (!kind) raise_by_type("call", std::string(numpy_name), operands, numpy_function(numpy_name));
-    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>() || is_string(value)) {
+    if (is_sequence(value) || is_known_string(value)) {
       unsupported({}, "np." + std::string(numpy_name) + " of a " + type_name(value),
                   "make an array of it with np.array(...)");
     }
@@ -772,8 +678,7 @@ Value Evaluator::elementwise(Op op, std::vector<Value> operands, std::string_vie
   const bool whole_numbers =
       std::ranges::all_of(kinds, [](Kind k) { return base::is_int(k.dtype()) || base::is_bool(k.dtype()); });
   const bool rounds = op == Op::floor || op == Op::ceil || op == Op::trunc;
-  if (rounds && whole_numbers)
-    return from_node(operands[0].is<Array>() ? whole(operands[0]) : stage(operands[0], kinds[0].dtype()));
+  if (rounds && whole_numbers) return from_node(node_as(*this, operands[0], kinds[0].dtype()));
   const bool is_fabs = op == Op::absolute && numpy_name == "fabs";
   if (is_fabs && whole_numbers) kinds[0] = *loop_dtype(Op::sqrt, kinds);
   std::optional<DType> loop = loop_dtype(op, kinds);

@@ -1,4 +1,4 @@
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // `match`. A pattern returns its condition, known or a node; its captures are bound meanwhile.
 
@@ -135,7 +135,7 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
     const nb::object wanted = attribute(pattern, "value");
     if (const Static* s = subject.as<Static>()) return Static{nb::bool_(s->object.is(wanted))};
     const std::optional<Kind> of = kind_of(subject);
-    if (!wanted.is_none() && of == Kind::py_bool() && !subject.is<Array>()) {
+    if (!wanted.is_none() && of == Kind::py_bool()) {
       return Scalar{
           Kind::py_bool(),
           builder_->make(Op::equal, {stage(subject, *of), builder_->constant(wanted.is(nb::bool_(true)))})};

@@ -1,5 +1,6 @@
 #include "base/random.h"
 #include "frontend/kinds/fields.h"
+#include "frontend/kinds/numbers.h"
 #include "frontend/parameters.h"
 #include "ir/evaluate.h"
 
@@ -34,9 +35,9 @@ const Array& Evaluator::array_argument(Call& call, size_t position) {
 
 std::vector<NodeId> Evaluator::numbers_argument(Call& call, size_t position) {
   std::vector<NodeId> numbers;
-  need_rank(call.positional.at(position).as<Tuple>()->members.size());
-  for (const Value& part : call.positional.at(position).as<Tuple>()->members)
-    numbers.push_back(stage_index(part));
+  const std::vector<Value> parts = parts_of(call.positional.at(position));
+  need_rank(parts.size());
+  for (const Value& part : parts) numbers.push_back(stage_index(part));
   return numbers;
 }
 
@@ -185,7 +186,7 @@ Value Evaluator::primitive_is_known(Call& call) {
 Value Evaluator::primitive_python_number(Call& call) {
   const Value number = call.positional.at(0);
   Call conversion{.positional = {}, .keywords = {}, .name = "item", .node = call.node};
-  return scalar_method(number, "item", conversion);
+  return call_own_method(*this, number, "item", conversion);
 }
 
 Value Evaluator::primitive_refuse(Call& call) {
@@ -368,11 +369,7 @@ Value Evaluator::np_result_type(Call& call) {
     else if (kind->is_python()) weak_and_strong.append(stand_in(value));
     else weak_and_strong.append(dtype_object(kind->dtype()));
   }
-  try {
-    return Static{numpy(call.name.c_str())(*nb::tuple(weak_and_strong))};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{numpy(call.name.c_str())(*nb::tuple(weak_and_strong))}; });
 }
 
 /// Functions of NumPy that depend on types only.
@@ -382,11 +379,7 @@ Value Evaluator::np_of_types(Call& call) {
   nb::dict named;
   for (const auto& [name, value] : call.keywords)
     named[name.c_str()] = Fields(*this).spelled(value, call.node);
-  try {
-    return Static{call.function(*nb::tuple(given), **named)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{call.function(*nb::tuple(given), **named)}; });
 }
 
 }  // namespace ingot::frontend

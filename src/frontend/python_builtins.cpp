@@ -48,10 +48,10 @@ Value Evaluator::builtin_tuple(Call& call) {
 }
 
 Value Evaluator::builtin_dict(Call& call) {
-  const Value dict = make_dict(call.node);
+  const Reference dict = make_dict(call.node);
   if (call.positional.size() > 1) raise_as_called(call);
   Call update{.positional = call.positional, .keywords = call.keywords, .name = "update", .node = call.node};
-  dict_method(*dict.as<Reference>(), "update", update);
+  dict_method(dict, "update", update);
   return dict;
 }
 
@@ -70,46 +70,7 @@ Value Evaluator::builtin_sorted(Call& call) {
 Value Evaluator::builtin_reversed(Call& call) {
   const Value sequence = need(call, 0, "sequence");
   finish(call, 1);
-  if (const Range* r = sequence.as<Range>()) {
-    const auto& [start, stop, step] = *r->bounds;
-    const Value one = Static{nb::int_(1)};
-    const Value count = Scalar{Kind::py_int(), trips_of_range(*r).count};
-    const nb::handle node = call.node;
-    const Value last = known_number(binary(
-        Operator::Add, start,
-        binary(Operator::Mult, binary(Operator::Sub, known_number(count), one, node), step, node), node));
-    return iterator(
-        "range_iterator",
-        Range{share(std::array<Value, 3>{last, known_number(binary(Operator::Sub, start, step, node)),
-                                         known_number(unary(Operator::USub, step, node))})});
-  }
-  const Array* a = sequence.as<Array>();
-  const bool is_of_records = Fields::is_array(sequence) && Fields::rank_of(*sequence.as<Structured>()) > 0;
-  if ((a != nullptr && a->type.rank() > 0) || is_of_records) {
-    const Slice all{
-        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", eval_item(sequence, all, call.node));
-  }
-  if (growing(sequence) != nullptr || row_of(sequence) != nullptr)
-    return iterator("list_reverseiterator", by_library("turned", {sequence}, call.node));
-  const Reference* r = sequence.as<Reference>();
-  const View* v = sequence.as<View>();
-  if (r != nullptr || v != nullptr) {
-    const HeapObject& object = contents(r != nullptr ? *r : Reference{v->object}, call.node);
-    const bool is_list = object.type == HeapObject::Type::List;
-    const std::string what = v != nullptr ? v->name : is_list ? "list" : "dict_keys";
-    const std::string kind = is_list ? "list_" : "dict_";
-    const std::string part = is_list ? "" : what.substr(5, what.size() - 6);  // key, value, item
-    return iterator(kind + "reverse" + part + "iterator",
-                    View{r != nullptr ? r->object : v->object, what, object.values.size()});
-  }
-  if (sequence.is<Iterator>())
-    raise(ExceptionKind::TypeError, "'" + type_name(sequence) + "' object is not reversible");
-  if (const Value text = begin_iterate(sequence, call.node); text.is<Characters>()) {
-    const Slice backwards{
-        share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-    return iterator("reversed", Strings(*this).item(text, backwards, call.node));
-  }
+  if (const auto own = kind_of_value(sequence).reversed(*this, sequence, call.node)) return *own;
   std::vector<Value> elements = elements_of(sequence, call.node);
   std::ranges::reverse(elements);
   return iterator("reversed", Tuple{std::move(elements)});
@@ -225,12 +186,11 @@ Value Evaluator::builtin_pow(Call& call) {
   if (std::ranges::all_of(values, [](const Value& value) { return value.is<Static>(); }))
     return by_host(given, "a power with a modulus");
   const bool are_ints = std::ranges::all_of(values, [this](const Value& value) {
-    const std::optional<Kind> kind = value.is<Array>() ? std::nullopt : kind_of(value);
+    const std::optional<Kind> kind = number_kind(value);
     return kind == Kind::py_int() || kind == Kind::py_bool();
   });
   if (!are_ints) unsupported(call.node, "`pow` with a modulus, of other numbers than ints", "use ** and %");
-  Call power{.positional = {base, exponent, *modulus}, .keywords = {}, .name = "pow", .node = call.node};
-  return inline_function(imported("ingot.library.numbers").attr("power_modulo"), power);
+  return call_library(*this, "numbers", "power_modulo", {base, exponent, *modulus}, call.node);
 }
 
 Value Evaluator::builtin_round(Call& call) {
@@ -239,16 +199,14 @@ Value Evaluator::builtin_round(Call& call) {
   finish(call, 2);
   const bool whole_number = digits == nullptr || is_none(*digits);
   if (value.is<Static>() && (whole_number || digits->is<Static>())) {
-    try {
+    return by_python(*this, [&] {
       const nb::object round = imported("builtins").attr("round");
       const nb::object given = value.as<Static>()->object;
       return Static{whole_number ? round(given) : round(given, digits->as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    });
   }
-  const std::optional<Kind> kind = kind_of(value);
-  if (kind && !value.is<Array>() && whole_number) {
+  const std::optional<Kind> kind = number_kind(value);
+  if (kind && whole_number) {
     if (*kind == Kind::py_int() || *kind == Kind::py_bool())
       return Scalar{Kind::py_int(), stage(value, Kind::py_int())};
     if (!kind->is_python() && (base::is_bool(kind->dtype()) || base::is_complex(kind->dtype())))
@@ -259,9 +217,9 @@ Value Evaluator::builtin_round(Call& call) {
     Call conversion{.positional = {even}, .keywords = {}, .name = "int", .node = call.node};
     return builtin_int(conversion);
   }
-  const std::optional<Kind> decimals = whole_number ? std::nullopt : kind_of(*digits);
-  if (kind && !value.is<Array>() && decimals && !digits->is<Array>() &&
-      (base::is_int(decimals->dtype()) || *decimals == Kind::py_bool()) && !base::is_complex(kind->dtype())) {
+  const std::optional<Kind> decimals = whole_number ? std::nullopt : number_kind(*digits);
+  if (kind && decimals && (base::is_int(decimals->dtype()) || *decimals == Kind::py_bool()) &&
+      !base::is_complex(kind->dtype())) {
     const Value count = decimals->is_python() && !base::is_bool(decimals->dtype())
                             ? *digits
                             : Scalar{Kind::py_int(), stage_index(*digits)};
@@ -293,11 +251,8 @@ Value Evaluator::text_of_value(const Value& value, const std::string& form, nb::
   if (value.is<Static>()) {
     if (const std::string large = too_large_by_format(nb::str(form.c_str())); !large.empty())
       unsupported(node, large, "use a smaller width");
-    try {
-      return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)};
-    } catch (nb::python_error& error) {
-      raise_host_error(error);
-    }
+    return by_python(
+        *this, [&] { return Static{nb::str(form.c_str()).attr("format")(value.as<Static>()->object)}; });
   }
   if (const Structured* s = value.as<Structured>()) {
     kept = Fields(*this).copy(*s, node);
@@ -385,11 +340,7 @@ Value Evaluator::by_host(const Call& call, const char* what) {
   for (const Value& value : call.positional) given.append(require_static(value, what, call.node));
   for (const auto& [name, value] : call.keywords)
     named[name.c_str()] = require_static(value, what, call.node);
-  try {
-    return Static{call.function(*nb::tuple(given), **named)};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  return by_python(*this, [&] { return Static{call.function(*nb::tuple(given), **named)}; });
 }
 
 Value Evaluator::array_of_range(const Range& range, nb::handle node) {
@@ -399,17 +350,7 @@ Value Evaluator::array_of_range(const Range& range, nb::handle node) {
 }
 
 Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DType> wanted) {
-  if (const Range* range = value.as<Range>(); range != nullptr && !range->endless) {
-    Value made = array_of_range(*range, node);
-    if (wanted) return owner(materialized(builder_->cast(whole(made), *wanted)));
-    check(builder_->make(Op::greater, {size_of(made.as<Array>()->node), builder_->index(0)}),
-          ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
-    return made;
-  }
-  if (row_of(value) != nullptr) return array_of(by_library("listed", {value}, node), node, wanted);
-  if (const std::optional<Value> array = Rows(*this).array_of(value, wanted, node)) return *array;
-  if (const HeapObject* list = growing(value))
-    return owner(array_of_list_buffer(HeapObject(*list), node, wanted));
+  if (const std::optional<Value> own = kind_of_value(value).array(*this, value, wanted, node)) return *own;
   std::vector<Value> leaves;
   const std::function<void(const Value&)> collect = [&](const Value& v) {
     if (v.is<Tuple>() || v.is<Reference>()) {
@@ -420,8 +361,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
   };
   collect(value);
   if (std::ranges::any_of(leaves, [](const Value& leaf) { return leaf.is<Array>(); })) {
-    Call call{.positional = {value}, .keywords = {}, .name = "array", .node = node};
-    const Value made = inline_function(imported("ingot.library.joining").attr("array_of_arrays"), call);
+    const Value made = call_library(*this, "joining", "array_of_arrays", {value}, node);
     return wanted ? Value(owner(materialized(builder_->cast(whole(made), *wanted)))) : made;
   }
   const nb::object model = stand_in(value);
@@ -431,11 +371,7 @@ Value Evaluator::array_of(const Value& value, nb::handle node, std::optional<DTy
       unsupported(node, "an array of a list that holds a " + type_name(leaf), "fill an array in a loop");
   }
   nb::object made;
-  try {
-    made = imported("numpy").attr("array")(model);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  made = by_python(*this, [&] { return nb::object(imported("numpy").attr("array")(model)); });
   const std::string name = text_of(made.attr("dtype").attr("name"));
   std::optional<DType> dtype = base::dtype_from_numpy(name);
   if (!dtype) unsupported(node, "an array of dtype " + name, "use numbers of one kind");
@@ -491,11 +427,8 @@ Value Evaluator::np_array(Call& call) {
   const Value target =
       dtype ? Value(Static{imported("numpy").attr("dtype")(std::string(base::info(*dtype).numpy))})
             : Value(Static{nb::none()});
-  Call rest{.positional = {Value(named(made)), target, options[0], options[1], options[2]},
-            .keywords = {},
-            .name = call.name,
-            .node = call.node};
-  return inline_function(imported("ingot.library.creation").attr("as_array"), rest);
+  return call_library(*this, "creation", "as_array",
+                      {Value(named(made)), target, options[0], options[1], options[2]}, call.node);
 }
 
 Value Evaluator::compare_sequences(Operator op, std::vector<Value> a, std::vector<Value> b, nb::handle node) {

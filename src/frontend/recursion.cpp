@@ -1,5 +1,5 @@
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 #include "frontend/rows.h"
 
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
@@ -201,24 +201,10 @@ Evaluator::Passed Evaluator::passed(const std::map<std::string, Value>& argument
 
 /// Static parts and types: numbers and arrays by their types, containers by their kinds.
 State Evaluator::key_of(const State& passed) const {
-  const std::function<Value(const Value&)> typed = [&](const Value& value) -> Value {
-    if (const Array* a = value.as<Array>())
-      return Array{.type = ir::Type::view(a->type.dtype(), a->type.rank()), .access = a->access};
-    if (const std::optional<Kind> kind = kind_of(value)) return Scalar{*kind};
-    if (const Maybe* m = value.as<Maybe>())
-      return Maybe{{}, share(typed(*m->present)), m->may_be_unbound, m->may_be_none};
-    if (const Pooled* r = value.as<Pooled>()) return Pooled{.pool = r->pool, .is_list = r->is_list};
-    std::vector<Value> parts = parts_of(value);
-    for (Value& part : parts) part = typed(part);
-    return with_parts(value, std::move(parts));
-  };
   State key;
   for (const auto& [name, value] : passed.locals) {
-    key.locals.emplace(name, typed(value));
-    const Reference* r = value.as<Reference>();
-    const Object* o = value.as<Object>();
-    const auto it = r == nullptr && o == nullptr ? passed.heap.end()
-                                                 : passed.heap.find(r != nullptr ? r->object : o->object);
+    key.locals.emplace(name, kind_of_value(value).key(*this, value));
+    const auto it = passed.heap.find(object_of(value));
     if (it == passed.heap.end()) continue;
     HeapObject& object = key.heap[it->first];
     object.type = it->second.type;
@@ -236,9 +222,10 @@ bool Evaluator::is_same_key(const Value& a, const Value& b) const {
     return x->is_list == y->is_list &&
            (x->pool == y->pool || x->pool == Pooled::kNoPool || y->pool == Pooled::kNoPool);
   }
-  if (!a.is<Tuple>()) return same(a, b);
+  const std::vector<Value> parts = parts_of(a);
+  if (parts.empty()) return same(a, b);
   return same_form(a, b) &&
-         std::ranges::equal(parts_of(a), parts_of(b),
+         std::ranges::equal(parts, parts_of(b),
                             [this](const Value& one, const Value& other) { return is_same_key(one, other); });
 }
 
@@ -265,7 +252,7 @@ bool Evaluator::ends_when_compiling(const Frame& outer, const std::map<std::stri
     const std::vector<Value> y = parts_of(b);
     for (size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
     other_changes = other_changes || (b.is<Pooled>() && !same(a, b));
-    if (!x.empty() || a.is<Array>() || !kind_of(a) || same(a, b)) return;
+    if (!number_kind(a) || same(a, b)) return;
     (a.is<Static>() && b.is<Static>() ? known_changes : other_changes) = true;
   };
   for (const auto& [name, value] : outer.arguments)
@@ -319,7 +306,7 @@ std::optional<Value> Evaluator::call_recursive(Frame& frame, const std::map<std:
     if (is_marked) return call_marked(frame, std::move(key), reports, node);
     return is_frequent ? call_frequent(frame, std::move(key), reports, node) : std::nullopt;
   }
-  const auto are_alike = [this](const Value& a, const Value& b) {
+  const auto are_alike = [](const Value& a, const Value& b) {
     return !is_function(a) || !is_function(b) || same(a, b);
   };
   const State before = passed(active.front()->arguments).state;
@@ -441,11 +428,9 @@ void Evaluator::describe_objects(Routine& routine, const std::vector<uint32_t>& 
 }
 
 void Evaluator::refuse_to_pass(const Value& value, bool is_exact, nb::handle node) {
-  const Foreign* f = value.as<Foreign>();
-  if (value.is<Generator>() || (f != nullptr && f->shape != nullptr)) {
+  if (const char* const advice = kind_of_value(value).passed_instead(value); advice != nullptr) {
     const std::string whom = is_exact ? "a function that is not inlined" : "a recursive function";
-    unsupported(node, "a " + type_name(value) + " that is passed to or from " + whom,
-                value.is<Generator>() ? "pass a list of its elements" : "pass a part that compiled code has");
+    unsupported(node, "a " + type_name(value) + " that is passed to or from " + whom, advice);
   }
   for (const Value& part : parts_of(value)) refuse_to_pass(part, is_exact, node);
 }
@@ -519,7 +504,7 @@ Value Evaluator::call_routine(Routine& routine, const std::map<std::string, Valu
   const bool catches = routine.reports && (routine.is_recursive || !routine.is_exact);
   std::vector<ir::Type> types;
   if (catches) types.push_back(ir::kInt32);
-  if (routine.exit) slot_types(*routine.exit, types);
+  if (routine.exit) slot_types(module_.types, *routine.exit, types);
   const int64_t attributes[] = {routine.function.index, catches ? 2 : 0};
   const NodeId call = builder_->make(Op::call, operands, attributes, module_.types.results(types));
   const std::vector<NodeId> results = builder_->function().results_of(call);
@@ -592,7 +577,7 @@ class AtPlace {
 }  // namespace
 
 Value Evaluator::raised_or_result(const Routine& routine, const Value& reported) {
-  const std::vector<Value>& all = reported.as<Tuple>()->members;
+  const std::vector<Value> all = parts_of(reported);
   const auto raise_number = [&](size_t number) -> Value {
     const Tuple* parts = all[number + 1].as<Tuple>();
     if (parts == nullptr)
@@ -683,10 +668,11 @@ void Evaluator::unify(std::vector<Edge>& edges, ir::RegionId here) {
   for (Edge& edge : edges) {
     const Error* error = edge.value.as<Error>();
     numbers.push_back(error == nullptr ? 0 : number_of_error(*error));
-    values.push_back(error == nullptr ? edge.value.as<Tuple>()->members[0] : Value(Tuple{parts_of(*error)}));
+    values.push_back(error == nullptr ? parts_of(edge.value)[0] : Value(Tuple{parts_of(*error)}));
     Outcome& outcome = outcomes[numbers.back()];
     if (outcome.first == nullptr) {
-      outcome = {&edge, values.back(), shape_of(edge.state, here), shape_of(values.back(), here)};
+      outcome = {&edge, values.back(), shape_of(edge.state, seen_from(*builder_, here)),
+                 shape_of(values.back(), seen_from(*builder_, here))};
     } else {
       align(outcome.first->state, outcome.first_value, edge.state, values.back());
       outcome.state = join(outcome.state, edge.state);
@@ -723,25 +709,10 @@ Value Evaluator::blank(const Value& shape, const State& home) {
     for (Value& value : values) value = blank(value, home);
     state_.heap[object].values = std::move(values);
   };
-  if (const Scalar* s = shape.as<Scalar>())
-    return s->node ? *s : Scalar{s->kind, builder_->constant(ir::Type::scalar(s->kind.dtype()), {})};
-  if (const Array* a = shape.as<Array>()) {
-    Array array = *a;
-    const std::vector<NodeId> lengths(static_cast<size_t>(a->type.rank()), builder_->index(0));
-    if (!a->node) array.node = new_memory(lengths, a->type.dtype()).node;
-    if (a->argument == -2) array.argument = -1;
-    return array;
-  }
-  if (const Pooled* r = shape.as<Pooled>(); r != nullptr && !r->index) return Static{nb::none()};
-  if (const Maybe* m = shape.as<Maybe>(); m != nullptr && !m->node)
-    return m->may_be_none ? Value(Static{nb::none()}) : Value(Unbound{});
-  if (const Reference* r = shape.as<Reference>()) fill_in(r->object);
-  if (const Object* o = shape.as<Object>()) fill_in(o->object);
-  if (const Closure* c = shape.as<Closure>())
-    for (const auto& [name, cell] : c->definition->shared) fill_in(cell);
-  std::vector<Value> parts = parts_of(shape);
-  for (Value& part : parts) part = blank(part, home);
-  return with_parts(shape, std::move(parts));
+  const ValueKind& kind = kind_of_value(shape);
+  if (kind.is_leaf()) return kind.blank(*this, shape);
+  kind.each_object(shape, fill_in);
+  return with_each_part(shape, [&](const Value& part) { return blank(part, home); });
 }
 
 void Evaluator::solve(Routine& routine) {
@@ -791,12 +762,12 @@ Evaluator::Passed Evaluator::at_end(const Routine& routine, Value value) const {
 std::set<size_t> Evaluator::columns_of(const State& shape) {
   std::vector<ir::Type> before;
   std::set<size_t> columns;
-  for (const auto& [name, value] : shape.locals) slot_types(value, before);
+  for (const auto& [name, value] : shape.locals) slot_types(module_.types, value, before);
   for (const auto& [id, object] : shape.heap) {
     for (size_t i = 0; i < object.values.size(); ++i) {
       if (object.element != nullptr && i > 0 && !object.values[i].as<Array>()->node)
         columns.insert(before.size());
-      slot_types(object.values[i], before);
+      slot_types(module_.types, object.values[i], before);
     }
   }
   return columns;
@@ -822,8 +793,8 @@ std::vector<NodeId> Evaluator::add_parameters(const Routine& routine, std::span<
 bool Evaluator::evaluate_routine(Routine& routine) {
   std::vector<ir::Type> types;
   std::vector<ir::Type> results;
-  slot_types(*routine.entry, types);
-  if (routine.exit) slot_types(*routine.exit, results);
+  slot_types(module_.types, *routine.entry, types);
+  if (routine.exit) slot_types(module_.types, *routine.exit, results);
   module_.redeclare(routine.function, types, results);
 
   const InRoutine inside(*this, routine);
@@ -883,7 +854,7 @@ bool Evaluator::evaluate_routine(Routine& routine) {
       routine.exit = std::move(joined);
       if (!routine.is_exact || routine.is_recursive) return false;
       results.clear();
-      slot_types(*routine.exit, results);
+      slot_types(module_.types, *routine.exit, results);
       module_.redeclare(routine.function, types, results);
     }
     std::vector<NodeId> values;

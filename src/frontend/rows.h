@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 namespace ingot::frontend {
 

@@ -10,33 +10,9 @@ namespace ingot::frontend {
 using base::ExceptionKind;
 using ir::Op;
 
-namespace {
-
-/// The dtype of a NumPy scalar or dtype object; none for unsupported dtypes.
-std::optional<DType> numpy_dtype(nb::handle dtype) {
-  return base::dtype_from_numpy(text_of(dtype.attr("name")));
-}
-
-bool is_numpy_scalar(nb::handle object) {
-  static constexpr const char* kGeneric = "generic";
-  return nb::isinstance(object, imported("numpy").attr(kGeneric));
-}
-
-}  // namespace
-
 std::optional<Kind> Evaluator::kind_of(const Value& value) const {
-  if (const auto* s = value.as<Scalar>()) return s->kind;
-  if (const Array* a = value.as<Array>()) return Kind(a->type.dtype());
-  const Static* s = value.as<Static>();
-  if (s == nullptr) return std::nullopt;
-  PyObject* o = s->object.ptr();
-  if (PyBool_Check(o)) return Kind::py_bool();
-  if (PyLong_CheckExact(o)) return Kind::py_int();
-  if (PyFloat_CheckExact(o)) return Kind::py_float();
-  if (PyComplex_CheckExact(o)) return Kind::py_complex();
-  if (!is_plain(s->object) && is_numpy_scalar(s->object))
-    if (const auto dtype = numpy_dtype(s->object.attr("dtype"))) return Kind(*dtype);
-  return std::nullopt;
+  const Array* array = value.as<Array>();
+  return array != nullptr ? Kind(array->type.dtype()) : number_kind(value);
 }
 
 Value Evaluator::stage_number(const Value& value) {
@@ -116,8 +92,10 @@ NodeId Evaluator::stage_index(const Value& value) {
           "Python int too large to convert to C long");
     return integer;
   }
-  if (!kind || value.is<Array>() || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool()))
+  if (!kind || !(base::is_int(kind->dtype()) || *kind == Kind::py_bool())) {
+    need_one_kind(ExceptionKind::TypeError, {value});
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object cannot be interpreted as an integer");
+  }
   return stage(value, DType::Int64);
 }
 
@@ -174,13 +152,14 @@ void Evaluator::demand(NodeId number, nb::handle node) {
     throw NeedsFact(*source);
 }
 
-void Evaluator::settle(Conflict& conflict, NodeId condition) const {
-  if (!condition || conflict.has_source()) return;
+void Evaluator::settle(Value& value, NodeId condition) const {
+  Conflict* const conflict = value.as<Conflict>();
+  if (conflict == nullptr || !condition || conflict->has_source()) return;
   // In the library numbers, such as an axis, decide the type of the result; pools do not help there.
-  const bool is_last = frame_->of_library && conflict.pools.empty() && conflict.rows.empty();
+  const bool is_last = frame_->of_library && conflict->pools.empty() && conflict->rows.empty();
   if (const std::optional<NeedsFact> source = source_of(condition, here_, is_last)) {
-    conflict.loop = source->site;
-    conflict.argument = source->argument;
+    conflict->loop = source->site;
+    conflict->argument = source->argument;
   }
 }
 
@@ -202,35 +181,8 @@ NodeId Evaluator::is_there(const Maybe& maybe) {
   return builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)});
 }
 
-Value Evaluator::present(const Value& given, const std::string& name, nb::handle node) {
-  Value value = given;  // a copy: `given` may be part of the state that a check replaces
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->has_source())
-    throw c->loop.empty() ? NeedsFact::of(c->argument, location_of(node))
-                          : NeedsFact::at(c->loop, location_of(node));
-  if (const Conflict* c = value.as<Conflict>(); c != nullptr && c->can_be_settled()) {
-    if (!c->pools.empty()) PooledValues(*this).ask_for(c->pools, node);
-    Rows(*this).ask_for(c->rows, node);
-  }
-  if (const Conflict* c = value.as<Conflict>())
-    unsupported(node, c->reason, "use two names, or make both of one type");
-  const Maybe* m = value.as<Maybe>();
-  if (m == nullptr && !value.is<Unbound>() && !value.is<Pooled>()) return value;
-  const auto [absent, message] = absence_of(name);
-  if (value.is<Unbound>()) raise(absent, message);
-  if (const Pooled* r = value.as<Pooled>()) return PooledValues(*this).bound(*r, absent, message);
-  const NodeId tag = builder_->make(Op::tag, {m->node});
-  if (m->may_be_unbound) {
-    check(builder_->make(Op::not_equal, {tag, builder_->constant<int8_t>(2)}), absent, message);
-  }
-  if (m->may_be_none) {
-    check(builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}), ExceptionKind::TypeError,
-          "'" + name + "' is None here");
-  }
-  const NodeId inside = builder_->make(Op::value, {m->node});
-  if (const auto* s = m->present->as<Scalar>()) return Scalar{s->kind, inside};
-  Array array = *m->present->as<Array>();
-  array.node = inside;
-  return array;
+Value Evaluator::present(const Value& value, const std::string& name, nb::handle node) {
+  return kind_of_value(value).present(*this, value, name, node);
 }
 
 std::string Evaluator::type_name(const Value& value) const {

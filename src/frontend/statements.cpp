@@ -67,7 +67,7 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
   const Value value = begin_iterate(given, node);
   if (value.is<Foreign>()) use_foreign("unpack", "", {value}, node);
   if (iterates_generator(value)) return unpack(list_of(value, node, count), count, node);
-  refuse_iterate(value, node);
+  kind_of_value(value).refuse_iterate(*this, value, node);
   const auto counted = [&](NodeId length, const std::function<Value(NodeId)>& element) {
     const NodeId wanted = builder_->index(static_cast<int64_t>(count));
     check(builder_->make(ir::Op::less_equal, {wanted, length}), ExceptionKind::ValueError,
@@ -79,20 +79,11 @@ std::vector<Value> Evaluator::unpack(const Value& given, size_t count, nb::handl
     for (size_t i = 0; i < count; ++i) elements.push_back(element(builder_->index(static_cast<int64_t>(i))));
     return elements;
   };
-  if (value.is<Array>() || Fields::is_array(value)) {
-    const NodeId length = trips_of(value, node).count;
-    return counted(length, [&](NodeId i) { return eval_item(value, Scalar{Kind::py_int(), i}, node); });
+  if (rank_of(value) || kind_of_value(value).has_open_length(*this, value)) {
+    const Trips trips = trips_of(value, node);
+    return counted(trips.count, trips.element);
   }
-  if (growing(value) != nullptr) {
-    const uint32_t list = value.as<Reference>()->object;
-    const NodeId length = length_of(state_.heap.at(list));
-    return counted(length, [&](NodeId i) { return load_element(state_.heap.at(list), i); });
-  }
-  if (const Characters* text = value.as<Characters>()) {
-    const NodeId length = Strings(*this).length(*text);
-    return counted(length, [&](NodeId i) { return Strings(*this).character(*text, i); });
-  }
-  const auto elements = static_elements(value, node);
+  const auto elements = static_elements(value, node, true);
   if (!elements)
     raise(ExceptionKind::TypeError, "cannot unpack non-iterable " + type_name(value) + " object");
   if (elements->size() < count) {
@@ -108,7 +99,7 @@ std::vector<Value> Evaluator::unpack_starred(const Value& given, size_t before, 
                                              nb::handle node) {
   Value value = begin_iterate(given, node);
   if (iterates_generator(value)) value = list_of(value, node);
-  if (value.is<Array>() || value.is<Characters>() || Fields::is_array(value) || growing(value) != nullptr) {
+  if (rank_of(value) || kind_of_value(value).has_open_length(*this, value)) {
     unsupported(node,
                 "a starred target for a " + type_name(value) + " whose length is not known when compiling",
                 "take slices");
@@ -159,7 +150,7 @@ void Evaluator::assign(nb::handle target, Value value) {
 
 void Evaluator::assign_item(const Value& container, const Value& index, Value value, nb::handle target) {
   if (const Maybe* bound = open_bound(index);
-      bound != nullptr && !container.is<Array>() && !is_instance(container)) {
+      bound != nullptr && !kind_of_value(container).takes_open_bounds() && !is_instance(container)) {
     by_bound(*bound, index, [&](const Value& known) {
       assign_item(container, known, value, target);
       return Value(Static{nb::none()});
@@ -171,16 +162,8 @@ void Evaluator::assign_item(const Value& container, const Value& index, Value va
     return Value(Static{nb::none()});
   };
   if (Members(*this).by_new_index(container, index, put_under, target)) return;
-  if (container.is<Array>() && (is_instance(index) || is_instance(value)))
-    unsupported(target, "an instance as an index or an element of an array", "use its parts");
-  if (const Array* a = container.as<Array>())
-    return assign_index(*a, plain_number(index), plain_number(value), target);
-  if (const Structured* s = container.as<Structured>(); s != nullptr && !is_instance(index))
-    return Fields(*this).set_item(*s, plain_number(index), value, target);
-  if (container.is<Foreign>() || is_foreign(index))
-    use_foreign("store", "", {container, index, value}, target);
-  if (const Reference* r = container.as<Reference>()) return put(*r, index, std::move(value), target);
-  if (const Pooled* row = row_of(container)) return Rows(*this).set_item(*row, index, value, target);
+  if (!rank_of(container) && is_foreign(index)) use_foreign("store", "", {container, index, value}, target);
+  if (kind_of_value(container).set_item(*this, container, index, value, target)) return;
   if (call_special(container, "__setitem__", {index, value}, target)) return;
   raise(ExceptionKind::TypeError, "'" + type_name(container) + "' object does not support item assignment");
 }
@@ -188,8 +171,7 @@ void Evaluator::assign_item(const Value& container, const Value& index, Value va
 void Evaluator::run_assign(nb::handle s) {
   Value value = eval_open(s.attr("value"));
   const nb::list targets = s.attr("targets");
-  if (nb::len(targets) > 1)
-    if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
+  if (nb::len(targets) > 1) value = stored(std::move(value));
   for (const nb::handle target : targets) assign(target, value);
 }
 
@@ -198,45 +180,8 @@ void Evaluator::run_ann_assign(nb::handle s) {
 }
 
 std::optional<Value> Evaluator::changed(const Value& before, Operator op, const Value& right, nb::handle s) {
-  if (const Array* a = before.as<Array>()) {
-    // In place: the array's dtype and shape do not change.
-    in_place(*a, op, right, s);
-    return std::nullopt;
-  }
-  if (const Reference* r = before.as<Reference>();
-      r != nullptr && (op == Operator::Add || op == Operator::BitOr)) {
-    const bool is_list = this->is_list(before);
-    if (is_list && is_numpys(right)) return binary(op, before, right, s);  // an array
-    if (is_list != (op == Operator::Add)) raise_by_type("in place", is_list ? "|=" : "+=", {before, right});
-    Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = s};
-    if (is_list) list_method(*r, "extend", call);
-    else dict_method(*r, "update", call);
-    return std::nullopt;
-  }
-  if (const Pooled* row = row_of(before); row != nullptr && op == Operator::Add) {
-    Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = s};
-    Rows(*this).method(*row, "extend", call);
-    return std::nullopt;
-  }
-  if (is_list(before) && op != Operator::Mult && is_numpys(right)) return binary(op, before, right, s);
-  const std::optional<Kind> times = repeats(right);
-  if ((is_list(before) || row_of(before) != nullptr) && op == Operator::Mult && times && times->is_python()) {
-    by_library("repeat", {before, right}, s);
-    return std::nullopt;
-  }
-  if (before.is<Reference>()) {
-    raise_by_type("in place", symbol_of(op) + "=", {before, right});
-    if (op == Operator::Mult || right.is<Array>() || is_instance(right) || is_foreign(right)) {
-      unsupported(s, "'" + symbol_of(op) + "=' of a " + type_name(before),
-                  "assign the result of the operator");
-    }
-    raise(ExceptionKind::TypeError, "unsupported operand type(s) for " + symbol_of(op) + "=: '" +
-                                        type_name(before) + "' and '" + type_name(right) + "'");
-  }
-  if (const Set* set = before.as<Set>(); set != nullptr && change_set(*set, op, right, s))
-    return std::nullopt;
-  if (is_instance(before))
-    if (std::optional<Value> result = in_place_of_object(op, before, right, s)) return result;
+  if (std::optional<Value> own = kind_of_value(before).in_place(*this, op, before, right, s))
+    return own->is<Unbound>() ? std::nullopt : own;
   static const std::set<Operator> kOfInts = {Operator::FloorDiv, Operator::Mod,    Operator::BitAnd,
                                              Operator::BitOr,    Operator::BitXor, Operator::LShift,
                                              Operator::RShift,   Operator::MatMult};
@@ -267,27 +212,15 @@ void Evaluator::run_aug_assign(nb::handle s) {
                 "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval_index(target.attr("slice"));
-  const Reference* r = container.as<Reference>();
-  if (r == nullptr && (is_foreign(container) || is_foreign(index)))
-    use_foreign("subscript", "", {container, index}, s);
-  const Structured* records = container.as<Structured>();
-  if (r != nullptr || records != nullptr || container.is<Pooled>() || is_instance(container)) {
+  if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
+  const Array* a = container.as<Array>();
+  if (a == nullptr) {
     const Value before = present(eval_item(container, index, target), "the element", target);
-    const std::optional<Value> result = changed(before, op, eval(s.attr("value")), s);
-    if (records != nullptr && !result) return;  // a field, which is a view
-    const Value after = result.value_or(before);
-    if (r != nullptr) return put(*r, index, after, target);
-    if (records != nullptr) return Fields(*this).set_item(*records, index, after, target);
-    if (const Pooled* row = row_of(container)) return Rows(*this).set_item(*row, index, after, target);
-    if (!call_special(container, "__setitem__", {index, after}, target)) {
-      raise(ExceptionKind::TypeError,
-            "'" + type_name(container) + "' object does not support item assignment");
-    }
+    const std::optional<Value> after = changed(before, op, eval(s.attr("value")), s);
+    const bool is_view = !after && container.is<Structured>();  // a field
+    if (!is_view) assign_item(container, index, after.value_or(before), target);
     return;
   }
-  const Array* a = container.as<Array>();
-  if (a == nullptr)
-    unsupported(s, "an augmented assignment to an item of a " + type_name(container), "use an array");
   const Value before = index_array(*a, index, target);
   const Value right = eval(s.attr("value"));
   const Array* part = before.as<Array>();
@@ -317,8 +250,7 @@ void Evaluator::run_if(nb::handle s) {
 void Evaluator::run_return(nb::handle s) {
   if (frame_->caller == nullptr) result_location_ = location_of(s);
   Value value = s.attr("value").is_none() ? Value(Static{nb::none()}) : eval_open(s.attr("value"));
-  if (const Array* a = value.as<Array>(); a != nullptr && a->type.is_array()) value = named(value);
-  leave_to(*frame_->returns, std::move(value));
+  leave_to(*frame_->returns, stored(std::move(value)));
 }
 
 void Evaluator::run_break(nb::handle) { leave_to(*frame_->breaks.back(), Static{nb::none()}); }
@@ -343,36 +275,11 @@ void Evaluator::delete_item_of(const Value& container, const Value& index, nb::h
     return Value(Static{nb::none()});
   };
   if (Members(*this).by_new_index(container, index, take_out, target)) return;
-  const Reference* r = container.as<Reference>();
-  if (const Pooled* row = row_of(container)) return Rows(*this).delete_item(*row, index, target);
-  if (r == nullptr) {
-    if (is_foreign(container) || is_foreign(index)) use_foreign("", "", {container, index}, target);
-    const Structured* records = container.as<Structured>();
-    if (records != nullptr && !Fields::is_array(container))
-      raise(ExceptionKind::ValueError, "cannot delete scalar field");
-    if (records != nullptr || container.is<Array>())
-      raise(ExceptionKind::ValueError, "cannot delete array elements");
-    if (call_special(container, "__delitem__", {index}, target)) return;
-    raise_by_type("delete", "", {container, index});
-    unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
-  }
-  if (const HeapObject* dict = mapping(container)) {
-    refuse_while_iterated(*dict, target);
-    by_dicts("pop", HeapObject(*dict), {index}, target);
-    return;
-  }
-  if (growing(container) != nullptr) {
-    if (index.is<Slice>()) set_list_buffer_item(*r, index, Tuple{}, target);
-    else by_library("drop", {container, checked_index(index)}, target);
-    return;
-  }
-  if (contents(*r, target).type == HeapObject::Type::List) {
-    change_list(*r, "__delitem__", {index}, {}, target);
-    return;
-  }
-  nb::object key;
-  if (!index_in(*r, index, key, "", target)) raise_key_error(index);
-  remove_from_dict(*r, "__delitem__", {Static{key}}, target);
+  if (kind_of_value(container).delete_item(*this, container, index, target)) return;
+  if (is_foreign(index)) use_foreign("", "", {container, index}, target);
+  if (call_special(container, "__delitem__", {index}, target)) return;
+  raise_by_type("delete", "", {container, index});
+  unsupported(target, "`del` of an item of a " + type_name(container), "use lists and dicts");
 }
 
 void Evaluator::run_delete(nb::handle s) {

@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Primitives of `ingot.tree`: instances as structures that their classes describe, or made without
 // `__init__`.
@@ -19,12 +19,11 @@ Value Evaluator::primitive_rules_of(Call& call) {
 Value Evaluator::primitive_instance(Call& call) {
   const nb::object type = require_static(call.positional.at(0), "a class", call.node);
   const Object made = begin_instance(type, call.node);
-  const Tuple* const names = call.positional.at(1).as<Tuple>();
-  const Tuple* const values = call.positional.at(2).as<Tuple>();
-  INGOT_ASSERT(names != nullptr && values != nullptr, "frontend: names and values are in tuples");
-  for (size_t i = 0; i < names->members.size(); ++i) {
-    const nb::object name = require_static(names->members[i], "the name of an attribute", call.node);
-    set_plain_attribute(made, text_of(name), stored(values->members.at(i)), call.node);
+  const std::vector<Value> names = parts_of(call.positional.at(1));
+  const std::vector<Value> values = parts_of(call.positional.at(2));
+  for (size_t i = 0; i < names.size(); ++i) {
+    const nb::object name = require_static(names[i], "the name of an attribute", call.node);
+    set_plain_attribute(made, text_of(name), stored(values.at(i)), call.node);
   }
   return PooledValues(*this).made(made, call.node);
 }

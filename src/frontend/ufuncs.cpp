@@ -1,6 +1,6 @@
 #include <ranges>
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 // Calls of NumPy's elementwise functions, with an output, a mask and a dtype.
 
@@ -99,11 +99,9 @@ Value Evaluator::primitive_loop(Call& call) {
     unsupported(call.node, "the function `np." + text_of(ufunc.attr("__name__")) + "` of such values",
                 "pass numbers or arrays");
   nb::object dtypes;
-  try {
-    dtypes = imported("ingot._routines.ufuncs").attr("loop")(ufunc, operands, outputs, keywords);
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  dtypes = by_python(*this, [&] {
+    return nb::object(imported("ingot._routines.ufuncs").attr("loop")(ufunc, operands, outputs, keywords));
+  });
   std::vector<Value> members;
   for (const nb::handle dtype : dtypes) members.push_back(Static{nb::borrow<nb::object>(dtype)});
   return Tuple{.members = std::move(members)};
@@ -115,13 +113,12 @@ Value Evaluator::primitive_at_dtype(Call& call) {
   const std::optional<Kind> kind = kind_of(value);
   if (!kind) unsupported(call.node, "a ufunc of a " + type_name(value), "pass numbers or arrays");
   if (*kind == Kind(dtype)) return value;
-  if (value.is<Array>()) return from_node(builder_->cast(whole(value), dtype));
-  return from_node(kind->is_python() ? stage_for_loop(value, dtype) : stage(value, dtype));
+  return from_node(kind->is_python() ? stage_for_loop(value, dtype) : node_as(*this, value, dtype));
 }
 
 void Evaluator::make_arrays(Call& call, size_t count) {
   for (Value& value : call.positional | std::views::take(count))
-    if (value.is<Reference>() || value.is<Tuple>() || value.is<Range>()) value = array_of(value, call.node);
+    if (is_sequence(value)) value = array_of(value, call.node);
 }
 
 Value Evaluator::elementwise_call(Op op, Call& call) {
@@ -173,7 +170,7 @@ Value Evaluator::elementwise_call(Op op, Call& call) {
   const Value result = make();
   if (where == nullptr) return result;
   const std::optional<Kind> kind = kind_of(result);
-  const NodeId node = result.is<Array>() ? whole(result) : stage(result, *kind);
+  const NodeId node = node_as(*this, result, kind->dtype());
   return from_node(masked(*where, node, builder_->constant(ir::Type::scalar(kind->dtype()), {})));
 }
 
@@ -192,26 +189,24 @@ Value Evaluator::operand_as(const Value& operand, DType dtype, const std::string
                             const std::string& which) {
   const std::optional<Kind> kind = kind_of(operand);
   if (!kind) return operand;  // the function refuses it
-  const bool is_weak = kind->is_python() && !operand.is<Array>();
+  const bool is_weak = kind->is_python();
   const bool is_whole = base::is_int(kind->dtype()) || base::is_bool(kind->dtype());
   if (is_weak && is_whole) return from_node(stage_for_loop(operand, dtype));
   if (!casts_same_kind(kind->dtype(), dtype))
     raise(ExceptionKind::TypeError, complaint(ufunc, which, kind->dtype(), dtype));
   if (is_weak) return from_node(stage_for_loop(operand, dtype));
-  return from_node(operand.is<Array>() ? builder_->cast(whole(operand), dtype) : stage(operand, dtype));
+  return from_node(node_as(*this, operand, dtype));
 }
 
 NodeId Evaluator::masked(const Value& given, NodeId result, NodeId otherwise) {
-  const bool is_sequence = given.is<Reference>() || given.is<Tuple>();
-  const Value where = is_sequence ? array_of(given, here_, DType::Bool) : given;
+  const Value where = is_sequence(given) ? array_of(given, here_, DType::Bool) : given;
   const std::optional<Kind> kind = kind_of(where);
   if (!kind) unsupported(here_, "a mask that is a " + type_name(where), "give it an array of bools");
-  const bool is_number = kind->is_python() && !where.is<Array>();
-  if (!base::is_bool(kind->dtype()) && !is_number) {
+  if (!base::is_bool(kind->dtype()) && !kind->is_python()) {
     raise(ExceptionKind::TypeError, "Cannot cast array data from " + quoted(kind->dtype()) +
                                         " to dtype('bool') according to the rule 'safe'");
   }
-  const NodeId mask = where.is<Array>() ? whole(where) : stage(where, DType::Bool);
+  const NodeId mask = node_as(*this, where, DType::Bool);
   return by_element(broadcast_together({mask, result, otherwise}),
                     [&](const auto& operands) { return builder_->make(Op::select, operands); });
 }
@@ -230,7 +225,7 @@ Value Evaluator::fit_for(const Array& out, const std::string& ufunc, const std::
     raise(ExceptionKind::TypeError, complaint(ufunc, "output", kind->dtype(), to));
   }
   if (where != nullptr && kind) {
-    const NodeId made = builder_->cast(result.is<Array>() ? whole(result) : stage(result, *kind), to);
+    const NodeId made = builder_->cast(node_as(*this, result, kind->dtype()), to);
     result = from_node(masked(*where, made, whole(out)));
   }
   if (const Array* made = result.as<Array>()) need_shape(*made, lengths_of(out.node));

@@ -1,5 +1,7 @@
 #include "frontend/unrolled.h"
 
+#include "frontend/kinds/value_kind.h"
+
 namespace ingot::frontend {
 
 namespace {
@@ -36,7 +38,7 @@ void Evaluator::Unrolled::iteration() {
 }
 
 void Evaluator::Unrolled::refuse(const std::string& amount) {
-  const std::string words = iterated_.is<Range>() ? "" : e_.words_of(iterated_);
+  const std::string words = iterated_.is<Range>() ? "" : kind_of_value(iterated_).words(e_, iterated_);
   e_.unsupported(
       node_, "unrolling " + (words.empty() ? "loops" : "a loop over " + words) + " to more than " + amount,
       "iterate over an array, such as np.array(...) of the numbers, instead of a tuple, list or text that is "

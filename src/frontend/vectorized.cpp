@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "frontend/evaluator.h"
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 // A function of numbers, applied to whole arrays. It is evaluated for numbers that represent the elements,
 // inside of a loop that is then discarded. If all of its operations are elementwise - arithmetic,
@@ -188,7 +188,7 @@ class Replay {
 /// Applies a function to each element of arrays by elementwise nodes; None if its code is not elementwise.
 Value Evaluator::primitive_each(Call& call) {
   const Value function = call.positional.at(0);
-  const std::vector<Value> given = call.positional.at(1).as<Tuple>()->members;
+  const std::vector<Value> given = parts_of(call.positional.at(1));
   std::vector<NodeId> arrays;
   for (const Value& value : given)
     if (value.is<Array>()) arrays.push_back(whole(value));
@@ -217,10 +217,9 @@ Value Evaluator::primitive_each(Call& call) {
     }
     const Value result = this->call(function, inner);
     is_tuple = result.is<Tuple>();
-    const std::vector<Value> parts = is_tuple ? result.as<Tuple>()->members : std::vector{result};
+    const std::vector<Value> parts = is_tuple ? parts_of(result) : std::vector{result};
     for (const Value& part : parts)
-      if (const std::optional<Kind> kind = kind_of(part); kind && !part.is<Array>())
-        results.push_back(stage(part, *kind));
+      if (const std::optional<Kind> kind = number_kind(part)) results.push_back(stage(part, *kind));
     if (results.size() == parts.size()) steps = recorded(builder_->function(), region);
   } catch (const Diverged&) {
   }

@@ -771,10 +771,6 @@ def assigned_attribute(x):
     items.extra = x
 
 
-def adds_in_place(t):
-    t[0] += 1
-
-
 def none_by_type(x):
     y = None if x[0] > 0 else 1.0
     match y:

@@ -491,3 +491,43 @@ def test_iterators_that_are_refused():
     refused(lambda x: list(zip(iter(x), x, strict=True)), (1, 2), words="length of an iterator")
     refused(lambda x: list(itertools.zip_longest(iter(x), x)), (1, 2), words="length of an iterator")
     refused(lambda x: getattr(x, "shape", 1), X, words="default")
+
+
+def test_ranges_and_iterators_are_unpacked():
+    def of_ranges(n):
+        a, b = range(2)
+        c, *d = range(3)
+        e, f = range(n)
+        return a, b, c, d, e, f
+
+    def of_iterators(x):
+        (a, b), (c, d) = zip(x, x[1:])
+        (i, e), (j, f) = enumerate(x[:2])
+        return a, b, c, d, e, f, i, j
+
+    def beside_characters(text):
+        s = 0
+        for k, letter in zip((i * i for i in range(10)), text):
+            s += k * ord(letter)
+        return s
+
+    def beside_a_set(x):
+        s = 0.0
+        for v, k in zip(x, {1, 2, 3}):
+            s += v * k
+        return s
+
+    check(of_ranges, 2)
+    check(of_iterators, X[:3])
+    check(beside_characters, "some text that is longer than what is unrolled, which are sixty-four characters")
+    check(of_ranges, 3)
+    check(of_iterators, X)
+    refused(beside_a_set, X, words="together with something of unknown length")
+
+
+def test_items_of_what_takes_none_are_not_changed():
+    def of_tuple(t):
+        t[0] += 1
+        return t
+
+    check(of_tuple, (1, 2))

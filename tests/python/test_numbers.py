@@ -408,6 +408,26 @@ def test_type_errors_of_numbers_of_several_kinds_are_refused():
             i = 0.5
         return x[i]
 
+    def pick(n):
+        return 1 if n <= 0 else 0.5
+
+    def by_index_of_a_call(n, x):
+        return x[pick(n)]
+
+    def by_bound_of_a_call(n, x):
+        return x[: pick(n)]
+
+    def by_index_into_a_list(n, x):
+        parts = [e for e in x if e > 0]
+        return parts[pick(n)]
+
+    def by_index_into_a_tuple(n, x):
+        parts = (x, x + 1)
+        return parts[pick(x[0])]
+
+    def by_count(n, x):
+        return sum(range(pick(n)))
+
     def derived(n):
         v = 1.0
         if n > 2:
@@ -426,6 +446,9 @@ def test_type_errors_of_numbers_of_several_kinds_are_refused():
     refused(by_floor, 3, words=words)
     refused(by_out, np.zeros(2, np.int64), words=words)
     refused(by_index, 3, np.ones(3), words=words)
+    for f in (by_index_of_a_call, by_bound_of_a_call, by_index_into_a_list, by_count):
+        refused(f, 0, np.ones(3), words=words)
+    refused(by_index_into_a_tuple, 0, np.zeros(3), words="not known when compiling")
     refused(derived, 3, words=words)
     refused(beside_minus_one, np.zeros(1, np.uint32), words=words)
 

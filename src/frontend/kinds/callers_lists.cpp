@@ -220,7 +220,7 @@ void Evaluator::CallersLists::ask_at_join(const HeapObject& a, const HeapObject&
       if (!PyLong_CheckExact(key.ptr())) return;
     for (const Value& value : object->values) {
       const std::optional<Value> own = form_of_numbers(value);
-      if (!own || (form && !e_.same(*form, *own))) return;
+      if (!own || (form && !same(*form, *own))) return;
       form = own;
     }
   }
@@ -265,8 +265,8 @@ void Evaluator::CallersLists::add_first(const HeapObject& dict, const Value& key
 
 void Evaluator::CallersLists::need_element(const HeapObject& list, const Value& form, const Value& element,
                                            nb::handle node) {
-  if (e_.same(unmixed(form), *list.element)) return;
-  const std::string others = e_.words_of(*list.element);
+  if (same(unmixed(form), *list.element)) return;
+  const std::string others = kind_of_value(*list.element).words(e_, *list.element);
   e_.unsupported(node,
                  "a " + e_.type_name(element) + " in a list of the caller's, of which each element is " +
                      (others.empty() ? "of another kind" : others) + ",",

@@ -1,6 +1,8 @@
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/kinds/structure.h"
+#include "frontend/rows.h"
 
 namespace ingot::frontend {
 
@@ -9,17 +11,18 @@ using ir::Op;
 namespace {
 
 /// A list or dict of the shadow heap.
-class ContainerKind final : public BuiltinKind {
+class ContainerKind final : public KindOfObjects<Reference, &Reference::object, BuiltinKind> {
  public:
-  bool same_form(const Value&, const Value&) const override { return true; }
-  void each_object(const Value& value, const Visit& visit) const override {
-    visit(value.as<Reference>()->object);
+  Answer form(Evaluator& e, const Value& value) const override {
+    const std::vector<std::string> sites = Evaluator::Rows(e).sites_of(value);
+    if (!sites.empty()) Evaluator::Rows(e).ask_for(sites, {});
+    return std::nullopt;
   }
-  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
-    Reference& own = *value.as<Reference>();
-    own.object = object(own.object);
-  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
 
+  std::string words(const Evaluator& e, const Value& value) const override {
+    return words_of_object(e, value, *this);
+  }
   std::string type_name(const Evaluator& e, const Value& value) const override {
     return held(e, value).type == HeapObject::Type::List ? "list" : "dict";
   }
@@ -37,9 +40,28 @@ class ContainerKind final : public BuiltinKind {
     return std::ranges::any_of(held(e, value).values, [&](const Value& v) { return e.is_foreign(v); });
   }
 
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override;
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    e.put(*value.as<Reference>(), index, item, node);
+    return true;
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    raise_as_method(e, value, name, call);
+    const Reference& container = *value.as<Reference>();
+    return e.is_list(value) ? e.list_method(container, name, call) : e.dict_method(container, name, call);
+  }
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override;
+  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
+               nb::handle node) const override {
+    if (Answer array = Evaluator::Rows(e).array_of(value, wanted, node)) return array;
+    const HeapObject* list = e.growing(value);
+    if (list == nullptr) return std::nullopt;
+    return e.owner(e.array_of_list_buffer(HeapObject(*list), node, wanted));
+  }
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
     const HeapObject* list = e.growing(value);
     return list != nullptr ? std::optional(list->values[0]) : std::nullopt;
   }
@@ -52,8 +74,7 @@ class ContainerKind final : public BuiltinKind {
     if (list == nullptr) return std::nullopt;
     return e.builder_->make(Op::not_equal, {e.length_of(*list), e.builder_->index(0)});
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     if (e.growing(value) != nullptr) return std::nullopt;
     const HeapObject& object = e.contents(*value.as<Reference>(), node);
     if (object.type == HeapObject::Type::List) return object.values;
@@ -63,16 +84,40 @@ class ContainerKind final : public BuiltinKind {
     return keys;
   }
 
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return a.as<Reference>()->object == b.as<Reference>()->object;
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
+    const HeapObject* list = e.growing(value);
+    if (list == nullptr) return std::nullopt;
+    return Trips{e.length_of(*list), [&e, object = value.as<Reference>()->object](NodeId k) {
+                   return e.load_element(e.state_.heap.at(object), k);
+                 }};
   }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override;
+  Answer rest(Evaluator& e, const Value& value, const Value&, Known known, nb::handle node) const override {
+    if (!known) return std::nullopt;
+    const Reference& container = *value.as<Reference>();
+    const bool is_list = e.contents(container, node).type == HeapObject::Type::List;
+    return View{.object = container.object,
+                .name = is_list ? "list" : "dict_keys",
+                .skip = static_cast<size_t>(*known)};
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (e.growing(value) != nullptr)
+      return e.iterator("list_reverseiterator", e.by_library("turned", {value}, node));
+    const Reference& container = *value.as<Reference>();
+    const HeapObject& object = e.contents(container, node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    return e.iterator(is_list ? "list_reverseiterator" : "dict_reversekeyiterator",
+                      View{container.object, is_list ? "list" : "dict_keys", object.values.size()});
+  }
+  bool has_open_length(const Evaluator& e, const Value& value) const override {
+    return e.growing(value) != nullptr;
+  }
+  bool may_change_length(const Value&) const override { return true; }
+
   Precedence precedence() const override { return Precedence::Containers; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override;
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override;
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override;
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sequences(op, a, b, node);
   }
 
@@ -81,6 +126,38 @@ class ContainerKind final : public BuiltinKind {
     return e.state_.heap.at(value.as<Reference>()->object);
   }
 };
+
+std::optional<Description> ContainerKind::describe(Evaluator& e, const Value& value,
+                                                   Evaluator::Outward& outward) const {
+  const Reference& container = *value.as<Reference>();
+  const HeapObject object = held(e, value);
+  if (object.argument >= 0) return Description{described::Argument{object.argument}};
+  if (e.growing(value) == nullptr && e.mapping(value) == nullptr) e.contents(container, {});
+  e.need_own(object, {});
+  if (std::optional<Description> again = outward.again(container.object)) return *again;
+  if (object.element != nullptr) return e.describe_list_buffer(object, outward);
+  if (object.is_mapping)
+    return Description{described::Mapping{},
+                       descriptions_of(e, {object.values[0], object.values[1]}, outward)};
+  std::vector<Description> parts = descriptions_of(e, object.values, outward);
+  if (object.type == HeapObject::Type::List) return Description{described::List{}, std::move(parts)};
+  nb::list keys;
+  for (const nb::object& key : object.keys) keys.append(key);
+  return Description{described::Dict{nb::tuple(keys)}, std::move(parts)};
+}
+
+Evaluator::IndexedIterable ContainerKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
+  if (e.growing(value) == nullptr) return ValueKind::indexed(e, value, node);
+  const uint32_t list = value.as<Reference>()->object;
+  return {[&e, list](const Value& index) {
+            const NodeId length = e.length_of(e.state_.heap.at(list));
+            return e.as_bool(e.builder_->make(Op::less, {e.stage_index(index), length}));
+          },
+          [&e, list](const Value& index) {
+            const NodeId at = e.stage_index(index);
+            return e.load_element(e.state_.heap.at(list), at);
+          }};
+}
 
 std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const Value& index,
                                          nb::handle node) const {
@@ -94,7 +171,7 @@ std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const
     if (const Slice* slice = index.as<Slice>()) return e.new_list(part_of(e, object.values, *slice, node));
     return e.open(member_of(e, object.values, index, "list", node), "the element", node);
   }
-  if (index.is<Characters>()) return Evaluator::Strings(e).item_of(object, index, node);
+  if (index.is<Characters>()) return Strings(e).item_of(object, index, node);
   if (const std::optional<Value> item = e.item_by_staged_key(object, index, node)) return *item;
   nb::object key;
   if (const auto at = e.index_in(container, index, key, "", node))
@@ -102,12 +179,53 @@ std::optional<Value> ContainerKind::item(Evaluator& e, const Value& value, const
   e.raise_key_error(index);
 }
 
+bool ContainerKind::delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+  const Reference& container = *value.as<Reference>();
+  nb::object key;
+  if (const HeapObject* dict = e.mapping(value)) {
+    e.refuse_while_iterated(*dict, node);
+    e.by_dicts("pop", HeapObject(*dict), {index}, node);
+  } else if (e.growing(value) != nullptr) {
+    if (index.is<Slice>()) e.set_list_buffer_item(container, index, Tuple{}, node);
+    else e.by_library("drop", {value, e.checked_index(index)}, node);
+  } else if (e.contents(container, node).type == HeapObject::Type::List) {
+    e.change_list(container, "__delitem__", {index}, {}, node);
+  } else {
+    if (!e.index_in(container, index, key, "", node)) e.raise_key_error(index);
+    e.remove_from_dict(container, "__delitem__", {Static{key}}, node);
+  }
+  return true;
+}
+
+std::optional<Value> ContainerKind::in_place(Evaluator& e, Operator op, const Value& value,
+                                             const Value& right, nb::handle node) const {
+  const bool is_list = e.is_list(value);
+  if (is_list && op != Operator::Mult && e.is_numpys(right))
+    return e.binary(op, value, right, node);  // an array
+  if (op == Operator::Add || op == Operator::BitOr) {
+    if (is_list != (op == Operator::Add)) e.raise_by_type("in place", is_list ? "|=" : "+=", {value, right});
+    Call call{.positional = {right}, .keywords = {}, .name = is_list ? "extend" : "update", .node = node};
+    if (is_list) e.list_method(*value.as<Reference>(), "extend", call);
+    else e.dict_method(*value.as<Reference>(), "update", call);
+    return Unbound{};
+  }
+  if (is_list && op == Operator::Mult)
+    if (std::optional<Value> repeated = repeat_in_place(e, value, right, node)) return repeated;
+  e.raise_by_type("in place", symbol_of(op) + "=", {value, right});
+  if (op == Operator::Mult || right.is<Array>() || is_instance(right) || e.is_foreign(right)) {
+    e.unsupported(node, "'" + symbol_of(op) + "=' of a " + e.type_name(value),
+                  "assign the result of the operator");
+  }
+  e.raise(base::ExceptionKind::TypeError, "unsupported operand type(s) for " + symbol_of(op) + "=: '" +
+                                              e.type_name(value) + "' and '" + e.type_name(right) + "'");
+}
+
 std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Value& a, const Value& b,
                                             nb::handle node) const {
   if (!a.is<Reference>() || !b.is<Reference>() || e.is_list(a) != e.is_list(b)) return std::nullopt;
   const bool are_mappings = e.mapping(a) != nullptr || e.mapping(b) != nullptr;
   const bool are_open = are_mappings || e.growing(a) != nullptr || e.growing(b) != nullptr;
-  if (are_open && is_equality(op) && e.same(a, b)) return Static{nb::bool_(!is_negated(op))};
+  if (are_open && is_equality(op) && same(a, b)) return Static{nb::bool_(!is_negated(op))};
   if (e.is_list(a) && !are_open) {
     const std::vector<Value> left = e.contents(*a.as<Reference>(), node).values;
     return e.compare_sequences(op, left, e.contents(*b.as<Reference>(), node).values, node);
@@ -122,11 +240,8 @@ std::optional<Value> ContainerKind::compare(Evaluator& e, Operator op, const Val
   if (!are_mappings || !is_equality(op)) return std::nullopt;
   const bool is_left = e.mapping(a) != nullptr;
   const HeapObject dict = *e.mapping(is_left ? a : b);
-  Evaluator::Call call{.positional = {dict.values[0], dict.values[1], is_left ? b : a},
-                       .keywords = {},
-                       .name = "equal",
-                       .node = node};
-  const Value equal = e.inline_function(imported("ingot.library.dicts").attr("equal"), call);
+  const std::vector<Value> both{dict.values[0], dict.values[1], is_left ? b : a};
+  const Value equal = call_library(e, "dicts", "equal", both, node);
   return e.answer(op, equal, node);
 }
 
@@ -162,14 +277,29 @@ class ViewKind final : public ValueKind {
     View& own = *value.as<View>();
     own.object = object(own.object);
   }
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return value.as<View>()->name;
+  }
+  Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
+    if (!known) return std::nullopt;
+    View rest = *value.as<View>();
+    rest.skip += static_cast<size_t>(*known);
+    return rest;
+  }
+  bool may_change_length(const Value&) const override { return true; }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const View& view = *value.as<View>();
+    const HeapObject& object = e.contents(Reference{view.object}, node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    const std::string part = is_list ? "" : view.name.substr(5, view.name.size() - 6);  // key, value, item
+    return e.iterator((is_list ? "list_" : "dict_") + ("reverse" + part) + "iterator",
+                      View{view.object, view.name, object.values.size()});
   }
   std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
     return !e.contents(Reference{value.as<View>()->object}, e.here_).values.empty();
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     const View& view = *value.as<View>();
     const HeapObject& object = e.contents(Reference{view.object}, node);
     std::vector<Value> all;

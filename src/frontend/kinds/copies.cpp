@@ -1,3 +1,4 @@
+#include "frontend/kinds/value_kind.h"
 #include "frontend/parameters.h"
 
 // Containers of the caller's that have classes of the library's: deques, sets, dicts of other classes. A call
@@ -97,7 +98,7 @@ Value Evaluator::Parameters::with_copies(Frame& frame, const std::function<Value
 bool Evaluator::Parameters::has_changes() const {
   return std::ranges::any_of(copies(), [&](uint32_t id) {
     const HeapObject& copy = e_.state_.heap.at(id);
-    if (is_set(copy)) return !e_.same(copy.values[0], copy.values[1]);
+    if (is_set(copy)) return !same(copy.values[0], copy.values[1]);
     const size_t index = index_of(copy, kChanged);
     const Static* known = copy.values[index].as<Static>();
     return known == nullptr || known->object.ptr() != Py_False;
@@ -151,7 +152,7 @@ void Evaluator::Parameters::call_store(const nb::object& function, int64_t numbe
 /// A set whose elements are all known: what the function did with it is done with the caller's.
 void Evaluator::Parameters::store_set(uint32_t cell, nb::handle node) {
   const HeapObject& copy = e_.state_.heap.at(cell);
-  if (e_.same(copy.values[0], copy.values[1])) return;
+  if (same(copy.values[0], copy.values[1])) return;
   const nb::module_ histories = imported("ingot._objects.sets");
   const nb::object steps = histories.attr("steps")(e_.history_of(Set{cell}, node));
   call_store(histories.attr("replay"), *number_of_copy(cell), {Static{steps}});

@@ -50,8 +50,8 @@ class ErrorKind final : public ValueKind {
   std::string type_name(const Evaluator&, const Value& value) const override {
     return text_of(value.as<Error>()->type.attr("__name__"));
   }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
+                   nb::handle node) const override {
     const Error& error = *value.as<Error>();
     if (name == "args" && error.original.is_valid())
       return e.host_value(frontend::attribute(error.original, "args"), "the `args` of an exception", node);

@@ -1,5 +1,6 @@
 #include "frontend/kinds/fields.h"
 
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/parameters.h"
 
@@ -341,11 +342,7 @@ Value Evaluator::Fields::named_field(const Structured& records, const std::strin
 /// The same records with fewer fields.
 Structured Evaluator::Fields::several(const Structured& records, const nb::list& names) {
   Structured some = records;
-  try {
-    some.dtype = records.dtype[names];
-  } catch (nb::python_error& error) {
-    e_.raise_host_error(error);
-  }
+  some.dtype = by_python(e_, [&] { return nb::object(records.dtype[names]); });
   if (gives_records(records.dtype)) some.dtype = of_records(some.dtype);
   some.first = share(Value(e_.viewing(first_of(records).node, first_of(records).access)));
   return some;
@@ -612,8 +609,7 @@ void Evaluator::Fields::set_attribute(const Structured& records, const std::stri
 }
 
 Value Evaluator::Fields::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(imported("ingot.library.structured").attr(name), call);
+  return call_library(e_, "structured", name, std::move(arguments), node);
 }
 
 /// Calls a function in a table of the library; none: it is not in the table.
@@ -736,56 +732,104 @@ class RecordsKind final : public ValueKind {
     const Structured& y = *b.as<Structured>();
     return x.holder == y.holder && x.layout == y.layout && is_one_dtype(x.dtype, y.dtype);
   }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (const auto records = Fields::alike(a, b)) return e.join(records->first, records->second, what);
+    return ValueKind::join(e, a, b, what);
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    return Fields(e).describe(*value.as<Structured>(), outward);
+  }
+  std::string words(const Evaluator&, const Value& value) const override {
+    return Fields::words(*value.as<Structured>());
+  }
   std::string type_name(const Evaluator&, const Value& value) const override {
-    return "numpy." + text_of(Evaluator::Fields::class_of(*value.as<Structured>()).attr("__name__"));
+    return "numpy." + text_of(Fields::class_of(*value.as<Structured>()).attr("__name__"));
   }
   nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
-    return Evaluator::Fields::class_of(*value.as<Structured>());
+    return Fields::class_of(*value.as<Structured>());
   }
   nb::object stand_in(const Evaluator&, const Value& value) const override {
-    return Evaluator::Fields::stand_in(*value.as<Structured>());
+    return Fields::stand_in(*value.as<Structured>());
   }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override {
-    return Evaluator::Fields(e).attribute(*value.as<Structured>(), name, node);
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
+                   nb::handle node) const override {
+    return Fields(e).attribute(*value.as<Structured>(), name, node);
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
-    return Evaluator::Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
+    return Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
-    if (!Evaluator::Fields::is_array(value)) return std::nullopt;
+  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                nb::handle node) const override {
+    if (is_instance(index)) return false;
+    Fields(e).set_item(*value.as<Structured>(), e.plain_number(index), item, node);
+    return true;
+  }
+  bool delete_item(Evaluator& e, const Value& value, const Value&, nb::handle) const override {
+    e.raise(ExceptionKind::ValueError,
+            rank(value) ? "cannot delete array elements" : "cannot delete scalar field");
+  }
+  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
+                     nb::handle node) const override {
+    Fields(e).set_attribute(*value.as<Structured>(), name, attribute, node);
+    return true;
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return Fields(e).method(*value.as<Structured>(), name, call);
+  }
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
+    e.raise_by_type("unary", info(op).symbol, {value});
+    return std::nullopt;
+  }
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
+    if (!Fields::is_array(value)) return std::nullopt;
     const Structured& records = *value.as<Structured>();
-    if (Evaluator::Fields::rank_of(records) == 0)
-      e.raise(ExceptionKind::TypeError, "len() of unsized object");
-    return Scalar{Kind::py_int(), Evaluator::Fields(e).length(records)};
+    if (Fields::rank_of(records) == 0) e.raise(ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), Fields(e).length(records)};
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
-    if (Evaluator::Fields::is_array(value)) return std::nullopt;
-    return Evaluator::Fields(e).members(*value.as<Structured>(), node);
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (Fields::is_array(value)) return std::nullopt;
+    return Fields(e).members(*value.as<Structured>(), node);
+  }
+  std::optional<int> rank(const Value& value) const override {
+    if (!Fields::is_array(value)) return std::nullopt;
+    return Fields::rank_of(*value.as<Structured>());
+  }
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!rank(value)) return std::nullopt;
+    if (rank(value) == 0) e.raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    const Structured records = *value.as<Structured>();
+    return Trips{Fields(e).length(records), [&e, records, node](NodeId k) {
+                   return Fields(e).item(records, Scalar{Kind::py_int(), k}, node);
+                 }};
+  }
+  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    if (!rank(value)) return std::nullopt;
+    return e.eval_item(value, slice_from(taken), node);
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return reversed_slice(e, value, node);
+  }
+  bool has_open_length(const Evaluator&, const Value& value) const override {
+    return rank(value).value_or(0) > 0;
   }
   Precedence precedence() const override { return Precedence::Records; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
-    return Evaluator::Fields(e).compare(op, a, b, node);
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    return Fields(e).compare(op, a, b, node);
   }
   std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
                                 nb::handle node) const override {
     const Structured& x = *a.as<Structured>();
     const Structured& y = *b.as<Structured>();
-    if (Evaluator::Fields::is_same(x, y)) return true;
-    if (Evaluator::Fields::may_be_same(x, y))
+    if (Fields::is_same(x, y)) return true;
+    if (Fields::may_be_same(x, y))
       e.unsupported(node, "`is` between records that may be one object", "compare values with ==");
     return false;
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
-    return Evaluator::Fields(e).compare(Operator::In, wanted, value, node);
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
+    return Fields(e).compare(Operator::In, wanted, value, node);
   }
-  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
-                                 nb::handle node) const override {
-    return Evaluator::Fields(e).compare(Operator::In, value, container, node);
+  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
+    return Fields(e).compare(Operator::In, value, container, node);
   }
 };
 

@@ -97,4 +97,6 @@ class Evaluator::Fields {
   Evaluator& e_;
 };
 
+using Fields = Evaluator::Fields;
+
 }  // namespace ingot::frontend

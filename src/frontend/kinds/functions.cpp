@@ -1,6 +1,7 @@
 #include "frontend/kinds/functions.h"
 
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/structure.h"
 
 namespace ingot::frontend {
 
@@ -20,37 +21,58 @@ std::shared_ptr<const Definition> renumbered(const Definition& definition,
 
 namespace {
 
-class MethodKind final : public ValueKind {
+class MethodKind final : public KindOfParts<Method, &Method::self> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return {*value.as<Method>()->self}; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    const Method& method = *value.as<Method>();
-    return Method{share(std::move(parts[0])), method.name, method.function};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Method>()->name == b.as<Method>()->name &&
            a.as<Method>()->function.is(b.as<Method>()->function);
   }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer method = PooledValues(e).joined_method(a, b)) return method;
+    return ValueKind::join(e, a, b, what);
+  }
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
   nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (Evaluator::PooledValues::decides(value) == nullptr) return {};
+    if (PooledValues::decides(value) == nullptr) return {};
     e.unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
   }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override {
-    if (!Evaluator::PooledValues::is_open_class(value)) return std::nullopt;
-    return Evaluator::PooledValues(e).on_each(
-        *Evaluator::PooledValues::decides(value),
-        [&](const Value& known) { return e.attribute_of(Static{e.class_of_value(known)}, name, node); });
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
+                   nb::handle node) const override {
+    if (!PooledValues::is_open_class(value)) return std::nullopt;
+    return PooledValues(e).on_each(*PooledValues::decides(value), [&](const Value& known) {
+      return e.attribute_of(Static{e.class_of_value(known)}, name, node);
+    });
   }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override;
   std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
 };
 
-class ClosureKind final : public ValueKind {
- public:
-  std::vector<Value> parts(const Value& value) const override { return *value.as<Closure>()->defaults; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return Closure{value.as<Closure>()->definition, share(std::move(parts))};
+std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& call) const {
+  const Method method = *value.as<Method>();
+  if (PooledValues::decides(value) != nullptr) return PooledValues(e).call_by_class(method, call);
+  if (method.function.is_valid()) {
+    call.positional.insert(call.positional.begin(), *method.self);
+    return e.call(Static{method.function}, call);
   }
+  // Methods that store their last argument in a container, or search it there.
+  static const std::map<std::string, size_t> kOfContainers = {
+      {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
+  const auto known = kOfContainers.find(method.name);
+  const bool keeps = (method.self->is<Reference>() || row_of(*method.self) != nullptr) &&
+                     known != kOfContainers.end() && call.positional.size() == known->second &&
+                     call.keywords.empty();
+  const Value last = keeps ? call.positional.back() : Value(Unbound{});
+  if (keeps) call.positional.pop_back();
+  e.need_present(call);
+  if (keeps) call.positional.push_back(last);
+  call.name = method.name;
+  if (Answer result = kind_of_value(*method.self).method(e, *method.self, method.name, call)) return result;
+  e.unsupported(call.node, "the method `" + method.name + "` of a " + e.type_name(*method.self),
+                "use operators");
+}
+
+class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
+ public:
   bool same_form(const Value& a, const Value& b) const override {
     return same_definition(*a.as<Closure>()->definition, *b.as<Closure>()->definition);
   }
@@ -62,6 +84,10 @@ class ClosureKind final : public ValueKind {
     own.definition = renumbered(*own.definition, object);
   }
 
+  std::string words(const Evaluator&, const Value&) const override { return {}; }
+  Answer call(Evaluator& e, const Value& value, Call& call) const override {
+    return e.call_closure(*value.as<Closure>(), call);
+  }
   std::string type_name(const Evaluator&, const Value&) const override { return "function"; }
   nb::object type_of(Evaluator&, const Value&, nb::handle) const override {
     return frontend::attribute(imported("types"), "FunctionType");

@@ -1,6 +1,9 @@
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/numbers.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
+#include "frontend/known_sizes.h"
 
 namespace ingot::frontend {
 
@@ -46,12 +49,34 @@ bool is_trusted(const nb::object& object) {
 /// A value known when compiling: an immutable object of Python's.
 class KnownKind final : public ValueKind {
  public:
+  /// Whether type and value are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ.
+  bool is_same(const Value& a, const Value& b) const override;
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer member = Members::join(a, b)) return member;
+    return joined_numbers(e, a, b, what);
+  }
+  Value key(const Evaluator&, const Value& value) const override {
+    const std::optional<Kind> kind = number_kind(value);
+    return kind ? Scalar{*kind} : value;
+  }
+  Answer form(Evaluator& e, const Value& value) const override { return key(e, value); }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
+    const nb::object& object = value.as<Static>()->object;
+    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Fields(e).leaf_of(object);
+    return Description{described::Static{object, leaf}};
+  }
+
   std::string type_name(const Evaluator&, const Value& value) const override {
     return text_of(value.as<Static>()->object.type().attr("__name__"));
   }
   nb::object class_of(const Evaluator&, const Value& value) const override {
     const nb::object& object = value.as<Static>()->object;
     return is_member_of_enum(object) ? nb::borrow<nb::object>(object.type()) : nb::object();
+  }
+  std::string words(const Evaluator& e, const Value& value) const override {
+    PyObject* const o = value.as<Static>()->object.ptr();
+    if (PyCallable_Check(o) != 0 || PyModule_Check(o)) return {};
+    return is_none(value) ? "None" : ValueKind::words(e, value);
   }
   nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
     return nb::borrow<nb::object>(value.as<Static>()->object.type());
@@ -60,38 +85,93 @@ class KnownKind final : public ValueKind {
     return value.as<Static>()->object;
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override;
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override;
-  std::optional<Value> length(Evaluator&, const Value& value, nb::handle) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
+  Answer length(Evaluator&, const Value& value, nb::handle) const override {
     const nb::object& object = value.as<Static>()->object;
-    return is_dtype(object) ? std::optional<Value>(Static{nb::int_(nb::len(object))}) : std::nullopt;
+    return is_dtype(object) ? Answer(Static{nb::int_(nb::len(object))}) : std::nullopt;
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override;
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
+    return by_python(
+        e, [&] { return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)}; });
   }
   std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
     if (truth < 0) throw nb::python_error();
     return truth != 0;
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override;
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    return Strings(e).opened(value, true, node);
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const Answer characters = iterated(e, value, node);
+    return characters ? reversed_slice(e, *characters, node) : std::nullopt;
+  }
+  Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
+    PyObject* const o = value.as<Static>()->object.ptr();
+    if (!known || PySequence_Check(o) == 0) return std::nullopt;
+    return Static{nb::steal(PySequence_GetSlice(o, *known, PY_SSIZE_T_MAX))};
+  }
 
   std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
                                 nb::handle node) const override {
     const nb::object& x = a.as<Static>()->object;
     const nb::object& y = b.as<Static>()->object;
-    if (!x.is(y) && Evaluator::Fields::may_be_same(x, y))
+    if (!x.is(y) && Fields::may_be_same(x, y))
       e.unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
     return x.is(y);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override;
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
 
  private:
   [[noreturn]] static void raise_no_attribute(Evaluator& e, const Value& value, const std::string& name);
   static Value attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
                                    const nb::object& member, nb::handle node);
 };
+
+bool KnownKind::is_same(const Value& a, const Value& b) const {
+  const nb::object& x = a.as<Static>()->object;
+  const nb::object& y = b.as<Static>()->object;
+  if (x.is(y)) return true;
+  if (!x.type().is(y.type())) return false;
+  if (nb::isinstance<nb::float_>(x) || PyComplex_CheckExact(x.ptr()))
+    return text_of(nb::repr(x)) == text_of(nb::repr(y));
+  const bool is_compared = PyLong_CheckExact(x.ptr()) || PyBool_Check(x.ptr()) || PyUnicode_Check(x.ptr()) ||
+                           PyBytes_CheckExact(x.ptr());
+  return is_compared && x.equal(y);
+}
+
+std::optional<Value> KnownKind::method(Evaluator& e, const Value& value, const std::string& name,
+                                       Call& call) const {
+  const nb::object& self = value.as<Static>()->object;
+  if (is_vectorized(self)) {
+    e.unsupported(call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
+                  "call it outside of the function, or write a loop");
+  }
+  if (number_kind(value)) return call_number_method(e, value, name, call);
+  const auto host_of = [&](const Value& given) -> nb::object {
+    if (const Reference* r = given.as<Reference>();
+        r != nullptr && e.contents(*r, call.node).type == HeapObject::Type::List) {
+      nb::list list;
+      for (const Value& member : e.contents(*r, call.node).values)
+        list.append(e.require_static(member, "an argument of a method of a text", call.node));
+      return nb::object(list);
+    }
+    return e.require_static(given, "an argument of a method of a text", call.node);
+  };
+  nb::list all;
+  for (const Value& each : call.positional) all.append(host_of(each));
+  nb::dict named;
+  for (const auto& [key, each] : call.keywords) named[key.c_str()] = host_of(each);
+  if (PyUnicode_Check(self.ptr()) || PyBytes_Check(self.ptr())) {
+    if (const std::string large = too_large_by_method(self, name, all); !large.empty())
+      e.unsupported(call.node, large, "use a smaller one, or make it an argument");
+  }
+  return by_python(
+      e, [&] { return e.static_value(frontend::attribute(self, name.c_str())(*nb::tuple(all), **named)); });
+}
 
 /// An attribute that a module or class does not have.
 void KnownKind::raise_no_attribute(Evaluator& e, const Value& value, const std::string& name) {
@@ -169,30 +249,21 @@ std::optional<Value> KnownKind::item(Evaluator& e, const Value& value, const Val
     return item_of_numpy_number(e, value, *kind, index, node);
   const bool is_text = is_string(object);
   if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> characters = Evaluator::Strings(e).opened(value, false, node))
-      return Evaluator::Strings(e).item(*characters, index, node);
+    if (const std::optional<Value> characters = Strings(e).opened(value, false, node))
+      return Strings(e).item(*characters, index, node);
   }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
     e.require_static(index, "an index into a text", node);
   if (!index.is<Static>() || !(is_text || is_dtype(object))) return std::nullopt;
-  try {
-    return Static{object[index.as<Static>()->object]};
-  } catch (nb::python_error& error) {
-    e.raise_host_error(error);
-  }
+  return by_python(e, [&] { return Static{object[index.as<Static>()->object]}; });
 }
 
 std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const Value& wanted,
                                          nb::handle) const {
   const nb::object& object = value.as<Static>()->object;
   const Static* known = wanted.as<Static>();
-  if (known == nullptr || !(is_string(object) || Evaluator::Members::holds_members(value)))
-    return std::nullopt;
-  try {
-    return Static{imported("operator").attr("contains")(object, known->object)};
-  } catch (nb::python_error& error) {
-    e.raise_host_error(error);
-  }
+  if (known == nullptr || !(is_string(object) || Members::holds_members(value))) return std::nullopt;
+  return by_python(e, [&] { return Static{imported("operator").attr("contains")(object, known->object)}; });
 }
 
 std::optional<std::vector<Value>> KnownKind::elements(Evaluator& e, const Value& value, nb::handle) const {

@@ -1,5 +1,7 @@
 #include "frontend/kinds/members.h"
 
+#include "frontend/kinds/structure.h"
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;
@@ -206,14 +208,32 @@ std::optional<Value> Evaluator::Members::attribute(const Member& member, const s
 
 namespace {
 
-class MemberKind final : public ValueKind {
+class MemberKind final : public KindOfParts<Member, &Member::index> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return {*value.as<Member>()->index}; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return Member{value.as<Member>()->type, share(std::move(parts[0]))};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Member>()->type.is(b.as<Member>()->type);
+  }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer member = Members::join(a, b)) return member;
+    return ValueKind::join(e, a, b, what);
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const bool is_known = actual.is<Static>();
+    ValueKind::carry(e, shape, is_known ? Members(e).opened(actual) : actual, out);
+  }
+  Answer form(Evaluator& e, const Value& value) const override { return form_of_parts(e, value); }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    const bool is_known = element.is<Static>();
+    ValueKind::numbers(e, form, is_known ? Members(e).opened(element) : element, out);
+  }
+  void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const override {
+    if (!from.is<Static>()) return ValueKind::convert(e, from, to, columns);
+    columns.fill(node_of(*Members(e).opened(from).as<Member>()));
+  }
+  std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
+    const Member& member = *value.as<Member>();
+    outward.leaves.push_back(node_of(member));
+    return Description{described::Member{nb::cast<nb::tuple>(Members::tuple_of(member.type))}};
   }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return text_of(value.as<Member>()->type.attr("__name__"));
@@ -222,13 +242,17 @@ class MemberKind final : public ValueKind {
     return value.as<Member>()->type;
   }
   nb::object stand_in(const Evaluator&, const Value& value) const override {
-    return Evaluator::Members::members_of(value.as<Member>()->type)[0];
+    return Members::members_of(value.as<Member>()->type)[0];
+  }
+  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const override {
+    const auto of_one = [&](const Value& known) { return e.unary(op, known, node); };
+    return Members(e).on_each(*value.as<Member>(), of_one);
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
     const auto of_one = [&](const Value& known) {
       return Value(Scalar{Kind::py_bool(), e.truth(known, node)});
     };
-    return e.truth(Evaluator::Members(e).on_each(*value.as<Member>(), of_one), node);
+    return e.truth(Members(e).on_each(*value.as<Member>(), of_one), node);
   }
 };
 

@@ -55,4 +55,6 @@ class Evaluator::Members {
   Evaluator& e_;
 };
 
+using Members = Evaluator::Members;
+
 }  // namespace ingot::frontend

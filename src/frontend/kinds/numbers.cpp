@@ -1,4 +1,4 @@
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/numbers.h"
 
 namespace ingot::frontend {
 
@@ -15,6 +15,61 @@ class NumberKind final : public ValueKind {
     Scalar& own = *value.as<Scalar>();
     own.node = other(own.node);
   }
+  Value shape(const Value& value, const Stays& stays) const override {
+    Scalar shape = *value.as<Scalar>();
+    if (!shape.node || !stays(shape.node)) shape.node = {};
+    return shape;
+  }
+  bool is_same(const Value& a, const Value& b) const override {
+    const Scalar& x = *a.as<Scalar>();
+    const Scalar& y = *b.as<Scalar>();
+    return x.kind == y.kind && x.node == y.node && x.is_mixed == y.is_mixed;
+  }
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    return joined_numbers(e, a, b, what);
+  }
+  void slot_types(ir::TypeTable&, const Value& shape, Types& out) const override {
+    const Scalar& number = *shape.as<Scalar>();
+    if (!number.node) out.push_back(ir::Type::scalar(number.kind.dtype()));
+  }
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const Scalar& number = *shape.as<Scalar>();
+    if (!number.node) out.push_back(e.convert(actual, number.kind));
+  }
+  Value fill(Evaluator& e, const Value& shape, const NextNode& next) const override {
+    Scalar filled = *shape.as<Scalar>();
+    if (!filled.node) filled.node = next();
+    if (filled.is_mixed) e.mixed_.insert(filled.node.index);
+    return filled;
+  }
+  Value blank(Evaluator& e, const Value& shape) const override {
+    Scalar dummy = *shape.as<Scalar>();
+    if (!dummy.node) dummy = {dummy.kind, e.builder_->constant(ir::Type::scalar(dummy.kind.dtype()), {})};
+    return dummy;
+  }
+  Value key(const Evaluator&, const Value& value) const override { return Scalar{value.as<Scalar>()->kind}; }
+  Answer form(Evaluator&, const Value& value) const override {
+    const Scalar& number = *value.as<Scalar>();
+    return Scalar{number.kind, {}, number.is_mixed};
+  }
+  void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
+    kinds.push_back(form.as<Scalar>()->kind);
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    out.push_back(e.convert(element, form.as<Scalar>()->kind));
+  }
+  Value element(Evaluator&, const Value& form, const NextNode& next) const override {
+    return Scalar{form.as<Scalar>()->kind, next()};
+  }
+  void convert(Evaluator&, const Value& from, const Value& to, Conversion& columns) const override {
+    columns.add_next_as(from.as<Scalar>()->kind, to.as<Scalar>()->kind);
+  }
+  std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
+    const Scalar& number = *value.as<Scalar>();
+    outward.leaves.push_back(number.node);
+    return Description{described::Scalar{number.kind}};
+  }
+
   std::string type_name(const Evaluator&, const Value& value) const override {
     const Kind kind = value.as<Scalar>()->kind;
     return (kind.is_python() ? "" : "numpy.") + std::string(kind.name());
@@ -31,13 +86,14 @@ class NumberKind final : public ValueKind {
     return imported("numpy").attr("dtype")(name).attr("type")(1);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                 nb::handle node) const override;
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     const Kind kind = value.as<Scalar>()->kind;
     if (kind.is_python()) return std::nullopt;
     return item_of_numpy_number(e, value, kind, index, node);
+  }
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return call_number_method(e, value, name, call);
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
     return e.kind_of(value) ? std::optional(e.stage(value, Kind::py_bool())) : std::nullopt;
@@ -73,6 +129,41 @@ std::optional<Value> NumberKind::attribute(Evaluator& e, const Value& value, con
 
 }  // namespace
 
+std::optional<Kind> number_kind(const Value& value) {
+  if (const Scalar* s = value.as<Scalar>()) return s->kind;
+  const Static* s = value.as<Static>();
+  if (s == nullptr) return std::nullopt;
+  PyObject* o = s->object.ptr();
+  if (PyBool_Check(o)) return Kind::py_bool();
+  if (PyLong_CheckExact(o)) return Kind::py_int();
+  if (PyFloat_CheckExact(o)) return Kind::py_float();
+  if (PyComplex_CheckExact(o)) return Kind::py_complex();
+  if (is_plain(s->object) || !nb::isinstance(s->object, imported("numpy").attr("generic")))
+    return std::nullopt;
+  // None for unsupported dtypes.
+  const auto dtype = base::dtype_from_numpy(text_of(s->object.attr("dtype").attr("name")));
+  return dtype ? std::optional<Kind>(*dtype) : std::nullopt;
+}
+
+NodeId node_as(Evaluator& e, const Value& value, DType dtype) {
+  return value.is<Array>() ? e.builder_->cast(e.whole(value), dtype) : e.stage(value, dtype);
+}
+
+Value without_0d(Evaluator& e, const Value& value) {
+  const Array* array = value.as<Array>();
+  return array != nullptr && array->type.rank() == 0 ? e.from_node(e.whole(value)) : value;
+}
+
+std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
+                                    const std::string& what) {
+  const std::optional<Kind> j = number_kind(a);
+  const std::optional<Kind> k = number_kind(b);
+  if (!j || !k) return std::nullopt;
+  const std::optional<Kind> kind = frontend::join(*j, *k);
+  if (!kind) return e.apart(a, b, what);
+  return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
+}
+
 Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index,
                            nb::handle node) {
   const Tuple* several = index.as<Tuple>();
@@ -81,10 +172,55 @@ Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const V
     const Static* known = item.as<Static>();
     const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
     if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
-    e.need_one_kind(ExceptionKind::IndexError);
+    e.need_one_kind(ExceptionKind::IndexError, {number, item});
     e.raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
   }
   return e.index_array(e.filled({}, e.stage(number, kind)), index, node);
+}
+
+std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const std::string& name,
+                                       Evaluator::Call& call) {
+  const int handler = e.registry_.method(name);
+  const nb::object member = handler >= 0 ? nb::object() : e.registry_.member(name);
+  if (handler < 0 && !member.is_valid()) return std::nullopt;
+  if (handler >= 0) e.refuse_foreign(call, name, nb::none());
+  call.positional.insert(call.positional.begin(), self);
+  return handler >= 0 ? e.handle({.handler = handler}, call) : e.call(Static{member}, call);
+}
+
+Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+  if (!base::known(number_kind(self)).is_python())
+    if (std::optional<Value> result = call_numpy_method(e, self, name, call)) return *std::move(result);
+  return call_own_method(e, self, name, call);
+}
+
+Value call_own_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+  const Kind kind = base::known(number_kind(self));
+  if (name == "conjugate" && call.positional.empty()) {
+    if (!base::is_complex(kind.dtype()))
+      return kind == Kind::py_bool() ? e.unary(Operator::UAdd, self, call.node) : self;
+    return Scalar{kind, e.builder_->make(Op::conjugate, {e.stage(self, kind)})};
+  }
+  if (kind.is_python()) {  // the library has methods of numbers as functions
+    const bool is_int = kind == Kind::py_int() || kind == Kind::py_bool();
+    const std::string own = (is_int ? "int_" : std::string(kind.name()) + "_") + name;
+    const nb::object method = attribute_or(imported("ingot.library.numbers"), own.c_str(), nb::object());
+    if (method.is_valid()) {
+      call.positional.insert(call.positional.begin(), self);
+      return e.inline_function(method, call);
+    }
+  }
+  if (name == "item" && call.positional.empty()) {
+    static constexpr std::array kPython = {Kind::py_bool(), Kind::py_int(), Kind::py_float(),
+                                           Kind::py_complex()};
+    const size_t of = base::is_bool(kind.dtype())    ? 0
+                      : base::is_int(kind.dtype())   ? 1
+                      : base::is_float(kind.dtype()) ? 2
+                                                     : 3;
+    if (kind.dtype() == DType::UInt64) e.unsupported(call.node, "`item` of a uint64", "use int()");
+    return Scalar{kPython[of], e.stage(self, kPython[of])};
+  }
+  e.unsupported(call.node, "the method `" + name + "` of a " + e.type_name(self), "use operators");
 }
 
 INGOT_VALUE_KIND(Scalar, NumberKind)

@@ -1,4 +1,5 @@
 #include "frontend/kinds/sequences.h"
+#include "frontend/kinds/structure.h"
 
 namespace ingot::frontend {
 
@@ -6,14 +7,6 @@ using base::ExceptionKind;
 using ir::Op;
 
 namespace {
-
-std::vector<Value> three(const std::array<Value, 3>& parts) {
-  return std::vector<Value>(parts.begin(), parts.end());
-}
-
-std::shared_ptr<const std::array<Value, 3>> three(std::vector<Value>& parts) {
-  return share(std::array<Value, 3>{std::move(parts[0]), std::move(parts[1]), std::move(parts[2])});
-}
 
 /// `start`, `stop` or `step` of three parts; none: another name.
 std::optional<Value> part_named(const std::array<Value, 3>& parts, const std::string& name) {
@@ -23,12 +16,8 @@ std::optional<Value> part_named(const std::array<Value, 3>& parts, const std::st
   return parts[static_cast<size_t>(part - kNames.begin())];
 }
 
-class RangeKind final : public BuiltinKind {
+class RangeKind final : public KindOfParts<Range, &Range::bounds, BuiltinKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return three(*value.as<Range>()->bounds); }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return Range{three(parts), value.as<Range>()->parallel, value.as<Range>()->endless};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<Range>()->parallel == b.as<Range>()->parallel &&
            a.as<Range>()->endless == b.as<Range>()->endless;
@@ -40,12 +29,10 @@ class RangeKind final : public BuiltinKind {
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
 
-  std::optional<Value> attribute(Evaluator&, const Value& value, const std::string& name,
-                                 nb::handle) const override {
+  Answer attribute(Evaluator&, const Value& value, const std::string& name, nb::handle) const override {
     return part_named(*value.as<Range>()->bounds, name);
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
     if (side_of_64_bits(index) != 0) e.raise(ExceptionKind::IndexError, "range object index out of range");
     if (const Slice* s = index.as<Slice>()) {
       if (value.as<Range>()->parallel) {
@@ -57,30 +44,136 @@ class RangeKind final : public BuiltinKind {
     e.raise_by_type("subscript", "", {value, index});
     return e.by_ranges("item", {value, index}, node);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
-    return Scalar{Kind::py_int(), e.trips_of_range(*value.as<Range>()).count};
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    call.positional.insert(call.positional.begin(), value);
+    return e.by_ranges(name.c_str(), call.positional, call.node);
+  }
+  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
+               nb::handle node) const override {
+    if (counts_on(value)) return std::nullopt;
+    const Value made = e.array_of_range(*value.as<Range>(), node);
+    if (wanted) return e.owner(e.materialized(e.builder_->cast(e.whole(made), *wanted)));
+    e.check(e.builder_->make(Op::greater, {e.size_of(made.as<Array>()->node), e.builder_->index(0)}),
+            ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
+    return made;
+  }
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
+    return Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count};
+  }
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!counts_on(value)) return trips_of(e, *value.as<Range>());
+    return Trips{e.builder_->index(INT64_MAX), [&e, value, node](NodeId k) {
+                   return counted(e, value, e.known_number(Scalar{Kind::py_int(), k}), node);
+                 }};
+  }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!counts_on(value)) return ValueKind::indexed(e, value, node);
+    return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
+            [&e, value, node](const Value& index) { return counted(e, value, index, node); }};
+  }
+  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    std::vector<Value> bounds = parts(value);
+    bounds[0] = e.known_number(counted(e, value, taken, node));
+    return with_parts(value, std::move(bounds));
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    const auto& [start, stop, step] = *value.as<Range>()->bounds;
+    const Value count = e.known_number(Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count});
+    const Value before = e.binary(Operator::Sub, count, Static{nb::int_(1)}, node);
+    const Value last = e.known_number(counted(e, value, before, node));
+    const Value end = e.known_number(e.binary(Operator::Sub, start, step, node));
+    const Value back = e.known_number(e.unary(Operator::USub, step, node));
+    return e.iterator("range_iterator", Range{share(std::array<Value, 3>{last, end, back})});
+  }
+  bool has_open_length(const Evaluator& e, const Value& value) const override {
+    return std::ranges::any_of(*value.as<Range>()->bounds,
+                               [&](const Value& bound) { return !e.static_int(bound); });
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    return e.builder_->make(Op::not_equal,
-                            {e.trips_of_range(*value.as<Range>()).count, e.builder_->index(0)});
+    return e.builder_->make(Op::not_equal, {trips_of(e, *value.as<Range>()).count, e.builder_->index(0)});
   }
   Precedence precedence() const override { return Precedence::Ranges; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     if (!is_equality(op) || !a.is<Range>() || !b.is<Range>()) return std::nullopt;
     return e.answer(op, e.by_ranges("equal", {a, b}, node), node);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
     return e.by_ranges("contains", {value, wanted}, node);
+  }
+
+ private:
+  static constexpr size_t kMostIterations = 20'000;  ///< of a loop that is unrolled
+
+  static Trips trips_of(Evaluator& e, const Range& range);
+  /// The number at an index, without a look at `stop`.
+  static Value counted(Evaluator& e, const Value& range, const Value& index, nb::handle node) {
+    const auto& [start, stop, step] = *range.as<Range>()->bounds;
+    return e.binary(Operator::Add, start, e.binary(Operator::Mult, index, step, node), node);
   }
 };
 
-class SliceKind final : public BuiltinKind {
- public:
-  std::vector<Value> parts(const Value& value) const override { return three(*value.as<Slice>()->parts); }
-  Value with_parts(const Value&, std::vector<Value> parts) const override { return Slice{three(parts)}; }
+Evaluator::Trips RangeKind::trips_of(Evaluator& e, const Range& range) {
+  ir::Builder& builder = *e.builder_;
+  const NodeId start = e.stage_index((*range.bounds)[0]);
+  const NodeId stop = e.stage_index((*range.bounds)[1]);
+  const NodeId step = e.stage_index((*range.bounds)[2]);
+  const NodeId zero = builder.index(0);
+  const NodeId one = builder.index(1);
+  e.check(builder.make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
+          "range() arg 3 must not be zero");
+  const NodeId up = builder.make(Op::greater, {step, zero});
+  const NodeId high = builder.make(Op::select, {up, stop, start});
+  const NodeId low = builder.make(Op::select, {up, start, stop});
+  const NodeId some = builder.make(Op::greater, {high, low});
+  const NodeId too_long =
+      builder.make(Op::bitwise_and, {some, builder.make(Op::subtract_overflows, {high, low})});
+  const NodeId distance = builder.make(Op::subtract, {high, low});
+  const NodeId stride = builder.make(Op::absolute, {step});
+  const ir::Function& f = builder.function();
+  const bool is_unit = f.is_constant(stride) && f.constant(stride).as<int64_t>() == 1;
+  const bool fits_always =
+      f.is_constant(too_long) && f.constant(too_long).bits[0] == 0 && f.is_constant(step);
+  const auto counted = [&](NodeId from, NodeId by, NodeId unit) {
+    const NodeId before = builder.make(Op::floor_divide, {builder.make(Op::subtract, {from, unit}), by});
+    return builder.make(Op::add, {before, unit});
+  };
+  NodeId fits = builder.make(Op::invert, {too_long});
+  NodeId count = counted(distance, stride, one);
+  if (!is_unit && (!fits_always || f.constant(step).as<int64_t>() == INT64_MIN)) {
+    // Unsigned, because distances and steps may be 2**63 or more.
+    const auto wide = [&](NodeId x) { return builder.cast(x, base::DType::UInt64); };
+    count = builder.cast(counted(wide(distance), wide(stride), wide(one)), base::DType::Int64);
+    fits = builder.make(Op::bitwise_or, {fits, builder.make(Op::less, {zero, count})});
+  }
+  builder.check(fits, ExceptionKind::OverflowError, "a range of more than 2**63 numbers");
+  return {builder.make(Op::select, {some, count, zero}), [&builder, start, step](NodeId k) {
+            return Value(Scalar{Kind::py_int(),
+                                builder.make(Op::add, {start, builder.make(Op::multiply, {k, step})})});
+          }};
+}
 
+std::optional<std::vector<Value>> RangeKind::elements(Evaluator& e, const Value& value,
+                                                      nb::handle node) const {
+  std::array<int64_t, 3> bounds{};
+  for (size_t i = 0; i < 3; ++i) {
+    const std::optional<int64_t> bound = e.static_int((*value.as<Range>()->bounds)[i]);
+    if (!bound) return std::nullopt;
+    bounds[i] = *bound;
+  }
+  std::vector<Value> elements;
+  if (bounds[2] == 0) e.raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
+  for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
+    if (elements.size() >= kMostIterations)
+      e.unsupported(node, "unrolling a loop to more than 20 000 iterations", "use an array");
+    elements.emplace_back(Static{nb::int_(i)});
+    if (__builtin_add_overflow(i, bounds[2], &i)) break;
+  }
+  return elements;
+}
+
+class SliceKind final : public KindOfParts<Slice, &Slice::parts, BuiltinKind> {
+ public:
   std::string type_name(const Evaluator&, const Value&) const override { return "slice"; }
   nb::object stand_in(const Evaluator& e, const Value& value) const override {
     const nb::object parts = stand_ins(e, *value.as<Slice>()->parts);
@@ -89,13 +182,14 @@ class SliceKind final : public BuiltinKind {
   bool is_foreign(const Evaluator& e, const Value& value) const override {
     return std::ranges::any_of(*value.as<Slice>()->parts, [&](const Value& v) { return e.is_foreign(v); });
   }
-  std::optional<Value> attribute(Evaluator&, const Value& value, const std::string& name,
-                                 nb::handle) const override {
+  Answer attribute(Evaluator&, const Value& value, const std::string& name, nb::handle) const override {
     return part_named(*value.as<Slice>()->parts, name);
   }
 };
 
 }  // namespace
+
+bool counts_on(const Value& iterable) { return iterable.is<Range>() && iterable.as<Range>()->endless; }
 
 INGOT_VALUE_KIND(Range, RangeKind)
 INGOT_VALUE_KIND(Slice, SliceKind)

@@ -1,6 +1,6 @@
 #include "frontend/kinds/sets.h"
 
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/structure.h"
 #include "frontend/parameters.h"
 
 // Sets. If all elements are known when compiling, a cell of the shadow heap holds the history of a set, the
@@ -93,12 +93,10 @@ nb::object Evaluator::host_set(const Set& set, nb::handle node) {
 }
 
 Value Evaluator::new_set(const nb::object& history) {
-  try {
+  return by_python(*this, [&] {
     const bool is_frozen = PyFrozenSet_Check(nb::object(histories().attr("build")(history)).ptr()) != 0;
     return Set{new_cell(Static{history}), is_frozen};
-  } catch (nb::python_error& error) {
-    raise_host_error(error);
-  }
+  });
 }
 
 void Evaluator::need_hashable(const Value& value, nb::handle node) {
@@ -270,15 +268,19 @@ Value Evaluator::is_element(const Value& wanted, const Value& set, nb::handle no
 namespace {
 
 /// A set of known elements.
-class SetKind final : public BuiltinKind {
+class SetKind final : public KindOfObjects<Set, &Set::cell, BuiltinKind> {
  public:
-  bool same_form(const Value& a, const Value& b) const override {
-    return a.as<Set>()->cell == b.as<Set>()->cell;
-  }
-  void each_object(const Value& value, const Visit& visit) const override { visit(value.as<Set>()->cell); }
-  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
-    Set& own = *value.as<Set>();
-    own.cell = object(own.cell);
+  /// A new set is made by what was done to make it.
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    const Set& set = *value.as<Set>();
+    if (const auto number = Evaluator::Parameters(e).number_of_copy(set.cell))
+      return Description{described::Argument{*number}};
+    if (set.is_frozen) return Description{described::Static{e.host_set(set, {})}};
+    const nb::object made = imported("ingot._objects.sets").attr("packed")(e.history_of(set, {}));
+    if (std::optional<Description> again = outward.again(set.cell)) return *again;
+    const nb::object type = imported("ingot.library.sets").attr("KnownSet");
+    return Description{described::Instance{type, nb::make_tuple("history"), true},
+                       {{described::Static{made}}}};
   }
   std::string type_name(const Evaluator&, const Value& value) const override {
     return value.as<Set>()->is_frozen ? "frozenset" : "set";
@@ -289,32 +291,31 @@ class SetKind final : public BuiltinKind {
     return imported("ingot._objects.sets").attr("build")(history.as<Static>()->object);
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string&,
-                                 nb::handle node) const override {
+  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+    return e.set_method(*value.as<Set>(), name, call);
+  }
+  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                  nb::handle node) const override {
+    return e.change_set(*value.as<Set>(), op, right, node) ? Answer(Unbound{}) : std::nullopt;
+  }
+  Answer attribute(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
     e.history_of(*value.as<Set>(), node);
     return std::nullopt;
   }
   std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
     return nb::len(e.host_set(*value.as<Set>(), e.here_)) > 0;
   }
-  std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value,
-                                             nb::handle node) const override {
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
     return e.elements_of_set(*value.as<Set>(), node);
   }
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
-    return a.as<Set>()->cell == b.as<Set>()->cell;
-  }
   Precedence precedence() const override { return Precedence::Sets; }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sets(op, a, b, node);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
     return e.is_element(wanted, value, node);
   }
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return e.binary_of_sets(op, a, b, node);
   }
 };

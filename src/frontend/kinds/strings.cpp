@@ -1,5 +1,8 @@
 #include "frontend/kinds/strings.h"
 
+#include "frontend/kinds/sequences.h"
+#include "frontend/kinds/structure.h"
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;
@@ -114,8 +117,7 @@ Value Evaluator::Strings::ord(const Value& text) {
 }
 
 Value Evaluator::Strings::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
-  Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
-  return e_.inline_function(imported("ingot.library.strings").attr(name), call);
+  return call_library(e_, "strings", name, std::move(arguments), node);
 }
 
 std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, const Value& b,
@@ -123,8 +125,8 @@ std::optional<Value> Evaluator::Strings::compare(Operator op, const Value& a, co
   if (a.is<String>() || b.is<String>() || !is_string(a) || !is_string(b)) {
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = e_.kind_of(other);
-    const bool differs = is_none(other) || other.is<Tuple>() || other.is<Reference>() ||
-                         (kind && kind->is_python() && !other.is<Array>());
+    const bool differs =
+        is_none(other) || other.is<Tuple>() || other.is<Reference>() || (kind && kind->is_python());
     if (is_equality(op) && differs) return Value(Static{nb::bool_(op == Operator::NotEq)});
     return std::nullopt;
   }
@@ -237,8 +239,7 @@ class StringKind : public BuiltinKind {
   }
   bool has_methods(const Evaluator&, const Value&) const override { return true; }
   Precedence precedence() const override { return Precedence::Strings; }
-  std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                              nb::handle node) const override {
+  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     if (op != Operator::Add) return std::nullopt;
     e.raise_by_type("binary", info(op).symbol, {a, b});
     const auto shown = [&](const Value& text) {
@@ -248,53 +249,88 @@ class StringKind : public BuiltinKind {
   }
 
  protected:
+  [[noreturn]] static void refuse_characters(Evaluator& e, nb::handle node) {
+    e.unsupported(node, "iterating over a text that is not known when compiling", "print or return the text");
+  }
   ~StringKind() = default;
 };
 
 /// A format string that is filled by values.
-class FilledKind final : public StringKind {
+class FilledKind final : public KindOfParts<String, &String::parts, StringKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return *value.as<String>()->parts; }
-  Value with_parts(const Value& value, std::vector<Value> parts) const override {
-    return String{value.as<String>()->form, share(std::move(parts))};
-  }
   bool same_form(const Value& a, const Value& b) const override {
     return a.as<String>()->form == b.as<String>()->form;
   }
-  std::optional<Value> length(Evaluator& e, const Value&, nb::handle node) const override {
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    const String& text = *value.as<String>();
+    return Description{described::Text{nb::str(text.form.c_str(), text.form.size())},
+                       descriptions_of(e, *text.parts, outward)};
+  }
+  void refuse_iterate(Evaluator& e, const Value&, nb::handle node) const override {
+    refuse_characters(e, node);
+  }
+  Answer length(Evaluator& e, const Value&, nb::handle node) const override {
     e.unsupported(node, "the length of a text that is not known when compiling", "print or return the text");
   }
 };
 
 /// Characters that are data of run time.
-class CharactersKind final : public StringKind {
+class CharactersKind final : public KindOfParts<Characters, &Characters::codes, StringKind> {
  public:
-  std::vector<Value> parts(const Value& value) const override { return {*value.as<Characters>()->codes}; }
-  Value with_parts(const Value&, std::vector<Value> parts) const override {
-    return Characters{share(std::move(parts[0]))};
+  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+    const Value& own = a.is<Characters>() ? a : b;
+    if (is_character(own) && Strings::may_be_character(a.is<Characters>() ? b : a))
+      return Characters{share(Value(Scalar{Kind::py_int(), {}}))};
+    return ValueKind::join(e, a, b, what);
   }
-  std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                            nb::handle node) const override {
-    return Evaluator::Strings(e).item(value, index, node);
+  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+    const bool is_known = Strings::is_known(actual);
+    ValueKind::carry(e, shape, is_known ? Strings(e).characters_of(actual) : actual, out);
   }
-  std::optional<Value> length(Evaluator& e, const Value& value, nb::handle) const override {
-    return Scalar{Kind::py_int(), Evaluator::Strings(e).length(*value.as<Characters>())};
+  Answer form(Evaluator& e, const Value& value) const override {
+    return is_character(value) ? form_of_parts(e, value) : std::nullopt;
+  }
+  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
+    const bool is_known = Strings::is_known(element);
+    ValueKind::numbers(e, form, is_known ? Strings(e).characters_of(element) : element, out);
+  }
+  void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const override {
+    if (!Strings::is_known(from)) return ValueKind::convert(e, from, to, columns);
+    const Value character = Strings(e).characters_of(from);
+    columns.fill(character.as<Characters>()->codes->as<Scalar>()->node);
+  }
+  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+    return Description{described::Characters{}, descriptions_of(e, parts(value), outward)};
+  }
+  void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (is_character(value)) refuse_characters(e, node);
+  }
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle) const override {
+    const Characters text = *value.as<Characters>();
+    return Trips{Strings(e).length(text), [&e, text](NodeId k) { return Strings(e).character(text, k); }};
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    return reversed_slice(e, value, node);
+  }
+  bool has_open_length(const Evaluator&, const Value&) const override { return true; }
+  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
+    return Strings(e).item(value, index, node);
+  }
+  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
+    return Scalar{Kind::py_int(), Strings(e).length(*value.as<Characters>())};
   }
   std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    const NodeId length = Evaluator::Strings(e).length(*value.as<Characters>());
+    const NodeId length = Strings(e).length(*value.as<Characters>());
     return e.builder_->make(Op::not_equal, {length, e.builder_->index(0)});
   }
-  std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                               nb::handle node) const override {
-    return Evaluator::Strings(e).compare(op, a, b, node);
+  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    return Strings(e).compare(op, a, b, node);
   }
-  std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                nb::handle node) const override {
-    return Evaluator::Strings(e).contains(wanted, value, node);
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
+    return Strings(e).contains(wanted, value, node);
   }
-  std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
-                                 nb::handle node) const override {
-    return Evaluator::Strings(e).contains(value, container, node);
+  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
+    return Strings(e).contains(value, container, node);
   }
 };
 

@@ -43,4 +43,6 @@ class Evaluator::Strings {
   Evaluator& e_;
 };
 
+using Strings = Evaluator::Strings;
+
 }  // namespace ingot::frontend

@@ -2,51 +2,77 @@
 
 namespace ingot::frontend {
 
-std::vector<Value> ValueKind::parts(const Value&) const { return {}; }
-Value ValueKind::with_parts(const Value& value, std::vector<Value>) const { return value; }
-bool ValueKind::same_form(const Value&, const Value&) const { return true; }
-void ValueKind::each_object(const Value&, const Visit&) const {}
-void ValueKind::renumber(Value&, const Renumber&, const Renumber&) const {}
-void ValueKind::change_nodes(Value&, const OtherNode&) const {}
-bool ValueKind::is_leaf() const { return false; }
+Value ValueKind::shape(const Value& value, const Stays& stays) const {
+  return with_each_part(value, [&](const Value& part) { return shape_of(part, stays); });
+}
+bool ValueKind::is_same(const Value& a, const Value& b) const {
+  return same_form(a, b) && std::ranges::equal(parts(a), parts(b), [](const Value& x, const Value& y) {
+           return frontend::same(x, y);
+         });
+}
+std::optional<Value> ValueKind::join(Evaluator& e, const Value& a, const Value& b,
+                                     const std::string& what) const {
+  return joined_parts(e, a, b, what, false);
+}
+void ValueKind::slot_types(ir::TypeTable& types, const Value& shape, std::vector<ir::Type>& out) const {
+  for (const Value& part : parts(shape)) frontend::slot_types(types, part, out);
+}
+void ValueKind::carry(Evaluator& e, const Value& shape, const Value& actual, std::vector<NodeId>& out) const {
+  const std::vector<Value> parts = this->parts(shape);
+  const std::vector<Value> given = parts_of(actual);
+  for (size_t i = 0; i < parts.size(); ++i) e.carry(parts[i], given[i], out);
+}
+Value ValueKind::fill(Evaluator& e, const Value& shape, const NextNode& next) const {
+  return with_each_part(shape, [&](const Value& part) { return kind_of_value(part).fill(e, part, next); });
+}
+Value ValueKind::key(const Evaluator& e, const Value& value) const {
+  return with_each_part(value, [&](const Value& part) { return kind_of_value(part).key(e, part); });
+}
 
-nb::object ValueKind::class_of(const Evaluator&, const Value&) const { return {}; }
-std::string ValueKind::type_name(const Evaluator&, const Value&) const { return "object"; }
-nb::object ValueKind::type_of(Evaluator&, const Value&, nb::handle) const { return {}; }
+void ValueKind::column_kinds(const Value& form, std::vector<Kind>& kinds) const {
+  for (const Value& part : parts(form)) kind_of_value(part).column_kinds(part, kinds);
+}
+void ValueKind::numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const {
+  const std::vector<Value> forms = parts(form);
+  const std::vector<Value> given = parts_of(element);
+  for (size_t i = 0; i < forms.size(); ++i) kind_of_value(forms[i]).numbers(e, forms[i], given[i], out);
+}
+Value ValueKind::element(Evaluator& e, const Value& form, const NextNode& next) const {
+  return with_each_part(form, [&](const Value& part) { return kind_of_value(part).element(e, part, next); });
+}
+void ValueKind::convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const {
+  const std::vector<Value> given = parts_of(from);
+  const std::vector<Value> wanted = parts(to);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    kind_of_value(wanted[i]).convert(e, given[i], wanted[i], columns);
+}
+
 nb::object BuiltinKind::type_of(Evaluator& e, const Value& value, nb::handle) const {
   return frontend::attribute(imported("builtins"), type_name(e, value).c_str());
 }
-nb::object ValueKind::stand_in(const Evaluator&, const Value&) const { return {}; }
+std::string ValueKind::words(const Evaluator& e, const Value& value) const {
+  return with_article(type_name(e, value));
+}
 
-bool ValueKind::has_methods(const Evaluator&, const Value&) const { return false; }
-bool ValueKind::takes_open_bounds() const { return false; }
-bool ValueKind::is_foreign(const Evaluator&, const Value&) const { return false; }
-
-std::optional<Value> ValueKind::attribute(Evaluator&, const Value&, const std::string&, nb::handle) const {
-  return {};
-}
-std::optional<Value> ValueKind::item(Evaluator&, const Value&, const Value&, nb::handle) const { return {}; }
-std::optional<std::vector<Value>> ValueKind::elements(Evaluator&, const Value&, nb::handle) const {
-  return {};
-}
-std::optional<Value> ValueKind::length(Evaluator&, const Value&, nb::handle) const { return {}; }
-std::optional<bool> ValueKind::known_truth(Evaluator&, const Value&) const { return {}; }
-std::optional<NodeId> ValueKind::truth(Evaluator&, const Value&, nb::handle) const { return {}; }
-Precedence ValueKind::precedence() const { return Precedence::Numbers; }
-std::optional<Value> ValueKind::binary(Evaluator&, Operator, const Value&, const Value&, nb::handle) const {
-  return {};
-}
-std::optional<Value> ValueKind::compare(Evaluator&, Operator, const Value&, const Value&, nb::handle) const {
-  return {};
-}
-std::optional<bool> ValueKind::identical(Evaluator&, const Value&, const Value&, nb::handle) const {
-  return {};
-}
-std::optional<Value> ValueKind::contains(Evaluator&, const Value&, const Value&, nb::handle) const {
-  return {};
-}
-std::optional<Value> ValueKind::contained(Evaluator&, const Value&, const Value&, nb::handle) const {
-  return {};
+Evaluator::IndexedIterable ValueKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
+  refuse_iterate(e, value, node);
+  if (const std::optional<Trips> fixed = trips(e, value, node)) {
+    return {[&e, trips = *fixed](const Value& index) {
+              return e.as_bool(e.builder_->make(ir::Op::less, {e.stage_index(index), trips.count}));
+            },
+            [&e, trips = *fixed](const Value& index) {
+              return e.known_number(trips.element(e.stage_index(index)));
+            }};
+  }
+  const auto elements = [&e, value, node] { return e.still_known(value, node); };
+  return {[&e, elements, node](const Value& index) {
+            return e.compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
+          },
+          [&e, elements, node](const Value& index) -> Value {
+            if (const std::optional<int64_t> known = e.static_int(index))
+              return elements()[static_cast<size_t>(*known)];
+            return e.pick_staged(elements(), e.stage_index(index), node);
+          }};
 }
 
 const ValueKind& kind_of_value(const Value& value) {
@@ -77,9 +103,7 @@ Evaluator::Pins::Pins(Evaluator& evaluator, const std::vector<Value>& values)
 }
 
 Value renumbered(const Value& value, const ValueKind::Renumber& object, const ValueKind::Renumber& array) {
-  std::vector<Value> parts = parts_of(value);
-  for (Value& part : parts) part = renumbered(part, object, array);
-  Value copy = with_parts(value, std::move(parts));
+  Value copy = with_each_part(value, [&](const Value& part) { return renumbered(part, object, array); });
   kind_of_value(copy).renumber(copy, object, array);
   return copy;
 }
@@ -91,9 +115,65 @@ Value with_nodes(const Value& value, const ValueKind::OtherNode& other) {
     kind.change_nodes(copy, [&](NodeId node) { return node ? other(node) : node; });
     return copy;
   }
-  std::vector<Value> parts = kind.parts(value);
-  for (Value& part : parts) part = with_nodes(part, other);
-  return kind.with_parts(value, std::move(parts));
+  return with_each_part(value, [&](const Value& part) { return with_nodes(part, other); });
+}
+
+std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>& values,
+                                         Evaluator::Outward& outward) {
+  std::vector<Description> all;
+  all.reserve(values.size());
+  for (const Value& value : values) all.push_back(e.describe_result(value, outward));
+  return all;
+}
+
+std::optional<Value> joined_parts(Evaluator& e, const Value& a, const Value& b, const std::string& what,
+                                  bool takes_optionals) {
+  std::vector<Value> parts = parts_of(a);
+  if (parts.empty() || !same_form(a, b)) return std::nullopt;
+  const std::vector<Value> others = parts_of(b);
+  bool is_whole = true;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    parts[i] = e.join(parts[i], others[i], "a member of " + what);
+    is_whole = is_whole && !parts[i].is<Maybe>() && !parts[i].is<Conflict>();
+  }
+  return is_whole || takes_optionals ? std::optional(with_parts(a, std::move(parts))) : std::nullopt;
+}
+
+std::optional<Value> form_of_parts(Evaluator& e, const Value& value) {
+  std::vector<Value> parts = parts_of(value);
+  for (Value& part : parts) {
+    std::optional<Value> form = e.form_of(part);
+    if (!form) return std::nullopt;
+    part = *std::move(form);
+  }
+  return with_parts(value, std::move(parts));
+}
+
+std::string with_article(const std::string& name) {
+  return (std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos ? "an " : "a ") + name;
+}
+
+std::string words_of_object(const Evaluator& e, const Value& value, const ValueKind& kind) {
+  const auto held = e.state_.heap.find(object_of(value));
+  if (held == e.state_.heap.end()) return {};
+  return with_article(kind.type_name(e, value)) + (held->second.argument >= 0 ? " of the caller" : "");
+}
+
+bool is_distinct(const Value& a, const Value& b) {
+  if ((a.is<Array>() && b.is<Static>()) || (a.is<Static>() && b.is<Array>())) return true;
+  const auto is_own = [](const Value& v) {
+    return v.is<Object>() || v.is<Array>() || (v.is<Static>() && is_member_of_enum(v.as<Static>()->object));
+  };
+  const auto is_known = [](const Value& v) {
+    return !v.is<Maybe>() && !v.is<Conflict>() && !v.is<Foreign>();
+  };
+  return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
+}
+
+uint32_t object_of(const Value& value) {
+  if (const Object* o = value.as<Object>()) return o->object;
+  const Reference* r = value.as<Reference>();
+  return r != nullptr ? r->object : 0;
 }
 
 }  // namespace ingot::frontend

@@ -1,8 +1,11 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/columns.h"
 
 namespace ingot::frontend {
+
+/// Whether a leaf keeps its node in a shape.
+using Stays = std::function<bool(NodeId)>;
 
 /// Which kind decides an operator of two values. Records and objects of unsupported types do it with all
 /// others; what may be one of several things at run time before what is known to be one.
@@ -24,81 +27,196 @@ enum class Precedence : uint8_t {
 /// A slot that results in nothing (none, an invalid object, false) leaves the operation to the rule for all
 /// values: what Python raises for such types, else a refusal. A new kind is an alternative of `Value`, a
 /// class here that overrides what its values support, and `INGOT_VALUE_KIND`.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 class ValueKind {
  public:
   using Visit = std::function<void(uint32_t object)>;
   using Renumber = std::function<uint32_t(uint32_t object)>;
   using OtherNode = std::function<NodeId(NodeId)>;
+  using NextNode = std::function<NodeId()>;
+  using Answer = std::optional<Value>;  ///< none: left to the rule for all values
+  using Known = std::optional<int64_t>;
+  using Nodes = std::vector<NodeId>;
+  using Types = std::vector<ir::Type>;
+  using Elements = std::vector<Value>;
+  using Outward = Evaluator::Outward;
+  using Trips = Evaluator::Trips;
+  using Call = Evaluator::Call;
+  using Conversion = Evaluator::Columns::Conversion;
+  using Indexed = Evaluator::IndexedIterable;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
   // refers to itself; the nodes of its leaves. A value has nodes of its own or parts.
 
-  virtual std::vector<Value> parts(const Value& value) const;
-  virtual Value with_parts(const Value& value, std::vector<Value> parts) const;
+  virtual std::vector<Value> parts(const Value& value) const { return {}; }
+  virtual Value with_parts(const Value& value, std::vector<Value> parts) const { return value; }
   /// Whether two values of this kind are equal but for their parts.
-  virtual bool same_form(const Value& a, const Value& b) const;
-  virtual void each_object(const Value& value, const Visit& visit) const;
+  virtual bool same_form(const Value& a, const Value& b) const { return true; }
+  virtual void each_object(const Value& value, const Visit& visit) const {}
   /// Gives the objects other numbers; `array`: also the identities of arrays.
-  virtual void renumber(Value& value, const Renumber& object, const Renumber& array) const;
+  virtual void renumber(Value& value, const Renumber& object, const Renumber& array) const {}
   /// Gives each node, also one that is not set, another one.
-  virtual void change_nodes(Value& value, const OtherNode& other) const;
+  virtual void change_nodes(Value& value, const OtherNode& other) const {}
   /// Whether it has nodes of its own, set or not.
-  virtual bool is_leaf() const;
+  virtual bool is_leaf() const { return false; }
+
+  // Joins of paths and routines (joins.cpp, recursion.cpp). Leaves answer; all other values do by their
+  // parts.
+
+  virtual Value shape(const Value& value, const Stays& stays) const;
+  /// Whether two values of this kind are the same, with the same nodes.
+  virtual bool is_same(const Value& a, const Value& b) const;
+  /// The shape of two values that are not the same, neither of them an optional or a conflict; none: this
+  /// kind does not join them. `what`: the words for the variable.
+  virtual Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const;
+  virtual void slot_types(ir::TypeTable& types, const Value& shape, Types& out) const;
+  /// The nodes that carry a value into the slots of a shape.
+  virtual void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const;
+  virtual Value fill(Evaluator& e, const Value& shape, const NextNode& next) const;
+  /// A dummy of a leaf's shape.
+  virtual Value blank(Evaluator& e, const Value& shape) const { return shape; }
+  /// What calls of one routine have in common of a value: its type, and what is known when compiling.
+  virtual Value key(const Evaluator& e, const Value& value) const;
+  /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
+  virtual const char* passed_instead(const Value& value) const { return nullptr; }
+
+  /// It, checked to be there; raises or refuses it otherwise. `name`: of the variable.
+  virtual Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
+    return value;
+  }
+
+  // Elements of list buffers (`frontend/columns`), and results.
+
+  /// Itself without nodes, if list buffers can hold it.
+  virtual Answer form(Evaluator& e, const Value& value) const { return {}; }
+  virtual void column_kinds(const Value& form, std::vector<Kind>& kinds) const;
+  virtual void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const;
+  virtual Value element(Evaluator& e, const Value& form, const NextNode& next) const;
+  virtual void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const;
+  /// The description of a value that leaves the function; none: it cannot.
+  virtual std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const {
+    return {};
+  }
 
   // The type.
 
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
-  virtual nb::object class_of(const Evaluator& e, const Value& value) const;
+  virtual nb::object class_of(const Evaluator& e, const Value& value) const { return {}; }
   /// As Python's messages name it; "object" where it has no name.
-  virtual std::string type_name(const Evaluator& e, const Value& value) const;
-  virtual nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const;
+  virtual std::string type_name(const Evaluator& e, const Value& value) const { return "object"; }
+  virtual nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  /// As messages describe it: "an int"; empty: not worth mentioning.
+  virtual std::string words(const Evaluator& e, const Value& value) const;
   /// An object of the same type, for what depends on types only; invalid: there is none.
-  virtual nb::object stand_in(const Evaluator& e, const Value& value) const;
+  virtual nb::object stand_in(const Evaluator& e, const Value& value) const { return {}; }
 
   /// Whether callable attributes of `stand_in` are its methods.
-  virtual bool has_methods(const Evaluator& e, const Value& value) const;
+  virtual bool has_methods(const Evaluator& e, const Value& value) const { return false; }
   /// Whether it is, or holds, an argument of an unsupported type.
-  virtual bool is_foreign(const Evaluator& e, const Value& value) const;
+  virtual bool is_foreign(const Evaluator& e, const Value& value) const { return false; }
 
   // Operations. `node` is where the program asks for them.
 
-  virtual std::optional<Value> attribute(Evaluator& e, const Value& value, const std::string& name,
-                                         nb::handle node) const;
+  virtual Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
+    return {};
+  }
   /// Whether `item` takes slices whose bounds may be None at run time.
-  virtual bool takes_open_bounds() const;
-  virtual std::optional<Value> item(Evaluator& e, const Value& value, const Value& index,
-                                    nb::handle node) const;
-  /// Its elements where their number is known when compiling, as a loop over it takes them.
-  virtual std::optional<std::vector<Value>> elements(Evaluator& e, const Value& value, nb::handle node) const;
+  virtual bool takes_open_bounds() const { return false; }
+  virtual Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+    return {};
+  }
+  /// Assigns to an item; false: it takes no such assignments.
+  virtual bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+                        nb::handle node) const {
+    return false;
+  }
+  virtual bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+    return false;
+  }
+  virtual bool set_attribute(Evaluator& e, const Value& value, const std::string& name,
+                             const Value& attribute, nb::handle node) const {
+    return false;
+  }
+  virtual Answer call(Evaluator& e, const Value& value, Call& call) const { return {}; }
+  virtual Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const {
+    return {};
+  }
+  virtual Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const { return {}; }
+  /// `value op= right`; none: as `value = value op right`; Unbound: it has changed itself.
+  virtual Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+                          nb::handle node) const {
+    return {};
+  }
+  /// A NumPy array of its elements; none: they are taken one by one.
+  virtual Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted, nb::handle node) const {
+    return {};
+  }
+  /// The number of axes of an array; none: it is no array.
+  virtual std::optional<int> rank(const Value& value) const { return {}; }
   /// `len`, where it is not the number of its `elements`.
-  virtual std::optional<Value> length(Evaluator& e, const Value& value, nb::handle node) const;
+  virtual Answer length(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
   /// Its truth where that is known when compiling.
-  virtual std::optional<bool> known_truth(Evaluator& e, const Value& value) const;
-  virtual std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const;
+  virtual std::optional<bool> known_truth(Evaluator& e, const Value& value) const { return {}; }
+  virtual std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+
+  // Iteration.
+
+  /// Its elements where their number is known when compiling, as a loop over it takes them.
+  virtual std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const {
+    return {};
+  }
+  /// How often a staged loop over it runs, and with which elements.
+  virtual std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  /// Refuses it if only Python can iterate over it.
+  virtual void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const {}
+  /// What a loop over it iterates over, once it has begun; none: it itself.
+  virtual Answer iterated(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  /// Its k-th element, and whether it exists, where it is iterated over together with a generator.
+  virtual Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const;
+  /// What is left of it after `taken` elements; none: not known. `known`: that number, if it is.
+  virtual Answer rest(Evaluator& e, const Value& value, const Value& taken, Known known,
+                      nb::handle node) const {
+    return {};
+  }
+  /// The result of `reversed`; none: an iterator over its elements.
+  virtual Answer reversed(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual bool has_open_length(const Evaluator& e, const Value& value) const { return false; }
+  /// Whether iterating over it evaluates a generator, so that it provides one element at a time.
+  virtual bool generates(const Value& value) const { return false; }
+  /// Whether it is a list or dict, or consists of several iterables of which one is.
+  virtual bool may_change_length(const Value& value) const { return false; }
 
   // Operators of two values.
 
   /// Of two values, the kind of the greater precedence is asked, of equal ones the left value's, then the
   /// other.
-  virtual Precedence precedence() const;
-  virtual std::optional<Value> binary(Evaluator& e, Operator op, const Value& a, const Value& b,
-                                      nb::handle node) const;
+  virtual Precedence precedence() const { return Precedence::Numbers; }
+  virtual Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const {
+    return {};
+  }
   /// A comparison of two values of which one is of this kind.
-  virtual std::optional<Value> compare(Evaluator& e, Operator op, const Value& a, const Value& b,
-                                       nb::handle node) const;
+  virtual Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const {
+    return {};
+  }
   /// Whether two values of this kind are the same object; none: not known.
-  virtual std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b, nb::handle node) const;
+  virtual std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b, nb::handle node) const {
+    return {};
+  }
   /// `wanted in value`.
-  virtual std::optional<Value> contains(Evaluator& e, const Value& value, const Value& wanted,
-                                        nb::handle node) const;
+  virtual Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const {
+    return {};
+  }
   /// `value in container` where this kind decides it; asked if the container's has no greater precedence.
-  virtual std::optional<Value> contained(Evaluator& e, const Value& value, const Value& container,
-                                         nb::handle node) const;
+  virtual Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const {
+    return {};
+  }
 
  protected:
   constexpr ValueKind() = default;
   ~ValueKind() = default;
 };
+#pragma GCC diagnostic pop
 
 /// A kind of which Python has a builtin type of its `type_name`.
 class BuiltinKind : public ValueKind {
@@ -123,14 +241,68 @@ const ValueKind& kind_for();
 
 const ValueKind& kind_of_value(const Value& value);
 
+/// The same with other parts, each made of the present one.
+template <class Change>
+Value with_each_part(const Value& value, const Change& change) {
+  std::vector<Value> parts = parts_of(value);
+  if (parts.empty()) return value;
+  for (Value& part : parts) part = change(part);
+  return with_parts(value, std::move(parts));
+}
+
+/// The join of two values of equal form, by their parts; `takes_optionals`: these may be optionals, and
+/// conflicts.
+std::optional<Value> joined_parts(Evaluator& e, const Value& a, const Value& b, const std::string& what,
+                                  bool takes_optionals);
+std::optional<Value> form_of_parts(Evaluator& e, const Value& value);
+std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>& values,
+                                         Evaluator::Outward& outward);
+
+/// The kind of a number; none: it is none, such as an array.
+std::optional<Kind> number_kind(const Value& value);
+/// A number, or the value of an array, of a dtype.
+NodeId node_as(Evaluator& e, const Value& value, DType dtype);
+/// The element of an array without axes; other values as they are.
+Value without_0d(Evaluator& e, const Value& value);
+/// Whether NumPy makes an array of it: a tuple, a list, a dict or a range.
+bool is_sequence(const Value& value);
+bool is_known_string(const Value& value);  ///< or bytes
+/// Whether the types of two values show that these are different objects.
+bool is_distinct(const Value& a, const Value& b);
+/// The number of axes of an array, or an array of records; none: it is neither.
+inline std::optional<int> rank_of(const Value& value) { return kind_of_value(value).rank(value); }
+
+/// Whether a range is endless, as that of `enumerate` and `count`.
+bool counts_on(const Value& iterable);
+/// Whether iterating over a value evaluates a generator.
+inline bool iterates_generator(const Value& iterable) { return kind_of_value(iterable).generates(iterable); }
+
+/// `an int`, `a float`.
+std::string with_article(const std::string& name);
+/// The words for an instance, list or dict, which may be of another path.
+std::string words_of_object(const Evaluator& e, const Value& value, const ValueKind& kind);
+/// The number of the instance, list or dict that a value is; 0: it is none.
+uint32_t object_of(const Value& value);
+
+/// Whether two values are the same, with the same nodes.
+bool same(const Value& a, const Value& b);
+bool same(const State& a, const State& b);
+/// Whether two list buffers have elements of one form.
+bool same_element(const HeapObject& a, const HeapObject& b);
+/// What joins hold of a value or state: its leaves keep the nodes that stay, others are slots.
+Value shape_of(const Value& value, const Stays& stays);
+State shape_of(const State& state, const Stays& stays);
+/// Whether a node is seen from a region.
+Stays seen_from(const ir::Builder& builder, ir::RegionId region);
+/// The types of the slots of a shape.
+void slot_types(ir::TypeTable& types, const Value& shape, std::vector<ir::Type>& out);
+void slot_types(ir::TypeTable& types, const State& shape, std::vector<ir::Type>& out);
+
 /// Calls `visit` with each object that a value refers to, itself or by its parts.
 void each_object(const Value& value, const ValueKind::Visit& visit);
 /// A value with other numbers for its objects, and for its arrays.
 Value renumbered(const Value& value, const ValueKind::Renumber& object, const ValueKind::Renumber& array);
 /// A value with other nodes for its leaves that have one.
 Value with_nodes(const Value& value, const ValueKind::OtherNode& other);
-
-/// An element of a number of NumPy's, which is an array without axes here.
-Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index, nb::handle node);
 
 }  // namespace ingot::frontend

@@ -11,7 +11,7 @@
 // (`frontend/columns`), by the joins of list buffers in loops. Results refer to pools and indices; the caller
 // makes the reachable lists and instances (`bindings/elements`).
 
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 #include "frontend/columns.h"
 #include "frontend/kinds/sets.h"
@@ -52,10 +52,7 @@ uint32_t Evaluator::PooledValues::new_pool(const std::string& purpose) {
 void Evaluator::PooledValues::replace(const std::function<bool(const Value&)>& is_it, const Pooled& record) {
   const std::function<Value(const Value&)> replaced = [&](const Value& value) -> Value {
     if (is_it(value)) return record;
-    std::vector<Value> parts = parts_of(value);
-    if (parts.empty()) return value;
-    for (Value& part : parts) part = replaced(part);
-    return with_parts(value, std::move(parts));
+    return with_each_part(value, replaced);
   };
   for (auto& [name, local] : e_.state_.locals) local = replaced(local);
   for (Frame* at = e_.frame_; at != nullptr; at = at->caller)
@@ -246,6 +243,18 @@ Pooled Evaluator::PooledValues::bound(const Pooled& record, ExceptionKind kind, 
 Value Evaluator::PooledValues::on_both(const Pooled& record, const std::function<Value(const Value&)>& make) {
   return e_.fork(
       is_there(record), [&] { return make(certain(record)); }, [&] { return make(Static{nb::none()}); });
+}
+
+std::optional<Value> Evaluator::PooledValues::on_certain(
+    const Value& a, const Value& b, const std::function<Value(const Value&, const Value&)>& make) {
+  const auto with_a = [&](const Value& one) { return make(one, b); };
+  const auto with_b = [&](const Value& one) { return make(a, one); };
+  const auto may_be_none = [](const Pooled* record) { return record != nullptr && record->may_be_none; };
+  if (const Pooled* r = a.as<Pooled>(); may_be_none(r)) return on_both(*r, with_a);
+  if (const Pooled* r = b.as<Pooled>(); may_be_none(r)) return on_both(*r, with_b);
+  if (const Pooled* r = open(a)) return on_each(*r, with_a);
+  if (const Pooled* r = open(b)) return on_each(*r, with_b);
+  return std::nullopt;
 }
 
 NodeId Evaluator::PooledValues::is_same(const Value& a, const Value& b) {

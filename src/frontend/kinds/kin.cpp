@@ -1,6 +1,6 @@
 #include <bit>
 
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Families of classes: one variable may hold instances of several classes. A `Pooled` has the set of its
 // possible classes; operations that depend on the class are evaluated on a path for each of these, where that

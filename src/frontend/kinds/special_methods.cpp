@@ -1,5 +1,5 @@
 #include "frontend/evaluator_parts.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/pooled_values.h"
 
 // Operators and builtin functions of instances: the special methods of their classes, in the order in which
 // Python calls them.
@@ -94,30 +94,14 @@ std::optional<Value> Evaluator::ask_both(Operator op, const Value& a, const Valu
   return std::nullopt;
 }
 
-namespace {
-
-/// Whether a value may define operators with any other operand.
-bool is_kind_of_numpy(const Value& value, const std::optional<Kind>& kind) {
-  return value.is<Array>() || (kind && !kind->is_python());
-}
-
-}  // namespace
-
 std::optional<Value> Evaluator::binary_of_objects(Operator op, const Value& a, const Value& b,
                                                   nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, one, b, node); });
-  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return binary(op, a, one, node); });
-  if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, one, b, node); });
-  if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return binary(op, a, one, node); });
+  const auto with = [&](const Value& x, const Value& y) { return binary(op, x, y, node); };
+  if (std::optional<Value> result = PooledValues(*this).on_certain(a, b, with)) return result;
   const OperatorInfo& special = info(op);
-  if (!class_of_value(a).is_valid() && is_kind_of_numpy(a, kind_of(a)) && !class_of_value(b).is_valid())
-    return std::nullopt;
-  if (is_kind_of_numpy(a, kind_of(a)) && is_instance(b)) {
+  if (!class_of_value(a).is_valid() && is_numpys(a) && !class_of_value(b).is_valid()) return std::nullopt;
+  if (is_numpys(a) && is_instance(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
                 "put the instance first, or use its parts");
   }
@@ -126,7 +110,7 @@ std::optional<Value> Evaluator::binary_of_objects(Operator op, const Value& a, c
   if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
   const auto is_simple = [this](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
-    return is_instance(v) || is_none(v) || (kind && kind->is_python() && !v.is<Array>());
+    return is_instance(v) || is_none(v) || (kind && kind->is_python());
   };
   if (!is_simple(a) || !is_simple(b)) {
     unsupported(node, std::string("'") + special.symbol + "' of " + type_name(a) + " and " + type_name(b),
@@ -152,17 +136,10 @@ std::optional<Value> Evaluator::in_place_of_object(Operator op, const Value& a, 
 std::optional<Value> Evaluator::compare_objects(Operator op, const Value& a, const Value& b,
                                                 nb::handle node) {
   if (!has_class(a) && !has_class(b)) return std::nullopt;
-  if (const Pooled* r = a.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, one, b, node); });
-  if (const Pooled* r = b.as<Pooled>(); r != nullptr && r->may_be_none)
-    return PooledValues(*this).on_both(*r, [&](const Value& one) { return compare(op, a, one, node); });
-  if (const Pooled* r = PooledValues::open(a))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, one, b, node); });
-  if (const Pooled* r = PooledValues::open(b))
-    return PooledValues(*this).on_each(*r, [&](const Value& one) { return compare(op, a, one, node); });
+  const auto with = [&](const Value& x, const Value& y) { return compare(op, x, y, node); };
+  if (std::optional<Value> result = PooledValues(*this).on_certain(a, b, with)) return result;
   const OperatorInfo& special = info(op);
-  if (is_instance(a) != is_instance(b) &&
-      (is_kind_of_numpy(a, kind_of(a)) || is_kind_of_numpy(b, kind_of(b))))
+  if (is_instance(a) != is_instance(b) && (is_numpys(a) || is_numpys(b)))
     unsupported(node, "comparing " + type_name(a) + " with " + type_name(b), "compare numbers or arrays");
   if (a.is<Foreign>()) use_foreign("compare", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(op, a, b, node)) return result;
@@ -211,7 +188,7 @@ Value Evaluator::truth_of_object(const Value& value, nb::handle node) {
   }
   if (const std::optional<Value> result = call_special(value, "__bool__", {}, node)) {
     const std::optional<Kind> kind = kind_of(*result);
-    if (kind != Kind::py_bool() || result->is<Array>())
+    if (kind != Kind::py_bool())
       raise(ExceptionKind::TypeError, "__bool__ should return bool, returned " + type_name(*result));
     return *result;
   }

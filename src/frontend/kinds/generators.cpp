@@ -1,5 +1,6 @@
-#include "frontend/kinds/fields.h"
-#include "frontend/pooled_values.h"
+#include "frontend/kinds/functions.h"
+#include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/structure.h"
 
 // Generators. A generator is evaluated where it is iterated over: its body in an activation of its own, and
 // at each `yield` the consumer's code for the element. Both change variables inside of the loops and branches
@@ -25,8 +26,6 @@ bool is_library(const nb::dict& globals) {
 Value nothing() { return Static{nb::none()}; }
 
 }  // namespace
-
-bool counts_on(const Value& iterable) { return iterable.is<Range>() && iterable.as<Range>()->endless; }
 
 Evaluator::Frame Evaluator::frame_of(const Definition& definition) const {
   Frame frame;
@@ -108,13 +107,6 @@ void Evaluator::see_creator(const Definition& definition, Frame& frame) {
     frame.local_names.insert(name + frame.suffix);
     state_.locals[name + frame.suffix] = it == locals->end() ? Value(Unbound{}) : it->second;
   }
-}
-
-bool Evaluator::iterates_generator(const Value& iterable) const {
-  if (const Zip* z = iterable.as<Zip>())
-    return std::ranges::any_of(*z->members, [this](const Value& m) { return iterates_generator(m); });
-  if (const Iterator* i = iterable.as<Iterator>()) return iterates_generator(*i->iterates);
-  return iterable.is<Generator>();
 }
 
 bool Evaluator::is_new(const Value& iterable, uint32_t since) const {
@@ -235,78 +227,16 @@ Value Evaluator::eval_yield_from(nb::handle e) {
   return nothing();
 }
 
-Evaluator::IndexedIterable Evaluator::indexed_iterable(const Value& iterable, nb::handle node) {
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<IndexedIterable> parts;
-    for (const Value& member : *z->members) parts.push_back(indexed_iterable(member, node));
-    const auto has = [this, parts, node](const Value& index) -> Value {
-      NodeId all = builder_->constant(true);
-      for (const IndexedIterable& part : parts) {
-        const Value one = part.has(index);
-        const std::optional<bool> known = static_truth(one);
-        if (known == false) return one;
-        if (!known) all = both(all, truth(one, node));
-      }
-      return as_bool(all);
-    };
-    const auto element = [parts](const Value& index) {
-      Tuple tuple;
-      for (const IndexedIterable& part : parts) tuple.members.push_back(part.element(index));
-      return Value(tuple);
-    };
-    return {has, element};
-  }
-  if (counts_on(iterable)) {
-    return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
-            [this, range = *iterable.as<Range>(), node](const Value& index) {
-              return counted(range, index, node);
-            }};
-  }
-  if (iterable.is<Array>() || iterable.is<Range>() || iterable.is<Foreign>() || Fields::is_array(iterable)) {
-    const Trips trips = trips_of(iterable, node);
-    return {[this, trips](const Value& index) {
-              return as_bool(builder_->make(Op::less, {stage_index(index), trips.count}));
-            },
-            [this, trips](const Value& index) { return known_number(trips.element(stage_index(index))); }};
-  }
-  if (growing(iterable) != nullptr) {
-    const uint32_t list = iterable.as<Reference>()->object;
-    return {[this, list](const Value& index) {
-              const NodeId length = length_of(state_.heap.at(list));
-              return as_bool(builder_->make(Op::less, {stage_index(index), length}));
-            },
-            [this, list](const Value& index) {
-              const NodeId at = stage_index(index);
-              return load_element(state_.heap.at(list), at);
-            }};
-  }
-  const auto elements = [this, iterable, node] { return still_known(iterable, node); };
-  return {[this, elements, node](const Value& index) {
-            return compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
-          },
-          [this, elements, node](const Value& index) -> Value {
-            if (const std::optional<int64_t> known = static_int(index))
-              return elements()[static_cast<size_t>(*known)];
-            return pick_staged(elements(), stage_index(index), node);
-          }};
-}
-
-Value Evaluator::counted(const Range& range, const Value& index, nb::handle node) {
-  const auto& [start, stop, step] = *range.bounds;
-  return binary(Operator::Add, start, binary(Operator::Mult, index, step, node), node);
-}
-
 void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration& iteration, bool held) {
   const std::vector<Value>& members = *zip.members;
-  const auto generates = [this](const Value& member) { return iterates_generator(member); };
-  if (std::ranges::count_if(members, generates) > 1) {
+  if (std::ranges::count_if(members, iterates_generator) > 1) {
     unsupported(node, "generators that are iterated over in step",
                 "make a list of one of them, or iterate over one of them by `for`");
   }
-  const size_t at = static_cast<size_t>(std::ranges::find_if(members, generates) - members.begin());
+  const size_t at = static_cast<size_t>(std::ranges::find_if(members, iterates_generator) - members.begin());
   std::vector<std::optional<IndexedIterable>> parts(members.size());
   for (size_t i = 0; i < members.size(); ++i)
-    if (i != at) parts[i] = indexed_iterable(members[i], node);
+    if (i != at) parts[i] = kind_of_value(members[i]).indexed(*this, members[i], node);
   const std::string suffix = "@w" + std::to_string(iterates_.size()) + suffix_of(node);
   const std::string name = "@place" + suffix;
   state_.locals[name] = Static{nb::int_(0)};
@@ -382,46 +312,6 @@ Value Evaluator::is_yielded(const Value& wanted, const Value& given, nb::handle 
   });
 }
 
-std::optional<Value> Evaluator::rest_of(const Value& iterable, const Value& taken, nb::handle node) {
-  if (!static_int(taken) && !taken.is<Scalar>()) return std::nullopt;
-  if (iterable.is<Array>() || Fields::is_array(iterable)) {
-    const Slice rest{share(std::array<Value, 3>{taken, nothing(), nothing()})};
-    return eval_item(iterable, rest, node);
-  }
-  if (const Range* r = iterable.as<Range>()) {
-    const auto& [start, stop, step] = *r->bounds;
-    const Value first =
-        known_number(binary(Operator::Add, start, binary(Operator::Mult, taken, step, node), node));
-    return Range{share(std::array<Value, 3>{first, stop, step}), r->parallel, r->endless};
-  }
-  if (const Zip* z = iterable.as<Zip>()) {
-    std::vector<Value> members;
-    for (const Value& member : *z->members) {
-      const std::optional<Value> rest = rest_of(member, taken, node);
-      if (!rest) return std::nullopt;
-      members.push_back(*rest);
-    }
-    return Zip{share(std::move(members))};
-  }
-  const std::optional<int64_t> known = static_int(taken);
-  if (!known) return std::nullopt;
-  const auto skip = static_cast<size_t>(*known);
-  if (const Tuple* t = iterable.as<Tuple>())
-    return Tuple{std::vector<Value>(t->members.begin() + static_cast<ptrdiff_t>(skip), t->members.end())};
-  if (const Static* s = iterable.as<Static>(); s != nullptr && PySequence_Check(s->object.ptr()) != 0)
-    return Static{nb::steal(PySequence_GetSlice(s->object.ptr(), *known, PY_SSIZE_T_MAX))};
-  if (const View* v = iterable.as<View>()) {
-    View rest = *v;
-    rest.skip += skip;
-    return rest;
-  }
-  if (const Reference* r = iterable.as<Reference>()) {
-    const bool is_list = contents(*r, node).type == HeapObject::Type::List;
-    return View{.object = r->object, .name = is_list ? "list" : "dict_keys", .skip = skip};
-  }
-  return std::nullopt;
-}
-
 Value Evaluator::builtin_count(Call& call) {
   const Value* start = argument(call, 0, "start");
   const Value* step = argument(call, 1, "step");
@@ -430,18 +320,14 @@ Value Evaluator::builtin_count(Call& call) {
   const Value by = step == nullptr ? Value(Static{nb::int_(1)}) : *step;
   if (kind_of(first) == Kind::py_int() && kind_of(by) == Kind::py_int())
     return iterator("count", Range{share(std::array<Value, 3>{first, nothing(), by}), false, true});
-  Call counting{.positional = {first, by}, .keywords = {}, .name = "count", .node = call.node};
-  Value made = inline_function(imported("ingot.library.iterators").attr("counted"), counting);
+  Value made = call_library(*this, "iterators", "counted", {first, by}, call.node);
   made.as<Iterator>()->name = "count";
   return made;
 }
 
 void Evaluator::need_iterable(const Value& value) {
-  const Structured* records = value.as<Structured>();
-  const bool is_0d = (value.is<Array>() && value.as<Array>()->type.rank() == 0) ||
-                     (Fields::is_array(value) && Fields::rank_of(*records) == 0);
-  if (is_0d) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
-  if (kind_of(value) && !value.is<Array>())
+  if (rank_of(value) == 0) raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+  if (number_kind(value))
     raise(ExceptionKind::TypeError, "'" + type_name(value) + "' object is not iterable");
   raise_by_type("iterate", "", {value});
 }
@@ -454,7 +340,7 @@ Value Evaluator::builtin_iter(Call& call) {
   if (std::optional<Value> made = iterator_of_object(value, call.node)) return *made;
   need_iterable(value);
   if (value.is<Array>() || value.is<Structured>()) return iterator("iterator", stored(value));
-  refuse_iterate(value, call.node);
+  kind_of_value(value).refuse_iterate(*this, value, call.node);
   const nb::object model = stand_in(value);
   const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
                         value.is<Range>() || value.is<Static>();
@@ -507,7 +393,7 @@ Value Evaluator::builtin_next(Call& call) {
   if (nests || (!static_int(index) && !index.is<Scalar>()))
     unsupported(node, "`next` of a " + i->name + " that has been iterated over already",
                 "take its elements first");
-  const IndexedIterable iterated = indexed_iterable(*i->iterates, node);
+  const IndexedIterable iterated = kind_of_value(*i->iterates).indexed(*this, *i->iterates, node);
   const auto take = [&] {
     const Value value = iterated.element(index);
     const NodeId next = builder_->make(Op::add, {stage_index(index), builder_->index(1)});
@@ -520,5 +406,174 @@ Value Evaluator::builtin_next(Call& call) {
   fork(truth(there, node), nothing, stop);
   return take();
 }
+
+namespace {
+
+/// What `enumerate` and `zip` result in.
+class ZipKind final : public KindOfParts<Zip, &Zip::members> {
+ public:
+  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
+  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+    std::vector<Trips> each;
+    for (const Value& member : *value.as<Zip>()->members) each.push_back(e.trips_of(member, node));
+    NodeId count = each[0].count;
+    for (size_t i = 1; i < each.size(); ++i) count = e.builder_->make(Op::minimum, {count, each[i].count});
+    return Trips{count, [each](NodeId k) {
+                   Tuple tuple;
+                   for (const Trips& one : each) tuple.members.push_back(one.element(k));
+                   return Value(tuple);
+                 }};
+  }
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    return with_each_part(value, [&](const Value& member) { return e.begin_iterate(member, node); });
+  }
+  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override;
+  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known known,
+              nb::handle node) const override {
+    std::vector<Value> members = parts(value);
+    for (Value& member : members) {
+      const Answer rest = kind_of_value(member).rest(e, member, taken, known, node);
+      if (!rest) return std::nullopt;
+      member = *rest;
+    }
+    return with_parts(value, std::move(members));
+  }
+  bool has_open_length(const Evaluator& e, const Value& value) const override {
+    return std::ranges::all_of(*value.as<Zip>()->members, [&](const Value& member) {
+      return counts_on(member) || e.has_open_length(member);
+    });
+  }
+  bool generates(const Value& value) const override {
+    return std::ranges::any_of(*value.as<Zip>()->members, iterates_generator);
+  }
+  bool may_change_length(const Value& value) const override {
+    return std::ranges::any_of(*value.as<Zip>()->members, [](const Value& member) {
+      return kind_of_value(member).may_change_length(member);
+    });
+  }
+};
+
+std::optional<std::vector<Value>> ZipKind::elements(Evaluator& e, const Value& value, nb::handle node) const {
+  const std::vector<Value>& members = *value.as<Zip>()->members;
+  const bool is_known = std::ranges::any_of(members, [&](const Value& member) {
+    if (member.is<Zip>()) return elements(e, member, node).has_value();
+    return !member.is<Range>() && !rank_of(member) && !kind_of_value(member).has_open_length(e, member);
+  });
+  if (!is_known) return std::nullopt;
+  std::optional<size_t> count;
+  std::vector<std::vector<Value>> parts(members.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (counts_on(members[i])) continue;
+    auto elements = e.static_elements(members[i], node, true);
+    if (!elements) return std::nullopt;
+    if (std::ranges::any_of(*elements, [](const Value& v) { return v.is<Unbound>(); })) {
+      e.unsupported(
+          node,
+          "a list that gets shorter while it is iterated over from the back together with something else",
+          "iterate over its indices");
+    }
+    count = std::min(count.value_or(elements->size()), elements->size());
+    parts[i] = std::move(*elements);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!counts_on(members[i])) continue;
+    const Evaluator::IndexedIterable counted = kind_of_value(members[i]).indexed(e, members[i], node);
+    for (size_t k = 0; k < count.value_or(0); ++k) parts[i].push_back(counted.element(Static{nb::int_(k)}));
+  }
+  std::vector<Value> tuples(count.value_or(0));
+  for (size_t i = 0; i < tuples.size(); ++i) {
+    Tuple tuple;
+    for (const auto& part : parts) tuple.members.push_back(part[i]);
+    tuples[i] = std::move(tuple);
+  }
+  return tuples;
+}
+
+Evaluator::IndexedIterable ZipKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
+  std::vector<Evaluator::IndexedIterable> each;
+  for (const Value& member : *value.as<Zip>()->members)
+    each.push_back(kind_of_value(member).indexed(e, member, node));
+  const auto has = [&e, each, node](const Value& index) -> Value {
+    NodeId all = e.builder_->constant(true);
+    for (const Evaluator::IndexedIterable& part : each) {
+      const Value one = part.has(index);
+      const std::optional<bool> known = e.static_truth(one);
+      if (known == false) return one;
+      if (!known) all = e.both(all, e.truth(one, node));
+    }
+    return e.as_bool(all);
+  };
+  const auto element = [each](const Value& index) {
+    Tuple tuple;
+    for (const Evaluator::IndexedIterable& part : each) tuple.members.push_back(part.element(index));
+    return Value(tuple);
+  };
+  return {has, element};
+}
+
+class IteratorKind final
+    : public KindOfObjects<Iterator, &Iterator::cell, KindOfParts<Iterator, &Iterator::iterates>> {
+ public:
+  std::string type_name(const Evaluator&, const Value& value) const override {
+    return value.as<Iterator>()->name;
+  }
+  nb::object type_of(Evaluator& e, const Value& value, nb::handle) const override {
+    const nb::object model = stand_in(e, value);
+    return model.is_valid() ? nb::borrow<nb::object>(model.type()) : nb::object();
+  }
+  nb::object stand_in(const Evaluator&, const Value& value) const override {
+    const nb::object made = imported("ingot._objects.foreign").attr("iterator")(value.as<Iterator>()->name);
+    return made.is_none() ? nb::object() : made;
+  }
+  /// The iterable, or what is left of it; the iterator is exhausted then.
+  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
+    const Iterator& iterator = *value.as<Iterator>();
+    const Value taken = std::exchange(e.state_.heap.at(iterator.cell).values[0], Static{nb::none()});
+    const Known known = e.static_int(taken);
+    if (known == 0) return e.begin_iterate(Value(*iterator.iterates), node);
+    const ValueKind& kind = kind_of_value(*iterator.iterates);
+    if (number_kind(taken))
+      if (Answer rest = kind.rest(e, *iterator.iterates, taken, known, node))
+        return e.begin_iterate(*rest, node);
+    e.unsupported(node, "iterating over a " + iterator.name + " that has been iterated over already",
+                  "make it anew, or a list of it");
+  }
+  Answer reversed(Evaluator& e, const Value& value, nb::handle) const override {
+    e.raise(ExceptionKind::TypeError, "'" + value.as<Iterator>()->name + "' object is not reversible");
+  }
+  bool has_open_length(const Evaluator& e, const Value& value) const override {
+    return e.has_open_length(*value.as<Iterator>()->iterates);
+  }
+  bool generates(const Value& value) const override {
+    return iterates_generator(*value.as<Iterator>()->iterates);
+  }
+  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
+    return e.compare(Operator::In, wanted, Tuple{e.elements_of(value, node)}, node);
+  }
+};
+
+class GeneratorKind final : public KindOfParts<Generator, &Generator::values> {
+ public:
+  bool same_form(const Value& a, const Value& b) const override {
+    return same_definition(*a.as<Generator>()->definition, *b.as<Generator>()->definition) &&
+           *a.as<Generator>()->names == *b.as<Generator>()->names;
+  }
+  void each_object(const Value& value, const Visit& visit) const override {
+    for (const auto& [name, cell] : value.as<Generator>()->definition->shared) visit(cell);
+  }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    Generator& own = *value.as<Generator>();
+    own.definition = renumbered(*own.definition, object);
+  }
+  const char* passed_instead(const Value&) const override { return "pass a list of its elements"; }
+  bool generates(const Value&) const override { return true; }
+};
+
+}  // namespace
+
+INGOT_VALUE_KIND(Zip, ZipKind)
+INGOT_VALUE_KIND(Iterator, IteratorKind)
+INGOT_VALUE_KIND(Generator, GeneratorKind)
 
 }  // namespace ingot::frontend

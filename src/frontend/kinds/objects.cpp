@@ -2,8 +2,8 @@
 #include "frontend/evaluator_parts.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
-#include "frontend/pooled_values.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
 // Python does, without running its code: the values in the classes are guarded, functions among them are
@@ -421,19 +421,7 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
   }
   const nb::object type = class_of_value(target);
   if (!is_instance(target)) {
-    if (const Tuple* t = target.as<Tuple>(); t != nullptr && t->type.is_valid()) {
-      const nb::object raw = class_attribute(type, name);
-      if (raw.is_valid() && text_of(raw.type().attr("__name__")) == "_tuplegetter")
-        raise(ExceptionKind::AttributeError, "can't set attribute");
-    }
-    if (target.is<Foreign>()) use_foreign("", "", {target}, node);
-    if (const Structured* s = target.as<Structured>())
-      return Fields(*this).set_attribute(*s, name, value, node);
-    if (target.is<Array>() && name == "flat") {
-      Call call{.positional = {target, value}, .keywords = {}, .name = name, .node = node};
-      inline_function(imported("ingot.library.shapes").attr("set_flat"), call);
-      return;
-    }
+    if (kind_of_value(target).set_attribute(*this, target, name, value, node)) return;
     unsupported(node, "an assignment to an attribute of a " + type_name(target),
                 "assign to a name or an element");
   }
@@ -535,15 +523,6 @@ Object Evaluator::begin_instance(const nb::object& type, nb::handle node) {
   const Object made{id};
   PooledValues(*this).begun(made, node);
   return made;
-}
-
-std::optional<Value> Evaluator::call_object(const Value& callee, Call& call) {
-  const nb::object raw = class_attribute(class_of_value(callee), "__call__");
-  if (!raw.is_valid()) return std::nullopt;
-  if (!PyFunction_Check(raw.ptr()) && !is_jitted(raw))
-    unsupported(call.node, "a call of a " + type_name(callee), "write its `__call__` as a method");
-  call.positional.insert(call.positional.begin(), callee);
-  return this->call(Static{raw}, call);
 }
 
 Value Evaluator::call_wrapper(const nb::object& wrapper, Call& call) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/kinds/value_kind.h"
 
 namespace ingot::frontend {
 
@@ -46,6 +46,10 @@ class Evaluator::PooledValues {
   Pooled bound(const Pooled& record, base::ExceptionKind kind, const std::string& message);
   /// Applies `make` on two paths: to a pooled instance that is there, and to None.
   Value on_both(const Pooled& record, const std::function<Value(const Value&)>& make);
+  /// Applies `make` to two values of which one may be None, or of several classes, on a path for each; none:
+  /// neither may be.
+  std::optional<Value> on_certain(const Value& a, const Value& b,
+                                  const std::function<Value(const Value&, const Value&)>& make);
   /// Whether two values, one of them pooled, are the same object.
   NodeId is_same(const Value& a, const Value& b);
 
@@ -116,5 +120,7 @@ class Evaluator::PooledValues {
 
   Evaluator& e_;
 };
+
+using PooledValues = Evaluator::PooledValues;
 
 }  // namespace ingot::frontend
