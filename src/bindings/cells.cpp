@@ -70,6 +70,13 @@ void each_list(const Description& it, Fn&& fn) {
   for (const Description& part : it.parts) fn(part);
 }
 
+/// The elements of a list when it was described: its columns have as many. It may have others by now.
+int64_t length_of(const Description& list, std::span<PyObject* const> leaves) {
+  if (list.parts.size() == 1) return 0;
+  const int64_t leaf = list.parts[1].get<described::Array>().argument.value_or(-1);
+  return leaf < 0 ? 0 : PyArray_DIM(as_array(leaves[static_cast<size_t>(leaf)]), 0);
+}
+
 /// How many elements each of the four arrays has.
 std::array<int64_t, Cells::kArrays> lengths_of(nb::handle layout, PyObject* container) {
   if (const Description* list = list_buffer_of(layout)) {
@@ -107,7 +114,7 @@ Cells::Cells(nb::tuple layouts, std::span<PyObject* const> containers, std::span
     if (list == nullptr) continue;
     std::vector<int64_t> numbers;
     each_list(*list, [&](const Description& each) {
-      numbers.push_back(size_of(containers[i]));
+      numbers.push_back(length_of(each, leaves));
       numbers.resize(numbers.size() + each.parts.size() - 1, kGiven);
     });
     std::memcpy(strips_[kArrays * i + 1].data, numbers.data(), numbers.size() * sizeof(int64_t));

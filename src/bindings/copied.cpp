@@ -33,7 +33,9 @@ bool is_copied(PyTypeObject* type) {
   if (std::ranges::find(kNames, std::string_view(type->tp_name)) == kNames.end()) return false;
   static PyObject* const types =
       nb::object(nb::module_::import_("ingot._objects.copied").attr("TYPES")).release().ptr();
-  return PyDict_Contains(types, reinterpret_cast<PyObject*>(type)) == 1;
+  const int is_known = PyDict_Contains(types, reinterpret_cast<PyObject*>(type));
+  if (is_known < 0) PyErr_Clear();  // a class of the user's that cannot be hashed
+  return is_known == 1;
 }
 
 }  // namespace ingot::bindings

@@ -67,8 +67,7 @@ bool store_all(PyObject* element, const ElementForm& form, const std::vector<Pla
 
 /// The numbers of a list of numbers.
 template <uint64_t kKind>
-bool store_numbers(PyObject* list, Place place) {
-  const Py_ssize_t size = PyList_GET_SIZE(list);
+bool store_numbers(PyObject* list, Py_ssize_t size, Place place) {
   for (Py_ssize_t i = 0; i < size; ++i, place.data += sizeof(int64_t))
     if (!store(PyList_GET_ITEM(list, i), kKind, place.data)) return false;
   return true;
@@ -159,10 +158,11 @@ std::optional<ListColumns> columns_of_list(PyObject* list, bool are_keys) {
     places.push_back({reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(made.columns.back().ptr()))),
                       static_cast<size_t>(base::size_of(dtype))});
   }
+  if (PyList_GET_SIZE(list) != size) return std::nullopt;  // collecting garbage has changed it
   const ElementForm& one = made.form;
   const auto fill = [&] {
-    if (one.tag == Tag::Scalar && one.kind == kFloat) return store_numbers<kFloat>(list, places[0]);
-    if (one.tag == Tag::Scalar && one.kind == kInt) return store_numbers<kInt>(list, places[0]);
+    if (one.tag == Tag::Scalar && one.kind == kFloat) return store_numbers<kFloat>(list, size, places[0]);
+    if (one.tag == Tag::Scalar && one.kind == kInt) return store_numbers<kInt>(list, size, places[0]);
     for (Py_ssize_t i = 0; i < size; ++i)
       if (!store_all(PyList_GET_ITEM(list, i), one, places, static_cast<size_t>(i))) return false;
     return true;
@@ -171,6 +171,24 @@ std::optional<ListColumns> columns_of_list(PyObject* list, bool are_keys) {
   for (size_t i = 0; are_keys && i < dtypes.size(); ++i)
     if (has_nan(dtypes[i], places[i].data, size)) return std::nullopt;
   return made;
+}
+
+std::pair<nb::object, nb::object> items_of_dict(PyObject* dict) {
+  while (true) {
+    const Py_ssize_t size = PyDict_GET_SIZE(dict);
+    nb::object keys = nb::steal(PyList_New(size));
+    nb::object values = nb::steal(PyList_New(size));
+    if (!keys.is_valid() || !values.is_valid()) throw nb::python_error();
+    if (PyDict_GET_SIZE(dict) != size) continue;  // collecting garbage has changed it
+    PyObject* key = nullptr;
+    PyObject* value = nullptr;
+    Py_ssize_t index = 0;
+    for (Py_ssize_t at = 0; PyDict_Next(dict, &at, &key, &value) != 0; ++index) {
+      PyList_SET_ITEM(keys.ptr(), index, Py_NewRef(key));
+      PyList_SET_ITEM(values.ptr(), index, Py_NewRef(value));
+    }
+    return {std::move(keys), std::move(values)};
+  }
 }
 
 }  // namespace ingot::bindings

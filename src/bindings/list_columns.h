@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "bindings/words.h"
@@ -42,5 +43,8 @@ struct ListColumns {
 /// None: the elements are not all alike and made of numbers, or an int does not fit 64 bits, or there is a
 /// NaN among `are_keys`. Runs no code. Throws MemoryError.
 std::optional<ListColumns> columns_of_list(PyObject* list, bool are_keys = false);
+
+/// The keys and values of a dict as lists, as they are at one time. Throws MemoryError.
+std::pair<nb::object, nb::object> items_of_dict(PyObject* dict);
 
 }  // namespace ingot::bindings

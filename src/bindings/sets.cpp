@@ -48,19 +48,21 @@ nb::tuple table_of_set(nb::handle set) {
   return nb::make_tuple(elements, states, it->finger);
 }
 
-/// Has a set hold such a table, as the operations have left it that `ingot.library.sets` has taken over. The
-/// elements are numbers or strings, each once.
-void fill_set(nb::handle set, const nb::list& elements, const nb::list& states, Py_ssize_t finger) {
+/// Has a set, which is empty once `clear` has run, hold such a table, as the operations have left it that
+/// `ingot.library.sets` has taken over. The elements are numbers or strings, each once.
+template <class Clear>
+void put_table(nb::handle set, const nb::list& elements, const nb::list& states, Py_ssize_t finger,
+               Clear&& clear) {
   const size_t size = nb::len(states);
   constexpr size_t kFewest = PySet_MINSIZE;
   std::vector<State> all;
   for (const nb::handle state : states) all.push_back(static_cast<State>(nb::cast<long>(state)));
   const auto fill = static_cast<size_t>(std::ranges::count_if(all, [](State it) { return it != kEmpty; }));
   const auto last = std::ranges::find(all.rbegin(), all.rend(), kHeld);
-  if (!PySet_Check(set.ptr()) || !std::has_single_bit(size) || size < kFewest || fill >= size ||
+  if (!std::has_single_bit(size) || size < kFewest || fill >= size ||
       nb::len(elements) < static_cast<size_t>(all.rend() - last))
     throw nb::value_error("no table of a set");
-  if (PySet_Clear(set.ptr()) != 0) throw nb::python_error();
+  clear();
   PySetObject* const it = as_set(set);
   setentry* table = it->smalltable;
   if (size > kFewest) {
@@ -79,6 +81,19 @@ void fill_set(nb::handle set, const nb::list& elements, const nb::list& states, 
   it->finger = finger & it->mask;
 }
 
+void fill_set(nb::handle set, const nb::list& elements, const nb::list& states, Py_ssize_t finger) {
+  put_table(set, elements, states, finger, [&] {
+    if (PySet_Clear(set.ptr()) != 0) throw nb::python_error();
+  });
+}
+
+nb::object frozenset_of_table(const nb::list& elements, const nb::list& states, Py_ssize_t finger) {
+  nb::object made = nb::steal(PyFrozenSet_New(nullptr));
+  if (!made.is_valid()) throw nb::python_error();
+  put_table(made, elements, states, finger, [] {});
+  return made;
+}
+
 }  // namespace
 
 void bind_sets(nb::module_& m) {
@@ -87,6 +102,8 @@ void bind_sets(nb::module_& m) {
         "element, 2 where there was one; and where `pop` looks first.");
   m.def("fill_set", &fill_set, "set"_a, "elements"_a, "states"_a, "finger"_a,
         "Has a set hold these elements in these slots.");
+  m.def("frozenset_of_table", &frozenset_of_table, "elements"_a, "states"_a, "finger"_a,
+        "A new frozenset of these elements in these slots.");
 }
 
 }  // namespace ingot::bindings

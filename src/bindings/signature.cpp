@@ -456,7 +456,7 @@ bool Signature::other(PyObject* value, const Path& path) {
   if (is_buffer(value)) return buffer(value, path);
   if (is_instance(value))
     return is_of_closed_package(Py_TYPE(value)) ? foreign(value) : instance(value, path);
-  if (is_copied(Py_TYPE(value))) return copied(value, path);
+  if (!detail_.is_static && is_copied(Py_TYPE(value))) return copied(value, path);
   if (PyMethod_Check(value)) return method(value, path);
   if (is_partial(value)) return partial(value, path);
   return bindings::is_stream(value) ? stream(value, path) : records(value, path);
@@ -662,9 +662,7 @@ std::optional<bool> Signature::list_buffer(PyObject* container, const Path& path
   const bool is_dict = PyDict_CheckExact(container);
   std::optional<ListColumns> lists[2];
   if (is_dict) {
-    const nb::object keys = nb::steal(PyDict_Keys(container));
-    const nb::object values = nb::steal(PyDict_Values(container));
-    if (!keys.is_valid() || !values.is_valid()) return false;
+    const auto [keys, values] = items_of_dict(container);
     lists[0] = columns_of_list(keys.ptr(), true);
     if (lists[0]) lists[1] = columns_of_list(values.ptr());
   } else {
