@@ -134,6 +134,8 @@ Value Evaluator::match_pattern(nb::handle pattern, const Value& subject, const R
   if (kind == "MatchSingleton") {
     const nb::object wanted = attribute(pattern, "value");
     if (const Static* s = subject.as<Static>()) return Static{nb::bool_(s->object.is(wanted))};
+    if (const Pooled* r = PooledValues::optional(subject); r != nullptr && wanted.is_none())
+      return Scalar{Kind::py_bool(), negate(PooledValues(*this).is_there(*r))};
     const std::optional<Kind> of = kind_of(subject);
     if (!wanted.is_none() && of == Kind::py_bool()) {
       return Scalar{

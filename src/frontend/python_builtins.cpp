@@ -85,7 +85,10 @@ nb::object Evaluator::type_of(const Value& value, nb::handle node) {
 Value Evaluator::builtin_type(Call& call) {
   if (call.positional.size() != 1)
     unsupported(call.node, "`type` with several arguments", "define the class outside");
-  if (const Pooled* r = PooledValues::open(call.positional[0]); r != nullptr && !r->may_be_none)
+  if (const Pooled* r = PooledValues::optional(call.positional[0]))
+    call.positional[0] = PooledValues(*this).present(
+        *r, ExceptionKind::TypeChangeError, "`type` of None, where that of an instance was compiled");
+  if (const Pooled* r = PooledValues::open(call.positional[0]))
     return object_attribute(*r, "__class__", call.node);
   return Static{type_of(call.positional[0], call.node)};
 }
@@ -104,7 +107,7 @@ Value Evaluator::builtin_isinstance(Call& call) {
         builder_->make(Op::equal, {tag, builder_->constant<int8_t>(0)}),
         [&] { return one(present(value, "the value", call.node)); }, [&] { return one(Static{nb::none()}); });
   }
-  if (const Pooled* r = value.as<Pooled>(); r != nullptr && r->may_be_none) {
+  if (const Pooled* r = PooledValues::optional(value)) {
     return PooledValues(*this).on_both(*r, [&](const Value& v) {
       Call again{.positional = {v, call.positional[1]}, .keywords = {}, .name = call.name, .node = call.node};
       return builtin_isinstance(again);

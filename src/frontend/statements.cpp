@@ -212,7 +212,8 @@ void Evaluator::run_aug_assign(nb::handle s) {
                 "assign to a name or an element");
   const Value container = eval(target.attr("value"));
   const Value index = eval_index(target.attr("slice"));
-  if (is_foreign(container) || is_foreign(index)) use_foreign("subscript", "", {container, index}, s);
+  if ((object_of(container) == 0 && is_foreign(container)) || is_foreign(index))
+    use_foreign("subscript", "", {container, index}, s);
   const Array* a = container.as<Array>();
   if (a == nullptr) {
     const Value before = present(eval_item(container, index, target), "the element", target);

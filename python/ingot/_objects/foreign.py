@@ -196,6 +196,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
     "attribute": getattr,
     "iterate": iter,
     "unpack": iter,
+    "delete": operator.delitem,
 }
 _SYMBOLS: dict[str, Callable[..., Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,

@@ -807,6 +807,7 @@ class RecordsKind final : public ValueKind {
     return e.eval_item(value, slice_from(taken), node);
   }
   Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+    if (!rank(value)) return std::nullopt;
     return reversed_slice(e, value, node);
   }
   bool has_open_length(const Evaluator&, const Value& value) const override {

@@ -244,7 +244,8 @@ void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration&
   block([&](Target& stop) {
     const auto need = [&](size_t from, size_t to) {
       for (size_t i = from; i < to; ++i) {
-        const Value there = parts[i]->has(state_.locals.at(name));
+        const Value index = state_.locals.at(name);  // a copy: what is asked may replace the state
+        const Value there = parts[i]->has(index);
         const std::optional<bool> known = static_truth(there);
         if (known == true) continue;
         const auto leave = [&]() -> Value { leave_to(stop, nothing()); };
@@ -256,7 +257,7 @@ void Evaluator::iterate_beside(const Zip& zip, nb::handle node, const Iteration&
       need(at + 1, members.size());
       Tuple tuple;
       for (size_t i = 0; i < members.size(); ++i)
-        tuple.members.push_back(i == at ? value : parts[i]->element(state_.locals.at(name)));
+        tuple.members.push_back(i == at ? value : parts[i]->element(Value(state_.locals.at(name))));
       iteration(tuple);
       // No loop has 2**63 iterations.
       const Value index = state_.locals.at(name);

@@ -233,10 +233,10 @@ class PooledKind final : public BuiltinKind {
     return row.is_list;
   }
   Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    const Pooled* open = PooledValues::open(value);
-    if (open == nullptr) return value.as<Pooled>()->is_list ? std::nullopt : call_instance(e, value, call);
-    const auto there =
-        PooledValues(e).present(*open, base::ExceptionKind::TypeError, "'NoneType' object is not callable");
+    if (value.as<Pooled>()->is_list) return std::nullopt;
+    const Pooled there = PooledValues(e).present(*value.as<Pooled>(), base::ExceptionKind::TypeError,
+                                                 "'NoneType' object is not callable");
+    if (PooledValues::open(there) == nullptr) return call_instance(e, there, call);
     return PooledValues(e).on_each(there, [&](const Value& known) {
       Call again = call;
       return e.call(known, again);
@@ -254,7 +254,7 @@ class PooledKind final : public BuiltinKind {
       return e.in_place_of_object(op, value, right, node);
     }
     if (op == Operator::Mult) return repeat_in_place(e, value, right, node);
-    if (op != Operator::Add) return std::nullopt;
+    if (op != Operator::Add || e.is_numpys(right)) return std::nullopt;
     Call call{.positional = {right}, .keywords = {}, .name = "extend", .node = node};
     Evaluator::Rows(e).method(*value.as<Pooled>(), "extend", call);
     return Unbound{};

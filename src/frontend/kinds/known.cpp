@@ -112,7 +112,11 @@ class KnownKind final : public ValueKind {
   Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
     PyObject* const o = value.as<Static>()->object.ptr();
     if (!known || PySequence_Check(o) == 0) return std::nullopt;
-    return Static{nb::steal(PySequence_GetSlice(o, *known, PY_SSIZE_T_MAX))};
+    const nb::object left = nb::steal(PySequence_GetSlice(o, *known, PY_SSIZE_T_MAX));
+    if (left.is_valid()) return Static{left};
+    nb::python_error error;  // a class has no slices
+    rethrow_lack_of_memory(error);
+    return std::nullopt;
   }
 
   std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,

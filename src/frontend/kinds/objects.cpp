@@ -4,6 +4,7 @@
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/value_kind.h"
+#include "frontend/parameters.h"
 
 // Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
 // Python does, without running its code: the values in the classes are guarded, functions among them are
@@ -425,6 +426,12 @@ void Evaluator::set_attribute(const Value& target, const std::string& name, Valu
     unsupported(node, "an assignment to an attribute of a " + type_name(target),
                 "assign to a name or an element");
   }
+  const Object* own = target.as<Object>();
+  if (own != nullptr && !frame_->of_library && lookup(type, kTakes).is_valid() &&
+      !lookup(type, name).is_valid() &&
+      std::ranges::none_of(state_.heap.at(own->object).keys,
+                           [&](const nb::object& key) { return text_of(key) == name; }))
+    unsupported(node, "an attribute `" + name + "` of a " + type_name(target), "keep it in a variable");
   if (inherits(type, "__setattr__", object_class()))
     return set_plain_attribute(target, name, std::move(value), node);
   if (refuses_assignment(type, "__setattr__", name)) {

@@ -215,13 +215,11 @@ NodeId Evaluator::PooledValues::is_there(const Pooled& record) {
   return e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kNone)});
 }
 
-Pooled Evaluator::PooledValues::present(const Pooled& record, ExceptionKind kind,
-                                        const std::string& message) {
+Pooled Evaluator::PooledValues::present(Pooled record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_none) return record;
   e_.check(is_there(record), kind, message);
-  Pooled there = record;
-  there.may_be_none = false;
-  return there;
+  record.may_be_none = false;
+  return record;
 }
 
 Pooled Evaluator::PooledValues::certain(const Pooled& record) {
@@ -231,13 +229,12 @@ Pooled Evaluator::PooledValues::certain(const Pooled& record) {
   return there;
 }
 
-Pooled Evaluator::PooledValues::bound(const Pooled& record, ExceptionKind kind, const std::string& message) {
+Pooled Evaluator::PooledValues::bound(Pooled record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_unbound) return record;
   e_.check(e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kUnbound)}), kind,
            message);
-  Pooled there = record;
-  there.may_be_unbound = false;
-  return there;
+  record.may_be_unbound = false;
+  return record;
 }
 
 Value Evaluator::PooledValues::on_both(const Pooled& record, const std::function<Value(const Value&)>& make) {

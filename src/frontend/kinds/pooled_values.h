@@ -39,11 +39,16 @@ class Evaluator::PooledValues {
 
   /// The index of a pooled instance, of None, or of Unbound.
   NodeId index_of(const Value& value);
+  /// One that may be None; null: it is something else.
+  static const Pooled* optional(const Value& value) {
+    const Pooled* record = value.as<Pooled>();
+    return record != nullptr && record->may_be_none ? record : nullptr;
+  }
   NodeId is_there(const Pooled& record);  ///< neither None nor unbound
   /// The same, checked not to be None; else raises.
-  Pooled present(const Pooled& record, base::ExceptionKind kind, const std::string& message);
+  Pooled present(Pooled record, base::ExceptionKind kind, const std::string& message);
   /// The same, checked to be bound; else raises.
-  Pooled bound(const Pooled& record, base::ExceptionKind kind, const std::string& message);
+  Pooled bound(Pooled record, base::ExceptionKind kind, const std::string& message);
   /// Applies `make` on two paths: to a pooled instance that is there, and to None.
   Value on_both(const Pooled& record, const std::function<Value(const Value&)>& make);
   /// Applies `make` to two values of which one may be None, or of several classes, on a path for each; none:
