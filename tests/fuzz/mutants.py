@@ -149,7 +149,7 @@ MUTANTS = (
            "builder_->make(Op::subtract, {distance, one})", "distance", "slices whose step divides their length have one element more"),
     Mutant("frontend/kinds/ranges.cpp", "builder.make(Op::floor_divide, {builder.make(Op::subtract, {from, unit}), by})",
            "builder.make(Op::subtract, {from, unit})", "from", "ranges whose step divides their length have one iteration more"),
-    Mutant("frontend/exceptions.cpp", "if (all[i]->is_final()) run_body(all[i]->finalbody);", "all[i]->is_final()", "false",
+    Mutant("frontend/exceptions.cpp", "if (all[i]->is_final()) AtHandler::run_finally(*this, *all[i]);", "all[i]->is_final()", "false",
            "`finally` is left out where a `break` or `return` leaves"),
     Mutant("frontend/list_buffers.cpp", "fork(builder_->make(Op::equal, {room, length}), moved,",
            "builder_->make(Op::equal, {room, length})", "builder_->constant(false)", "a list outgrows its memory"),

@@ -337,9 +337,16 @@ def puts(items, x):
     items[0] = x
 
 
-def collects(items, x):
-    for _ in range(len(x)):
-        items.append(x)
+def tags(counts):
+    counts.tag = 1
+
+
+def collects(items, n):
+    if n < 0:
+        items.append([n])
+        return
+    for k in range(n):
+        items.append(k)
 
 
 def keys_on_one_path(d, n):

@@ -213,7 +213,7 @@ def test_allowed_differences_are_explained_by_number():
 
 
 def test_a_refusal_is_counted_with_its_reason():
-    verdict = examine(Program("def f(n0):\n    return {f'{i}' for i in range(n0)}\n", [["2"]]))
+    verdict = examine(Program("def f(n0):\n    return eval('n0')\n", [["2"]]))
     assert verdict.difference is None and "not supported" in verdict.refused
 
 

@@ -577,7 +577,7 @@ class Numbers(set):
     pass
 
 
-def test_what_is_refused():
+def test_other_contents_are_refused():
     for given, words in (
         (Ordered({1: 2}), "Ordered"),
         (Queue([1]), "Queue"),
@@ -700,3 +700,43 @@ def test_recursion_and_closures():
 
     exactly(closure, deque([1]), 4)
     refused(walk, deque([1]), 5, words="passed to a recursive function")
+
+
+def test_sets_of_constants_are_in_their_order():
+    def listed(s):
+        return [x for x in s]
+
+    for size in range(12):
+        exactly(listed, frozenset(f"element {i}" for i in range(size)))
+        exactly(listed, {f"element {i}" for i in range(size)})
+    exactly(lambda s: s.pop(), {True})
+
+
+def test_equal_elements_are_replaced():
+    def zero(s):
+        s.discard(0.0)
+        s.add(-0.0)
+
+    exactly(zero, {0.0})
+
+
+def test_numbers_whose_types_would_be_lost_are_refused():
+    class Own(np.float64):
+        pass
+
+    refused(lambda s: 0.1 in s, {np.float32(0.1)})
+    refused(lambda q: [x for x in q], deque([1, 2.0]))
+    refused(lambda q: q[0] + 1, deque([Own(1.0)]))
+
+
+def test_attributes_of_dicts_are_refused():
+    tagged = Counter({1: 2})
+    tagged.tag = 5
+    for mode in MODES:
+        with pytest.raises(ingot.UnsupportedError, match="attributes of its own"):
+            jitted(lambda c: c.tag, mode)(tagged)
+
+    def tag(c):
+        c.tag = 7
+
+    refused(tag, Counter({1: 2}))

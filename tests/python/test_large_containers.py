@@ -625,3 +625,55 @@ def test_they_are_shown():
     read = ingot.jit(lambda d: d[1])
     read({i: 0.5 for i in range(20)})
     assert "d: dict[int, float]" in repr(read.specialisations[0])
+
+
+def test_what_other_threads_add_has_no_other_memory_in_it():
+    def sums(xs):
+        xs[0] = 1.0
+        total = 0.0
+        for x in xs:
+            total += x * x + 1.0
+        return total
+
+    xs = [0.5] * 40
+    stop = threading.Event()
+
+    def add():
+        while not stop.is_set() and len(xs) < 4_000_000:
+            xs.extend([0.25] * 100_000)
+
+    thread = threading.Thread(target=add)
+    thread.start()
+    jitted(sums)(xs)
+    stop.set()
+    thread.join()
+    assert set(xs) <= {0.5, 0.25, 1.0}
+
+
+def test_finalisers_that_change_a_dict():
+    class Cycle:
+        def __del__(self):
+            table.update({key: 0.5 for key in range(len(table), len(table) + 50)})
+
+    def changed(d):
+        d[5] = 3.0
+        d[-1] = 2.0
+        return len(d)
+
+    import gc
+
+    call = jitted(changed)
+    threshold = gc.get_threshold()
+    try:
+        for first in range(1, 12):
+            table = {key: 0.5 for key in range(20)}
+            cycle = Cycle()
+            cycle.own = cycle
+            del cycle
+            gc.set_threshold(first)
+            call(table)
+            gc.set_threshold(*threshold)
+            gc.collect()
+            assert set(table.values()) <= {0.5, 2.0, 3.0} and all(-1 <= key < 200 for key in table)
+    finally:
+        gc.set_threshold(*threshold)

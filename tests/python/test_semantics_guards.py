@@ -406,7 +406,7 @@ BAD = {
     "matrix": np.matrix([[1.0, 2.0]]),
     "masked": np.ma.array([1.0, 2.0]),
     "17 axes": np.zeros((1,) * 17),
-    "set": {1, 2},
+    "set": {1, frozenset({2})},
     "long list": list("ab" * 50),
     "object()": object(),
 }

@@ -118,12 +118,18 @@ def append(container: list[Any], value: Any) -> None:
     container.append(value)
 
 
+def _kept(known: dict[Any, Any], element: Any) -> Any:
+    """The object of the caller's that an element is; not one of its type that is merely equal, as 0.0 is to -0.0."""
+    own = known.get(element, element)
+    return own if type(own) is not type(element) or _is_same(own, element) else element
+
+
 def store(container: Any, content: Any, *rest: Any) -> None:
     """Has a container hold what has become of the copy that compiled code has changed."""
     if isinstance(container, set):
         kept = {element: element for element in container}
         elements, states, finger = content, *rest
-        _ingot.fill_set(container, [kept.get(element, element) for element in elements], states, finger)
+        _ingot.fill_set(container, [_kept(kept, element) for element in elements], states, finger)
         return
     if isinstance(container, deque):
         container.clear()
@@ -132,7 +138,7 @@ def store(container: Any, content: Any, *rest: Any) -> None:
     kept = {key: key for key in container}
     container.clear()
     for key, value in content.items():
-        container[kept.get(key, key)] = value
+        container[_kept(kept, key)] = value
     if rest:
         container.default_factory = rest[0]
 

@@ -37,7 +37,12 @@ def _in_array(elements: tuple[Any, ...]) -> Any:
 
 
 def _is_numpys(kind: type[Any]) -> bool:
-    return issubclass(kind, (np.number, np.bool_)) and np.dtype(kind).char in _NUMPYS
+    return issubclass(kind, (np.number, np.bool_)) and np.dtype(kind).type is kind and np.dtype(kind).char in _NUMPYS
+
+
+def _are_mixed(elements: tuple[Any, ...]) -> bool:
+    """Whether there are numbers of several types, which compiled code would have as those of one."""
+    return len({type(element) for element in elements if isinstance(element, (int, float, complex, np.generic))}) > 1
 
 
 def _are_numpys(elements: tuple[Any, ...]) -> bool:
@@ -48,7 +53,7 @@ def _are_numpys(elements: tuple[Any, ...]) -> bool:
 def _deque(value: deque[Any]) -> tuple[Any, ...] | None:
     elements = tuple(value)
     given = _in_array(elements)
-    if given is None and len(elements) > _MOST_ELEMENTS:
+    if given is None and (len(elements) > _MOST_ELEMENTS or _are_mixed(elements)):
         return None
     return "Deque", (value.maxlen, _are_numpys(elements)), elements if given is None else given
 
@@ -56,6 +61,8 @@ def _deque(value: deque[Any]) -> tuple[Any, ...] | None:
 def _entries(value: dict[Any, Any]) -> tuple[Any, Any] | None:
     """What is known of a dict, and what is in it: keys that are known and their values, or arrays of both."""
     keys, values = tuple(value), tuple(value.values())
+    if getattr(value, "__dict__", None) or len(keys) != len(values):
+        return None
     arrays = _in_array(keys) if keys and isinstance(keys[0], (int, np.integer)) else None, _in_array(values)
     if arrays[0] is not None and arrays[1] is not None and arrays[0].dtype.kind in "iu":
         return (None, _are_numpys(keys), _are_numpys(values)), arrays
@@ -84,7 +91,9 @@ def _set(value: set[Any] | frozenset[Any]) -> tuple[Any, ...] | None:
     elements = tuple(value)
     numbers = _in_array(elements)
     slots, states, finger = _ingot.table_of_set(value)
-    if elements and (numbers is None or numbers.dtype.kind == "c"):
+    if numbers is not None and numbers.dtype.char in "efF":
+        return None  # they are equal to numbers of other hashes
+    if elements and (numbers is None or numbers.dtype.kind in "bc"):
         if len(elements) > _MOST_ELEMENTS or not all(map(_is_plain, elements)):
             return None
         return "KnownSet", (type(value), elements, tuple(states), finger), ()
@@ -130,7 +139,7 @@ def words(kind: type[Any]) -> str:
     name = kind.__name__
     article = "an" if name[0] in "aeiouAEIOU" else "a"
     if kind in (set, frozenset):
-        return f"{article} {name} of other elements than ints or floats, or of more than 16 that are not numbers of one type, or of NaNs"
+        return f"{article} {name} of other elements than Python's or NumPy's ints and floats of 64 bits, or of more than 16 that are not numbers of one type, or of NaNs"
     if kind is deque:
-        return f"{article} {name} of more than 16 elements that are not numbers of one type"
-    return f"{article} {name} of more than 16 elements, but for ints and numbers of one type, or with keys that are neither numbers nor strings"
+        return f"{article} {name} of numbers of several types, or of more than 16 elements that are no numbers"
+    return f"{article} {name} of more than 16 elements, but for ints and numbers of one type, with keys that are neither numbers nor strings, or with attributes of its own"

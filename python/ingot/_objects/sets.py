@@ -52,9 +52,12 @@ def of_table(known: tuple[Any, ...]) -> History:
 def _of_table(known: tuple[Any, ...]) -> Any:
     kind, elements, states, finger = known
     remaining = iter(elements)
+    slots = [next(remaining) if state == 1 else None for state in states]
+    if kind is frozenset:
+        return _ingot.frozenset_of_table(slots, list(states), finger)
     made: set[Any] = set()
-    _ingot.fill_set(made, [next(remaining) if state == 1 else None for state in states], list(states), finger)
-    return made if kind is set else frozenset(made)
+    _ingot.fill_set(made, slots, list(states), finger)
+    return made
 
 
 def packed(value: Any) -> tuple[Any, ...]:
