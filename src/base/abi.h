@@ -8,8 +8,8 @@
 #include "base/exception.h"
 
 /// The entry ABI: what compiled code and its callers agree on, the same for code compiled in this process,
-/// read from the disk cache, compiled ahead of time, or called from C++. Everything here is plain data. What
-/// moves in it is a new version: see symbols.h.
+/// read from the disk cache, compiled ahead of time, or called from C++. Everything here is plain data.
+/// Code and runtime are of one build: saved code names it, and libraries hold a runtime of their own.
 ///
 /// An entry is `Status fn(Context*, void** slots)`. The slots are those of the parameters, then those of the
 /// results, in order:

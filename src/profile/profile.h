@@ -150,7 +150,7 @@ struct Row {
 /// one around it.
 std::vector<Row> rows();
 
-/// @name Devices (profile_devices.cpp)
+/// @name Devices (devices.cpp)
 /// Looks on while devices work, or no more.
 void watch_devices(bool looks_on);
 /// Counts the kernels that are done; waits for all if `waits`, without the GIL.

@@ -12,8 +12,8 @@
 // found while evaluating, and requested as a fact, so that the caller describes no others.
 //
 // An instance is an object of the shadow heap. Classes are read by `_PyType_Lookup`, which runs no code, and
-// each look-up is a guard. `frontend/objects` has attributes and construction, `frontend/special_methods`
-// operators.
+// each look-up is a guard. This file has attributes and construction, special_methods.cpp operators, and
+// instances.cpp their kinds.
 
 namespace ingot::frontend {
 

@@ -61,14 +61,14 @@ class ValueKind {
   /// Whether it has nodes of its own, set or not.
   virtual bool is_leaf() const { return false; }
 
-  // Joins of paths and routines (joins.cpp, recursion.cpp). Leaves answer; all other values do by their
-  // parts.
+  // Joins of paths and routines (joins.cpp, recursion.cpp). Values with nodes of their own answer; others do
+  // by their parts, but for those that have a rule besides.
 
   virtual Value shape(const Value& value, const Stays& stays) const;
   /// Whether two values of this kind are the same, with the same nodes.
   virtual bool is_same(const Value& a, const Value& b) const;
-  /// The shape of two values that are not the same, neither of them an optional or a conflict; none: this
-  /// kind does not join them. `what`: the words for the variable.
+  /// The shape of two values, one of this kind, that are not the same and neither a `Maybe` nor a conflict;
+  /// none: this kind does not join them. `what`: the words for the variable.
   virtual Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const;
   virtual void slot_types(ir::TypeTable& types, const Value& shape, Types& out) const;
   /// The nodes that carry a value into the slots of a shape.
@@ -81,7 +81,8 @@ class ValueKind {
   /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
   virtual const char* passed_instead(const Value& value) const { return nullptr; }
 
-  /// It, checked to be there; raises or refuses it otherwise. `name`: of the variable.
+  /// It, checked to be there; raises or refuses it otherwise. `name`: of the variable. The value may be in
+  /// the state, which a check replaces within a `try`.
   virtual Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
     return value;
   }
@@ -134,6 +135,7 @@ class ValueKind {
   virtual bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
     return false;
   }
+  /// Assigns to an attribute; false: it takes no such assignments.
   virtual bool set_attribute(Evaluator& e, const Value& value, const std::string& name,
                              const Value& attribute, nb::handle node) const {
     return false;
