@@ -1,7 +1,5 @@
 #pragma once
 
-#include <Python.h>
-
 #include <atomic>
 #include <cstdint>
 #include <limits>
