@@ -1,5 +1,6 @@
 """Callers' lists of more elements than are described one by one, and those that grow: each program against CPython."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -395,7 +396,7 @@ def test_in_other_containers():
     check(of_lists, [list(FLOATS), list(FLOATS), list(FLOATS)])
 
 
-def test_ints_become_floats_in_lists_of_floats():
+def test_numbers_are_of_the_kind_of_the_list():
     def put(xs, x):
         xs[0] = x
         xs.append(x)
@@ -404,6 +405,9 @@ def test_ints_become_floats_in_lists_of_floats():
         xs = list(FLOATS)
         jitted(put, mode)(xs, 1)
         assert type(xs[0]) is float and xs[0] == xs[-1] == 1.0 and xs[1:-1] == FLOATS[1:]
+        singles = [np.float32(x) for x in FLOATS]
+        jitted(put, mode)(singles, 1.5)
+        assert type(singles[0]) is np.float32 and singles[0] == singles[-1] == 1.5
 
 
 def test_two_threads():
@@ -659,8 +663,6 @@ def test_finalisers_that_change_a_dict():
         d[5] = 3.0
         d[-1] = 2.0
         return len(d)
-
-    import gc
 
     call = jitted(changed)
     threshold = gc.get_threshold()
