@@ -24,7 +24,7 @@ HOLE = "…"
 # The sections, and the sources whose refusals are in each.
 SECTIONS = {
     "Statements": "statements exceptions imports patterns loops races core",
-    "Variables and values": "lower lowering parameters results expressions scalars known numbers optionals strings ranges joins foreign signature function source",
+    "Variables and values": "tracer lower lowering parameters results expressions scalars known numbers optionals strings ranges joins foreign signature function source",
     "Functions and generators": "closures generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers tuples sequences methods list_buffers callers_lists mappings rows pooled_values sets lists dicts",
     "Classes": "objects special_methods instances functions members kin",
@@ -145,7 +145,7 @@ def words_in_cpp(text: str) -> str:
 
 def in_cpp(path: Path) -> Iterator[Refusal]:
     text = path.read_text()
-    for match in re.finditer(r"\bunsupported\(|\bUnsupported(?: refusal)?\(", text):
+    for match in re.finditer(r"\bunsupported\((?:\s*t_?,)?|\bUnsupported(?: refusal)?\(", text):
         parts = closing(text, match.end())
         if len(parts) == 3:
             yield Refusal(path.stem, words_in_cpp(parts[1]), words_in_cpp(parts[2]))

@@ -64,7 +64,7 @@ def entries() -> list[tuple[str, str, str]]:
 
 
 def core() -> list[str]:
-    """The functions of the cards of elementwise ops, and those that the evaluator handles itself."""
+    """The functions of the cards of elementwise ops, and those that the frontend handles itself."""
     cards = re.findall(r"^OP\(.*NUMPY\(([^)]*)\)", (ROOT / "src/ir/ops.def").read_text(), flags=re.M)
     handled = re.findall(r'"numpy\.(\w+)"', (ROOT / "src/frontend/builtins.def").read_text())
     return sorted({name for card in cards for name in re.findall(r'"(\w+)"', card)} | set(handled))

@@ -1,4 +1,4 @@
-"""What the evaluator asks about scopes of the AST: names that inner functions share, and loops instead of generator
+"""What the frontend asks about scopes of the AST: names that inner functions share, and loops instead of generator
 expressions. Results are kept on the nodes, which live as long as the parsed file does."""
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def hollow(node: Any, qualname: str) -> types.FunctionType:
 def loops(node: Any, kind: str) -> list[ast.stmt]:
     """The loops that do what `sum`, `any`, `all`, `max`, `min`, a list, a dict or an array does with a comprehension.
 
-    The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the evaluator's.
+    The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the tracer's.
     """
     kept = node.__dict__.setdefault("_ingot_loops", {})
     if kind not in kept:
@@ -193,7 +193,7 @@ def generator(node: Any) -> ast.FunctionDef | None:
 
 
 def delegation(node: Any) -> ast.stmt:
-    """The loop that `yield from` is over what is no generator: the evaluator binds `@items`."""
+    """The loop that `yield from` is over what is no generator: the frontend binds `@items`."""
     if not hasattr(node, "_ingot_delegation"):
         item = ast.Expr(ast.Yield(ast.Name("@item", ast.Load())))
         loop = ast.For(ast.Name("@item", ast.Store()), ast.Name("@items", ast.Load()), [item], [])

@@ -1,5 +1,15 @@
+#include "frontend/arrays/arrays.h"
+#include "frontend/arrays/indexing.h"
+
+#include "frontend/arrays/numpy.h"
+#include "frontend/arrays/ufuncs.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/joins/joins.h"
 #include "frontend/kinds/numbers.h"
+#include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -37,20 +47,20 @@ class ArrayKind final : public ValueKind {
     return x.node == y.node && x.type == y.type && x.argument == y.argument && x.origin == y.origin &&
            x.access == y.access && x.object == y.object && x.owns == y.owns;
   }
-  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override;
+  Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override;
   void slot_types(ir::TypeTable&, const Value& shape, Types& out) const override {
     const Array& array = *shape.as<Array>();
     if (!array.node) out.push_back(array.type);
     if (array.argument == kOpenOrigin) out.push_back(ir::kInt64);
   }
-  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+  void carry(Tracer& t, const Value& shape, const Value& actual, Nodes& out) const override {
     const Array& array = *shape.as<Array>();
     const Array& from = *actual.as<Array>();
-    if (!array.node) out.push_back(e.named(actual).node);
+    if (!array.node) out.push_back(named(t, actual).node);
     if (array.argument == kOpenOrigin)
-      out.push_back(from.origin ? from.origin : e.builder_->index(from.argument));
+      out.push_back(from.origin ? from.origin : t.builder->index(from.argument));
   }
-  Value fill(Evaluator&, const Value& shape, const NextNode& next) const override {
+  Value fill(Tracer&, const Value& shape, const NextNode& next) const override {
     Array array = *shape.as<Array>();
     if (!array.node) array.node = next();
     if (array.argument != kOpenOrigin) return array;
@@ -58,112 +68,111 @@ class ArrayKind final : public ValueKind {
     array.origin = next();
     return array;
   }
-  Value blank(Evaluator& e, const Value& shape) const override {
+  Value blank(Tracer& t, const Value& shape) const override {
     Array array = *shape.as<Array>();
-    const std::vector<NodeId> lengths(static_cast<size_t>(array.type.rank()), e.builder_->index(0));
-    if (!array.node) array.node = e.new_memory(lengths, array.type.dtype()).node;
+    const std::vector<NodeId> lengths(static_cast<size_t>(array.type.rank()), t.builder->index(0));
+    if (!array.node) array.node = new_memory(t, lengths, array.type.dtype()).node;
     if (array.argument == kOpenOrigin) array.argument = -1;
     return array;
   }
-  Value key(const Evaluator&, const Value& value) const override {
+  Value key(const Tracer&, const Value& value) const override {
     const Array& array = *value.as<Array>();
     return Array{.type = ir::Type::view(array.type.dtype(), array.type.rank()), .access = array.access};
   }
-  Answer form(Evaluator&, const Value& value) const override {
+  Answer form(Tracer&, const Value& value) const override {
     const Array& array = *value.as<Array>();
     return Array{.type = array.type.as_view(), .access = array.access, .owns = is_own(array)};
   }
   void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
     kinds.insert(kinds.end(), count_of_columns(form), Kind::py_int());
   }
-  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override;
-  Value element(Evaluator& e, const Value& form, const NextNode& next) const override {
+  void numbers(Tracer& t, const Value& form, const Value& element, Nodes& out) const override;
+  Value element(Tracer& t, const Value& form, const NextNode& next) const override {
     Array array = *form.as<Array>();
-    std::vector<NodeId> operands{e.builder_->make(Op::kept, {next()}), next()};
+    std::vector<NodeId> operands{t.builder->make(Op::kept, {next()}), next()};
     array.origin = next();
     for (int i = 0; i < 2 * array.type.rank(); ++i) operands.push_back(next());
-    array.node = e.builder_->make(Op::view, operands, {}, array.type);
+    array.node = t.builder->make(Op::view, operands, {}, array.type);
     return array;
   }
-  void convert(Evaluator&, const Value&, const Value& to, Conversion& columns) const override {
+  void convert(Tracer&, const Value&, const Value& to, Conversion& columns) const override {
     for (size_t i = 0; i < count_of_columns(to); ++i) columns.add(columns.next());
   }
-  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override;
+  std::optional<Description> describe(Tracer& t, const Value& value, Outward& outward) const override;
 
-  std::string words(const Evaluator&, const Value& value) const override {
+  std::string words(const Tracer&, const Value& value) const override {
     const ir::Type type = value.as<Array>()->type;
     std::string axes = type.rank() > 0 ? ":" : "";
     for (int i = 1; i < type.rank(); ++i) axes += ", :";
     return "an array " + std::string(base::info(type.dtype()).numpy) + "[" + axes + "]";
   }
-  std::string type_name(const Evaluator&, const Value&) const override { return "numpy.ndarray"; }
-  nb::object type_of(Evaluator& e, const Value&, nb::handle node) const override {
-    e.need_no_memory_maps("the class of an array", node);
+  std::string type_name(const Tracer&, const Value&) const override { return "numpy.ndarray"; }
+  nb::object type_of(Tracer& t, const Value&, nb::handle node) const override {
+    need_no_memory_maps(t, "the class of an array", node);
     return frontend::attribute(imported("numpy"), "ndarray");
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override {
     const ir::Type type = value.as<Array>()->type;
     nb::list shape;
     for (int i = 0; i < type.rank(); ++i) shape.append(1);
     return imported("numpy").attr("ones")(nb::tuple(shape), std::string(base::info(type.dtype()).numpy));
   }
 
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
-                   nb::handle node) const override {
-    return e.array_attribute(*value.as<Array>(), name, node);
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {
+    return array_attribute(t, *value.as<Array>(), name, node);
   }
   bool takes_open_bounds() const override { return true; }
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    return e.index_array(*value.as<Array>(), index, node);
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
+    return index_array(t, *value.as<Array>(), index, node);
   }
-  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+  bool set_item(Tracer& t, const Value& value, const Value& index, const Value& item,
                 nb::handle node) const override {
     if (is_instance(index) || is_instance(item))
-      e.unsupported(node, "an instance as an index or an element of an array", "use its parts");
-    e.assign_index(*value.as<Array>(), e.plain_number(index), e.plain_number(item), node);
+      unsupported(t, node, "an instance as an index or an element of an array", "use its parts");
+    assign_index(t, *value.as<Array>(), plain_number(t, index), plain_number(t, item), node);
     return true;
   }
-  bool delete_item(Evaluator& e, const Value&, const Value&, nb::handle) const override {
-    e.raise(base::ExceptionKind::ValueError, "cannot delete array elements");
+  bool delete_item(Tracer& t, const Value&, const Value&, nb::handle) const override {
+    raise(t, base::ExceptionKind::ValueError, "cannot delete array elements");
   }
-  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
+  bool set_attribute(Tracer& t, const Value& value, const std::string& name, const Value& attribute,
                      nb::handle node) const override {
     if (name != "flat") return false;
-    call_library(e, "shapes", "set_flat", {value, attribute}, node);
+    call_library(t, "shapes", "set_flat", {value, attribute}, node);
     return true;
   }
-  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
-    if (Answer result = call_numpy_method(e, value, name, call)) return result;
-    e.unsupported(call.node, "the array method `" + name + "`", "use a NumPy function");
+  Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
+    if (Answer result = call_numpy_method(t, value, name, call)) return result;
+    unsupported(t, call.node, "the array method `" + name + "`", "use a NumPy function");
   }
   /// The array's dtype and shape do not change.
-  Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+  Answer in_place(Tracer& t, Operator op, const Value& value, const Value& right,
                   nb::handle node) const override {
-    e.in_place(*value.as<Array>(), op, right, node);
+    frontend::in_place(t, *value.as<Array>(), op, right, node);
     return Unbound{};
   }
-  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer length(Tracer& t, const Value& value, nb::handle) const override {
     const Array& array = *value.as<Array>();
-    if (array.type.rank() == 0) e.raise(base::ExceptionKind::TypeError, "len() of unsized object");
-    return Scalar{Kind::py_int(), e.builder_->length(array.node, 0)};
+    if (array.type.rank() == 0) raise(t, base::ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), t.builder->length(array.node, 0)};
   }
   std::optional<int> rank(const Value& value) const override { return value.as<Array>()->type.rank(); }
-  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (rank(value) == 0) e.raise(base::ExceptionKind::TypeError, "iteration over a 0-d array");
-    const Array array = e.named(value);
-    return Trips{e.builder_->length(array.node, 0), [&e, array, node](NodeId k) {
-                   return e.index_array(array, Scalar{Kind::py_int(), k}, node);
+  std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const override {
+    if (rank(value) == 0) raise(t, base::ExceptionKind::TypeError, "iteration over a 0-d array");
+    const Array array = named(t, value);
+    return Trips{t.builder->length(array.node, 0), [&t, array, node](NodeId k) {
+                   return index_array(t, array, Scalar{Kind::py_int(), k}, node);
                  }};
   }
-  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
-    return e.eval_item(value, slice_from(taken), node);
+  Answer rest(Tracer& t, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    return eval_item(t, value, slice_from(taken), node);
   }
-  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
-    return reversed_slice(e, value, node);
+  Answer reversed(Tracer& t, const Value& value, nb::handle node) const override {
+    return reversed_slice(t, value, node);
   }
-  bool has_open_length(const Evaluator&, const Value& value) const override { return rank(value) != 0; }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override;
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
+  bool has_open_length(const Tracer&, const Value& value) const override { return rank(value) != 0; }
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const override;
+  std::optional<bool> identical(Tracer&, const Value& a, const Value& b, nb::handle) const override {
     const uint32_t object = a.as<Array>()->object;
     return object != 0 && object == b.as<Array>()->object ? std::optional(true) : std::nullopt;
   }
@@ -183,12 +192,12 @@ class ArrayKind final : public ValueKind {
   static bool is_own(const Array& array) { return array.owns || array.type.is_array(); }
 };
 
-std::optional<Value> ArrayKind::join(Evaluator& e, const Value& a, const Value& b,
+std::optional<Value> ArrayKind::join(Tracer& t, const Value& a, const Value& b,
                                      const std::string& what) const {
   const Array* x = a.as<Array>();
   const Array* y = b.as<Array>();
   if (x == nullptr || y == nullptr) return std::nullopt;
-  if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank()) return e.apart(a, b, what);
+  if (x->type.dtype() != y->type.dtype() || x->type.rank() != y->type.rank()) return apart(t, a, b, what);
   if (x->type.as_view() != y->type.as_view()) {
     return Conflict{what +
                     ", which is in the memory of a block or a thread on one path and elsewhere on another,"};
@@ -197,14 +206,14 @@ std::optional<Value> ArrayKind::join(Evaluator& e, const Value& a, const Value& 
                     .access = x->access == y->access ? x->access : Access::Differs,
                     .argument = x->argument,
                     .origin = x->origin,
-                    .object = e.merged(x->object, y->object),
+                    .object = merged(t, x->object, y->object),
                     .owns = is_own(*x) && is_own(*y)};
   return x->argument != y->argument || x->origin || y->origin ? with_open_origin(shape) : shape;
 }
 
-void ArrayKind::numbers(Evaluator& e, const Value&, const Value& element, Nodes& out) const {
-  ir::Builder& builder = *e.builder_;
-  const Array array = e.named(element);
+void ArrayKind::numbers(Tracer& t, const Value&, const Value& element, Nodes& out) const {
+  ir::Builder& builder = *t.builder;
+  const Array array = named(t, element);
   const NodeId view = array.node;
   // For arrays that are no argument: `kOwner` for the object that the memory was allocated for, else -1.
   const NodeId nothing = builder.index(array.owns ? Array::kOwner : -1);
@@ -223,11 +232,10 @@ void ArrayKind::numbers(Evaluator& e, const Value&, const Value& element, Nodes&
     out.push_back(builder.make(Op::stride, {view}, {axis}));
 }
 
-std::optional<Description> ArrayKind::describe(Evaluator& e, const Value& value,
-                                               Evaluator::Outward& outward) const {
-  const Array a = e.named(value);
+std::optional<Description> ArrayKind::describe(Tracer& t, const Value& value, Outward& outward) const {
+  const Array a = named(t, value);
   if (a.access == Access::Differs)
-    e.unsupported({}, "a result that is a read-only array on one path only", "return a copy of it");
+    unsupported(t, {}, "a result that is a read-only array on one path only", "return a copy of it");
   // A view that a loop has carried has no number: its node identifies it.
   const uint32_t number = a.object != 0 ? a.object : kUnnumbered | a.node.index;
   if (std::optional<Description> again = outward.again(number)) return *again;
@@ -242,19 +250,19 @@ std::optional<Description> ArrayKind::describe(Evaluator& e, const Value& value,
   return Description{array};
 }
 
-std::optional<NodeId> ArrayKind::truth(Evaluator& e, const Value& value, nb::handle) const {
+std::optional<NodeId> ArrayKind::truth(Tracer& t, const Value& value, nb::handle) const {
   const Array& array = *value.as<Array>();
   NodeId size = array.node;
   for (int axis = 0; axis < array.type.rank(); ++axis) {
-    const NodeId length = e.builder_->length(array.node, axis);
-    size = axis == 0 ? length : e.builder_->make(Op::multiply, {size, length});
+    const NodeId length = t.builder->length(array.node, axis);
+    size = axis == 0 ? length : t.builder->make(Op::multiply, {size, length});
   }
   if (array.type.rank() > 0) {
-    e.check(e.builder_->make(Op::equal, {size, e.builder_->index(1)}), base::ExceptionKind::ValueError,
-            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
+    check(t, t.builder->make(Op::equal, {size, t.builder->index(1)}), base::ExceptionKind::ValueError,
+          "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
   }
-  const NodeId flags = e.builder_->cast(e.whole(value), DType::Bool);
-  return e.builder_->function().type(flags).is_scalar() ? flags : e.reduce_all({flags}, Op::bitwise_or);
+  const NodeId flags = t.builder->cast(whole(t, value), DType::Bool);
+  return t.builder->function().type(flags).is_scalar() ? flags : reduce_all(t, {flags}, Op::bitwise_or);
 }
 
 }  // namespace

@@ -1,8 +1,14 @@
 #include "frontend/kinds/callers_lists.h"
 
-#include "frontend/columns.h"
+#include "frontend/arrays/arrays.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/containers.h"
+#include "frontend/containers/list_buffers.h"
+#include "frontend/kinds/columns.h"
+#include "frontend/kinds/parameters.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/parameters.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -55,7 +61,7 @@ bool is_plain(const Value& form) {
 
 }  // namespace
 
-bool Evaluator::CallersLists::may_be_list_buffer(const Description& container) {
+bool CallersLists::may_be_list_buffer(const Description& container) {
   if (!container.is<described::List>() && !container.is<described::Dict>()) return false;
   const auto* dict = container.as<described::Dict>();
   if (dict != nullptr && !std::ranges::all_of(dict->keys, [](nb::handle key) {
@@ -69,33 +75,33 @@ bool Evaluator::CallersLists::may_be_list_buffer(const Description& container) {
   });
 }
 
-uint32_t Evaluator::CallersLists::add(HeapObject object) {
-  const uint32_t id = e_.next_object_++;
-  e_.state_.heap.emplace(id, std::move(object));
+uint32_t CallersLists::add(HeapObject object) {
+  const uint32_t id = t_.facts.next_object++;
+  t_.state.heap.emplace(id, std::move(object));
   return id;
 }
 
-HeapObject Evaluator::CallersLists::given(const Description& given, const std::string& name) {
+HeapObject CallersLists::given(const Description& given, const std::string& name) {
   HeapObject list{.type = HeapObject::Type::List, .values = {}, .keys = {}};
-  list.argument = static_cast<int>(e_.containers_.size());
+  list.argument = static_cast<int>(t_.containers.size());
   if (given.parts[0].is<described::Absent>()) return list;
   list.element = share(form_of_described(given.parts[0]));
   list.values.resize(1);
   for (size_t i = 1; i < given.parts.size(); ++i) {
-    const Value column = Parameters(e_).array(given.parts[i].get<described::Array>(), name, -1);
+    const Value column = Parameters(t_).array(given.parts[i].get<described::Array>(), name, -1);
     list.values.emplace_back(Array{.type = column.as<Array>()->type, .node = column.as<Array>()->node});
   }
   return list;
 }
 
-Value Evaluator::CallersLists::parameter(const Description& given, const std::string& name, int number) {
+Value CallersLists::parameter(const Description& given, const std::string& name, int number) {
   CallersContainer container{.name = name, .argument = number, .is_list_buffer = true};
-  container.leaf = static_cast<int>(e_.builder_->function().parameters().size());
+  container.leaf = static_cast<int>(t_.builder->function().parameters().size());
   if (given.is<described::ListBuffer>()) {
     container.object = add(this->given(given, name));
   } else {
     HeapObject dict{.type = HeapObject::Type::Dict, .values = {}, .keys = {}};
-    dict.argument = static_cast<int>(e_.containers_.size());
+    dict.argument = static_cast<int>(t_.containers.size());
     HeapObject keys = this->given(given.parts[0], name);
     HeapObject values = this->given(given.parts[1], name);
     values.cell = given.parts[0].parts.size();
@@ -104,57 +110,57 @@ Value Evaluator::CallersLists::parameter(const Description& given, const std::st
       dict.values = {Reference{add(std::move(keys))}, Reference{add(std::move(values))}, {}};
     container.object = add(std::move(dict));
   }
-  e_.containers_.push_back(container);
+  t_.containers.push_back(container);
   return Reference{container.object};
 }
 
-HeapObject Evaluator::CallersLists::empty(int argument, const Value& form, size_t cell) {
+HeapObject CallersLists::empty(int argument, const Value& form, size_t cell) {
   HeapObject list{.type = HeapObject::Type::List, .values = {}, .keys = {}};
-  list = e_.as_list_buffer(list, form);
+  list = as_list_buffer(t_, list, form);
   list.argument = argument;
   list.cell = cell;
   set_columns(list, std::span(list.values).subspan(1));
   return list;
 }
 
-void Evaluator::CallersLists::open() {
-  for (auto& [id, list] : e_.state_.heap) {
+void CallersLists::open() {
+  for (auto& [id, list] : t_.state.heap) {
     if (list.argument < 0 || list.element == nullptr) continue;
     const NodeId column = list.values[1].as<Array>()->node;
-    list.values[0] = Scalar{Kind::py_int(), e_.builder_->length(column, 0)};
+    list.values[0] = Scalar{Kind::py_int(), t_.builder->length(column, 0)};
   }
-  for (const CallersContainer& container : e_.containers_) {
-    const HeapObject before = e_.state_.heap.at(container.object);
+  for (const CallersContainer& container : t_.containers) {
+    const HeapObject before = t_.state.heap.at(container.object);
     if (!is_waiting(before)) continue;
-    const auto& forms = e_.writes_.elements;
+    const auto& forms = t_.facts.writes.elements;
     const auto form = forms.find(container.name);
-    if (form != forms.end()) e_.state_.heap.at(container.object) = empty(before.argument, form->second, 0);
+    if (form != forms.end()) t_.state.heap.at(container.object) = empty(before.argument, form->second, 0);
     const auto keys = forms.find(container.name + " keys");
     if (keys == forms.end()) continue;
     const size_t next = 1 + Columns::kinds_of(keys->second).size();
     const Reference list_of_keys{add(empty(before.argument, keys->second, 0))};
     const Reference list_of_values{add(empty(before.argument, forms.at(container.name + " values"), next))};
-    HeapObject& dict = e_.state_.heap.at(container.object);
+    HeapObject& dict = t_.state.heap.at(container.object);
     dict.is_mapping = true;
     dict.values = {list_of_keys, list_of_values, {}};
   }
 }
 
-void Evaluator::CallersLists::open_dicts(nb::handle node) {
-  for (const CallersContainer& container : e_.containers_) {
-    const HeapObject dict = e_.state_.heap.at(container.object);
+void CallersLists::open_dicts(nb::handle node) {
+  for (const CallersContainer& container : t_.containers) {
+    const HeapObject dict = t_.state.heap.at(container.object);
     if (!dict.is_mapping) continue;
     Call call{.positional = {dict.values[0]}, .keywords = {}, .name = "opened", .node = node};
-    const Value table = e_.inline_function(imported("ingot.library.dicts").attr("opened"), call);
-    e_.state_.heap.at(container.object).values[2] = e_.named(table);
+    const Value table = inline_function(t_, imported("ingot.library.dicts").attr("opened"), call);
+    t_.state.heap.at(container.object).values[2] = named(t_, table);
   }
 }
 
-nb::tuple Evaluator::CallersLists::layouts() {
+nb::tuple CallersLists::layouts() {
   nb::list layouts;
-  for (const CallersContainer& each : e_.containers_) {
-    const HeapObject& object = e_.state_.heap.at(each.object);
-    const nb::dict& known = e_.request_.attributes;
+  for (const CallersContainer& each : t_.containers) {
+    const HeapObject& object = t_.state.heap.at(each.object);
+    const nb::dict& known = t_.request.attributes;
     if (object.element != nullptr || object.is_mapping) layouts.append(layout(object));
     else if (object.argument < -1) layouts.append(nb::tuple());  // a copy
     else if (object.type != HeapObject::Type::Object) layouts.append(nb::none());
@@ -163,7 +169,7 @@ nb::tuple Evaluator::CallersLists::layouts() {
   return nb::tuple(layouts);
 }
 
-Description Evaluator::CallersLists::layout(const HeapObject& list, int leaf) {
+Description CallersLists::layout(const HeapObject& list, int leaf) {
   const auto none = [](const Value&, size_t) -> Description::Kinds {
     throw base::InternalError("an element of a list of the caller's that is no number");
   };
@@ -176,29 +182,29 @@ Description Evaluator::CallersLists::layout(const HeapObject& list, int leaf) {
   return made;
 }
 
-nb::object Evaluator::CallersLists::layout(const HeapObject& object) {
+nb::object CallersLists::layout(const HeapObject& object) {
   const CallersContainer& own = container(object);
-  if (!e_.writes_.lists.contains(own.name)) return nb::tuple();
-  const bool is_new = e_.writes_.elements.contains(own.name + (object.is_mapping ? " keys" : ""));
+  if (!t_.facts.writes.lists.contains(own.name)) return nb::tuple();
+  const bool is_new = t_.facts.writes.elements.contains(own.name + (object.is_mapping ? " keys" : ""));
   const int leaf = is_new ? -1 : own.leaf;
   if (!object.is_mapping) return nb::cast(layout(object, leaf));
   const auto list = [&](size_t i) -> const HeapObject& {
-    return e_.state_.heap.at(object.values[i].as<Reference>()->object);
+    return t_.state.heap.at(object.values[i].as<Reference>()->object);
   };
   const auto columns = static_cast<int>(list(0).values.size()) - 1;
   return nb::cast(Description{described::Mapping{},
                               {layout(list(0), leaf), layout(list(1), leaf < 0 ? -1 : leaf + columns)}});
 }
 
-void Evaluator::CallersLists::ask_for(const HeapObject& object) const {
+void CallersLists::ask_for(const HeapObject& object) const {
   if (object.argument < 0 || object.element != nullptr || object.is_mapping) return;
   const CallersContainer& own = container(object);
   if (own.argument >= 0 && own.may_be_list_buffer)
-    throw NeedsFact::of(own.argument, e_.location_of({}), NeedsFact::Kind::Elements);
+    throw NeedsFact::of(own.argument, location_of(t_, {}), NeedsFact::Kind::Elements);
 }
 
 /// None: an element is not made of numbers alone.
-std::optional<Value> Evaluator::CallersLists::form_of_numbers(const Value& element) const {
+std::optional<Value> CallersLists::form_of_numbers(const Value& element) const {
   if (const Tuple* tuple = element.as<Tuple>()) {
     Tuple form = *tuple;
     for (Value& member : form.members) {
@@ -208,11 +214,11 @@ std::optional<Value> Evaluator::CallersLists::form_of_numbers(const Value& eleme
     }
     return form;
   }
-  const std::optional<Kind> kind = element.is<Array>() ? std::nullopt : e_.kind_of(element);
+  const std::optional<Kind> kind = element.is<Array>() ? std::nullopt : kind_of(element);
   return kind ? std::optional(Value(Scalar{*kind, {}})) : std::nullopt;
 }
 
-void Evaluator::CallersLists::ask_at_join(const HeapObject& a, const HeapObject& b) const {
+void CallersLists::ask_at_join(const HeapObject& a, const HeapObject& b) const {
   if (a.argument < 0 || !a.conflict.empty() || !b.conflict.empty()) return;
   std::optional<Value> form;
   for (const HeapObject* object : {&a, &b}) {
@@ -227,76 +233,74 @@ void Evaluator::CallersLists::ask_at_join(const HeapObject& a, const HeapObject&
   ask_for(a);
 }
 
-bool Evaluator::CallersLists::is_waiting(const HeapObject& object) const {
+bool CallersLists::is_waiting(const HeapObject& object) const {
   return object.argument >= 0 && object.element == nullptr && !object.is_mapping &&
          container(object).is_list_buffer;
 }
 
-Value Evaluator::CallersLists::form_of_first(const Value& element, nb::handle node) {
-  std::optional<Value> form = e_.form_of(element);
+Value CallersLists::form_of_first(const Value& element, nb::handle node) {
+  std::optional<Value> form = form_of(t_, element);
   if (form && form->is<Static>() && Strings::may_be_character(*form))
     form = Characters{share(Value(Scalar{Kind::py_int(), {}}))};
   if (!form || !is_plain(*form)) {
-    e_.unsupported(node, "a " + e_.type_name(element) + " in a list or dict of the caller's that grows",
-                   "put numbers of one kind there, or tuples of them; or make a new one, and return it");
+    unsupported(t_, node, "a " + type_name(t_, element) + " in a list or dict of the caller's that grows",
+                "put numbers of one kind there, or tuples of them; or make a new one, and return it");
   }
   return unmixed(*form);
 }
 
-void Evaluator::CallersLists::add_first(const HeapObject& list, std::span<const Value> elements,
-                                        nb::handle node) {
+void CallersLists::add_first(const HeapObject& list, std::span<const Value> elements, nb::handle node) {
   if (elements.empty() || !is_waiting(list)) return;
-  e_.writes_.elements.emplace(container(list).name, form_of_first(elements[0], node));
-  e_.writes_.lists.insert(container(list).name);
+  t_.facts.writes.elements.emplace(container(list).name, form_of_first(elements[0], node));
+  t_.facts.writes.lists.insert(container(list).name);
   throw NeedsFact{.kind = NeedsFact::Kind::Cells};
 }
 
-void Evaluator::CallersLists::add_first(const HeapObject& dict, const Value& key, const Value& value,
-                                        nb::handle node) {
+void CallersLists::add_first(const HeapObject& dict, const Value& key, const Value& value, nb::handle node) {
   if (dict.type != HeapObject::Type::Dict || !is_waiting(dict)) return;
   const std::string& name = container(dict).name;
   const Value form = form_of_first(key, node);
   if (!may_be_key(form)) return;
-  e_.writes_.elements.emplace(name + " keys", form);
-  e_.writes_.elements.emplace(name + " values", form_of_first(value, node));
-  e_.writes_.lists.insert(name);
+  t_.facts.writes.elements.emplace(name + " keys", form);
+  t_.facts.writes.elements.emplace(name + " values", form_of_first(value, node));
+  t_.facts.writes.lists.insert(name);
   throw NeedsFact{.kind = NeedsFact::Kind::Cells};
 }
 
-void Evaluator::CallersLists::need_element(const HeapObject& list, const Value& form, const Value& element,
-                                           nb::handle node) {
+void CallersLists::need_element(const HeapObject& list, const Value& form, const Value& element,
+                                nb::handle node) {
   if (same(unmixed(form), *list.element)) return;
-  const std::string others = kind_of_value(*list.element).words(e_, *list.element);
-  e_.unsupported(node,
-                 "a " + e_.type_name(element) + " in a list of the caller's, of which each element is " +
-                     (others.empty() ? "of another kind" : others) + ",",
-                 "convert it, as by float(...); or make a new list, and return it");
+  const std::string others = kind_of_value(*list.element).words(t_, *list.element);
+  unsupported(t_, node,
+              "a " + type_name(t_, element) + " in a list of the caller's, of which each element is " +
+                  (others.empty() ? "of another kind" : others) + ",",
+              "convert it, as by float(...); or make a new list, and return it");
 }
 
-void Evaluator::CallersLists::need_writes(const HeapObject& list, nb::handle node) {
+void CallersLists::need_writes(const HeapObject& list, nb::handle node) {
   if (list.argument < 0) return;
-  if (e_.request_.on_device) {
-    e_.unsupported(node, "changing a list of the caller's in a call on a device",
-                   "make a new list, and return it");
+  if (t_.request.on_device) {
+    unsupported(t_, node, "changing a list of the caller's in a call on a device",
+                "make a new list, and return it");
   }
-  const bool is_new = e_.writes_.lists.insert(container(list).name).second;
-  if (is_new || !e_.writes_.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
+  const bool is_new = t_.facts.writes.lists.insert(container(list).name).second;
+  if (is_new || !t_.facts.writes.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
 }
 
-void Evaluator::CallersLists::set_cell(const HeapObject& list, size_t number, NodeId value) {
-  const NodeId at = e_.builder_->index(static_cast<int64_t>(list.cell + number));
-  e_.builder_->make(Op::store, {e_.cell_of(list.argument, "ints"), at, value});
+void CallersLists::set_cell(const HeapObject& list, size_t number, NodeId value) {
+  const NodeId at = t_.builder->index(static_cast<int64_t>(list.cell + number));
+  t_.builder->make(Op::store, {cell_of(t_, list.argument, "ints"), at, value});
 }
 
-void Evaluator::CallersLists::set_length(const HeapObject& list) {
-  if (list.argument >= 0) set_cell(list, 0, e_.length_of(list));
+void CallersLists::set_length(const HeapObject& list) {
+  if (list.argument >= 0) set_cell(list, 0, length_of(list));
 }
 
-void Evaluator::CallersLists::set_columns(const HeapObject& list, std::span<const Value> columns) {
+void CallersLists::set_columns(const HeapObject& list, std::span<const Value> columns) {
   if (list.argument < 0) return;
   for (size_t i = 0; i < columns.size(); ++i) {
-    const NodeId buffer = e_.builder_->make(Op::buffer, {columns[i].as<Array>()->node});
-    set_cell(list, 1 + i, e_.builder_->make(Op::keep, {buffer}));
+    const NodeId buffer = t_.builder->make(Op::buffer, {columns[i].as<Array>()->node});
+    set_cell(list, 1 + i, t_.builder->make(Op::keep, {buffer}));
   }
 }
 

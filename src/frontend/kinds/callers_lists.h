@@ -1,6 +1,6 @@
 #pragma once
 
-#include "frontend/evaluator_parts.h"
+#include "frontend/tracer/frame.h"
 
 namespace ingot::frontend {
 
@@ -10,9 +10,9 @@ namespace ingot::frontend {
 /// call ends, even by an exception, and before host calls. For that the cells of such a list hold its length
 /// and, once it has outgrown its columns, the numbers of their buffers. Only a list that is changed has
 /// cells, and the form of its elements never changes.
-class Evaluator::CallersLists {
+class CallersLists {
  public:
-  explicit CallersLists(Evaluator& evaluator) : e_(evaluator) {}
+  explicit CallersLists(Tracer& t) : t_(t) {}
 
   Value parameter(const Description& given, const std::string& name, int number);
   /// When all parameters are there: takes the lengths, and makes list buffers of the empty ones of which it
@@ -54,10 +54,10 @@ class Evaluator::CallersLists {
   uint32_t add(HeapObject object);
   void set_cell(const HeapObject& list, size_t number, NodeId value);
   const CallersContainer& container(const HeapObject& list) const {
-    return e_.containers_[static_cast<size_t>(list.argument)];
+    return t_.containers[static_cast<size_t>(list.argument)];
   }
 
-  Evaluator& e_;
+  Tracer& t_;
 };
 
 }  // namespace ingot::frontend

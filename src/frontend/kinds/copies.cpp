@@ -1,12 +1,19 @@
-#include "frontend/kinds/value_kind.h"
-#include "frontend/parameters.h"
-
 // Containers of the caller's that have classes of the library's: deques, sets, dicts of other classes. A call
 // describes what is in one, of which the function makes an instance of the class of the library: a copy,
 // which it reads and changes as one of its own. What has changed of it is stored where the function ends,
 // also by an exception, and before calls of the host: its method `__ingot_store__` gives what
 // `ingot._host.callbacks` puts into the caller's container. Methods that change it
 // call `primitives.changes` before.
+
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/kinds/objects.h"
+#include "frontend/kinds/parameters.h"
+#include "frontend/kinds/sets.h"
+#include "frontend/kinds/special_methods.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
+#include "frontend/tracer/scopes.h"
 
 namespace ingot::frontend {
 
@@ -42,62 +49,63 @@ nb::object location_for(const nb::object& function, int64_t number) {
 
 }  // namespace
 
-std::optional<int64_t> Evaluator::Parameters::number_of_copy(uint32_t object) const {
-  const auto found = e_.state_.heap.find(object);
-  if (found == e_.state_.heap.end() || found->second.argument >= -1) return std::nullopt;
+std::optional<int64_t> Parameters::number_of_copy(uint32_t object) const {
+  const auto found = t_.state.heap.find(object);
+  if (found == t_.state.heap.end() || found->second.argument >= -1) return std::nullopt;
   return copy_of(0) - found->second.argument;
 }
 
-std::vector<uint32_t> Evaluator::Parameters::copies() const {
+std::vector<uint32_t> Parameters::copies() const {
   std::vector<uint32_t> all;
-  for (const auto& [id, object] : e_.state_.heap)
+  for (const auto& [id, object] : t_.state.heap)
     if (object.argument < -1) all.push_back(id);
   return all;
 }
 
-bool Evaluator::Parameters::make_copies() {
+bool Parameters::make_copies() {
   const std::vector<uint32_t> all = copies();
   if (all.empty()) return false;
-  const Here here(e_, e_.frame_->node);
+  const Here here(t_, t_.frame->node);
   for (const uint32_t id : all) {
-    const HeapObject described = e_.state_.heap.at(id);
-    e_.pinned_.push_back(id);
+    const HeapObject described = t_.state.heap.at(id);
+    t_.pinned.push_back(id);
     if (is_set(described)) continue;
     HeapObject copy{.type = HeapObject::Type::Object, .values = {}, .keys = {}};
     copy.type_of = described.type_of;
     copy.argument = described.argument;
-    if (e_.request_.attributes.contains(copy.type_of))
-      for (const nb::handle name : e_.request_.attributes[copy.type_of])
+    if (t_.request.attributes.contains(copy.type_of))
+      for (const nb::handle name : t_.request.attributes[copy.type_of])
         copy.keys.push_back(nb::borrow<nb::object>(name));
     copy.values.resize(copy.keys.size());
-    if (!e_.pools_.by_class.contains(copy.type_of.ptr())) e_.pools_.makings.classes.emplace(id, copy.type_of);
-    e_.state_.heap.at(id) = std::move(copy);
+    if (!t_.facts.pools.by_class.contains(copy.type_of.ptr()))
+      t_.facts.pools.makings.classes.emplace(id, copy.type_of);
+    t_.state.heap.at(id) = std::move(copy);
     Call call{.positional = described.values, .keywords = {}, .name = kTakes, .node = {}};
     call.positional.insert(call.positional.begin(), Value(Object{id}));
-    const nb::object place = location_for(e_.frame_->node, *number_of_copy(id));
+    const nb::object place = location_for(t_.frame->node, *number_of_copy(id));
     call.node = place;
-    e_.inline_function(lookup(described.type_of, kTakes), call);
+    inline_function(t_, lookup(described.type_of, kTakes), call);
   }
   return true;
 }
 
-Value Evaluator::Parameters::with_copies(Frame& frame, const std::function<Value()>& body) {
-  if (!e_.writes_.any) return body();
-  Catcher leaving(e_, &frame);
+Value Parameters::with_copies(Frame& frame, const std::function<Value()>& body) {
+  if (!t_.facts.writes.any) return body();
+  Catcher leaving(t_, &frame);
   leaving.stores = true;
   Value value;
   {
-    const Pushed<Catcher*> open(e_.handlers_, &leaving);
+    const Pushed<Catcher*> open(t_.handlers, &leaving);
     value = body();
   }
-  const Pins pins(e_, {value});
+  const Pins pins(t_, {value});
   store_copies();
   return value;
 }
 
-bool Evaluator::Parameters::has_changes() const {
+bool Parameters::has_changes() const {
   return std::ranges::any_of(copies(), [&](uint32_t id) {
-    const HeapObject& copy = e_.state_.heap.at(id);
+    const HeapObject& copy = t_.state.heap.at(id);
     if (is_set(copy)) return !same(copy.values[0], copy.values[1]);
     const size_t index = index_of(copy, kChanged);
     const Static* known = copy.values[index].as<Static>();
@@ -105,85 +113,84 @@ bool Evaluator::Parameters::has_changes() const {
   });
 }
 
-void Evaluator::Parameters::store_copies() {
+void Parameters::store_copies() {
   if (!has_changes()) return;
-  const Here here(e_, e_.frame_->node);
-  for (const uint32_t id : copies()) store_copy(id, location_for(e_.frame_->node, *number_of_copy(id)));
+  const Here here(t_, t_.frame->node);
+  for (const uint32_t id : copies()) store_copy(id, location_for(t_.frame->node, *number_of_copy(id)));
 }
 
-void Evaluator::Parameters::store_copy(uint32_t object_number, const nb::object& node) {
+void Parameters::store_copy(uint32_t object_number, const nb::object& node) {
   const Object copy{object_number};
-  const HeapObject object = e_.state_.heap.at(copy.object);
+  const HeapObject object = t_.state.heap.at(copy.object);
   if (is_set(object)) return store_set(copy.object, node);
   INGOT_ASSERT(object.conflict.empty(), "frontend: a copy has the same attributes on all paths");
   const size_t index = index_of(object, kChanged);
   const auto store = [&] {
-    const std::optional<Value> parts = e_.call_special(copy, "__ingot_store__", {}, node);
+    const std::optional<Value> parts = call_special(t_, copy, "__ingot_store__", {}, node);
     try {
       call_store(imported("ingot._host.callbacks").attr("store"), *number_of_copy(copy.object),
-                 e_.elements_of(*parts, node));
+                 elements_of(t_, *parts, node));
     } catch (const base::Unsupported&) {
-      e_.unsupported(
-          {}, "a " + e_.type_name(copy) + " of the caller that gets lists, dicts or instances made here",
-          "make a new one in the function, and return it");
+      unsupported(t_, {},
+                  "a " + type_name(t_, copy) + " of the caller that gets lists, dicts or instances made here",
+                  "make a new one in the function, and return it");
     }
-    e_.state_.heap.at(copy.object).values[index] = Static{nb::bool_(false)};
+    t_.state.heap.at(copy.object).values[index] = Static{nb::bool_(false)};
     return Value(Static{nb::none()});
   };
   const Value changed = object.values.at(index);
-  if (const std::optional<bool> known = e_.static_truth(changed)) {
+  if (const std::optional<bool> known = static_truth(t_, changed)) {
     if (*known) store();
     return;
   }
-  e_.fork(e_.truth(changed, node), store, [] { return Value(Static{nb::none()}); });
+  fork(t_, truth(t_, changed, node), store, [] { return Value(Static{nb::none()}); });
 }
 
-void Evaluator::Parameters::call_store(const nb::object& function, int64_t number,
-                                       const std::vector<Value>& parts) {
+void Parameters::call_store(const nb::object& function, int64_t number, const std::vector<Value>& parts) {
   Outward outward;
   nb::list given;
   given.append(Description{described::Argument{number}});
-  for (const Value& part : parts) given.append(e_.describe_result(part, outward));
-  e_.hosts_.push_back({function, nb::make_tuple(nb::tuple(given), nb::dict())});
-  const int64_t attributes[] = {static_cast<int64_t>(e_.hosts_.size() - 1), e_.module_.text("store").index};
-  e_.builder_->make(Op::host, outward.leaves, attributes);
+  for (const Value& part : parts) given.append(describe_result(t_, part, outward));
+  t_.hosts.push_back({function, nb::make_tuple(nb::tuple(given), nb::dict())});
+  const int64_t attributes[] = {static_cast<int64_t>(t_.hosts.size() - 1), t_.module.text("store").index};
+  t_.builder->make(Op::host, outward.leaves, attributes);
 }
 
 /// A set whose elements are all known: what the function did with it is done with the caller's.
-void Evaluator::Parameters::store_set(uint32_t cell, nb::handle node) {
-  const HeapObject& copy = e_.state_.heap.at(cell);
+void Parameters::store_set(uint32_t cell, nb::handle node) {
+  const HeapObject& copy = t_.state.heap.at(cell);
   if (same(copy.values[0], copy.values[1])) return;
   const nb::module_ histories = imported("ingot._objects.sets");
-  const nb::object steps = histories.attr("steps")(e_.history_of(Set{cell}, node));
+  const nb::object steps = histories.attr("steps")(history_of(t_, Set{cell}, node));
   call_store(histories.attr("replay"), *number_of_copy(cell), {Static{steps}});
-  HeapObject& stored = e_.state_.heap.at(cell);
-  stored.values[0] = stored.values[1] = Static{histories.attr("stored")(e_.history_of(Set{cell}, node))};
+  HeapObject& stored = t_.state.heap.at(cell);
+  stored.values[0] = stored.values[1] = Static{histories.attr("stored")(history_of(t_, Set{cell}, node))};
 }
 
-Value Evaluator::Parameters::known_set(const Description& given) {
+Value Parameters::known_set(const Description& given) {
   const nb::object type = given.get<described::Instance>().type;
   const nb::object history = attribute(type, kHistory)(known_object(given.parts[0]));
   const nb::object own = imported("ingot._objects.sets").attr("build")(history);
-  const uint32_t id = e_.next_object_++;
+  const uint32_t id = t_.facts.next_object++;
   HeapObject cell{.type = HeapObject::Type::Cell, .values = {}, .keys = {}};
   cell.values = {Static{history}, Static{history}};
   cell.type_of = nb::borrow<nb::object>(own.type());
-  cell.argument = copy_of(e_.containers_.size());
-  e_.containers_.push_back({.object = id});
-  e_.state_.heap.emplace(id, std::move(cell));
+  cell.argument = copy_of(t_.containers.size());
+  t_.containers.push_back({.object = id});
+  t_.state.heap.emplace(id, std::move(cell));
   return Set{id, PyFrozenSet_Check(own.ptr()) != 0};
 }
 
-void Evaluator::Parameters::will_change(const Set& set) const {
-  if (number_of_copy(set.cell) && !e_.writes_.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
+void Parameters::will_change(const Set& set) const {
+  if (number_of_copy(set.cell) && !t_.facts.writes.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
 }
 
-Value Evaluator::primitive_changes(Call& call) {
+Value primitive_changes(Tracer& t, Call& call) {
   const Object* copy = call.positional.at(0).as<Object>();
-  if (copy == nullptr || !Parameters(*this).number_of_copy(copy->object)) return Static{nb::none()};
-  if (!writes_.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
-  HeapObject& object = state_.heap.at(copy->object);
-  const size_t index = index_of_attribute(object, kChanged, {});
+  if (copy == nullptr || !Parameters(t).number_of_copy(copy->object)) return Static{nb::none()};
+  if (!t.facts.writes.any) throw NeedsFact{.kind = NeedsFact::Kind::Cells};
+  HeapObject& object = t.state.heap.at(copy->object);
+  const size_t index = index_of_attribute(t, object, kChanged, {});
   object.values[index] = Static{nb::bool_(true)};
   return Static{nb::none()};
 }

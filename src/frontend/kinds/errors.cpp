@@ -1,4 +1,6 @@
-#include "frontend/kinds/value_kind.h"
+#include "frontend/statements/exceptions.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -47,23 +49,22 @@ class ErrorKind final : public ValueKind {
   bool same_form(const Value& a, const Value& b) const override {
     return same_errors(*a.as<Error>(), *b.as<Error>());
   }
-  std::string type_name(const Evaluator&, const Value& value) const override {
+  std::string type_name(const Tracer&, const Value& value) const override {
     return text_of(value.as<Error>()->type.attr("__name__"));
   }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
-                   nb::handle node) const override {
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {
     const Error& error = *value.as<Error>();
     if (name == "args" && error.original.is_valid())
-      return e.host_value(frontend::attribute(error.original, "args"), "the `args` of an exception", node);
+      return host_value(t, frontend::attribute(error.original, "args"), "the `args` of an exception", node);
     if (name == "args")
-      return Tuple{error.kind ? std::vector<Value>{e.text_of_error(error)}
-                              : e.arguments_of(error, "the `args` of")};
+      return Tuple{error.kind ? std::vector<Value>{text_of_error(t, error)}
+                              : arguments_of(t, error, "the `args` of")};
     if (name == "__cause__") return error.cause ? Value(*error.cause) : Static{nb::none()};
     if (name == "__context__") return error.context ? Value(*error.context) : Static{nb::none()};
     if (name == "__suppress_context__") return Static{nb::bool_(error.is_suppressing)};
     return std::nullopt;
   }
-  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+  std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };
 
 }  // namespace

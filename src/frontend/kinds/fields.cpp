@@ -1,8 +1,21 @@
 #include "frontend/kinds/fields.h"
 
+#include "base/message.h"
+#include "frontend/arrays/arguments.h"
+#include "frontend/arrays/arrays.h"
+#include "frontend/arrays/indexing.h"
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/list_buffers.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/joins/joins.h"
+#include "frontend/kinds/objects.h"
+#include "frontend/kinds/parameters.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/parameters.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
+#include "frontend/tracer/scopes.h"
 
 namespace ingot::frontend {
 
@@ -117,25 +130,25 @@ bool is_one_dtype(const nb::object& a, const nb::object& b) {
   return a.is(b) || (a.equal(b) && member(a, "type").is(member(b, "type")));
 }
 
-bool Evaluator::Fields::is_array(const Value& value) {
+bool Fields::is_array(const Value& value) {
   const Structured* records = value.as<Structured>();
   return records != nullptr && records->holder != Holder::Record;
 }
 
-int Evaluator::Fields::rank_of(const Structured& records) {
+int Fields::rank_of(const Structured& records) {
   return first_of(records).type.rank() - static_cast<int>(records.indices.size());
 }
 
-Value Evaluator::Fields::parameter(const Description& given, const std::string& name) {
+Value Fields::parameter(const Description& given, const std::string& name) {
   const auto& [holder, dtype, dtype_of] = given.get<described::Records>();
   auto bytes = given.parts[0].get<described::Array>();
   const Layout layout = std::exchange(bytes.layout, Layout::Any);  // single bytes with a stride
-  e_.text_arguments_[dtype.ptr()] = static_cast<int>(e_.builder_->function().parameters().size());
-  const Value first = Parameters(e_).array(bytes, name, -1);
+  t_.text_arguments[dtype.ptr()] = static_cast<int>(t_.builder->function().parameters().size());
+  const Value first = Parameters(t_).array(bytes, name, -1);
   return Structured{.dtype = dtype, .holder = holder, .first = share(first), .layout = layout};
 }
 
-Description Evaluator::Fields::describe(const Structured& records, Outward& outward) {
+Description Fields::describe(const Structured& records, Outward& outward) {
   Array whole = bytes(records, {});
   if (records.indices.empty()) {
     const ir::Type type = whole.type;
@@ -144,17 +157,17 @@ Description Evaluator::Fields::describe(const Structured& records, Outward& outw
     whole.type = type;
     whole.node = node;
   }
-  Description array = e_.describe_result(whole, outward);
+  Description array = describe_result(t_, whole, outward);
   if (array.is<described::Same>()) return array;
   return {described::Records{records.holder, records.dtype, leaf_of(records.dtype)}, {std::move(array)}};
 }
 
-int Evaluator::Fields::leaf_of(const nb::object& dtype) const {
-  const auto known = e_.text_arguments_.find(dtype.ptr());
-  return known == e_.text_arguments_.end() ? -1 : known->second;
+int Fields::leaf_of(const nb::object& dtype) const {
+  const auto known = t_.text_arguments.find(dtype.ptr());
+  return known == t_.text_arguments.end() ? -1 : known->second;
 }
 
-void Evaluator::Fields::open(const Value& value) {
+void Fields::open(const Value& value) {
   const Structured* records = value.as<Structured>();
   if (records == nullptr) {
     for (const Value& part : parts_of(value)) open(part);
@@ -168,7 +181,7 @@ void Evaluator::Fields::open(const Value& value) {
   }
 }
 
-std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, const Value& b) {
+std::optional<std::pair<Value, Value>> Fields::alike(const Value& a, const Value& b) {
   const Structured* x = a.as<Structured>();
   const Structured* y = b.as<Structured>();
   if (x == nullptr || y == nullptr || x->holder != y->holder || x->layout == y->layout ||
@@ -180,13 +193,13 @@ std::optional<std::pair<Value, Value>> Evaluator::Fields::alike(const Value& a, 
   return std::pair(Value(first), Value(second));
 }
 
-bool Evaluator::Fields::is_same(const Structured& a, const Structured& b) {
+bool Fields::is_same(const Structured& a, const Structured& b) {
   const uint32_t object = first_of(a).object;
   return a.holder == b.holder && a.indices.empty() && b.indices.empty() && object != 0 &&
          object == first_of(b).object;
 }
 
-bool Evaluator::Fields::may_be_same(const Structured& a, const Structured& b) {
+bool Fields::may_be_same(const Structured& a, const Structured& b) {
   const Array& x = first_of(a);
   const Array& y = first_of(b);
   if (a.holder != b.holder || a.indices.size() != b.indices.size()) return false;
@@ -197,13 +210,13 @@ bool Evaluator::Fields::may_be_same(const Structured& a, const Structured& b) {
   return x.node == y.node && std::ranges::equal(a.indices, b.indices, is_one_place);
 }
 
-bool Evaluator::Fields::may_be_same(const nb::object& a, const nb::object& b) {
+bool Fields::may_be_same(const nb::object& a, const nb::object& b) {
   const nb::object dtype = numpy("dtype");
   return nb::isinstance(a, dtype) && nb::isinstance(b, dtype) && has_fields(member(a, "base")) &&
          has_fields(member(b, "base")) && is_one_dtype(a, b);
 }
 
-std::string Evaluator::Fields::words(const Structured& records) {
+std::string Fields::words(const Structured& records) {
   const std::string of = records.holder == Holder::Record     ? "a record"
                          : records.holder == Holder::RecArray ? "a recarray"
                                                               : "an array of records";
@@ -213,12 +226,12 @@ std::string Evaluator::Fields::words(const Structured& records) {
   return of + names + "`";
 }
 
-nb::object Evaluator::Fields::class_of(const Structured& records) {
+nb::object Fields::class_of(const Structured& records) {
   if (records.holder == Holder::Record) return member(records.dtype, "type");
   return numpy(kHolders[static_cast<size_t>(records.holder)]);
 }
 
-nb::object Evaluator::Fields::stand_in(const Structured& records) {
+nb::object Fields::stand_in(const Structured& records) {
   nb::list shape;
   for (int i = 0; i < rank_of(records); ++i) shape.append(1);
   nb::object model = numpy("ones")(nb::tuple(shape), records.dtype);
@@ -227,8 +240,8 @@ nb::object Evaluator::Fields::stand_in(const Structured& records) {
 }
 
 /// The distances of records along the axes of `first`, in bytes.
-std::vector<NodeId> Evaluator::Fields::strides(const Structured& records) {
-  ir::Builder& builder = *e_.builder_;
+std::vector<NodeId> Fields::strides(const Structured& records) {
+  ir::Builder& builder = *t_.builder;
   const NodeId first = first_of(records).node;
   const int rank = first_of(records).type.rank();
   std::vector<NodeId> all(static_cast<size_t>(rank));
@@ -243,11 +256,10 @@ std::vector<NodeId> Evaluator::Fields::strides(const Structured& records) {
 }
 
 /// The view at a byte offset in each record along the axes of `first`, and along those of the dtype's arrays.
-Array Evaluator::Fields::view_of(const Structured& records, DType dtype, int64_t offset,
-                                 const nb::object& inner) {
-  ir::Builder& builder = *e_.builder_;
+Array Fields::view_of(const Structured& records, DType dtype, int64_t offset, const nb::object& inner) {
+  ir::Builder& builder = *t_.builder;
   const Array& first = first_of(records);
-  std::vector<NodeId> lengths = e_.lengths_of(first.node);
+  std::vector<NodeId> lengths = lengths_of(t_, first.node);
   std::vector<NodeId> distances = strides(records);
   int64_t inside = bytes_in(inner);
   for (const nb::handle given : nb::cast<nb::tuple>(inner.attr("shape"))) {
@@ -256,39 +268,38 @@ Array Evaluator::Fields::view_of(const Structured& records, DType dtype, int64_t
     lengths.push_back(builder.index(length));
     distances.push_back(builder.index(inside));
   }
-  e_.need_rank(lengths.size());
+  need_rank(t_, lengths.size());
   const NodeId from = builder.make(Op::offset, {first.node});
   const NodeId start = offset == 0 ? from : builder.make(Op::add, {from, builder.index(offset)});
   std::vector<NodeId> operands{builder.make(Op::buffer, {first.node}), start};
   operands.insert(operands.end(), lengths.begin(), lengths.end());
   operands.insert(operands.end(), distances.begin(), distances.end());
   const ir::Type type = ir::Type::view(dtype, static_cast<int>(lengths.size()), first.type.space());
-  return e_.viewing(builder.make(Op::view, operands, {}, type), first.access);
+  return viewing(t_, builder.make(Op::view, operands, {}, type), first.access);
 }
 
 /// Other records of the same dtype.
-Structured Evaluator::Fields::on(const Array& first, const Structured& like) const {
+Structured Fields::on(const Array& first, const Structured& like) const {
   return {like.dtype, like.holder, share(Value(first)), first.type.rank() == 0 ? Layout::C : Layout::Any, {}};
 }
 
 /// A field of all records of `first`; none: there is no such field.
-std::optional<Value> Evaluator::Fields::field(const Structured& records, const std::string& name,
-                                              bool is_used) {
+std::optional<Value> Fields::field(const Structured& records, const std::string& name, bool is_used) {
   const nb::object known = member(records.dtype, "fields").attr("get")(nb::str(name.c_str(), name.size()));
   if (known.is_none()) return std::nullopt;
   const nb::object dtype = known[0];
   const auto offset = nb::cast<int64_t>(known[1]);
-  if (is_used && e_.request_.on_device) need_aligned(records, member(dtype, "base"), offset);
+  if (is_used && t_.request.on_device) need_aligned(records, member(dtype, "base"), offset);
   return part(records, dtype, offset);
 }
 
-Value Evaluator::Fields::part(const Structured& records, const nb::object& dtype, int64_t offset) {
+Value Fields::part(const Structured& records, const nb::object& dtype, int64_t offset) {
   const nb::object base = member(dtype, "base");
   if (!has_fields(base)) {
     const std::optional<DType> numbers = base::dtype_from_numpy(text_of(base.attr("name")));
     if (!numbers || !nb::cast<bool>(base.attr("isnative")))
-      e_.unsupported({}, "a field of dtype " + text_of(nb::str(base)),
-                     "use a bool, integer, floating or complex dtype in the machine's byte order");
+      unsupported(t_, {}, "a field of dtype " + text_of(nb::str(base)),
+                  "use a bool, integer, floating or complex dtype in the machine's byte order");
     return view_of(records, *numbers, offset, dtype);
   }
   Structured inner = on(view_of(records, DType::UInt8, offset, dtype), records);
@@ -300,19 +311,20 @@ Value Evaluator::Fields::part(const Structured& records, const nb::object& dtype
 }
 
 /// Refuses a field of this dtype whose numbers a device cannot load.
-void Evaluator::Fields::need_aligned(const Structured& records, const nb::object& dtype, int64_t offset) {
+void Fields::need_aligned(const Structured& records, const nb::object& dtype, int64_t offset) {
   const int64_t alignment = alignment_of(dtype);
   if (offset % alignment == 0 && bytes_in(records.dtype) % alignment == 0) return;
-  e_.unsupported({}, "a field of records that is not aligned, on a device", "make the dtype with align=True");
+  unsupported(t_, {}, "a field of records that is not aligned, on a device",
+              "make the dtype with align=True");
 }
 
 /// The part of a field of all of `first` that belongs to a record; of an array, all.
-Value Evaluator::Fields::placed(const Structured& records, const Value& field, nb::handle node) {
+Value Fields::placed(const Structured& records, const Value& field, nb::handle node) {
   if (records.holder != Holder::Record) return field;
   const Tuple index{records.indices};
   if (const Array* numbers = field.as<Array>()) {
     const bool is_all = records.indices.empty() && numbers->type.rank() > 0;
-    return is_all ? field : e_.index_array(*numbers, index, node);
+    return is_all ? field : index_array(t_, *numbers, index, node);
   }
   Structured inner = *field.as<Structured>();
   if (inner.holder == Holder::Record) {
@@ -320,44 +332,43 @@ Value Evaluator::Fields::placed(const Structured& records, const Value& field, n
     return inner;
   }
   if (records.indices.empty()) return inner;
-  return on(*e_.index_array(first_of(inner), index, node).as<Array>(), inner);
+  return on(*index_array(t_, first_of(inner), index, node).as<Array>(), inner);
 }
 
 /// A record as an array without axes.
-Structured Evaluator::Fields::alone(const Structured& record, nb::handle node) {
+Structured Fields::alone(const Structured& record, nb::handle node) {
   const Array all = view_of(record, DType::UInt8, 0, numpy("dtype")("uint8"));
   Tuple index{record.indices};
   index.members.emplace_back(Static{nb::ellipsis()});
-  Structured array = on(*e_.index_array(all, index, node).as<Array>(), record);
+  Structured array = on(*index_array(t_, all, index, node).as<Array>(), record);
   array.holder = Holder::Array;
   return array;
 }
 
-Value Evaluator::Fields::named_field(const Structured& records, const std::string& name) {
+Value Fields::named_field(const Structured& records, const std::string& name) {
   std::optional<Value> known = field(records, name);
-  if (!known) e_.raise(ExceptionKind::ValueError, base::escape_message("no field of name " + name));
+  if (!known) raise(t_, ExceptionKind::ValueError, base::escape_message("no field of name " + name));
   return *known;
 }
 
 /// The same records with fewer fields.
-Structured Evaluator::Fields::several(const Structured& records, const nb::list& names) {
+Structured Fields::several(const Structured& records, const nb::list& names) {
   Structured some = records;
-  some.dtype = by_python(e_, [&] { return nb::object(records.dtype[names]); });
+  some.dtype = by_python(t_, [&] { return nb::object(records.dtype[names]); });
   if (gives_records(records.dtype)) some.dtype = of_records(some.dtype);
-  some.first = share(Value(e_.viewing(first_of(records).node, first_of(records).access)));
+  some.first = share(Value(viewing(t_, first_of(records).node, first_of(records).access)));
   return some;
 }
 
 /// A field, or records of several, of all of `first`.
-std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const Value& index,
-                                                nb::handle node) {
+std::optional<Value> Fields::by_name(const Structured& records, const Value& index, nb::handle node) {
   if (Strings::is_known(index)) return named_field(records, text_of(index.as<Static>()->object));
   if (Strings::is_string(index)) {
-    e_.unsupported(node, "a field whose name is not known when compiling",
-                   "name it, or iterate over a tuple of names");
+    unsupported(t_, node, "a field whose name is not known when compiling",
+                "name it, or iterate over a tuple of names");
   }
-  if (!e_.is_list(index) || e_.growing(index) != nullptr) return std::nullopt;
-  const std::vector<Value> parts = e_.elements_of(index, node);
+  if (!is_list(t_, index) || growing(t_, index) != nullptr) return std::nullopt;
+  const std::vector<Value> parts = elements_of(t_, index, node);
   if (parts.empty() || !std::ranges::all_of(parts, &Strings::is_known)) return std::nullopt;
   nb::list names;
   for (const Value& part : parts) names.append(part.as<Static>()->object);
@@ -365,28 +376,26 @@ std::optional<Value> Evaluator::Fields::by_name(const Structured& records, const
 }
 
 /// A field by its number, of all of `first`, for an index into a record; none: it is another index.
-std::optional<Value> Evaluator::Fields::by_place(const Structured& record, const Value& index,
-                                                 nb::handle node) {
-  const std::optional<Kind> kind = e_.kind_of(index);
+std::optional<Value> Fields::by_place(const Structured& record, const Value& index, nb::handle node) {
+  const std::optional<Kind> kind = kind_of(index);
   if (!kind || index.is<Array>() || !base::is_int(kind->dtype())) return std::nullopt;
-  const auto position = nb::cast<int64_t>(e_.require_static(index, "the number of a field", node));
+  const auto position = nb::cast<int64_t>(require_static(t_, index, "the number of a field", node));
   const nb::object names = member(record.dtype, "names");
   const auto count = static_cast<int64_t>(nb::len(names));
   if (position < -count || position >= count)
-    e_.raise(ExceptionKind::IndexError,
-             "invalid index (" + std::to_string(position < 0 ? position + count : position) + ")");
+    raise(t_, ExceptionKind::IndexError,
+          "invalid index (" + std::to_string(position < 0 ? position + count : position) + ")");
   return field(record, text_of(names[nb::int_(position)]));
 }
 
-std::vector<Value> Evaluator::Fields::members(const Structured& record, nb::handle node) {
+std::vector<Value> Fields::members(const Structured& record, nb::handle node) {
   std::vector<Value> all;
   for (const nb::handle name : member(record.dtype, "names"))
     all.push_back(placed(record, named_field(record, text_of(name)), node));
   return all;
 }
 
-Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, const Value& index,
-                                                     nb::handle node) {
+Fields::Index Fields::prepared(const Structured& records, const Value& index, nb::handle node) {
   Index made;
   made.parts = index.is<Tuple>() ? index.as<Tuple>()->members : std::vector<Value>{index};
   const int rank = rank_of(records);
@@ -394,15 +403,15 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
   int taken = 0;
   bool is_index = true;
   for (Value& part : made.parts) {
-    part = e_.present(part, "an index", node);
-    const bool is_known_list = e_.is_list(part) && e_.growing(part) == nullptr;
-    if (is_known_list && e_.elements_of(part, node).empty()) part = by_library("no_places", {}, node);
-    if (e_.is_list(part) || part.is<Tuple>() || part.is<Range>()) part = e_.array_of(part, node);
+    part = present(t_, part, "an index", node);
+    const bool is_known_list = is_list(t_, part) && growing(t_, part) == nullptr;
+    if (is_known_list && elements_of(t_, part, node).empty()) part = by_library("no_places", {}, node);
+    if (is_list(t_, part) || part.is<Tuple>() || part.is<Range>()) part = array_of(t_, part, node);
     const Array* array = part.as<Array>();
-    const std::optional<Kind> kind = e_.kind_of(part);
+    const std::optional<Kind> kind = kind_of(part);
     const bool is_mask = kind && base::is_bool(kind->dtype());
     const bool is_0d = array != nullptr && array->type.rank() == 0;
-    if (is_mask && !part.is<Array>()) e_.unsupported(node, "an index that is one bool", "use `if`");
+    if (is_mask && !part.is<Array>()) unsupported(t_, node, "an index that is one bool", "use `if`");
     made.has_arrays = made.has_arrays || part.is<Array>();
     if (kind && (is_0d || !part.is<Array>()) && base::is_int(kind->dtype())) ++points;
     if (is_mask) taken += part.as<Array>()->type.rank();
@@ -411,13 +420,14 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
                             (kind && base::is_int(kind->dtype())));
   }
   if (taken > rank && !is_index) {
-    e_.raise(ExceptionKind::IndexError,
-             "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-             "arrays are valid indices");
+    raise(t_, ExceptionKind::IndexError,
+          "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+          "arrays are valid indices");
   }
   if (taken > rank) {
-    e_.raise(ExceptionKind::IndexError, "too many indices for array: array is " + std::to_string(rank) +
-                                            "-dimensional, but " + std::to_string(taken) + " were indexed");
+    raise(t_, ExceptionKind::IndexError,
+          "too many indices for array: array is " + std::to_string(rank) + "-dimensional, but " +
+              std::to_string(taken) + " were indexed");
   }
   const bool is_open = std::ranges::any_of(made.parts, is_ellipsis);
   made.takes_one = !is_open && points == rank && points == static_cast<int>(made.parts.size());
@@ -425,25 +435,25 @@ Evaluator::Fields::Index Evaluator::Fields::prepared(const Structured& records, 
   return made;
 }
 
-Structured Evaluator::Fields::record_at(const Structured& records, const Index& index) {
+Structured Fields::record_at(const Structured& records, const Index& index) {
   Structured record = records;
   record.holder = Holder::Record;
   if (rank_of(records) == 0) {  // another object on the same memory
     Array first = first_of(records);
-    first.object = e_.next_object_++;
+    first.object = t_.facts.next_object++;
     record.first = share(Value(first));
   }
   for (int axis = 0; axis < rank_of(records); ++axis) {
     const Value& part = index.parts[static_cast<size_t>(axis)];
-    e_.need_index_sized(part);
-    const NodeId position = e_.stage_index(part);
-    e_.in_range(position, e_.builder_->length(first_of(records).node, axis), axis);
+    need_index_sized(t_, part);
+    const NodeId position = stage_index(t_, part);
+    in_range(t_, position, t_.builder->length(first_of(records).node, axis), axis);
     record.indices.emplace_back(Scalar{Kind::py_int(), position});
   }
   return record;
 }
 
-Value Evaluator::Fields::item(const Structured& records, const Value& index, nb::handle node) {
+Value Fields::item(const Structured& records, const Value& index, nb::handle node) {
   const bool is_one = records.holder == Holder::Record;
   std::optional<Value> known = by_name(records, index, node);
   if (!known && is_one) known = by_place(records, index, node);
@@ -454,32 +464,31 @@ Value Evaluator::Fields::item(const Structured& records, const Value& index, nb:
   if (given.takes_one) return record_at(records, given);
   if (!given.has_arrays) {
     const Array all = view_of(records, DType::UInt8, 0, numpy("dtype")("uint8"));
-    const Structured taken = on(*e_.index_array(all, Tuple{given.parts}, node).as<Array>(), records);
+    const Structured taken = on(*index_array(t_, all, Tuple{given.parts}, node).as<Array>(), records);
     open(taken);
     return taken;
   }
   const Slice whole{share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::none()}})};
   given.parts.emplace_back(whole);  // all bytes of a record
-  const Value made = e_.index_array(bytes(records, node), Tuple{given.parts}, node);
+  const Value made = index_array(t_, bytes(records, node), Tuple{given.parts}, node);
   return on_bytes(made, records.dtype, records.holder);
 }
 
-void Evaluator::Fields::set_item(const Structured& records, const Value& index, const Value& value,
-                                 nb::handle node) {
+void Fields::set_item(const Structured& records, const Value& index, const Value& value, nb::handle node) {
   const bool is_one = records.holder == Holder::Record;
   const auto need_writable = [&] {
-    e_.need_writable(first_of(records), "assignment destination is read-only", node);
+    frontend::need_writable(t_, first_of(records), "assignment destination is read-only", node);
   };
   if (!is_one) need_writable();
-  if (is_one && e_.is_list(index)) e_.raise(ExceptionKind::IndexError, "invalid index");
+  if (is_one && is_list(t_, index)) raise(t_, ExceptionKind::IndexError, "invalid index");
   std::optional<Value> known = by_name(records, index, node);
   if (!known && is_one) known = by_place(records, index, node);
   if (known && is_one) need_writable();
   if (known) return fill(records, *known, value, node);
   if (is_one) {
     if (!index.is<Slice>() && !index.is<Tuple>() && !is_ellipsis(index) && !is_none(index))
-      e_.unsupported(node, "an assignment to a record by such an index", "name a field");
-    e_.raise(ExceptionKind::IndexError, "invalid index");
+      unsupported(t_, node, "an assignment to a record by such an index", "name a field");
+    raise(t_, ExceptionKind::IndexError, "invalid index");
   }
   const Index given = prepared(records, index, node);
   if (given.has_arrays && !given.takes_one) by_library("put", {records, Tuple{given.parts}, value}, node);
@@ -487,18 +496,17 @@ void Evaluator::Fields::set_item(const Structured& records, const Value& index, 
 }
 
 /// Assigns to all records of an array, or to one. Sources that may share their memory are copied first.
-void Evaluator::Fields::fill_records(const Value& target, const Value& value, nb::handle node) {
+void Fields::fill_records(const Value& target, const Value& value, nb::handle node) {
   const Structured* to = target.as<Structured>();
   const Structured* from = value.as<Structured>();
   const bool is_disjoint = to != nullptr && from != nullptr && is_one_dtype(to->dtype, from->dtype) &&
                            has_disjoint_fields(to->dtype) &&
-                           are_disjoint(e_.builder_->function(), first_of(*to).node, first_of(*from).node);
+                           are_disjoint(t_.builder->function(), first_of(*to).node, first_of(*from).node);
   by_library(is_disjoint ? "fill_apart" : "fill", {target, value}, node);
 }
 
 /// Assigns to a field of all of `first`.
-void Evaluator::Fields::fill(const Structured& records, const Value& field, const Value& value,
-                             nb::handle node) {
+void Fields::fill(const Structured& records, const Value& field, const Value& value, nb::handle node) {
   const Array* numbers = field.as<Array>();
   if (numbers == nullptr) {
     fill_records(placed(records, field, node), value, node);
@@ -512,26 +520,24 @@ void Evaluator::Fields::fill(const Structured& records, const Value& field, cons
   const bool is_one = static_cast<size_t>(numbers->type.rank()) == records.indices.size();
   Tuple index{records.indices};
   if (!is_one) index.members.emplace_back(Static{nb::ellipsis()});
-  e_.assign_index(*numbers, index, value, node);
+  assign_index(t_, *numbers, index, value, node);
 }
 
-NodeId Evaluator::Fields::length(const Structured& records) {
-  return e_.builder_->length(first_of(records).node, 0);
-}
+NodeId Fields::length(const Structured& records) { return t_.builder->length(first_of(records).node, 0); }
 
-Array Evaluator::Fields::bytes(const Structured& records, nb::handle node) {
+Array Fields::bytes(const Structured& records, nb::handle node) {
   const nb::object dtype = numpy("dtype")(nb::make_tuple("uint8", nb::make_tuple(bytes_in(records.dtype))));
   const Array all = view_of(records, DType::UInt8, 0, dtype);
   if (records.indices.empty()) return all;
-  return *e_.index_array(all, Tuple{records.indices}, node).as<Array>();
+  return *index_array(t_, all, Tuple{records.indices}, node).as<Array>();
 }
 
-Structured Evaluator::Fields::on_bytes(const Value& given, const nb::object& dtype, Holder holder) {
-  ir::Builder& builder = *e_.builder_;
+Structured Fields::on_bytes(const Value& given, const nb::object& dtype, Holder holder) {
+  ir::Builder& builder = *t_.builder;
   Array first = *given.as<Array>();
   // New memory is in C order: the bytes of a record are contiguous.
   const bool is_new = first.type.is_array();
-  if (is_new) first = e_.owner(builder.make(Op::materialize, {first.node}));
+  if (is_new) first = owner(t_, builder.make(Op::materialize, {first.node}));
   const int rank = first.type.rank() - 1;
   std::vector<NodeId> operands{builder.make(Op::buffer, {first.node}),
                                builder.make(Op::offset, {first.node})};
@@ -544,16 +550,16 @@ Structured Evaluator::Fields::on_bytes(const Value& given, const nb::object& dty
   return records;
 }
 
-void Evaluator::Fields::raise_no_attribute(const Structured& records, const std::string& name) {
+void Fields::raise_no_attribute(const Structured& records, const std::string& name) {
   const std::string type =
       has_attributes(records) ? "record" : "numpy." + text_of(class_of(records).attr("__name__"));
   const std::string message = records.holder == Holder::RecArray
                                   ? "recarray has no attribute " + name
                                   : "'" + type + "' object has no attribute '" + name + "'";
-  e_.raise(ExceptionKind::AttributeError, base::escape_message(message));
+  raise(t_, ExceptionKind::AttributeError, base::escape_message(message));
 }
 
-Value Evaluator::Fields::attribute(const Structured& records, const std::string& name, nb::handle node) {
+Value Fields::attribute(const Structured& records, const std::string& name, nb::handle node) {
   const nb::object type = class_of(records);
   if (!has_attribute(type, name.c_str())) {
     if (has_attributes(records)) {
@@ -574,7 +580,7 @@ Value Evaluator::Fields::attribute(const Structured& records, const std::string&
   if (name == "strides" && is_one) return Tuple{};
   if (name == "T" && is_one) return records;
   if (name == "shape" || name == "ndim" || name == "size")
-    return e_.array_attribute(first_of(records), name, node);
+    return array_attribute(t_, first_of(records), name, node);
   if (name == "strides") {
     Tuple all;
     for (const NodeId stride : strides(records)) all.members.emplace_back(Scalar{Kind::py_int(), stride});
@@ -582,77 +588,75 @@ Value Evaluator::Fields::attribute(const Structured& records, const std::string&
   }
   if (name == "T") {
     Structured turned = records;
-    turned.first = share(e_.array_attribute(first_of(records), name, node));
+    turned.first = share(array_attribute(t_, first_of(records), name, node));
     if (records.layout != Layout::Any) turned.layout = records.layout == Layout::C ? Layout::F : Layout::C;
     return turned;
   }
   if (PyCallable_Check(member(type, name.c_str()).ptr()) != 0) return Method{share(Value(records)), name};
   Call call{.positional = {records}, .keywords = {}, .name = name, .node = node};
   if (std::optional<Value> value = by_table("ATTRIBUTES", nb::str(name.c_str()), call)) return *value;
-  e_.unsupported(node, "the attribute `" + name + "` of records", "use their fields");
+  unsupported(t_, node, "the attribute `" + name + "` of records", "use their fields");
 }
 
-void Evaluator::Fields::set_attribute(const Structured& records, const std::string& name, const Value& value,
-                                      nb::handle node) {
+void Fields::set_attribute(const Structured& records, const std::string& name, const Value& value,
+                           nb::handle node) {
   const nb::object type = class_of(records);
   const std::optional<Value> known =
       has_attributes(records) && !has_attribute(type, name.c_str()) ? field(records, name) : std::nullopt;
   if (!known && records.holder != Holder::RecArray && !has_attribute(type, name.c_str()))
     raise_no_attribute(records, name);
   if (!known) {
-    e_.unsupported(node,
-                   "an assignment to the attribute `" + name + "` of a " + text_of(type.attr("__name__")),
-                   "assign to a field or an element");
+    unsupported(t_, node,
+                "an assignment to the attribute `" + name + "` of a " + text_of(type.attr("__name__")),
+                "assign to a field or an element");
   }
-  e_.need_writable(first_of(records), "assignment destination is read-only", node);
+  need_writable(t_, first_of(records), "assignment destination is read-only", node);
   fill(records, *known, value, node);
 }
 
-Value Evaluator::Fields::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
-  return call_library(e_, "structured", name, std::move(arguments), node);
+Value Fields::by_library(const char* name, std::vector<Value> arguments, nb::handle node) {
+  return call_library(t_, "structured", name, std::move(arguments), node);
 }
 
 /// Calls a function in a table of the library; none: it is not in the table.
-std::optional<Value> Evaluator::Fields::by_table(const char* table, const nb::object& key, Call& call) {
+std::optional<Value> Fields::by_table(const char* table, const nb::object& key, Call& call) {
   const nb::object function = imported("ingot.library.structured").attr(table).attr("get")(key);
   if (function.is_none()) return std::nullopt;
-  e_.refuse_keywords(function, call);
-  if (!e_.binds(function, call)) e_.raise_as_called(call);
-  return e_.inline_function(function, call);
+  refuse_keywords(t_, function, call);
+  if (!binds(function, call)) raise_as_called(t_, call);
+  return inline_function(t_, function, call);
 }
 
-Value Evaluator::Fields::copy(const Structured& records, nb::handle node) {
-  return by_library("copy", {records}, node);
-}
+Value Fields::copy(const Structured& records, nb::handle node) { return by_library("copy", {records}, node); }
 
-Value Evaluator::Fields::method(const Structured& records, const std::string& name, Call& call) {
+Value Fields::method(const Structured& records, const std::string& name, Call& call) {
   const nb::object own = member(stand_in(records), name.c_str());
   const std::vector<Value> given = call.positional;
   call.name = name;
   call.positional.insert(call.positional.begin(), records);
   if (std::optional<Value> value = by_table("METHODS", nb::str(name.c_str()), call)) return *value;
-  e_.raise_by_type("call", name, given, own, call.keywords);
-  e_.unsupported(call.node, "the method `" + name + "` of records", "call it of a field");
+  raise_by_type(t_, "call", name, given, own, call.keywords);
+  unsupported(t_, call.node, "the method `" + name + "` of records", "call it of a field");
 }
 
-bool Evaluator::Fields::holds_records(const Value& value, int depth) const {
+bool Fields::holds_records(const Value& value, int depth) const {
   const auto holds = [this, depth](const Value& part) { return holds_records(part, depth - 1); };
   if (value.is<Structured>()) return true;
   if (depth == 0) return false;
   if (const Tuple* tuple = value.as<Tuple>()) return std::ranges::any_of(tuple->members, holds);
   const Reference* container = value.as<Reference>();
-  return container != nullptr && std::ranges::any_of(e_.state_.heap.at(container->object).values, holds);
+  return container != nullptr && std::ranges::any_of(t_.state.heap.at(container->object).values, holds);
 }
 
-nb::object Evaluator::Fields::spelled(const Value& value, nb::handle node) {
-  const bool is_list = e_.is_list(value) && e_.growing(value) == nullptr;
-  if (!is_list && !value.is<Tuple>()) return e_.require_static(value, "a dtype", node);
+nb::object Fields::spelled(const Value& value, nb::handle node) {
+  const bool is_list = frontend::is_list(t_, value) && growing(t_, value) == nullptr;
+  if (!is_list && !value.is<Tuple>()) return require_static(t_, value, "a dtype", node);
   nb::list parts;
-  for (const Value& part : e_.elements_of(value, node)) parts.append(spelled(part, node));
+  for (const Value& part : elements_of(t_, value, node)) parts.append(spelled(part, node));
   return is_list ? nb::object(parts) : nb::object(nb::tuple(parts));
 }
 
-std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call) {
+std::optional<Value> Fields::call(const Builtin& builtin, Call& call) {
   if (!builtin.module.starts_with("numpy")) return std::nullopt;
   const auto any = [&](const auto& fn) {
     return std::ranges::any_of(call.positional, fn) ||
@@ -663,8 +667,8 @@ std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call)
     return field != nullptr && field->members.size() >= 2 && Strings::is_known(field->members[0]);
   };
   const auto is_dtype_of_records = [&](const Value& value) {
-    if (e_.is_list(value) && e_.growing(value) == nullptr) {
-      const std::vector<Value>& parts = e_.state_.heap.at(value.as<Reference>()->object).values;
+    if (is_list(t_, value) && growing(t_, value) == nullptr) {
+      const std::vector<Value>& parts = t_.state.heap.at(value.as<Reference>()->object).values;
       return !parts.empty() && std::ranges::all_of(parts, is_named);
     }
     const Static* known = value.as<Static>();
@@ -675,40 +679,39 @@ std::optional<Value> Evaluator::Fields::call(const Builtin& builtin, Call& call)
   if (!holds_some && !any(is_dtype_of_records)) return std::nullopt;
   if (std::optional<Value> value = by_table("FUNCTIONS", call.function, call)) return value;
   if (!holds_some) return std::nullopt;
-  e_.raise_as_called(call);
-  e_.unsupported(call.node, "`np." + builtin.name + "` of records", "call it of a field");
+  raise_as_called(t_, call);
+  unsupported(t_, call.node, "`np." + builtin.name + "` of records", "call it of a field");
 }
 
-std::optional<Value> Evaluator::Fields::compare(Operator op, const Value& a, const Value& b,
-                                                nb::handle node) {
+std::optional<Value> Fields::compare(Operator op, const Value& a, const Value& b, nb::handle node) {
   const auto is_one = [](const Value& value) { return value.is<Structured>() && !is_array(value); };
   if (is_equality(op) && ((is_one(a) && is_none(b)) || (is_none(a) && is_one(b))))
     return Static{nb::bool_(op == Operator::NotEq)};
   if (is_equality(op) && a.is<Structured>() && b.is<Structured>()) {
     if (have_other_titles(a.as<Structured>()->dtype, b.as<Structured>()->dtype))
-      e_.raise(ExceptionKind::TypeError,
-               "Cannot compare structured arrays unless they have a common dtype.  I.e. "
-               "`np.result_type(arr1, arr2)` must be defined.");
+      raise(t_, ExceptionKind::TypeError,
+            "Cannot compare structured arrays unless they have a common dtype.  I.e. "
+            "`np.result_type(arr1, arr2)` must be defined.");
     return by_library(op == Operator::Eq ? "equal" : "not_equal", {a, b}, node);
   }
   if (is_membership(op) && a.is<Structured>() && is_array(b)) {
     const Value inside = by_library("contains", {b, a}, node);
-    return e_.answer(op, inside, node);
+    return answer(t_, op, inside, node);
   }
   if (!is_membership(op) || is_array(b))
-    e_.raise_by_type("compare", is_membership(op) ? "==" : symbol_of(op), {a, b});
-  e_.unsupported(node, "a comparison of records", "compare their fields");
+    raise_by_type(t_, "compare", is_membership(op) ? "==" : symbol_of(op), {a, b});
+  unsupported(t_, node, "a comparison of records", "compare their fields");
 }
 
-Value Evaluator::primitive_bytes_of(Call& call) {
-  return Fields(*this).bytes(*call.positional.at(0).as<Structured>(), call.node);
+Value primitive_bytes_of(Tracer& t, Call& call) {
+  return Fields(t).bytes(*call.positional.at(0).as<Structured>(), call.node);
 }
 
-Value Evaluator::primitive_records(Call& call) {
-  const nb::object dtype = require_static(call.positional.at(1), "a dtype", call.node);
-  const std::string holder = text_of(require_static(call.positional.at(2), "a holder", call.node));
+Value primitive_records(Tracer& t, Call& call) {
+  const nb::object dtype = require_static(t, call.positional.at(1), "a dtype", call.node);
+  const std::string holder = text_of(require_static(t, call.positional.at(2), "a holder", call.node));
   const auto number = std::ranges::find(kHolders, holder) - kHolders.begin();
-  return Fields(*this).on_bytes(call.positional.at(0), dtype, static_cast<Holder>(number));
+  return Fields(t).on_bytes(call.positional.at(0), dtype, static_cast<Holder>(number));
 }
 
 namespace {
@@ -732,105 +735,104 @@ class RecordsKind final : public ValueKind {
     const Structured& y = *b.as<Structured>();
     return x.holder == y.holder && x.layout == y.layout && is_one_dtype(x.dtype, y.dtype);
   }
-  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
-    if (const auto records = Fields::alike(a, b)) return e.join(records->first, records->second, what);
-    return ValueKind::join(e, a, b, what);
+  Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override {
+    if (const auto records = Fields::alike(a, b))
+      return frontend::join(t, records->first, records->second, what);
+    return ValueKind::join(t, a, b, what);
   }
-  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
-    return Fields(e).describe(*value.as<Structured>(), outward);
+  std::optional<Description> describe(Tracer& t, const Value& value, Outward& outward) const override {
+    return Fields(t).describe(*value.as<Structured>(), outward);
   }
-  std::string words(const Evaluator&, const Value& value) const override {
+  std::string words(const Tracer&, const Value& value) const override {
     return Fields::words(*value.as<Structured>());
   }
-  std::string type_name(const Evaluator&, const Value& value) const override {
+  std::string type_name(const Tracer&, const Value& value) const override {
     return "numpy." + text_of(Fields::class_of(*value.as<Structured>()).attr("__name__"));
   }
-  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+  nb::object type_of(Tracer&, const Value& value, nb::handle) const override {
     return Fields::class_of(*value.as<Structured>());
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override {
     return Fields::stand_in(*value.as<Structured>());
   }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
-                   nb::handle node) const override {
-    return Fields(e).attribute(*value.as<Structured>(), name, node);
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {
+    return Fields(t).attribute(*value.as<Structured>(), name, node);
   }
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    return Fields(e).item(*value.as<Structured>(), e.plain_number(index), node);
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
+    return Fields(t).item(*value.as<Structured>(), plain_number(t, index), node);
   }
-  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+  bool set_item(Tracer& t, const Value& value, const Value& index, const Value& item,
                 nb::handle node) const override {
     if (is_instance(index)) return false;
-    Fields(e).set_item(*value.as<Structured>(), e.plain_number(index), item, node);
+    Fields(t).set_item(*value.as<Structured>(), plain_number(t, index), item, node);
     return true;
   }
-  bool delete_item(Evaluator& e, const Value& value, const Value&, nb::handle) const override {
-    e.raise(ExceptionKind::ValueError,
-            rank(value) ? "cannot delete array elements" : "cannot delete scalar field");
+  bool delete_item(Tracer& t, const Value& value, const Value&, nb::handle) const override {
+    raise(t, ExceptionKind::ValueError,
+          rank(value) ? "cannot delete array elements" : "cannot delete scalar field");
   }
-  bool set_attribute(Evaluator& e, const Value& value, const std::string& name, const Value& attribute,
+  bool set_attribute(Tracer& t, const Value& value, const std::string& name, const Value& attribute,
                      nb::handle node) const override {
-    Fields(e).set_attribute(*value.as<Structured>(), name, attribute, node);
+    Fields(t).set_attribute(*value.as<Structured>(), name, attribute, node);
     return true;
   }
-  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
-    return Fields(e).method(*value.as<Structured>(), name, call);
+  Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
+    return Fields(t).method(*value.as<Structured>(), name, call);
   }
-  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
-    e.raise_by_type("unary", info(op).symbol, {value});
+  Answer unary(Tracer& t, Operator op, const Value& value, nb::handle) const override {
+    raise_by_type(t, "unary", info(op).symbol, {value});
     return std::nullopt;
   }
-  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
+  Answer length(Tracer& t, const Value& value, nb::handle) const override {
     if (!Fields::is_array(value)) return std::nullopt;
     const Structured& records = *value.as<Structured>();
-    if (Fields::rank_of(records) == 0) e.raise(ExceptionKind::TypeError, "len() of unsized object");
-    return Scalar{Kind::py_int(), Fields(e).length(records)};
+    if (Fields::rank_of(records) == 0) raise(t, ExceptionKind::TypeError, "len() of unsized object");
+    return Scalar{Kind::py_int(), Fields(t).length(records)};
   }
-  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override {
+  std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override {
     if (Fields::is_array(value)) return std::nullopt;
-    return Fields(e).members(*value.as<Structured>(), node);
+    return Fields(t).members(*value.as<Structured>(), node);
   }
   std::optional<int> rank(const Value& value) const override {
     if (!Fields::is_array(value)) return std::nullopt;
     return Fields::rank_of(*value.as<Structured>());
   }
-  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+  std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const override {
     if (!rank(value)) return std::nullopt;
-    if (rank(value) == 0) e.raise(ExceptionKind::TypeError, "iteration over a 0-d array");
+    if (rank(value) == 0) raise(t, ExceptionKind::TypeError, "iteration over a 0-d array");
     const Structured records = *value.as<Structured>();
-    return Trips{Fields(e).length(records), [&e, records, node](NodeId k) {
-                   return Fields(e).item(records, Scalar{Kind::py_int(), k}, node);
+    return Trips{Fields(t).length(records), [&t, records, node](NodeId k) {
+                   return Fields(t).item(records, Scalar{Kind::py_int(), k}, node);
                  }};
   }
-  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
+  Answer rest(Tracer& t, const Value& value, const Value& taken, Known, nb::handle node) const override {
     if (!rank(value)) return std::nullopt;
-    return e.eval_item(value, slice_from(taken), node);
+    return eval_item(t, value, slice_from(taken), node);
   }
-  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+  Answer reversed(Tracer& t, const Value& value, nb::handle node) const override {
     if (!rank(value)) return std::nullopt;
-    return reversed_slice(e, value, node);
+    return reversed_slice(t, value, node);
   }
-  bool has_open_length(const Evaluator&, const Value& value) const override {
+  bool has_open_length(const Tracer&, const Value& value) const override {
     return rank(value).value_or(0) > 0;
   }
   Precedence precedence() const override { return Precedence::Records; }
-  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
-    return Fields(e).compare(op, a, b, node);
+  Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    return Fields(t).compare(op, a, b, node);
   }
-  std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
-                                nb::handle node) const override {
+  std::optional<bool> identical(Tracer& t, const Value& a, const Value& b, nb::handle node) const override {
     const Structured& x = *a.as<Structured>();
     const Structured& y = *b.as<Structured>();
     if (Fields::is_same(x, y)) return true;
     if (Fields::may_be_same(x, y))
-      e.unsupported(node, "`is` between records that may be one object", "compare values with ==");
+      unsupported(t, node, "`is` between records that may be one object", "compare values with ==");
     return false;
   }
-  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
-    return Fields(e).compare(Operator::In, wanted, value, node);
+  Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const override {
+    return Fields(t).compare(Operator::In, wanted, value, node);
   }
-  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
-    return Fields(e).compare(Operator::In, value, container, node);
+  Answer contained(Tracer& t, const Value& value, const Value& container, nb::handle node) const override {
+    return Fields(t).compare(Operator::In, value, container, node);
   }
 };
 

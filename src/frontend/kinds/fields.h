@@ -9,9 +9,9 @@ namespace ingot::frontend {
 /// `a["x"][i]`. New memory - for copies, gathered records, `np.empty` - is an array of bytes, whose last axis
 /// holds the bytes of one record. `library/structured.py` implements what can be expressed by fields and such
 /// arrays.
-class Evaluator::Fields {
+class Fields {
  public:
-  explicit Fields(Evaluator& evaluator) : e_(evaluator) {}
+  explicit Fields(Tracer& t) : t_(t) {}
 
   /// Whether a value is an array of records (even without axes), not a single record.
   static bool is_array(const Value& value);
@@ -94,9 +94,7 @@ class Evaluator::Fields {
   std::optional<Value> by_table(const char* table, const nb::object& key, Call& call);
   bool holds_records(const Value& value, int depth) const;  ///< whether it is or contains some
 
-  Evaluator& e_;
+  Tracer& t_;
 };
-
-using Fields = Evaluator::Fields;
 
 }  // namespace ingot::frontend

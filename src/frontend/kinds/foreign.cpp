@@ -1,4 +1,9 @@
-#include "frontend/kinds/value_kind.h"
+#include "frontend/calls/foreign.h"
+
+#include "frontend/arrays/arrays.h"
+#include "frontend/calls/c_functions.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -15,77 +20,76 @@ class ForeignKind final : public ValueKind {
   const char* passed_instead(const Value& value) const override {
     return value.as<Foreign>()->shape != nullptr ? "pass a part that compiled code has" : nullptr;
   }
-  std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
-    e.use_foreign("", "", {value}, {});
+  std::optional<Description> describe(Tracer& t, const Value& value, Outward&) const override {
+    use_foreign(t, "", "", {value}, {});
   }
-  std::string words(const Evaluator&, const Value& value) const override {
+  std::string words(const Tracer&, const Value& value) const override {
     return text_of(imported("ingot._objects.foreign").attr("words")(value.as<Foreign>()->description));
   }
-  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+  nb::object type_of(Tracer&, const Value& value, nb::handle) const override {
     return nb::object(value.as<Foreign>()->description.attr("type"));
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override {
     return imported("ingot._objects.foreign").attr("stand_in")(value.as<Foreign>()->description);
   }
-  bool is_foreign(const Evaluator&, const Value&) const override { return true; }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
-                   nb::handle node) const override {
+  bool is_foreign(const Tracer&, const Value&) const override { return true; }
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {
     const Foreign& foreign = *value.as<Foreign>();
     const bool is_shape = name == "shape" || name == "ndim" || name == "size";
-    if (foreign.shape && is_shape) return e.array_attribute(*foreign.shape->as<Array>(), name, node);
-    if (Answer part = e.pointer_attribute(foreign, name)) return *part;
-    e.use_foreign("attribute", name, {value}, node);
+    if (foreign.shape && is_shape) return array_attribute(t, *foreign.shape->as<Array>(), name, node);
+    if (Answer part = pointer_attribute(t, foreign, name)) return *part;
+    use_foreign(t, "attribute", name, {value}, node);
   }
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    if (Answer part = e.foreign_part(*value.as<Foreign>(), index, node)) return part;
-    e.use_foreign("subscript", "", {value, index}, node);
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
+    if (Answer part = foreign_part(t, *value.as<Foreign>(), index, node)) return part;
+    use_foreign(t, "subscript", "", {value, index}, node);
   }
-  bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+  bool set_item(Tracer& t, const Value& value, const Value& index, const Value& item,
                 nb::handle node) const override {
-    e.use_foreign("store", "", {value, index, item}, node);
+    use_foreign(t, "store", "", {value, index, item}, node);
   }
-  bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    e.use_foreign("", "", {value, index}, node);
+  bool delete_item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
+    use_foreign(t, "", "", {value, index}, node);
   }
-  bool set_attribute(Evaluator& e, const Value& value, const std::string&, const Value&,
+  bool set_attribute(Tracer& t, const Value& value, const std::string&, const Value&,
                      nb::handle node) const override {
-    e.use_foreign("", "", {value}, node);
+    use_foreign(t, "", "", {value}, node);
   }
-  Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    e.use_foreign("apply", "", {value}, call.node);
+  Answer call(Tracer& t, const Value& value, Call& call) const override {
+    use_foreign(t, "apply", "", {value}, call.node);
   }
-  Answer method(Evaluator& e, const Value& value, const std::string&, Call& call) const override {
+  Answer method(Tracer& t, const Value& value, const std::string&, Call& call) const override {
     const Foreign& pointer = *value.as<Foreign>();
-    return pointer.points_to ? Answer(e.pointer_as(pointer, call)) : std::nullopt;
+    return pointer.points_to ? Answer(pointer_as(t, pointer, call)) : std::nullopt;
   }
-  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const override {
-    e.use_foreign("unary", info(op).symbol, {value}, node);
+  Answer unary(Tracer& t, Operator op, const Value& value, nb::handle node) const override {
+    use_foreign(t, "unary", info(op).symbol, {value}, node);
   }
-  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
+  std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const override {
     const Foreign array = *value.as<Foreign>();
-    if (!array.shape) e.use_foreign("iterate", "", {value}, node);
-    return Trips{e.builder_->length(array.shape->as<Array>()->node, 0), [&e, array, node](NodeId k) {
+    if (!array.shape) use_foreign(t, "iterate", "", {value}, node);
+    return Trips{t.builder->length(array.shape->as<Array>()->node, 0), [&t, array, node](NodeId k) {
                    const Scalar index{Kind::py_int(), k};
-                   const Answer part = e.foreign_part(array, index, node);
-                   if (!part) e.use_foreign("", "", {array}, node);
+                   const Answer part = foreign_part(t, array, index, node);
+                   if (!part) use_foreign(t, "", "", {array}, node);
                    return *part;
                  }};
   }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
-    e.use_foreign("", "", {value}, node);
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const override {
+    use_foreign(t, "", "", {value}, node);
   }
   Precedence precedence() const override { return Precedence::Foreign; }
-  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
-    e.use_foreign("compare", info(op).symbol, {a, b}, node);
+  Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    use_foreign(t, "compare", info(op).symbol, {a, b}, node);
   }
-  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
-    e.use_foreign("", "", {wanted, value}, node);
+  Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const override {
+    use_foreign(t, "", "", {wanted, value}, node);
   }
-  Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const override {
-    e.use_foreign("", "", {value, container}, node);
+  Answer contained(Tracer& t, const Value& value, const Value& container, nb::handle node) const override {
+    use_foreign(t, "", "", {value, container}, node);
   }
-  Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
-    e.use_foreign("binary", info(op).symbol, {a, b}, node);
+  Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+    use_foreign(t, "binary", info(op).symbol, {a, b}, node);
   }
 };
 

@@ -1,7 +1,13 @@
 #include "frontend/kinds/functions.h"
 
+#include "frontend/arrays/scalars.h"
+#include "frontend/expressions/closures.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/structure.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -27,32 +33,31 @@ class MethodKind final : public KindOfParts<Method, &Method::self> {
     return a.as<Method>()->name == b.as<Method>()->name &&
            a.as<Method>()->function.is(b.as<Method>()->function);
   }
-  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
-    if (Answer method = PooledValues(e).joined_method(a, b)) return method;
-    return ValueKind::join(e, a, b, what);
+  Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override {
+    if (Answer method = PooledValues(t).joined_method(a, b)) return method;
+    return ValueKind::join(t, a, b, what);
   }
-  std::string words(const Evaluator&, const Value&) const override { return {}; }
-  nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override {
+  std::string words(const Tracer&, const Value&) const override { return {}; }
+  nb::object type_of(Tracer& t, const Value& value, nb::handle node) const override {
     if (PooledValues::decides(value) == nullptr) return {};
-    e.unsupported(node, "the type of a class that is not known when compiling", "use the class itself");
+    unsupported(t, node, "the type of a class that is not known when compiling", "use the class itself");
   }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name,
-                   nb::handle node) const override {
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override {
     if (!PooledValues::is_open_class(value)) return std::nullopt;
-    return PooledValues(e).on_each(*PooledValues::decides(value), [&](const Value& known) {
-      return e.attribute_of(Static{e.class_of_value(known)}, name, node);
+    return PooledValues(t).on_each(*PooledValues::decides(value), [&](const Value& known) {
+      return attribute_of(t, Static{class_of_value(t, known)}, name, node);
     });
   }
-  Answer call(Evaluator& e, const Value& value, Call& call) const override;
-  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+  Answer call(Tracer& t, const Value& value, Call& call) const override;
+  std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };
 
-std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& call) const {
+std::optional<Value> MethodKind::call(Tracer& t, const Value& value, Call& call) const {
   const Method method = *value.as<Method>();
-  if (PooledValues::decides(value) != nullptr) return PooledValues(e).call_by_class(method, call);
+  if (PooledValues::decides(value) != nullptr) return PooledValues(t).call_by_class(method, call);
   if (method.function.is_valid()) {
     call.positional.insert(call.positional.begin(), *method.self);
-    return e.call(Static{method.function}, call);
+    return call_value(t, Static{method.function}, call);
   }
   // Methods that store their last argument in a container, or search it there.
   static const std::map<std::string, size_t> kOfContainers = {
@@ -63,12 +68,12 @@ std::optional<Value> MethodKind::call(Evaluator& e, const Value& value, Call& ca
                      call.keywords.empty();
   const Value last = keeps ? call.positional.back() : Value(Unbound{});
   if (keeps) call.positional.pop_back();
-  e.need_present(call);
+  need_present(t, call);
   if (keeps) call.positional.push_back(last);
   call.name = method.name;
-  if (Answer result = kind_of_value(*method.self).method(e, *method.self, method.name, call)) return result;
-  e.unsupported(call.node, "the method `" + method.name + "` of a " + e.type_name(*method.self),
-                "use operators");
+  if (Answer result = kind_of_value(*method.self).method(t, *method.self, method.name, call)) return result;
+  unsupported(t, call.node, "the method `" + method.name + "` of a " + frontend::type_name(t, *method.self),
+              "use operators");
 }
 
 class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
@@ -84,18 +89,18 @@ class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
     own.definition = renumbered(*own.definition, object);
   }
 
-  std::string words(const Evaluator&, const Value&) const override { return {}; }
-  Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    return e.call_closure(*value.as<Closure>(), call);
+  std::string words(const Tracer&, const Value&) const override { return {}; }
+  Answer call(Tracer& t, const Value& value, Call& call) const override {
+    return call_closure(t, *value.as<Closure>(), call);
   }
-  std::string type_name(const Evaluator&, const Value&) const override { return "function"; }
-  nb::object type_of(Evaluator&, const Value&, nb::handle) const override {
+  std::string type_name(const Tracer&, const Value&) const override { return "function"; }
+  nb::object type_of(Tracer&, const Value&, nb::handle) const override {
     return frontend::attribute(imported("types"), "FunctionType");
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override {
     return value.as<Closure>()->definition->hollow;
   }
-  std::optional<bool> known_truth(Evaluator&, const Value&) const override { return true; }
+  std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };
 
 }  // namespace

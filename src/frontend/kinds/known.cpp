@@ -1,9 +1,15 @@
+#include "frontend/arrays/known_sizes.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/methods.h"
+#include "frontend/expressions/expressions.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/numbers.h"
+#include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/strings.h"
-#include "frontend/known_sizes.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -51,65 +57,63 @@ class KnownKind final : public ValueKind {
  public:
   /// Whether type and value are the same: 1, 1.0 and True differ, 0.0 and -0.0 differ.
   bool is_same(const Value& a, const Value& b) const override;
-  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
+  Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override {
     if (Answer member = Members::join(a, b)) return member;
-    return joined_numbers(e, a, b, what);
+    return joined_numbers(t, a, b, what);
   }
-  Value key(const Evaluator&, const Value& value) const override {
+  Value key(const Tracer&, const Value& value) const override {
     const std::optional<Kind> kind = number_kind(value);
     return kind ? Scalar{*kind} : value;
   }
-  Answer form(Evaluator& e, const Value& value) const override { return key(e, value); }
-  std::optional<Description> describe(Evaluator& e, const Value& value, Outward&) const override {
+  Answer form(Tracer& t, const Value& value) const override { return key(t, value); }
+  std::optional<Description> describe(Tracer& t, const Value& value, Outward&) const override {
     const nb::object& object = value.as<Static>()->object;
-    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Fields(e).leaf_of(object);
+    const int leaf = PyUnicode_Check(object.ptr()) ? -1 : Fields(t).leaf_of(object);
     return Description{described::Static{object, leaf}};
   }
 
-  std::string type_name(const Evaluator&, const Value& value) const override {
+  std::string type_name(const Tracer&, const Value& value) const override {
     return text_of(value.as<Static>()->object.type().attr("__name__"));
   }
-  nb::object class_of(const Evaluator&, const Value& value) const override {
+  nb::object class_of(const Tracer&, const Value& value) const override {
     const nb::object& object = value.as<Static>()->object;
     return is_member_of_enum(object) ? nb::borrow<nb::object>(object.type()) : nb::object();
   }
-  std::string words(const Evaluator& e, const Value& value) const override {
+  std::string words(const Tracer& t, const Value& value) const override {
     PyObject* const o = value.as<Static>()->object.ptr();
     if (PyCallable_Check(o) != 0 || PyModule_Check(o)) return {};
-    return is_none(value) ? "None" : ValueKind::words(e, value);
+    return is_none(value) ? "None" : ValueKind::words(t, value);
   }
-  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+  nb::object type_of(Tracer&, const Value& value, nb::handle) const override {
     return nb::borrow<nb::object>(value.as<Static>()->object.type());
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
-    return value.as<Static>()->object;
-  }
-  bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override;
-  Answer length(Evaluator&, const Value& value, nb::handle) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override { return value.as<Static>()->object; }
+  bool has_methods(const Tracer&, const Value&) const override { return true; }
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override;
+  Answer length(Tracer&, const Value& value, nb::handle) const override {
     const nb::object& object = value.as<Static>()->object;
     return is_dtype(object) ? Answer(Static{nb::int_(nb::len(object))}) : std::nullopt;
   }
-  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override;
-  Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle) const override {
+  Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override;
+  Answer unary(Tracer& t, Operator op, const Value& value, nb::handle) const override {
     return by_python(
-        e, [&] { return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)}; });
+        t, [&] { return Static{imported("operator").attr(info(op).host)(value.as<Static>()->object)}; });
   }
-  std::optional<bool> known_truth(Evaluator&, const Value& value) const override {
+  std::optional<bool> known_truth(Tracer&, const Value& value) const override {
     const int truth = PyObject_IsTrue(value.as<Static>()->object.ptr());
     if (truth < 0) throw nb::python_error();
     return truth != 0;
   }
-  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
-  Answer iterated(Evaluator& e, const Value& value, nb::handle node) const override {
-    return Strings(e).opened(value, true, node);
+  std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override;
+  Answer iterated(Tracer& t, const Value& value, nb::handle node) const override {
+    return Strings(t).opened(value, true, node);
   }
-  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
-    const Answer characters = iterated(e, value, node);
-    return characters ? reversed_slice(e, *characters, node) : std::nullopt;
+  Answer reversed(Tracer& t, const Value& value, nb::handle node) const override {
+    const Answer characters = iterated(t, value, node);
+    return characters ? reversed_slice(t, *characters, node) : std::nullopt;
   }
-  Answer rest(Evaluator&, const Value& value, const Value&, Known known, nb::handle) const override {
+  Answer rest(Tracer&, const Value& value, const Value&, Known known, nb::handle) const override {
     PyObject* const o = value.as<Static>()->object.ptr();
     if (!known || PySequence_Check(o) == 0) return std::nullopt;
     const nb::object left = nb::steal(PySequence_GetSlice(o, *known, PY_SSIZE_T_MAX));
@@ -119,19 +123,18 @@ class KnownKind final : public ValueKind {
     return std::nullopt;
   }
 
-  std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b,
-                                nb::handle node) const override {
+  std::optional<bool> identical(Tracer& t, const Value& a, const Value& b, nb::handle node) const override {
     const nb::object& x = a.as<Static>()->object;
     const nb::object& y = b.as<Static>()->object;
     if (!x.is(y) && Fields::may_be_same(x, y))
-      e.unsupported(node, "`is` between dtypes with equal fields", "compare them with ==");
+      unsupported(t, node, "`is` between dtypes with equal fields", "compare them with ==");
     return x.is(y);
   }
-  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override;
+  Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const override;
 
  private:
-  [[noreturn]] static void raise_no_attribute(Evaluator& e, const Value& value, const std::string& name);
-  static Value attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
+  [[noreturn]] static void raise_no_attribute(Tracer& t, const Value& value, const std::string& name);
+  static Value attribute_of_holder(Tracer& t, const nb::object& holder, const std::string& name,
                                    const nb::object& member, nb::handle node);
 };
 
@@ -147,23 +150,23 @@ bool KnownKind::is_same(const Value& a, const Value& b) const {
   return is_compared && x.equal(y);
 }
 
-std::optional<Value> KnownKind::method(Evaluator& e, const Value& value, const std::string& name,
+std::optional<Value> KnownKind::method(Tracer& t, const Value& value, const std::string& name,
                                        Call& call) const {
   const nb::object& self = value.as<Static>()->object;
   if (is_vectorized(self)) {
-    e.unsupported(call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
-                  "call it outside of the function, or write a loop");
+    unsupported(t, call.node, "the method `" + name + "` of a ufunc of `ingot.vectorize`",
+                "call it outside of the function, or write a loop");
   }
-  if (number_kind(value)) return call_number_method(e, value, name, call);
+  if (number_kind(value)) return call_number_method(t, value, name, call);
   const auto host_of = [&](const Value& given) -> nb::object {
     if (const Reference* r = given.as<Reference>();
-        r != nullptr && e.contents(*r, call.node).type == HeapObject::Type::List) {
+        r != nullptr && contents(t, *r, call.node).type == HeapObject::Type::List) {
       nb::list list;
-      for (const Value& member : e.contents(*r, call.node).values)
-        list.append(e.require_static(member, "an argument of a method of a text", call.node));
+      for (const Value& member : contents(t, *r, call.node).values)
+        list.append(require_static(t, member, "an argument of a method of a text", call.node));
       return nb::object(list);
     }
-    return e.require_static(given, "an argument of a method of a text", call.node);
+    return require_static(t, given, "an argument of a method of a text", call.node);
   };
   nb::list all;
   for (const Value& each : call.positional) all.append(host_of(each));
@@ -171,111 +174,111 @@ std::optional<Value> KnownKind::method(Evaluator& e, const Value& value, const s
   for (const auto& [key, each] : call.keywords) named[key.c_str()] = host_of(each);
   if (PyUnicode_Check(self.ptr()) || PyBytes_Check(self.ptr())) {
     if (const std::string large = too_large_by_method(self, name, all); !large.empty())
-      e.unsupported(call.node, large, "use a smaller one, or make it an argument");
+      unsupported(t, call.node, large, "use a smaller one, or make it an argument");
   }
   return by_python(
-      e, [&] { return e.static_value(frontend::attribute(self, name.c_str())(*nb::tuple(all), **named)); });
+      t, [&] { return static_value(t, frontend::attribute(self, name.c_str())(*nb::tuple(all), **named)); });
 }
 
 /// An attribute that a module or class does not have.
-void KnownKind::raise_no_attribute(Evaluator& e, const Value& value, const std::string& name) {
+void KnownKind::raise_no_attribute(Tracer& t, const Value& value, const std::string& name) {
   const nb::object& object = value.as<Static>()->object;
   if (is_class(object)) {
-    e.guards_.push_back({object, name, {}});
+    t.guards.push_back({object, name, {}});
     try {
       object.attr(name.c_str()).type();
     } catch (nb::python_error& error) {
-      e.raise_host_error(error);
+      raise_host_error(t, error);
     }
   }
   if (is_module(object)) {
     const nb::object names = frontend::attribute(object, "__dict__");
-    e.guards_.push_back({names, name, {}});
-    e.guards_.push_back({names, "__getattr__", {}});
+    t.guards.push_back({names, name, {}});
+    t.guards.push_back({names, "__getattr__", {}});
   }
-  e.raise(ExceptionKind::AttributeError,
-          is_module(object)
-              ? "module '" + text_of(object.attr("__name__")) + "' has no attribute '" + name + "'"
-              : "'" + e.type_name(value) + "' object has no attribute '" + name + "'");
+  raise(t, ExceptionKind::AttributeError,
+        is_module(object)
+            ? "module '" + text_of(object.attr("__name__")) + "' has no attribute '" + name + "'"
+            : "'" + frontend::type_name(t, value) + "' object has no attribute '" + name + "'");
 }
 
 /// An attribute of a module or class, which it has.
-Value KnownKind::attribute_of_holder(Evaluator& e, const nb::object& holder, const std::string& name,
+Value KnownKind::attribute_of_holder(Tracer& t, const nb::object& holder, const std::string& name,
                                      const nb::object& member, nb::handle node) {
   const nb::object names = is_module(holder) ? frontend::attribute(holder, "__dict__") : nb::object();
   if (is_trusted(holder)) {
     const bool is_held = is_module(holder) && PyDict_GetItemString(names.ptr(), name.c_str()) == member.ptr();
-    if (is_held && !e.frame_->of_library) e.guards_.push_back({names, name, member});
-    return e.host_value(member, name, node);
+    if (is_held && !t.frame->of_library) t.guards.push_back({names, name, member});
+    return host_value(t, member, name, node);
   }
   const bool is_plain_class =
       !is_module(holder) && nb::borrow(reinterpret_cast<PyObject*>(&PyType_Type)).is(holder.type());
   if (!is_module(holder) && lookup(holder, name).is_valid() &&
       (is_plain_class || !lookup(holder.type(), name).is_valid()))
-    return e.type_attribute(holder, name, node);
-  return e.outside(is_module(holder) ? names : holder, name, member, name, node);
+    return type_attribute(t, holder, name, node);
+  return outside(t, is_module(holder) ? names : holder, name, member, name, node);
 }
 
-std::optional<Value> KnownKind::attribute(Evaluator& e, const Value& value, const std::string& name,
+std::optional<Value> KnownKind::attribute(Tracer& t, const Value& value, const std::string& name,
                                           nb::handle node) const {
   const nb::object& object = value.as<Static>()->object;
   if (is_module(object))
-    if (std::optional<Value> made = e.made_by_module(object, name, node)) return *made;
+    if (std::optional<Value> made = made_by_module(t, object, name, node)) return *made;
   // ctypes adds it to the library's attributes at the first use.
   if (const nb::object function = function_of_library(object, name); function.is_valid())
-    return e.outside(frontend::attribute(object, "__dict__"), name, function, name, node);
+    return outside(t, frontend::attribute(object, "__dict__"), name, function, name, node);
   if (is_readable(object, name))
-    return e.outside(object, name, frontend::attribute(object, name.c_str()), name, node);
-  const bool is_number = e.kind_of(value).has_value();
+    return outside(t, object, name, frontend::attribute(object, name.c_str()), name, node);
+  const bool is_number = kind_of(value).has_value();
   if (!is_module(object) && !is_class(object) && !is_number && !is_of_numpy(object)) return std::nullopt;
   const nb::object of_type = attribute_or(object.type(), name.c_str(), nb::object());
   if (of_type.is_valid() && Py_IS_TYPE(of_type.ptr(), &PyMethodDescr_Type) &&
-      e.registry_.find(of_type) != nullptr)
+      t.registry.find(of_type) != nullptr)
     return Method{share(value), name, of_type};
   const nb::object member = attribute_or(object, name.c_str(), nb::object());
-  if (!member.is_valid()) raise_no_attribute(e, value, name);
-  if (is_module(object) || is_class(object)) return attribute_of_holder(e, object, name, member, node);
+  if (!member.is_valid()) raise_no_attribute(t, value, name);
+  if (is_module(object) || is_class(object)) return attribute_of_holder(t, object, name, member, node);
   if (is_number && PyCallable_Check(member.ptr())) return Method{share(value), name};
-  return e.host_value(member, name, node);
+  return host_value(t, member, name, node);
 }
 
-std::optional<Value> KnownKind::item(Evaluator& e, const Value& value, const Value& index,
+std::optional<Value> KnownKind::item(Tracer& t, const Value& value, const Value& index,
                                      nb::handle node) const {
   const nb::object& object = value.as<Static>()->object;
   if (is_enum(object)) {
-    const nb::object members = e.class_attribute(object, "_member_map_");
-    const nb::object name = e.require_static(index, "the name of a member", node);
+    const nb::object members = class_attribute(t, object, "_member_map_");
+    const nb::object name = require_static(t, index, "the name of a member", node);
     if (PyUnicode_CheckExact(name.ptr()) && nb::cast<bool>(members.attr("__contains__")(name)))
       return Static{members[name]};
-    e.raise_key_error(Static{name});
+    raise_key_error(t, Static{name});
   }
-  if (const std::optional<Kind> kind = e.kind_of(value); kind && !kind->is_python())
-    return item_of_numpy_number(e, value, *kind, index, node);
+  if (const std::optional<Kind> kind = kind_of(value); kind && !kind->is_python())
+    return item_of_numpy_number(t, value, *kind, index, node);
   const bool is_text = is_string(object);
   if (is_text && (index.is<Scalar>() || index.is<Slice>())) {
-    if (const std::optional<Value> characters = Strings(e).opened(value, false, node))
-      return Strings(e).item(*characters, index, node);
+    if (const std::optional<Value> characters = Strings(t).opened(value, false, node))
+      return Strings(t).item(*characters, index, node);
   }
   if (is_text && index.is<Scalar>() && base::is_int(index.as<Scalar>()->kind.dtype()))
-    e.require_static(index, "an index into a text", node);
+    require_static(t, index, "an index into a text", node);
   if (!index.is<Static>() || !(is_text || is_dtype(object))) return std::nullopt;
-  return by_python(e, [&] { return Static{object[index.as<Static>()->object]}; });
+  return by_python(t, [&] { return Static{object[index.as<Static>()->object]}; });
 }
 
-std::optional<Value> KnownKind::contains(Evaluator& e, const Value& value, const Value& wanted,
+std::optional<Value> KnownKind::contains(Tracer& t, const Value& value, const Value& wanted,
                                          nb::handle) const {
   const nb::object& object = value.as<Static>()->object;
   const Static* known = wanted.as<Static>();
   if (known == nullptr || !(is_string(object) || Members::holds_members(value))) return std::nullopt;
-  return by_python(e, [&] { return Static{imported("operator").attr("contains")(object, known->object)}; });
+  return by_python(t, [&] { return Static{imported("operator").attr("contains")(object, known->object)}; });
 }
 
-std::optional<std::vector<Value>> KnownKind::elements(Evaluator& e, const Value& value, nb::handle) const {
+std::optional<std::vector<Value>> KnownKind::elements(Tracer& t, const Value& value, nb::handle) const {
   const nb::object& object = value.as<Static>()->object;
   std::vector<Value> all;
   if (is_enum(object)) {
-    const nb::object map = e.class_attribute(object, "_member_map_");
-    for (const nb::handle name : e.class_attribute(object, "_member_names_"))
+    const nb::object map = class_attribute(t, object, "_member_map_");
+    for (const nb::handle name : class_attribute(t, object, "_member_names_"))
       all.push_back(Static{map[name]});
     return all;
   }

@@ -6,9 +6,9 @@ namespace ingot::frontend {
 
 /// Members of an Enum that are known only at run time (`Member`), because a variable is a different one on
 /// each path. Operations other than comparisons are evaluated for each possible member, on its own path.
-class Evaluator::Members {
+class Members {
  public:
-  explicit Members(Evaluator& evaluator) : e_(evaluator) {}
+  explicit Members(Tracer& t) : t_(t) {}
 
   /// An operation on a known member, or on two operands of which one is a known member.
   using Use = std::function<Value(const Value&)>;
@@ -52,9 +52,7 @@ class Evaluator::Members {
   std::optional<Value> is_in(Operator op, const Value& member, const Value& container);
   bool is_own_method(const nb::object& type, const char* name);
 
-  Evaluator& e_;
+  Tracer& t_;
 };
-
-using Members = Evaluator::Members;
 
 }  // namespace ingot::frontend

@@ -1,5 +1,15 @@
 #include "frontend/kinds/numbers.h"
 
+#include "frontend/arrays/arrays.h"
+#include "frontend/arrays/indexing.h"
+#include "frontend/arrays/numpy.h"
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/joins/joins.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;
@@ -25,88 +35,88 @@ class NumberKind final : public ValueKind {
     const Scalar& y = *b.as<Scalar>();
     return x.kind == y.kind && x.node == y.node && x.is_mixed == y.is_mixed;
   }
-  Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const override {
-    return joined_numbers(e, a, b, what);
+  Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const override {
+    return joined_numbers(t, a, b, what);
   }
   void slot_types(ir::TypeTable&, const Value& shape, Types& out) const override {
     const Scalar& number = *shape.as<Scalar>();
     if (!number.node) out.push_back(ir::Type::scalar(number.kind.dtype()));
   }
-  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
+  void carry(Tracer& t, const Value& shape, const Value& actual, Nodes& out) const override {
     const Scalar& number = *shape.as<Scalar>();
-    if (!number.node) out.push_back(e.convert(actual, number.kind));
+    if (!number.node) out.push_back(frontend::convert(t, actual, number.kind));
   }
-  Value fill(Evaluator& e, const Value& shape, const NextNode& next) const override {
+  Value fill(Tracer& t, const Value& shape, const NextNode& next) const override {
     Scalar filled = *shape.as<Scalar>();
     if (!filled.node) filled.node = next();
-    if (filled.is_mixed) e.mixed_.insert(filled.node.index);
+    if (filled.is_mixed) t.mixed.insert(filled.node.index);
     return filled;
   }
-  Value blank(Evaluator& e, const Value& shape) const override {
+  Value blank(Tracer& t, const Value& shape) const override {
     Scalar dummy = *shape.as<Scalar>();
-    if (!dummy.node) dummy = {dummy.kind, e.builder_->constant(ir::Type::scalar(dummy.kind.dtype()), {})};
+    if (!dummy.node) dummy = {dummy.kind, t.builder->constant(ir::Type::scalar(dummy.kind.dtype()), {})};
     return dummy;
   }
-  Value key(const Evaluator&, const Value& value) const override { return Scalar{value.as<Scalar>()->kind}; }
-  Answer form(Evaluator&, const Value& value) const override {
+  Value key(const Tracer&, const Value& value) const override { return Scalar{value.as<Scalar>()->kind}; }
+  Answer form(Tracer&, const Value& value) const override {
     const Scalar& number = *value.as<Scalar>();
     return Scalar{number.kind, {}, number.is_mixed};
   }
   void column_kinds(const Value& form, std::vector<Kind>& kinds) const override {
     kinds.push_back(form.as<Scalar>()->kind);
   }
-  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
-    out.push_back(e.convert(element, form.as<Scalar>()->kind));
+  void numbers(Tracer& t, const Value& form, const Value& element, Nodes& out) const override {
+    out.push_back(frontend::convert(t, element, form.as<Scalar>()->kind));
   }
-  Value element(Evaluator&, const Value& form, const NextNode& next) const override {
+  Value element(Tracer&, const Value& form, const NextNode& next) const override {
     return Scalar{form.as<Scalar>()->kind, next()};
   }
-  void convert(Evaluator&, const Value& from, const Value& to, Conversion& columns) const override {
+  void convert(Tracer&, const Value& from, const Value& to, Conversion& columns) const override {
     columns.add_next_as(from.as<Scalar>()->kind, to.as<Scalar>()->kind);
   }
-  std::optional<Description> describe(Evaluator&, const Value& value, Outward& outward) const override {
+  std::optional<Description> describe(Tracer&, const Value& value, Outward& outward) const override {
     const Scalar& number = *value.as<Scalar>();
     outward.leaves.push_back(number.node);
     return Description{described::Scalar{number.kind}};
   }
 
-  std::string type_name(const Evaluator&, const Value& value) const override {
+  std::string type_name(const Tracer&, const Value& value) const override {
     const Kind kind = value.as<Scalar>()->kind;
     return (kind.is_python() ? "" : "numpy.") + std::string(kind.name());
   }
-  nb::object type_of(Evaluator&, const Value& value, nb::handle) const override {
+  nb::object type_of(Tracer&, const Value& value, nb::handle) const override {
     const Kind kind = value.as<Scalar>()->kind;
     return frontend::attribute(imported(kind.is_python() ? "builtins" : "numpy"),
                                std::string(kind.name()).c_str());
   }
-  nb::object stand_in(const Evaluator&, const Value& value) const override {
+  nb::object stand_in(const Tracer&, const Value& value) const override {
     const Kind kind = value.as<Scalar>()->kind;
     const std::string name(kind.name());
     if (kind.is_python()) return imported("builtins").attr(name.c_str())(1);
     return imported("numpy").attr("dtype")(name).attr("type")(1);
   }
-  bool has_methods(const Evaluator&, const Value&) const override { return true; }
-  Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const override;
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
+  bool has_methods(const Tracer&, const Value&) const override { return true; }
+  Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const override;
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
     const Kind kind = value.as<Scalar>()->kind;
     if (kind.is_python()) return std::nullopt;
-    return item_of_numpy_number(e, value, kind, index, node);
+    return item_of_numpy_number(t, value, kind, index, node);
   }
-  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
-    return call_number_method(e, value, name, call);
+  Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
+    return call_number_method(t, value, name, call);
   }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    return e.kind_of(value) ? std::optional(e.stage(value, Kind::py_bool())) : std::nullopt;
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle) const override {
+    return kind_of(value) ? std::optional(stage(t, value, Kind::py_bool())) : std::nullopt;
   }
-  std::optional<bool> known_truth(Evaluator& e, const Value& value) const override {
+  std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
     const Scalar& number = *value.as<Scalar>();
-    const ir::Function& function = e.builder_->function();
+    const ir::Function& function = t.builder->function();
     if (number.kind.dtype() != DType::Bool || !function.is_constant(number.node)) return std::nullopt;
     return function.constant(number.node).bits[0] != 0;
   }
 };
 
-std::optional<Value> NumberKind::attribute(Evaluator& e, const Value& value, const std::string& name,
+std::optional<Value> NumberKind::attribute(Tracer& t, const Value& value, const std::string& name,
                                            nb::handle node) const {
   const Kind kind = value.as<Scalar>()->kind;
   const DType dtype = kind.dtype();
@@ -118,13 +128,13 @@ std::optional<Value> NumberKind::attribute(Evaluator& e, const Value& value, con
   const bool is_real = name == "real";
   if (!is_real && name != "imag") return std::nullopt;
   if (base::is_complex(dtype)) {
-    const NodeId part = e.builder_->make(is_real ? Op::real : Op::imaginary, {e.stage(value, kind)});
+    const NodeId part = t.builder->make(is_real ? Op::real : Op::imaginary, {stage(t, value, kind)});
     if (kind.is_python()) return Scalar{Kind::py_float(), part};
-    return e.from_node(part);
+    return from_node(t, part);
   }
-  if (is_real) return kind == Kind::py_bool() ? e.unary(Operator::UAdd, value, node) : value;
+  if (is_real) return kind == Kind::py_bool() ? frontend::unary(t, Operator::UAdd, value, node) : value;
   const Kind zero = kind == Kind::py_bool() ? Kind::py_int() : kind;
-  return Scalar{zero, e.builder_->cast(e.builder_->index(0), zero.dtype())};
+  return Scalar{zero, t.builder->cast(t.builder->index(0), zero.dtype())};
 }
 
 }  // namespace
@@ -145,61 +155,59 @@ std::optional<Kind> number_kind(const Value& value) {
   return dtype ? std::optional<Kind>(*dtype) : std::nullopt;
 }
 
-NodeId node_as(Evaluator& e, const Value& value, DType dtype) {
-  return value.is<Array>() ? e.builder_->cast(e.whole(value), dtype) : e.stage(value, dtype);
+NodeId node_as(Tracer& t, const Value& value, DType dtype) {
+  return value.is<Array>() ? t.builder->cast(whole(t, value), dtype) : stage(t, value, dtype);
 }
 
-Value without_0d(Evaluator& e, const Value& value) {
+Value without_0d(Tracer& t, const Value& value) {
   const Array* array = value.as<Array>();
-  return array != nullptr && array->type.rank() == 0 ? e.from_node(e.whole(value)) : value;
+  return array != nullptr && array->type.rank() == 0 ? from_node(t, whole(t, value)) : value;
 }
 
-std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
+std::optional<Value> joined_numbers(const Tracer& t, const Value& a, const Value& b,
                                     const std::string& what) {
   const std::optional<Kind> j = number_kind(a);
   const std::optional<Kind> k = number_kind(b);
   if (!j || !k) return std::nullopt;
   const std::optional<Kind> kind = frontend::join(*j, *k);
-  if (!kind) return e.apart(a, b, what);
+  if (!kind) return apart(t, a, b, what);
   return Scalar{*kind, {}, *j != *k || is_mixed(a) || is_mixed(b)};
 }
 
-Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index,
-                           nb::handle node) {
+Value item_of_numpy_number(Tracer& t, const Value& number, Kind kind, const Value& index, nb::handle node) {
   const Tuple* several = index.as<Tuple>();
   for (const Value& item : several != nullptr ? several->members : std::vector<Value>{index}) {
-    const std::optional<Kind> of_item = e.kind_of(item);
+    const std::optional<Kind> of_item = kind_of(item);
     const Static* known = item.as<Static>();
     const bool open = known != nullptr && (known->object.is_none() || known->object.is(nb::ellipsis()));
     if (open || (of_item && base::is_bool(of_item->dtype()))) continue;
-    e.need_one_kind(ExceptionKind::IndexError, {number, item});
-    e.raise(ExceptionKind::IndexError, "invalid index to scalar variable.");
+    need_one_kind(t, ExceptionKind::IndexError, {number, item});
+    raise(t, ExceptionKind::IndexError, "invalid index to scalar variable.");
   }
-  return e.index_array(e.filled({}, e.stage(number, kind)), index, node);
+  return index_array(t, filled(t, {}, stage(t, number, kind)), index, node);
 }
 
-std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const std::string& name,
-                                       Evaluator::Call& call) {
-  const int handler = e.registry_.method(name);
-  const nb::object member = handler >= 0 ? nb::object() : e.registry_.member(name);
+std::optional<Value> call_numpy_method(Tracer& t, const Value& self, const std::string& name, Call& call) {
+  const int handler = t.registry.method(name);
+  const nb::object member = handler >= 0 ? nb::object() : t.registry.member(name);
   if (handler < 0 && !member.is_valid()) return std::nullopt;
-  if (handler >= 0) e.refuse_foreign(call, name, nb::none());
+  if (handler >= 0) refuse_foreign(t, call, name, nb::none());
   call.positional.insert(call.positional.begin(), self);
-  return handler >= 0 ? e.handle({.handler = handler}, call) : e.call(Static{member}, call);
+  return handler >= 0 ? handle(t, {.handler = handler}, call) : call_value(t, Static{member}, call);
 }
 
-Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+Value call_number_method(Tracer& t, const Value& self, const std::string& name, Call& call) {
   if (!base::known(number_kind(self)).is_python())
-    if (std::optional<Value> result = call_numpy_method(e, self, name, call)) return *std::move(result);
-  return call_own_method(e, self, name, call);
+    if (std::optional<Value> result = call_numpy_method(t, self, name, call)) return *std::move(result);
+  return call_own_method(t, self, name, call);
 }
 
-Value call_own_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call) {
+Value call_own_method(Tracer& t, const Value& self, const std::string& name, Call& call) {
   const Kind kind = base::known(number_kind(self));
   if (name == "conjugate" && call.positional.empty()) {
     if (!base::is_complex(kind.dtype()))
-      return kind == Kind::py_bool() ? e.unary(Operator::UAdd, self, call.node) : self;
-    return Scalar{kind, e.builder_->make(Op::conjugate, {e.stage(self, kind)})};
+      return kind == Kind::py_bool() ? unary(t, Operator::UAdd, self, call.node) : self;
+    return Scalar{kind, t.builder->make(Op::conjugate, {stage(t, self, kind)})};
   }
   if (kind.is_python()) {  // the library has methods of numbers as functions
     const bool is_int = kind == Kind::py_int() || kind == Kind::py_bool();
@@ -207,7 +215,7 @@ Value call_own_method(Evaluator& e, const Value& self, const std::string& name, 
     const nb::object method = attribute_or(imported("ingot.library.numbers"), own.c_str(), nb::object());
     if (method.is_valid()) {
       call.positional.insert(call.positional.begin(), self);
-      return e.inline_function(method, call);
+      return inline_function(t, method, call);
     }
   }
   if (name == "item" && call.positional.empty()) {
@@ -217,10 +225,10 @@ Value call_own_method(Evaluator& e, const Value& self, const std::string& name, 
                       : base::is_int(kind.dtype())   ? 1
                       : base::is_float(kind.dtype()) ? 2
                                                      : 3;
-    if (kind.dtype() == DType::UInt64) e.unsupported(call.node, "`item` of a uint64", "use int()");
-    return Scalar{kPython[of], e.stage(self, kPython[of])};
+    if (kind.dtype() == DType::UInt64) unsupported(t, call.node, "`item` of a uint64", "use int()");
+    return Scalar{kPython[of], stage(t, self, kPython[of])};
   }
-  e.unsupported(call.node, "the method `" + name + "` of a " + e.type_name(self), "use operators");
+  unsupported(t, call.node, "the method `" + name + "` of a " + type_name(t, self), "use operators");
 }
 
 INGOT_VALUE_KIND(Scalar, NumberKind)

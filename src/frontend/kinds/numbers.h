@@ -5,16 +5,14 @@
 namespace ingot::frontend {
 
 /// The join of two numbers; none: they are none.
-std::optional<Value> joined_numbers(const Evaluator& e, const Value& a, const Value& b,
-                                    const std::string& what);
+std::optional<Value> joined_numbers(const Tracer& t, const Value& a, const Value& b, const std::string& what);
 /// An element of a number of NumPy's, which is an array without axes here.
-Value item_of_numpy_number(Evaluator& e, const Value& number, Kind kind, const Value& index, nb::handle node);
+Value item_of_numpy_number(Tracer& t, const Value& number, Kind kind, const Value& index, nb::handle node);
 /// Calls a method of arrays and numbers of NumPy's; none: it is not known.
-std::optional<Value> call_numpy_method(Evaluator& e, const Value& self, const std::string& name,
-                                       Evaluator::Call& call);
+std::optional<Value> call_numpy_method(Tracer& t, const Value& self, const std::string& name, Call& call);
 /// Calls a method of a number that NumPy's library does not implement.
-Value call_own_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call);
+Value call_own_method(Tracer& t, const Value& self, const std::string& name, Call& call);
 /// Calls a method of a number, known or not.
-Value call_number_method(Evaluator& e, const Value& self, const std::string& name, Evaluator::Call& call);
+Value call_number_method(Tracer& t, const Value& self, const std::string& name, Call& call);
 
 }  // namespace ingot::frontend

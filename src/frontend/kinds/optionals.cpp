@@ -1,6 +1,12 @@
 #include "frontend/kinds/optionals.h"
 
-#include "frontend/rows.h"
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/joins/joins.h"
+#include "frontend/kinds/rows.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -10,9 +16,9 @@ using ir::Op;
 namespace {
 
 /// The value of an optional, without a node: no node may be built between a construct and its results.
-Value slot_of(const Evaluator& e, const Value& present) {
+Value slot_of(const Tracer& t, const Value& present) {
   if (const std::optional<Kind> kind = number_kind(present)) return Scalar{*kind, {}, is_mixed(present)};
-  return shape_of(present, seen_from(*e.builder_, ir::RegionId(0)));
+  return shape_of(present, seen_from(*t.builder, ir::RegionId(0)));
 }
 
 // Tags of optionals.
@@ -52,36 +58,36 @@ Kind kind_of_present(const Maybe& maybe) { return maybe.present->as<Scalar>()->k
 
 class UnboundKind final : public ValueKind {
  public:
-  Value present(Evaluator& e, const Value&, const std::string& name, nb::handle) const override {
-    const auto [kind, message] = e.absence_of(name);
-    e.raise(kind, message);
+  Value present(Tracer& t, const Value&, const std::string& name, nb::handle) const override {
+    const auto [kind, message] = absence_of(t, name);
+    raise(t, kind, message);
   }
-  Answer form(Evaluator&, const Value& value) const override { return value; }
-  std::string words(const Evaluator&, const Value&) const override { return {}; }
+  Answer form(Tracer&, const Value& value) const override { return value; }
+  std::string words(const Tracer&, const Value&) const override { return {}; }
 };
 
 class ConflictKind final : public ValueKind {
  public:
-  Value present(Evaluator& e, const Value& value, const std::string&, nb::handle node) const override {
+  Value present(Tracer& t, const Value& value, const std::string&, nb::handle node) const override {
     const Conflict& conflict = *value.as<Conflict>();
-    if (!conflict.loop.empty()) throw NeedsFact::at(conflict.loop, e.location_of(node));
-    if (conflict.has_source()) throw NeedsFact::of(conflict.argument, e.location_of(node));
-    ask_for_pools(e, conflict, node);
-    e.unsupported(node, conflict.reason, "use two names, or make both of one type");
+    if (!conflict.loop.empty()) throw NeedsFact::at(conflict.loop, location_of(t, node));
+    if (conflict.has_source()) throw NeedsFact::of(conflict.argument, location_of(t, node));
+    ask_for_pools(t, conflict, node);
+    unsupported(t, node, conflict.reason, "use two names, or make both of one type");
   }
-  Answer form(Evaluator& e, const Value& value) const override {
-    ask_for_pools(e, *value.as<Conflict>(), {});
+  Answer form(Tracer& t, const Value& value) const override {
+    ask_for_pools(t, *value.as<Conflict>(), {});
     return std::nullopt;
   }
-  std::string words(const Evaluator&, const Value&) const override { return {}; }
-  Answer call(Evaluator& e, const Value& value, Call& call) const override {
-    return e.call(present(e, value, "the function", call.node), call);
+  std::string words(const Tracer&, const Value&) const override { return {}; }
+  Answer call(Tracer& t, const Value& value, Call& call) const override {
+    return call_value(t, present(t, value, "the function", call.node), call);
   }
 
  private:
-  static void ask_for_pools(Evaluator& e, const Conflict& conflict, nb::handle node) {
-    if (!conflict.pools.empty()) PooledValues(e).ask_for(conflict.pools, node);
-    if (!conflict.rows.empty()) Evaluator::Rows(e).ask_for(conflict.rows, node);
+  static void ask_for_pools(Tracer& t, const Conflict& conflict, nb::handle node) {
+    if (!conflict.pools.empty()) PooledValues(t).ask_for(conflict.pools, node);
+    if (!conflict.rows.empty()) Rows(t).ask_for(conflict.rows, node);
   }
 };
 
@@ -108,44 +114,44 @@ class MaybeKind final : public ValueKind {
     const Maybe& m = *shape.as<Maybe>();
     if (!m.node) out.push_back(type_of_slot(types, m));
   }
-  void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const override {
-    if (!shape.as<Maybe>()->node) out.push_back(carried(e, *shape.as<Maybe>(), actual));
+  void carry(Tracer& t, const Value& shape, const Value& actual, Nodes& out) const override {
+    if (!shape.as<Maybe>()->node) out.push_back(carried(t, *shape.as<Maybe>(), actual));
   }
-  Value fill(Evaluator& e, const Value& shape, const NextNode& next) const override {
+  Value fill(Tracer& t, const Value& shape, const NextNode& next) const override {
     Maybe filled = *shape.as<Maybe>();
     if (!filled.node) filled.node = next();
-    if (is_mixed(*filled.present)) e.mixed_.insert(filled.node.index);
+    if (is_mixed(*filled.present)) t.mixed.insert(filled.node.index);
     return filled;
   }
-  Value blank(Evaluator&, const Value& shape) const override {
+  Value blank(Tracer&, const Value& shape) const override {
     const Maybe& m = *shape.as<Maybe>();
     if (m.node) return shape;
     return m.may_be_none ? Value(Static{nb::none()}) : Value(Unbound{});
   }
-  Value key(const Evaluator& e, const Value& value) const override {
+  Value key(const Tracer& t, const Value& value) const override {
     Maybe key = *value.as<Maybe>();
     key.node = {};
-    key.present = share(kind_of_value(*key.present).key(e, *key.present));
+    key.present = share(kind_of_value(*key.present).key(t, *key.present));
     return key;
   }
-  Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle) const override {
+  Value present(Tracer& t, const Value& value, const std::string& name, nb::handle) const override {
     const Maybe m = *value.as<Maybe>();  // a copy: `value` may be part of the state that a check replaces
-    const NodeId tag = e.builder_->make(Op::tag, {m.node});
+    const NodeId tag = t.builder->make(Op::tag, {m.node});
     if (m.may_be_unbound) {
-      const auto [kind, message] = e.absence_of(name);
-      e.check(e.builder_->make(Op::not_equal, {tag, e.builder_->constant(kMissing)}), kind, message);
+      const auto [kind, message] = absence_of(t, name);
+      check(t, t.builder->make(Op::not_equal, {tag, t.builder->constant(kMissing)}), kind, message);
     }
     if (m.may_be_none) {
-      e.check(e.builder_->make(Op::equal, {tag, e.builder_->constant(kThere)}), ExceptionKind::TypeError,
-              "'" + name + "' is None here");
+      check(t, t.builder->make(Op::equal, {tag, t.builder->constant(kThere)}), ExceptionKind::TypeError,
+            "'" + name + "' is None here");
     }
     Value inside = *m.present;
-    const NodeId node = e.builder_->make(Op::value, {m.node});
+    const NodeId node = t.builder->make(Op::value, {m.node});
     if (Array* array = inside.as<Array>()) array->node = node;
     else inside = Scalar{kind_of_present(m), node};
     return inside;
   }
-  Answer form(Evaluator&, const Value& value) const override {
+  Answer form(Tracer&, const Value& value) const override {
     Maybe form = *value.as<Maybe>();
     const Scalar* number = form.present->as<Scalar>();
     if (number == nullptr) return std::nullopt;
@@ -157,8 +163,8 @@ class MaybeKind final : public ValueKind {
     kinds.emplace_back(DType::Int8);
     kinds.push_back(kind_of_present(*form.as<Maybe>()));
   }
-  void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const override {
-    ir::Builder& builder = *e.builder_;
+  void numbers(Tracer& t, const Value& form, const Value& element, Nodes& out) const override {
+    ir::Builder& builder = *t.builder;
     const Kind kind = kind_of_present(*form.as<Maybe>());
     if (element.is<Unbound>() || is_none(element)) {
       out.push_back(builder.constant(element.is<Unbound>() ? kMissing : kNone));
@@ -166,58 +172,59 @@ class MaybeKind final : public ValueKind {
     } else if (const Maybe* given = element.as<Maybe>()) {
       const Scalar inside{kind_of_present(*given), builder.make(Op::value, {given->node})};
       out.push_back(builder.make(Op::tag, {given->node}));
-      out.push_back(e.convert(inside, kind));
+      out.push_back(frontend::convert(t, inside, kind));
     } else {
       out.push_back(builder.constant(kThere));
-      out.push_back(e.convert(element, kind));
+      out.push_back(frontend::convert(t, element, kind));
     }
   }
-  Value element(Evaluator& e, const Value& form, const NextNode& next) const override {
+  Value element(Tracer& t, const Value& form, const NextNode& next) const override {
     Maybe m = *form.as<Maybe>();
     const NodeId tag = next();
     const NodeId value = next();
-    m.node = optional_of(*e.builder_, tag, type_of_slot(e.module_.types, m), m.may_be_none, m.may_be_unbound,
+    m.node = optional_of(*t.builder, tag, type_of_slot(t.module.types, m), m.may_be_none, m.may_be_unbound,
                          [&] { return value; });
     return m;
   }
-  void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const override {
+  void convert(Tracer& t, const Value& from, const Value& to, Conversion& columns) const override {
     const Kind kind = kind_of_present(*to.as<Maybe>());
     if (const Maybe* m = from.as<Maybe>()) {
       columns.add(columns.next());
       columns.add_next_as(kind_of_present(*m), kind);
     } else if (const Scalar* number = from.as<Scalar>()) {
-      columns.fill(e.builder_->constant(kThere));
+      columns.fill(t.builder->constant(kThere));
       columns.add_next_as(number->kind, kind);
     } else {
-      columns.fill(e.builder_->constant(from.is<Unbound>() ? kMissing : kNone));
-      columns.fill(zero(*e.builder_, kind));
+      columns.fill(t.builder->constant(from.is<Unbound>() ? kMissing : kNone));
+      columns.fill(zero(*t.builder, kind));
     }
   }
-  std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const override {
+  std::optional<Description> describe(Tracer& t, const Value& value, Outward& outward) const override {
     const Maybe& m = *value.as<Maybe>();
     const Scalar* number = m.present->as<Scalar>();
     if (number == nullptr || m.may_be_unbound) {
-      e.unsupported({}, "a result that is an array on one path and None on another",
-                    "return an array on every path, an empty one if need be");
+      unsupported(t, {}, "a result that is an array on one path and None on another",
+                  "return an array on every path, an empty one if need be");
     }
-    outward.leaves.push_back(e.builder_->make(Op::tag, {m.node}));
-    outward.leaves.push_back(e.builder_->make(Op::value, {m.node}));
+    outward.leaves.push_back(t.builder->make(Op::tag, {m.node}));
+    outward.leaves.push_back(t.builder->make(Op::value, {m.node}));
     return Description{described::Maybe{}, {{described::Scalar{number->kind}}}};
   }
 
-  std::string words(const Evaluator& e, const Value& value) const override {
+  std::string words(const Tracer& t, const Value& value) const override {
     const Maybe& m = *value.as<Maybe>();
-    return kind_of_value(*m.present).words(e, *m.present) + (m.may_be_none ? " or None" : " or not bound");
+    return kind_of_value(*m.present).words(t, *m.present) + (m.may_be_none ? " or None" : " or not bound");
   }
-  nb::object stand_in(const Evaluator& e, const Value& value) const override {
-    return e.stand_in(*value.as<Maybe>()->present);
+  nb::object stand_in(const Tracer& t, const Value& value) const override {
+    return frontend::stand_in(t, *value.as<Maybe>()->present);
   }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const override {
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const override {
     const auto there = [&] {
-      return Value(Scalar{Kind::py_bool(), e.truth(e.present(value, "value", node), node)});
+      return Value(
+          Scalar{Kind::py_bool(), frontend::truth(t, frontend::present(t, value, "value", node), node)});
     };
     const auto missing = [] { return Value(Static{nb::bool_(false)}); };
-    return e.truth(e.fork(e.is_there(*value.as<Maybe>()), there, missing), node);
+    return frontend::truth(t, fork(t, is_there(t, *value.as<Maybe>()), there, missing), node);
   }
 
  private:
@@ -229,34 +236,35 @@ class MaybeKind final : public ValueKind {
     return types.optional(number != nullptr ? ir::Type::scalar(number->kind.dtype())
                                             : shape.present->as<Array>()->type);
   }
-  static NodeId carried(Evaluator& e, const Maybe& shape, const Value& actual) {
-    const ir::Type type = type_of_slot(e.module_.types, shape);
+  static NodeId carried(Tracer& t, const Maybe& shape, const Value& actual) {
+    const ir::Type type = type_of_slot(t.module.types, shape);
     if (actual.is<Unbound>() || is_none(actual))
-      return e.builder_->make(Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type);
+      return t.builder->make(Op::none, {}, {actual.is<Unbound>() ? 2 : 1}, type);
     const Maybe* other = actual.as<Maybe>();
     if (other == nullptr) {
       std::vector<NodeId> value;
-      e.carry(*shape.present, actual, value);
-      return e.builder_->make(Op::some, {value[0]});
+      frontend::carry(t, *shape.present, actual, value);
+      return t.builder->make(Op::some, {value[0]});
     }
     Value inside = *other->present;
     if (Array* array = inside.as<Array>()) array->owns = shape.present->as<Array>()->owns;
     if (same(inside, *shape.present)) return other->node;
     const Scalar* number = shape.present->as<Scalar>();
     if (number != nullptr && inside.is<Scalar>()) {
-      const NodeId tag = e.builder_->make(Op::tag, {other->node});
-      return optional_of(*e.builder_, tag, type, true, true, [&] {
-        const Scalar there{kind_of_present(*other), e.builder_->make(Op::value, {other->node})};
-        return e.convert(there, number->kind);
+      const NodeId tag = t.builder->make(Op::tag, {other->node});
+      return optional_of(*t.builder, tag, type, true, true, [&] {
+        const Scalar there{kind_of_present(*other), t.builder->make(Op::value, {other->node})};
+        return frontend::convert(t, there, number->kind);
       });
     }
-    e.unsupported({}, "a variable that may be unbound or None changes its type", "bind it before the branch");
+    unsupported(t, {}, "a variable that may be unbound or None changes its type",
+                "bind it before the branch");
   }
 };
 
 }  // namespace
 
-std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& b, const std::string& what) {
+std::optional<Value> joined_optional(Tracer& t, const Value& a, const Value& b, const std::string& what) {
   if (const std::optional<Pooled> record = PooledValues::join(a, b)) return *record;
   const auto is_open = [](const Value& v) { return v.is<Unbound>() || is_none(v) || v.is<Maybe>(); };
   if (!is_open(a) && !is_open(b)) return std::nullopt;
@@ -268,8 +276,8 @@ std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& 
   const Value* y = present(b);
   if (x == nullptr && y == nullptr)
     return Conflict{what + ", which is not bound on one path and None on another,"};
-  const Value first = slot_of(e, x != nullptr ? *x : *y);
-  Value joined = y != nullptr ? e.join(first, slot_of(e, *y), what) : first;
+  const Value first = slot_of(t, x != nullptr ? *x : *y);
+  Value joined = y != nullptr ? join(t, first, slot_of(t, *y), what) : first;
   const auto may = [&](bool Maybe::* flag, bool empty_a, bool empty_b) {
     return empty_a || empty_b || (a.is<Maybe>() && a.as<Maybe>()->*flag) ||
            (b.is<Maybe>() && b.as<Maybe>()->*flag);
@@ -285,19 +293,19 @@ std::optional<Value> joined_optional(Evaluator& e, const Value& a, const Value& 
     array->object = 0;  // another object than that of the same number in an earlier iteration
     return Maybe{{}, share(joined), is_unbound, is_none};
   }
-  return PooledValues(e).conflict(a, b, what + ", which is bound on some paths only,");
+  return PooledValues(t).conflict(a, b, what + ", which is bound on some paths only,");
 }
 
-std::optional<Value> compared_optional(Evaluator& e, Operator op, const Value& a, const Value& b,
+std::optional<Value> compared_optional(Tracer& t, Operator op, const Value& a, const Value& b,
                                        nb::handle node) {
   if (!a.is<Maybe>() && !b.is<Maybe>()) return std::nullopt;
   const Maybe* m = a.is<Maybe>() ? a.as<Maybe>() : b.as<Maybe>();
   const auto with = [&](const Value& value) {
-    return a.is<Maybe>() ? e.compare(op, value, b, node) : e.compare(op, a, value, node);
+    return a.is<Maybe>() ? compare(t, op, value, b, node) : compare(t, op, a, value, node);
   };
-  if (!is_equality(op)) return with(e.present(*m, "the value", node));
-  return e.fork(
-      e.is_there(*m), [&] { return with(e.present(*m, "the value", node)); },
+  if (!is_equality(op)) return with(present(t, *m, "the value", node));
+  return fork(
+      t, is_there(t, *m), [&] { return with(present(t, *m, "the value", node)); },
       [&] { return with(Static{nb::none()}); });
 }
 

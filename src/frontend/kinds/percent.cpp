@@ -1,15 +1,23 @@
-#include "frontend/evaluator_parts.h"
-
 // `format % values`, where the format is known and some of the values are not.
+
+#include "frontend/arrays/mathematics.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/calls/python_builtins.h"
+#include "frontend/expressions/expressions.h"
+#include "frontend/kinds/objects.h"
+#include "frontend/tracer/builtins.h"
+#include "frontend/tracer/errors.h"
+#include "frontend/tracer/frame.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
-std::optional<Value> Evaluator::formatted(const Value& format, const Value& given, nb::handle node) {
+std::optional<Value> formatted(Tracer& t, const Value& format, const Value& given, nb::handle node) {
   const Static* known = format.as<Static>();
   if (known == nullptr || !PyUnicode_CheckExact(known->object.ptr())) return std::nullopt;
   const nb::object pieces = imported("ingot._objects.percent").attr("pieces")(known->object);
   if (pieces.is_none())
-    unsupported(node, "'%' of a format with `*`, `%c` or digits of ints", "use an f-string");
+    unsupported(t, node, "'%' of a format with `*`, `%c` or digits of ints", "use an f-string");
   const Tuple* tuple = given.as<Tuple>();
   size_t next = 0;
   std::vector<Value> parts;
@@ -21,9 +29,9 @@ std::optional<Value> Evaluator::formatted(const Value& format, const Value& give
     const nb::object key = piece[0];
     const std::string kind = text_of(piece[3]);
     Value value = given;
-    if (!key.is_none()) value = eval_item(given, Static{key}, node);
+    if (!key.is_none()) value = eval_item(t, given, Static{key}, node);
     else if (tuple != nullptr) value = tuple->members.at(next++);
-    value = plain_number(present(value, "the value", node));
+    value = plain_number(t, present(t, value, "the value", node));
     if (value.is<Static>()) {
       try {
         const nb::object made =
@@ -31,19 +39,19 @@ std::optional<Value> Evaluator::formatted(const Value& format, const Value& give
         parts.emplace_back(Static{made});
         continue;
       } catch (nb::python_error& error) {
-        raise_host_error(error);
+        raise_host_error(t, error);
       }
     }
-    if (kind == "float") value = Scalar{Kind::py_float(), real_number(value)};
+    if (kind == "float") value = Scalar{Kind::py_float(), real_number(t, value)};
     if (kind == "int" && !value.is<Array>()) {
       Call conversion{.positional = {value}, .keywords = {}, .name = "int", .node = node};
-      value = builtin_int(conversion);
+      value = builtin_int(t, conversion);
     }
     if (kind != "text" && (!kind_of(value) || value.is<Array>()))
-      unsupported(node, "'%' of a " + type_name(value) + " as a number", "use its elements");
-    parts.push_back(text_of_value(value, text_of(piece[2]), node));
+      unsupported(t, node, "'%' of a " + type_name(t, value) + " as a number", "use its elements");
+    parts.push_back(text_of_value(t, value, text_of(piece[2]), node));
   }
-  return joined_text(parts);
+  return joined_text(t, parts);
 }
 
 }  // namespace ingot::frontend

@@ -13,104 +13,106 @@
 
 #include "frontend/kinds/pooled_values.h"
 
-#include "frontend/columns.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/list_buffers.h"
+#include "frontend/kinds/columns.h"
+#include "frontend/kinds/parameters.h"
+#include "frontend/kinds/rows.h"
 #include "frontend/kinds/sets.h"
-#include "frontend/parameters.h"
-#include "frontend/rows.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
 using base::ExceptionKind;
 using ir::Op;
 
-void Evaluator::PooledValues::make_pools() {
+void PooledValues::make_pools() {
   std::vector<uint32_t> made;
-  for (const nb::object& type : e_.pools_.classes) {
-    const uint32_t id = new_pool("instances of " + std::to_string(e_.pools_.by_class.size()));
+  for (const nb::object& type : t_.facts.pools.classes) {
+    const uint32_t id = new_pool("instances of " + std::to_string(t_.facts.pools.by_class.size()));
     HeapObject pool{.type = HeapObject::Type::List, .values = {}, .keys = {}};
     pool.type_of = type;
-    if (e_.request_.attributes.contains(type))
-      for (const nb::handle name : e_.request_.attributes[type])
+    if (t_.request.attributes.contains(type))
+      for (const nb::handle name : t_.request.attributes[type])
         pool.keys.push_back(nb::borrow<nb::object>(name));
-    e_.state_.heap.at(id) = std::move(pool);
-    e_.pools_.by_class.emplace(type.ptr(), id);
-    const size_t first = e_.pools_.first_of_kin.at(made.size());
+    t_.state.heap.at(id) = std::move(pool);
+    t_.facts.pools.by_class.emplace(type.ptr(), id);
+    const size_t first = t_.facts.pools.first_of_kin.at(made.size());
     made.push_back(id);
-    e_.pools_.kin[made.at(first)].push_back(type);
+    t_.facts.pools.kin[made.at(first)].push_back(type);
   }
 }
 
-uint32_t Evaluator::PooledValues::new_pool(const std::string& purpose) {
-  const auto [number, is_new] = e_.pools_.numbers.emplace(purpose, e_.next_object_);
-  if (is_new) ++e_.next_object_;
-  e_.pools_.objects.insert(number->second);
-  e_.state_.heap.emplace(number->second,
-                         HeapObject{.type = HeapObject::Type::List, .values = {}, .keys = {}});
+uint32_t PooledValues::new_pool(const std::string& purpose) {
+  const auto [number, is_new] = t_.facts.pools.numbers.emplace(purpose, t_.facts.next_object);
+  if (is_new) ++t_.facts.next_object;
+  t_.facts.pools.objects.insert(number->second);
+  t_.state.heap.emplace(number->second, HeapObject{.type = HeapObject::Type::List, .values = {}, .keys = {}});
   return number->second;
 }
 
-void Evaluator::PooledValues::replace(const std::function<bool(const Value&)>& is_it, const Pooled& record) {
+void PooledValues::replace(const std::function<bool(const Value&)>& is_it, const Pooled& record) {
   const std::function<Value(const Value&)> replaced = [&](const Value& value) -> Value {
     if (is_it(value)) return record;
     return with_each_part(value, replaced);
   };
-  for (auto& [name, local] : e_.state_.locals) local = replaced(local);
-  for (Frame* at = e_.frame_; at != nullptr; at = at->caller)
+  for (auto& [name, local] : t_.state.locals) local = replaced(local);
+  for (Frame* at = t_.frame; at != nullptr; at = at->caller)
     for (auto& [name, local] : at->callers_locals) local = replaced(local);
-  for (auto& [id, object] : e_.state_.heap)
+  for (auto& [id, object] : t_.state.heap)
     for (Value& value : object.values) value = replaced(value);
 }
 
-std::string Evaluator::PooledValues::early_fact(const nb::object& type) const {
+std::string PooledValues::early_fact(const nb::object& type) const {
   const auto index =
-      std::ranges::find_if(e_.pools_.classes, [&](const nb::object& one) { return one.is(type); });
-  return "early pool " + std::to_string(index - e_.pools_.classes.begin());
+      std::ranges::find_if(t_.facts.pools.classes, [&](const nb::object& one) { return one.is(type); });
+  return "early pool " + std::to_string(index - t_.facts.pools.classes.begin());
 }
 
-void Evaluator::PooledValues::ask_for_early(const nb::object& type, nb::handle node) {
-  if (has_pool(type)) throw NeedsFact::at(early_fact(type), e_.Evaluator::location_of(node));
-  e_.unsupported(node, "an instance that paths disagree about", "make it before the branch");
+void PooledValues::ask_for_early(const nb::object& type, nb::handle node) {
+  if (has_pool(type)) throw NeedsFact::at(early_fact(type), location_of(t_, node));
+  unsupported(t_, node, "an instance that paths disagree about", "make it before the branch");
 }
 
-void Evaluator::PooledValues::begun(const Object& instance, nb::handle node) {
-  const nb::object type = e_.state_.heap.at(instance.object).type_of;
-  if (has_pool(type) && e_.unrolled_.contains(early_fact(type))) moved(instance, node);
+void PooledValues::begun(const Object& instance, nb::handle node) {
+  const nb::object type = t_.state.heap.at(instance.object).type_of;
+  if (has_pool(type) && t_.facts.unrolled.contains(early_fact(type))) moved(instance, node);
 }
 
-std::optional<Pooled> Evaluator::PooledValues::of(const Value& value) const {
+std::optional<Pooled> PooledValues::of(const Value& value) const {
   if (const Pooled* r = value.as<Pooled>()) return *r;
   const Object* o = value.as<Object>();
   if (o == nullptr) return std::nullopt;
-  const auto object = e_.state_.heap.find(o->object);
-  const bool has_become = object != e_.state_.heap.end() && object->second.conflict.empty() &&
+  const auto object = t_.state.heap.find(o->object);
+  const bool has_become = object != t_.state.heap.end() && object->second.conflict.empty() &&
                           object->second.type == HeapObject::Type::Cell;
   const Pooled* record = has_become ? object->second.values[0].as<Pooled>() : nullptr;
   return record == nullptr ? std::nullopt : std::optional(*record);
 }
 
-Pooled Evaluator::PooledValues::moved(const Object& instance, nb::handle node) {
+Pooled PooledValues::moved(const Object& instance, nb::handle node) {
   if (const std::optional<Pooled> known = of(instance)) return *known;
-  const HeapObject object = e_.state_.heap.at(instance.object);
+  const HeapObject object = t_.state.heap.at(instance.object);
   if (!object.conflict.empty()) ask_for_early(object.type_of, node);
-  const Reference pool{e_.pools_.by_class.at(object.type_of.ptr())};
+  const Reference pool{t_.facts.pools.by_class.at(object.type_of.ptr())};
   Tuple attributes{object.values};
   for (Value& value : attributes.members) value = held(value, node);
-  if (e_.pool_at(pool.object).element == nullptr) {
-    const std::optional<Value> form = e_.form_of(attributes);
-    if (form) e_.become_list_buffer(pool.object, *form);
+  if (pool_at(t_, pool.object).element == nullptr) {
+    const std::optional<Value> form = form_of(t_, attributes);
+    if (form) become_list_buffer(t_, pool.object, *form);
   }
   for (size_t i = 0; i < attributes.members.size(); ++i) {
-    if (e_.form_of(attributes.members[i])) continue;
-    e_.unsupported(node,
-                   "the attribute `" + text_of(object.keys[i]) + "`, a " +
-                       e_.type_name(attributes.members[i]) + ", of instances of " +
-                       text_of(object.type_of.attr("__name__")) +
-                       " of which the number is not known when compiling,",
-                   "let it be a number, None, an array, a tuple, or another such instance");
+    if (form_of(t_, attributes.members[i])) continue;
+    unsupported(t_, node,
+                "the attribute `" + text_of(object.keys[i]) + "`, a " + type_name(t_, attributes.members[i]) +
+                    ", of instances of " + text_of(object.type_of.attr("__name__")) +
+                    " of which the number is not known when compiling,",
+                "let it be a number, None, an array, a tuple, or another such instance");
   }
-  const NodeId index = e_.state_.heap.at(pool.object).values[0].as<Scalar>()->node;
-  e_.grow(pool, attributes, node);
-  const auto kin = std::ranges::find_if(e_.pools_.kin, [&](const auto& family) {
+  const NodeId index = t_.state.heap.at(pool.object).values[0].as<Scalar>()->node;
+  grow(t_, pool, attributes, node);
+  const auto kin = std::ranges::find_if(t_.facts.pools.kin, [&](const auto& family) {
     return std::ranges::any_of(family.second,
                                [&](const nb::object& type) { return type.is(object.type_of); });
   });
@@ -121,11 +123,11 @@ Pooled Evaluator::PooledValues::moved(const Object& instance, nb::handle node) {
   record.classes = uint64_t{1} << number;
   record.index = index;
   if (const int bits = bits_of(record); bits > 0) {
-    const NodeId shifted = e_.builder_->make(Op::left_shift, {index, e_.builder_->index(bits)});
+    const NodeId shifted = t_.builder->make(Op::left_shift, {index, t_.builder->index(bits)});
     record.index =
-        e_.builder_->make(Op::bitwise_or, {shifted, e_.builder_->index(static_cast<int64_t>(number))});
+        t_.builder->make(Op::bitwise_or, {shifted, t_.builder->index(static_cast<int64_t>(number))});
   }
-  HeapObject& moved = e_.state_.heap.at(instance.object);
+  HeapObject& moved = t_.state.heap.at(instance.object);
   moved.type = HeapObject::Type::Cell;
   moved.values = {record};
   moved.keys.clear();
@@ -134,31 +136,31 @@ Pooled Evaluator::PooledValues::moved(const Object& instance, nb::handle node) {
   return record;
 }
 
-Value Evaluator::PooledValues::made(const Object& instance, nb::handle node) {
-  const nb::object type = e_.state_.heap.at(instance.object).type_of;
+Value PooledValues::made(const Object& instance, nb::handle node) {
+  const nb::object type = t_.state.heap.at(instance.object).type_of;
   return has_pool(type) ? Value(moved(instance, node)) : Value(instance);
 }
 
-Value Evaluator::PooledValues::held(const Value& value, nb::handle node) {
-  if (const Tuple* t = value.as<Tuple>()) {
-    Tuple tuple = *t;
-    for (Value& member : tuple.members) member = held(member, node);
-    return tuple;
+Value PooledValues::held(const Value& value, nb::handle node) {
+  if (const Tuple* tuple = value.as<Tuple>()) {
+    Tuple made = *tuple;
+    for (Value& member : made.members) member = held(member, node);
+    return made;
   }
-  if (value.is<Conflict>()) return e_.present(value, "the value", node);
+  if (value.is<Conflict>()) return frontend::present(t_, value, "the value", node);
   if (const Set* s = value.as<Set>())
-    ask_for_staged_set(e_.unrolled_, e_.state_.heap.at(s->cell).made_at, e_.location_of(node));
-  if (const Reference* r = value.as<Reference>()) return Rows(e_).held(*r, node);
+    ask_for_staged_set(t_.facts.unrolled, t_.state.heap.at(s->cell).made_at, location_of(t_, node));
+  if (const Reference* r = value.as<Reference>()) return Rows(t_).held(*r, node);
   const Object* o = value.as<Object>();
   if (o == nullptr) return value;
   if (const std::optional<Pooled> record = of(value)) return *record;
-  const HeapObject& object = e_.state_.heap.at(o->object);
-  if (object.argument >= 0 || object.given_away || Parameters(e_).number_of_copy(o->object)) return value;
+  const HeapObject& object = t_.state.heap.at(o->object);
+  if (object.argument >= 0 || object.given_away || Parameters(t_).number_of_copy(o->object)) return value;
   if (!has_pool(object.type_of)) ask_for({object.type_of}, node);
   return moved(*o, node);
 }
 
-std::optional<Pooled> Evaluator::PooledValues::join(const Value& a, const Value& b) {
+std::optional<Pooled> PooledValues::join(const Value& a, const Value& b) {
   const Pooled* x = a.as<Pooled>();
   const Pooled* y = b.as<Pooled>();
   if (x == nullptr && y == nullptr) return std::nullopt;
@@ -181,11 +183,11 @@ std::optional<Pooled> Evaluator::PooledValues::join(const Value& a, const Value&
                 .classes = (x != nullptr ? x->classes : 0) | (y != nullptr ? y->classes : 0)};
 }
 
-Conflict Evaluator::PooledValues::conflict(const Value& a, const Value& b, std::string reason) const {
+Conflict PooledValues::conflict(const Value& a, const Value& b, std::string reason) const {
   const auto classes_in = [&](const Value& v) {
     if (is_instance(v) && v.is<Pooled>()) return classes_of(*v.as<Pooled>());
     const Object* o = v.as<Object>();
-    const std::map<uint32_t, nb::object>& classes = e_.pools_.makings.classes;
+    const std::map<uint32_t, nb::object>& classes = t_.facts.pools.makings.classes;
     const auto known = o == nullptr ? classes.end() : classes.find(o->object);
     return known == classes.end() ? std::vector<nb::object>() : std::vector{known->second};
   };
@@ -197,8 +199,8 @@ Conflict Evaluator::PooledValues::conflict(const Value& a, const Value& b, std::
     conflict.pools = left;
     conflict.pools.insert(conflict.pools.end(), right.begin(), right.end());
   }
-  const std::vector<std::string> first = Rows(e_).sites_of(a);
-  const std::vector<std::string> second = Rows(e_).sites_of(b);
+  const std::vector<std::string> first = Rows(t_).sites_of(a);
+  const std::vector<std::string> second = Rows(t_).sites_of(b);
   if ((!first.empty() || is_empty(a)) && (!second.empty() || is_empty(b))) {
     conflict.rows = first;
     conflict.rows.insert(conflict.rows.end(), second.begin(), second.end());
@@ -206,44 +208,44 @@ Conflict Evaluator::PooledValues::conflict(const Value& a, const Value& b, std::
   return conflict;
 }
 
-NodeId Evaluator::PooledValues::index_of(const Value& value) {
+NodeId PooledValues::index_of(const Value& value) {
   if (const std::optional<Pooled> record = of(value)) return record->index;
-  return e_.builder_->index(value.is<Unbound>() ? Pooled::kUnbound : Pooled::kNone);
+  return t_.builder->index(value.is<Unbound>() ? Pooled::kUnbound : Pooled::kNone);
 }
 
-NodeId Evaluator::PooledValues::is_there(const Pooled& record) {
-  return e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kNone)});
+NodeId PooledValues::is_there(const Pooled& record) {
+  return t_.builder->make(Op::not_equal, {record.index, t_.builder->index(Pooled::kNone)});
 }
 
-Pooled Evaluator::PooledValues::present(Pooled record, ExceptionKind kind, const std::string& message) {
+Pooled PooledValues::present(Pooled record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_none) return record;
-  e_.check(is_there(record), kind, message);
+  check(t_, is_there(record), kind, message);
   record.may_be_none = false;
   return record;
 }
 
-Pooled Evaluator::PooledValues::certain(const Pooled& record) {
+Pooled PooledValues::certain(const Pooled& record) {
   Pooled there = record;
   there.may_be_none = false;
   there.may_be_unbound = false;
   return there;
 }
 
-Pooled Evaluator::PooledValues::bound(Pooled record, ExceptionKind kind, const std::string& message) {
+Pooled PooledValues::bound(Pooled record, ExceptionKind kind, const std::string& message) {
   if (!record.may_be_unbound) return record;
-  e_.check(e_.builder_->make(Op::not_equal, {record.index, e_.builder_->index(Pooled::kUnbound)}), kind,
-           message);
+  check(t_, t_.builder->make(Op::not_equal, {record.index, t_.builder->index(Pooled::kUnbound)}), kind,
+        message);
   record.may_be_unbound = false;
   return record;
 }
 
-Value Evaluator::PooledValues::on_both(const Pooled& record, const std::function<Value(const Value&)>& make) {
-  return e_.fork(
-      is_there(record), [&] { return make(certain(record)); }, [&] { return make(Static{nb::none()}); });
+Value PooledValues::on_both(const Pooled& record, const std::function<Value(const Value&)>& make) {
+  return fork(
+      t_, is_there(record), [&] { return make(certain(record)); }, [&] { return make(Static{nb::none()}); });
 }
 
-std::optional<Value> Evaluator::PooledValues::on_certain(
-    const Value& a, const Value& b, const std::function<Value(const Value&, const Value&)>& make) {
+std::optional<Value> PooledValues::on_certain(const Value& a, const Value& b,
+                                              const std::function<Value(const Value&, const Value&)>& make) {
   const auto with_a = [&](const Value& one) { return make(one, b); };
   const auto with_b = [&](const Value& one) { return make(a, one); };
   const auto may_be_none = [](const Pooled* record) { return record != nullptr && record->may_be_none; };
@@ -254,15 +256,15 @@ std::optional<Value> Evaluator::PooledValues::on_certain(
   return std::nullopt;
 }
 
-NodeId Evaluator::PooledValues::is_same(const Value& a, const Value& b) {
+NodeId PooledValues::is_same(const Value& a, const Value& b) {
   const std::optional<Pooled> x = of(a);
   const std::optional<Pooled> y = of(b);
   const bool is_none_beside = is_none(a) || is_none(b);
-  if (!is_none_beside && (!x || !y || x->pool != y->pool)) return e_.builder_->constant(false);
-  return e_.builder_->make(Op::equal, {index_of(a), index_of(b)});
+  if (!is_none_beside && (!x || !y || x->pool != y->pool)) return t_.builder->constant(false);
+  return t_.builder->make(Op::equal, {index_of(a), index_of(b)});
 }
 
-Value Evaluator::PooledValues::attribute(const Pooled& record, size_t number) {
+Value PooledValues::attribute(const Pooled& record, size_t number) {
   const HeapObject& pool = pool_of(record);
   if (pool.element == nullptr) return Unbound{};
   const std::vector<Value> forms = parts_of(*pool.element);
@@ -271,43 +273,42 @@ Value Evaluator::PooledValues::attribute(const Pooled& record, size_t number) {
   const NodeId index = row(record);
   std::vector<NodeId> numbers;
   for (size_t i = 0; i < Columns::kinds_of(forms[number]).size(); ++i)
-    numbers.push_back(e_.builder_->make(Op::load, {pool.values[column + i].as<Array>()->node, index}));
-  return Columns(e_).element_of(forms[number], numbers);
+    numbers.push_back(t_.builder->make(Op::load, {pool.values[column + i].as<Array>()->node, index}));
+  return Columns(t_).element_of(forms[number], numbers);
 }
 
-void Evaluator::PooledValues::set_attribute(const Pooled& record, size_t number, const Value& given,
-                                            nb::handle node) {
+void PooledValues::set_attribute(const Pooled& record, size_t number, const Value& given, nb::handle node) {
   const Value value = held(given, node);
-  const std::optional<Value> own = e_.form_of(value);
+  const std::optional<Value> own = form_of(t_, value);
   const HeapObject pool = pool_of(record);
   std::vector<Value> forms =
       pool.element == nullptr ? std::vector<Value>(pool.keys.size(), Unbound{}) : parts_of(*pool.element);
-  std::optional<Value> form = own ? e_.joined_form(forms[number], *own) : std::nullopt;
+  std::optional<Value> form = own ? joined_form(t_, forms[number], *own) : std::nullopt;
   if (forms[number].is<Unbound>() && is_none(value)) form = Pooled{Pooled::kNoPool, {}, true, true};
   if (!form) {
-    e_.unsupported(
-        node,
+    unsupported(
+        t_, node,
         "the attribute `" + text_of(pool.keys[number]) + "` of instances of " +
             text_of(pool.type_of.attr("__name__")) +
-            " of which the number is not known when compiling, as a " + e_.type_name(value),
+            " of which the number is not known when compiling, as a " + type_name(t_, value),
         "let it be a number, None, an array, a tuple, or another such instance, the same in all of them");
   }
   forms[number] = *form;
-  e_.become_list_buffer(e_.pools_.by_class.at(pool.type_of.ptr()), Tuple{forms});
+  become_list_buffer(t_, t_.facts.pools.by_class.at(pool.type_of.ptr()), Tuple{forms});
   const NodeId index = row(record);
   const std::vector<Value> columns = pool_of(record).values;
   size_t column = 1;
   for (size_t i = 0; i < number; ++i) column += Columns::kinds_of(forms[i]).size();
-  for (const NodeId number_in : Columns(e_).numbers_of(*form, value))
-    e_.builder_->make(Op::store, {columns[column++].as<Array>()->node, index, number_in});
+  for (const NodeId number_in : Columns(t_).numbers_of(*form, value))
+    t_.builder->make(Op::store, {columns[column++].as<Array>()->node, index, number_in});
 }
 
-Description Evaluator::PooledValues::describe(const Pooled& record, Outward& outward) {
+Description PooledValues::describe(const Pooled& record, Outward& outward) {
   if (record.pool == Pooled::kNoPool) return {described::Pooled{{0}, nb::make_tuple(nb::none())}};
   if (!outward.is_result) {
-    e_.unsupported({},
-                   "an element of a list of a length that is not known when compiling, outside of the result",
-                   "return it");
+    unsupported(t_, {},
+                "an element of a list of a length that is not known when compiling, outside of the result",
+                "return it");
   }
   const auto number_of = [&](uint32_t id) {
     auto pool = std::ranges::find(outward.pools, id);
@@ -320,31 +321,31 @@ Description Evaluator::PooledValues::describe(const Pooled& record, Outward& out
   }
   const std::vector<nb::object>& kin = kin_of(record);
   if (const nb::object own = stood_for(kin[0]); !own.is(kin[0])) {
-    e_.unsupported({},
-                   "a " + text_of(own.attr("__name__")) +
-                       " in a list of a length that is not known when compiling, in the result",
-                   "return lists of their elements");
+    unsupported(t_, {},
+                "a " + text_of(own.attr("__name__")) +
+                    " in a list of a length that is not known when compiling, in the result",
+                "return lists of their elements");
   }
   if (kin.size() == 1) return {described::Pooled{{number_of(record.pool)}, nb::make_tuple(kin[0])}};
   std::vector<size_t> numbers;
   nb::list types;
   for (size_t i = 0; i < kin.size(); ++i) {
     const bool is_possible = (record.classes >> i & 1) != 0;
-    numbers.push_back(is_possible ? number_of(e_.pools_.by_class.at(kin[i].ptr())) : 0);
+    numbers.push_back(is_possible ? number_of(t_.facts.pools.by_class.at(kin[i].ptr())) : 0);
     types.append(kin[i]);
   }
   return {described::Pooled{std::move(numbers), nb::tuple(types)}};
 }
 
-Description Evaluator::PooledValues::describe_pool(uint32_t pool, Outward& outward) {
+Description PooledValues::describe_pool(uint32_t pool, Outward& outward) {
   const auto list_buffer = [&](HeapObject object, const Tuple& nothing) {
-    if (object.element == nullptr) object = e_.as_list_buffer(object, nothing);
-    return e_.describe_list_buffer(object, outward);
+    if (object.element == nullptr) object = as_list_buffer(t_, object, nothing);
+    return describe_list_buffer(t_, object, outward);
   };
-  const HeapObject object = e_.state_.heap.at(pool);
+  const HeapObject object = t_.state.heap.at(pool);
   if (object.store != 0) {
     Description headers = list_buffer(object, {});
-    return {described::Pool{}, {std::move(headers), list_buffer(e_.state_.heap.at(object.store), {})}};
+    return {described::Pool{}, {std::move(headers), list_buffer(t_.state.heap.at(object.store), {})}};
   }
   nb::list names;
   for (const nb::object& name : object.keys) names.append(name);

@@ -9,9 +9,9 @@ namespace ingot::frontend {
 /// pooled instance, or is used after a join of paths with different instances. From then on all of the
 /// function's new instances of the class move to the pool: after their `__init__`, or earlier where something
 /// holds them. A pool is a list buffer of tuples of attributes. Nothing leaves a pool before the call ends.
-class Evaluator::PooledValues {
+class PooledValues {
  public:
-  explicit PooledValues(Evaluator& evaluator) : e_(evaluator) {}
+  explicit PooledValues(Tracer& t) : t_(t) {}
 
   /// Makes the pools, empty, before anything is evaluated.
   void make_pools();
@@ -109,7 +109,9 @@ class Evaluator::PooledValues {
   std::string early_fact(const nb::object& type) const;
   struct Test;
   std::optional<Test> test_of(NodeId condition) const;
-  const std::vector<nb::object>& kin_of(const Pooled& record) const { return e_.pools_.kin.at(record.pool); }
+  const std::vector<nb::object>& kin_of(const Pooled& record) const {
+    return t_.facts.pools.kin.at(record.pool);
+  }
   int bits_of(const Pooled& record) const;  ///< how many bits of an index are the class's number
   NodeId row(const Pooled& record);         ///< its index in the pool of its class
   /// The same as an instance of the n-th class of its family.
@@ -120,12 +122,10 @@ class Evaluator::PooledValues {
   nb::object method_of(const Pooled& record, const std::string& name, nb::handle node);
   /// Whether a function does the same for instances of all classes that have it.
   static bool is_for_all(const nb::object& method);
-  bool has_pool(const nb::object& type) const { return e_.pools_.by_class.contains(type.ptr()); }
+  bool has_pool(const nb::object& type) const { return t_.facts.pools.by_class.contains(type.ptr()); }
   Pooled moved(const Object& instance, nb::handle node);
 
-  Evaluator& e_;
+  Tracer& t_;
 };
-
-using PooledValues = Evaluator::PooledValues;
 
 }  // namespace ingot::frontend

@@ -1,5 +1,10 @@
+#include "frontend/arrays/arrays.h"
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/structure.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
 
 namespace ingot::frontend {
 
@@ -23,105 +28,105 @@ class RangeKind final : public KindOfParts<Range, &Range::bounds, BuiltinKind> {
            a.as<Range>()->endless == b.as<Range>()->endless;
   }
 
-  std::string type_name(const Evaluator&, const Value&) const override { return "range"; }
-  nb::object stand_in(const Evaluator&, const Value&) const override {
+  std::string type_name(const Tracer&, const Value&) const override { return "range"; }
+  nb::object stand_in(const Tracer&, const Value&) const override {
     return imported("builtins").attr("range")(1);
   }
-  bool has_methods(const Evaluator&, const Value&) const override { return true; }
+  bool has_methods(const Tracer&, const Value&) const override { return true; }
 
-  Answer attribute(Evaluator&, const Value& value, const std::string& name, nb::handle) const override {
+  Answer attribute(Tracer&, const Value& value, const std::string& name, nb::handle) const override {
     return part_named(*value.as<Range>()->bounds, name);
   }
-  Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const override {
-    if (side_of_64_bits(index) != 0) e.raise(ExceptionKind::IndexError, "range object index out of range");
+  Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const override {
+    if (side_of_64_bits(index) != 0) raise(t, ExceptionKind::IndexError, "range object index out of range");
     if (const Slice* s = index.as<Slice>()) {
       if (value.as<Range>()->parallel) {
-        e.unsupported(node, "a part of `prange`, as `ingot.progress` takes it,",
-                      "iterate over all of it, or count the iterations of a loop around it, over `range`");
+        unsupported(t, node, "a part of `prange`, as `ingot.progress` takes it,",
+                    "iterate over all of it, or count the iterations of a loop around it, over `range`");
       }
-      return e.by_ranges("part", {value, (*s->parts)[0], (*s->parts)[1], (*s->parts)[2]}, node);
+      return by_ranges(t, "part", {value, (*s->parts)[0], (*s->parts)[1], (*s->parts)[2]}, node);
     }
-    e.raise_by_type("subscript", "", {value, index});
-    return e.by_ranges("item", {value, index}, node);
+    raise_by_type(t, "subscript", "", {value, index});
+    return by_ranges(t, "item", {value, index}, node);
   }
-  Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const override {
+  Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const override {
     call.positional.insert(call.positional.begin(), value);
-    return e.by_ranges(name.c_str(), call.positional, call.node);
+    return by_ranges(t, name.c_str(), call.positional, call.node);
   }
-  Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted,
-               nb::handle node) const override {
+  Answer array(Tracer& t, const Value& value, std::optional<DType> wanted, nb::handle node) const override {
     if (counts_on(value)) return std::nullopt;
-    const Value made = e.array_of_range(*value.as<Range>(), node);
-    if (wanted) return e.owner(e.materialized(e.builder_->cast(e.whole(made), *wanted)));
-    e.check(e.builder_->make(Op::greater, {e.size_of(made.as<Array>()->node), e.builder_->index(0)}),
-            ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
+    const Value made = array_of_range(t, *value.as<Range>(), node);
+    if (wanted) return owner(t, materialized(t, t.builder->cast(whole(t, made), *wanted)));
+    check(t, t.builder->make(Op::greater, {size_of(t, made.as<Array>()->node), t.builder->index(0)}),
+          ExceptionKind::TypeChangeError, "an empty range makes an array of float64 here");
     return made;
   }
-  Answer length(Evaluator& e, const Value& value, nb::handle) const override {
-    return Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count};
+  Answer length(Tracer& t, const Value& value, nb::handle) const override {
+    return Scalar{Kind::py_int(), trips_of(t, *value.as<Range>()).count};
   }
-  std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const override;
-  std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (!counts_on(value)) return trips_of(e, *value.as<Range>());
-    return Trips{e.builder_->index(INT64_MAX), [&e, value, node](NodeId k) {
-                   return counted(e, value, e.known_number(Scalar{Kind::py_int(), k}), node);
+  std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override;
+  std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const override {
+    if (!counts_on(value)) return trips_of(t, *value.as<Range>());
+    return Trips{t.builder->index(INT64_MAX), [&t, value, node](NodeId k) {
+                   return counted(t, value, known_number(t, Scalar{Kind::py_int(), k}), node);
                  }};
   }
-  Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const override {
-    if (!counts_on(value)) return ValueKind::indexed(e, value, node);
+  Indexed indexed(Tracer& t, const Value& value, nb::handle node) const override {
+    if (!counts_on(value)) return ValueKind::indexed(t, value, node);
     return {[](const Value&) { return Value(Static{nb::bool_(true)}); },
-            [&e, value, node](const Value& index) { return counted(e, value, index, node); }};
+            [&t, value, node](const Value& index) { return counted(t, value, index, node); }};
   }
-  Answer rest(Evaluator& e, const Value& value, const Value& taken, Known, nb::handle node) const override {
+  Answer rest(Tracer& t, const Value& value, const Value& taken, Known, nb::handle node) const override {
     std::vector<Value> bounds = parts(value);
-    bounds[0] = e.known_number(counted(e, value, taken, node));
+    bounds[0] = known_number(t, counted(t, value, taken, node));
     return with_parts(value, std::move(bounds));
   }
-  Answer reversed(Evaluator& e, const Value& value, nb::handle node) const override {
+  Answer reversed(Tracer& t, const Value& value, nb::handle node) const override {
     const auto& [start, stop, step] = *value.as<Range>()->bounds;
-    const Value count = e.known_number(Scalar{Kind::py_int(), trips_of(e, *value.as<Range>()).count});
-    const Value before = e.binary(Operator::Sub, count, Static{nb::int_(1)}, node);
-    const Value last = e.known_number(counted(e, value, before, node));
-    const Value end = e.known_number(e.binary(Operator::Sub, start, step, node));
-    const Value back = e.known_number(e.unary(Operator::USub, step, node));
-    return e.iterator("range_iterator", Range{share(std::array<Value, 3>{last, end, back})});
+    const Value count = known_number(t, Scalar{Kind::py_int(), trips_of(t, *value.as<Range>()).count});
+    const Value before = frontend::binary(t, Operator::Sub, count, Static{nb::int_(1)}, node);
+    const Value last = known_number(t, counted(t, value, before, node));
+    const Value end = known_number(t, frontend::binary(t, Operator::Sub, start, step, node));
+    const Value back = known_number(t, frontend::unary(t, Operator::USub, step, node));
+    return iterator(t, "range_iterator", Range{share(std::array<Value, 3>{last, end, back})});
   }
-  bool has_open_length(const Evaluator& e, const Value& value) const override {
+  bool has_open_length(const Tracer&, const Value& value) const override {
     return std::ranges::any_of(*value.as<Range>()->bounds,
-                               [&](const Value& bound) { return !e.static_int(bound); });
+                               [&](const Value& bound) { return !static_int(bound); });
   }
-  std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle) const override {
-    return e.builder_->make(Op::not_equal, {trips_of(e, *value.as<Range>()).count, e.builder_->index(0)});
+  std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle) const override {
+    return t.builder->make(Op::not_equal, {trips_of(t, *value.as<Range>()).count, t.builder->index(0)});
   }
   Precedence precedence() const override { return Precedence::Ranges; }
-  Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const override {
+  Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     if (!is_equality(op) || !a.is<Range>() || !b.is<Range>()) return std::nullopt;
-    return e.answer(op, e.by_ranges("equal", {a, b}, node), node);
+    return answer(t, op, by_ranges(t, "equal", {a, b}, node), node);
   }
-  Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const override {
-    return e.by_ranges("contains", {value, wanted}, node);
+  Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const override {
+    return by_ranges(t, "contains", {value, wanted}, node);
   }
 
  private:
   static constexpr size_t kMostIterations = 20'000;  ///< of a loop that is unrolled
 
-  static Trips trips_of(Evaluator& e, const Range& range);
+  static Trips trips_of(Tracer& t, const Range& range);
   /// The number at an index, without a look at `stop`.
-  static Value counted(Evaluator& e, const Value& range, const Value& index, nb::handle node) {
+  static Value counted(Tracer& t, const Value& range, const Value& index, nb::handle node) {
     const auto& [start, stop, step] = *range.as<Range>()->bounds;
-    return e.binary(Operator::Add, start, e.binary(Operator::Mult, index, step, node), node);
+    return frontend::binary(t, Operator::Add, start, frontend::binary(t, Operator::Mult, index, step, node),
+                            node);
   }
 };
 
-Evaluator::Trips RangeKind::trips_of(Evaluator& e, const Range& range) {
-  ir::Builder& builder = *e.builder_;
-  const NodeId start = e.stage_index((*range.bounds)[0]);
-  const NodeId stop = e.stage_index((*range.bounds)[1]);
-  const NodeId step = e.stage_index((*range.bounds)[2]);
+Trips RangeKind::trips_of(Tracer& t, const Range& range) {
+  ir::Builder& builder = *t.builder;
+  const NodeId start = stage_index(t, (*range.bounds)[0]);
+  const NodeId stop = stage_index(t, (*range.bounds)[1]);
+  const NodeId step = stage_index(t, (*range.bounds)[2]);
   const NodeId zero = builder.index(0);
   const NodeId one = builder.index(1);
-  e.check(builder.make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
-          "range() arg 3 must not be zero");
+  check(t, builder.make(Op::not_equal, {step, zero}), ExceptionKind::ValueError,
+        "range() arg 3 must not be zero");
   const NodeId up = builder.make(Op::greater, {step, zero});
   const NodeId high = builder.make(Op::select, {up, stop, start});
   const NodeId low = builder.make(Op::select, {up, start, stop});
@@ -153,19 +158,18 @@ Evaluator::Trips RangeKind::trips_of(Evaluator& e, const Range& range) {
           }};
 }
 
-std::optional<std::vector<Value>> RangeKind::elements(Evaluator& e, const Value& value,
-                                                      nb::handle node) const {
+std::optional<std::vector<Value>> RangeKind::elements(Tracer& t, const Value& value, nb::handle node) const {
   std::array<int64_t, 3> bounds{};
   for (size_t i = 0; i < 3; ++i) {
-    const std::optional<int64_t> bound = e.static_int((*value.as<Range>()->bounds)[i]);
+    const std::optional<int64_t> bound = static_int((*value.as<Range>()->bounds)[i]);
     if (!bound) return std::nullopt;
     bounds[i] = *bound;
   }
   std::vector<Value> elements;
-  if (bounds[2] == 0) e.raise(ExceptionKind::ValueError, "range() arg 3 must not be zero");
+  if (bounds[2] == 0) raise(t, ExceptionKind::ValueError, "range() arg 3 must not be zero");
   for (int64_t i = bounds[0]; bounds[2] > 0 ? i < bounds[1] : i > bounds[1];) {
     if (elements.size() >= kMostIterations)
-      e.unsupported(node, "unrolling a loop to more than 20 000 iterations", "use an array");
+      unsupported(t, node, "unrolling a loop to more than 20 000 iterations", "use an array");
     elements.emplace_back(Static{nb::int_(i)});
     if (__builtin_add_overflow(i, bounds[2], &i)) break;
   }
@@ -174,15 +178,16 @@ std::optional<std::vector<Value>> RangeKind::elements(Evaluator& e, const Value&
 
 class SliceKind final : public KindOfParts<Slice, &Slice::parts, BuiltinKind> {
  public:
-  std::string type_name(const Evaluator&, const Value&) const override { return "slice"; }
-  nb::object stand_in(const Evaluator& e, const Value& value) const override {
-    const nb::object parts = stand_ins(e, *value.as<Slice>()->parts);
+  std::string type_name(const Tracer&, const Value&) const override { return "slice"; }
+  nb::object stand_in(const Tracer& t, const Value& value) const override {
+    const nb::object parts = stand_ins(t, *value.as<Slice>()->parts);
     return parts.is_valid() ? imported("builtins").attr("slice")(parts[0], parts[1], parts[2]) : nb::object();
   }
-  bool is_foreign(const Evaluator& e, const Value& value) const override {
-    return std::ranges::any_of(*value.as<Slice>()->parts, [&](const Value& v) { return e.is_foreign(v); });
+  bool is_foreign(const Tracer& t, const Value& value) const override {
+    return std::ranges::any_of(*value.as<Slice>()->parts,
+                               [&](const Value& v) { return frontend::is_foreign(t, v); });
   }
-  Answer attribute(Evaluator&, const Value& value, const std::string& name, nb::handle) const override {
+  Answer attribute(Tracer&, const Value& value, const std::string& name, nb::handle) const override {
     return part_named(*value.as<Slice>()->parts, name);
   }
 };

@@ -16,4 +16,12 @@ void ask_for_staged_set(const std::set<std::string>& facts, const std::string& s
 /// if there are none, sets for which loops were unrolled become unknown ones. Whether a fact has changed.
 bool try_other_sets(std::set<std::string>& facts);
 
+nb::object history_of(Tracer& t, const Set& set, nb::handle node);
+nb::object host_set(Tracer& t, const Set& set,
+                    nb::handle node);  ///< a new one, of the same elements and order
+void need_hashable(Tracer& t, const Value& value, nb::handle node);
+Value eval_set(Tracer& t, nb::handle e);
+Value eval_set_comp(Tracer& t, nb::handle e);
+std::vector<Value> elements_of_set(Tracer& t, const Set& set, nb::handle node);
+
 }  // namespace ingot::frontend

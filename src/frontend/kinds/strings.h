@@ -8,9 +8,9 @@ namespace ingot::frontend {
 /// iterated over, or indexed by an unknown number: an argument is described as an array of its code points
 /// from then on, another string is copied into such an array. This is decided once for a function: if
 /// `Characters` do not support an operation that it uses, all strings remain known.
-class Evaluator::Strings {
+class Strings {
  public:
-  explicit Strings(Evaluator& evaluator) : e_(evaluator) {}
+  explicit Strings(Tracer& t) : t_(t) {}
 
   /// Whether a value is a string, known or not.
   static bool is_string(const Value& value);
@@ -40,9 +40,10 @@ class Evaluator::Strings {
   Value codes_of(const Value& text);
   Value by_library(const char* name, std::vector<Value> arguments, nb::handle node);
 
-  Evaluator& e_;
+  Tracer& t_;
 };
 
-using Strings = Evaluator::Strings;
+/// `format % given`; none: the format is no known string.
+std::optional<Value> formatted(Tracer& t, const Value& format, const Value& given, nb::handle node);
 
 }  // namespace ingot::frontend

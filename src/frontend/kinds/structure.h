@@ -48,7 +48,7 @@ class KindOfObjects : public Base {
     uint32_t& own = value.as<T>()->*number;
     own = object(own);
   }
-  std::optional<bool> identical(Evaluator&, const Value& a, const Value& b, nb::handle) const override {
+  std::optional<bool> identical(Tracer&, const Value& a, const Value& b, nb::handle) const override {
     return same_form(a, b);
   }
 

@@ -1,5 +1,15 @@
 #include "frontend/kinds/value_kind.h"
 
+#include "frontend/arrays/operators.h"
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/containers.h"
+#include "frontend/containers/list_buffers.h"
+#include "frontend/joins/joins.h"
+#include "frontend/loops/loops.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
+#include "frontend/tracer/scopes.h"
+
 namespace ingot::frontend {
 
 Value ValueKind::shape(const Value& value, const Stays& stays) const {
@@ -10,68 +20,68 @@ bool ValueKind::is_same(const Value& a, const Value& b) const {
            return frontend::same(x, y);
          });
 }
-std::optional<Value> ValueKind::join(Evaluator& e, const Value& a, const Value& b,
+std::optional<Value> ValueKind::join(Tracer& t, const Value& a, const Value& b,
                                      const std::string& what) const {
-  return joined_parts(e, a, b, what, false);
+  return joined_parts(t, a, b, what, false);
 }
 void ValueKind::slot_types(ir::TypeTable& types, const Value& shape, std::vector<ir::Type>& out) const {
   for (const Value& part : parts(shape)) frontend::slot_types(types, part, out);
 }
-void ValueKind::carry(Evaluator& e, const Value& shape, const Value& actual, std::vector<NodeId>& out) const {
+void ValueKind::carry(Tracer& t, const Value& shape, const Value& actual, std::vector<NodeId>& out) const {
   const std::vector<Value> parts = this->parts(shape);
   const std::vector<Value> given = parts_of(actual);
-  for (size_t i = 0; i < parts.size(); ++i) e.carry(parts[i], given[i], out);
+  for (size_t i = 0; i < parts.size(); ++i) frontend::carry(t, parts[i], given[i], out);
 }
-Value ValueKind::fill(Evaluator& e, const Value& shape, const NextNode& next) const {
-  return with_each_part(shape, [&](const Value& part) { return kind_of_value(part).fill(e, part, next); });
+Value ValueKind::fill(Tracer& t, const Value& shape, const NextNode& next) const {
+  return with_each_part(shape, [&](const Value& part) { return kind_of_value(part).fill(t, part, next); });
 }
-Value ValueKind::key(const Evaluator& e, const Value& value) const {
-  return with_each_part(value, [&](const Value& part) { return kind_of_value(part).key(e, part); });
+Value ValueKind::key(const Tracer& t, const Value& value) const {
+  return with_each_part(value, [&](const Value& part) { return kind_of_value(part).key(t, part); });
 }
 
 void ValueKind::column_kinds(const Value& form, std::vector<Kind>& kinds) const {
   for (const Value& part : parts(form)) kind_of_value(part).column_kinds(part, kinds);
 }
-void ValueKind::numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const {
+void ValueKind::numbers(Tracer& t, const Value& form, const Value& element, Nodes& out) const {
   const std::vector<Value> forms = parts(form);
   const std::vector<Value> given = parts_of(element);
-  for (size_t i = 0; i < forms.size(); ++i) kind_of_value(forms[i]).numbers(e, forms[i], given[i], out);
+  for (size_t i = 0; i < forms.size(); ++i) kind_of_value(forms[i]).numbers(t, forms[i], given[i], out);
 }
-Value ValueKind::element(Evaluator& e, const Value& form, const NextNode& next) const {
-  return with_each_part(form, [&](const Value& part) { return kind_of_value(part).element(e, part, next); });
+Value ValueKind::element(Tracer& t, const Value& form, const NextNode& next) const {
+  return with_each_part(form, [&](const Value& part) { return kind_of_value(part).element(t, part, next); });
 }
-void ValueKind::convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const {
+void ValueKind::convert(Tracer& t, const Value& from, const Value& to, Conversion& columns) const {
   const std::vector<Value> given = parts_of(from);
   const std::vector<Value> wanted = parts(to);
   for (size_t i = 0; i < wanted.size(); ++i)
-    kind_of_value(wanted[i]).convert(e, given[i], wanted[i], columns);
+    kind_of_value(wanted[i]).convert(t, given[i], wanted[i], columns);
 }
 
-nb::object BuiltinKind::type_of(Evaluator& e, const Value& value, nb::handle) const {
-  return frontend::attribute(imported("builtins"), type_name(e, value).c_str());
+nb::object BuiltinKind::type_of(Tracer& t, const Value& value, nb::handle) const {
+  return frontend::attribute(imported("builtins"), type_name(t, value).c_str());
 }
-std::string ValueKind::words(const Evaluator& e, const Value& value) const {
-  return with_article(type_name(e, value));
+std::string ValueKind::words(const Tracer& t, const Value& value) const {
+  return with_article(type_name(t, value));
 }
 
-Evaluator::IndexedIterable ValueKind::indexed(Evaluator& e, const Value& value, nb::handle node) const {
-  refuse_iterate(e, value, node);
-  if (const std::optional<Trips> fixed = trips(e, value, node)) {
-    return {[&e, trips = *fixed](const Value& index) {
-              return e.as_bool(e.builder_->make(ir::Op::less, {e.stage_index(index), trips.count}));
+Indexed ValueKind::indexed(Tracer& t, const Value& value, nb::handle node) const {
+  refuse_iterate(t, value, node);
+  if (const std::optional<Trips> fixed = trips(t, value, node)) {
+    return {[&t, trips = *fixed](const Value& index) {
+              return as_bool(t, t.builder->make(ir::Op::less, {stage_index(t, index), trips.count}));
             },
-            [&e, trips = *fixed](const Value& index) {
-              return e.known_number(trips.element(e.stage_index(index)));
+            [&t, trips = *fixed](const Value& index) {
+              return known_number(t, trips.element(stage_index(t, index)));
             }};
   }
-  const auto elements = [&e, value, node] { return e.still_known(value, node); };
-  return {[&e, elements, node](const Value& index) {
-            return e.compare(Operator::Lt, index, Static{nb::int_(elements().size())}, node);
+  const auto elements = [&t, value, node] { return still_known(t, value, node); };
+  return {[&t, elements, node](const Value& index) {
+            return frontend::compare(t, Operator::Lt, index, Static{nb::int_(elements().size())}, node);
           },
-          [&e, elements, node](const Value& index) -> Value {
-            if (const std::optional<int64_t> known = e.static_int(index))
+          [&t, elements, node](const Value& index) -> Value {
+            if (const std::optional<int64_t> known = static_int(index))
               return elements()[static_cast<size_t>(*known)];
-            return e.pick_staged(elements(), e.stage_index(index), node);
+            return pick_staged(t, elements(), stage_index(t, index), node);
           }};
 }
 
@@ -97,8 +107,7 @@ void each_object(const Value& value, const ValueKind::Visit& visit) {
   for (const Value& part : parts_of(value)) each_object(part, visit);
 }
 
-Evaluator::Pins::Pins(Evaluator& evaluator, const std::vector<Value>& values)
-    : pinned_(evaluator.pinned_), before_(evaluator.pinned_.size()) {
+Pins::Pins(Tracer& t, const std::vector<Value>& values) : pinned_(t.pinned), before_(t.pinned.size()) {
   for (const Value& value : values) each_object(value, [&](uint32_t object) { pinned_.push_back(object); });
 }
 
@@ -118,31 +127,30 @@ Value with_nodes(const Value& value, const ValueKind::OtherNode& other) {
   return with_each_part(value, [&](const Value& part) { return with_nodes(part, other); });
 }
 
-std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>& values,
-                                         Evaluator::Outward& outward) {
+std::vector<Description> descriptions_of(Tracer& t, const std::vector<Value>& values, Outward& outward) {
   std::vector<Description> all;
   all.reserve(values.size());
-  for (const Value& value : values) all.push_back(e.describe_result(value, outward));
+  for (const Value& value : values) all.push_back(describe_result(t, value, outward));
   return all;
 }
 
-std::optional<Value> joined_parts(Evaluator& e, const Value& a, const Value& b, const std::string& what,
+std::optional<Value> joined_parts(Tracer& t, const Value& a, const Value& b, const std::string& what,
                                   bool takes_optionals) {
   std::vector<Value> parts = parts_of(a);
   if (parts.empty() || !same_form(a, b)) return std::nullopt;
   const std::vector<Value> others = parts_of(b);
   bool is_whole = true;
   for (size_t i = 0; i < parts.size(); ++i) {
-    parts[i] = e.join(parts[i], others[i], "a member of " + what);
+    parts[i] = join(t, parts[i], others[i], "a member of " + what);
     is_whole = is_whole && !parts[i].is<Maybe>() && !parts[i].is<Conflict>();
   }
   return is_whole || takes_optionals ? std::optional(with_parts(a, std::move(parts))) : std::nullopt;
 }
 
-std::optional<Value> form_of_parts(Evaluator& e, const Value& value) {
+std::optional<Value> form_of_parts(Tracer& t, const Value& value) {
   std::vector<Value> parts = parts_of(value);
   for (Value& part : parts) {
-    std::optional<Value> form = e.form_of(part);
+    std::optional<Value> form = form_of(t, part);
     if (!form) return std::nullopt;
     part = *std::move(form);
   }
@@ -153,10 +161,10 @@ std::string with_article(const std::string& name) {
   return (std::string_view("aeioAEIO").find(name.front()) != std::string_view::npos ? "an " : "a ") + name;
 }
 
-std::string words_of_object(const Evaluator& e, const Value& value, const ValueKind& kind) {
-  const auto held = e.state_.heap.find(object_of(value));
-  if (held == e.state_.heap.end()) return {};
-  return with_article(kind.type_name(e, value)) + (held->second.argument >= 0 ? " of the caller" : "");
+std::string words_of_object(const Tracer& t, const Value& value, const ValueKind& kind) {
+  const auto held = t.state.heap.find(object_of(value));
+  if (held == t.state.heap.end()) return {};
+  return with_article(kind.type_name(t, value)) + (held->second.argument >= 0 ? " of the caller" : "");
 }
 
 bool is_distinct(const Value& a, const Value& b) {

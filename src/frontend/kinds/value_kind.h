@@ -1,11 +1,35 @@
 #pragma once
 
-#include "frontend/columns.h"
+#include "frontend/kinds/columns.h"
 
 namespace ingot::frontend {
 
 /// Whether a leaf keeps its node in a shape.
 using Stays = std::function<bool(NodeId)>;
+
+/// The iterations of a staged loop: their count, and the element of the k-th.
+struct Trips {
+  NodeId count;
+  std::function<Value(NodeId)> element;
+};
+
+/// The k-th element of an iterable that is iterated over together with a generator, and whether it exists.
+struct Indexed {
+  std::function<Value(const Value&)> has;
+  std::function<Value(const Value&)> element;
+};
+
+/// The values that leave the function: their leaves, and the numbers of the described objects, in order.
+struct Outward {
+  std::vector<NodeId> leaves;
+  std::map<uint32_t, size_t> made;
+  size_t count = 0;
+  bool is_result = false;         ///< records and lists of arrays may leave
+  std::vector<uint32_t> pools;    ///< of the records among them
+  std::vector<size_t> buffers{};  ///< the leaves that are columns of buffers' numbers
+  /// The description of an object that is described already; none: the next one to be.
+  std::optional<Description> again(uint32_t object);
+};
 
 /// Which kind decides an operator of two values. Records and objects of unsupported types do it with all
 /// others; what may be one of several things at run time before what is known to be one.
@@ -22,7 +46,7 @@ enum class Precedence : uint8_t {
 };
 
 /// What values of one kind do where Python asks them, as the slots of a CPython type: one object for each
-/// alternative of `Value`, in a file of this folder, without state. The evaluator asks `kind_of_value(v)`.
+/// alternative of `Value`, in a file of this folder, without state. The tracer asks `kind_of_value(v)`.
 ///
 /// A slot that results in nothing (none, an invalid object, false) leaves the operation to the rule for all
 /// values: what Python raises for such types, else a refusal. A new kind is an alternative of `Value`, a
@@ -40,11 +64,7 @@ class ValueKind {
   using Nodes = std::vector<NodeId>;
   using Types = std::vector<ir::Type>;
   using Elements = std::vector<Value>;
-  using Outward = Evaluator::Outward;
-  using Trips = Evaluator::Trips;
-  using Call = Evaluator::Call;
-  using Conversion = Evaluator::Columns::Conversion;
-  using Indexed = Evaluator::IndexedIterable;
+  using Conversion = Columns::Conversion;
 
   // Structure. What a value is made of: parts, which are values; the objects of the shadow heap that it
   // refers to itself; the nodes of its leaves. A value has nodes of its own or parts.
@@ -69,121 +89,118 @@ class ValueKind {
   virtual bool is_same(const Value& a, const Value& b) const;
   /// The shape of two values, one of this kind, that are not the same and neither a `Maybe` nor a conflict;
   /// none: this kind does not join them. `what`: the words for the variable.
-  virtual Answer join(Evaluator& e, const Value& a, const Value& b, const std::string& what) const;
+  virtual Answer join(Tracer& t, const Value& a, const Value& b, const std::string& what) const;
   virtual void slot_types(ir::TypeTable& types, const Value& shape, Types& out) const;
   /// The nodes that carry a value into the slots of a shape.
-  virtual void carry(Evaluator& e, const Value& shape, const Value& actual, Nodes& out) const;
-  virtual Value fill(Evaluator& e, const Value& shape, const NextNode& next) const;
+  virtual void carry(Tracer& t, const Value& shape, const Value& actual, Nodes& out) const;
+  virtual Value fill(Tracer& t, const Value& shape, const NextNode& next) const;
   /// A dummy of a leaf's shape.
-  virtual Value blank(Evaluator& e, const Value& shape) const { return shape; }
+  virtual Value blank(Tracer& t, const Value& shape) const { return shape; }
   /// What calls of one routine have in common of a value: its type, and what is known when compiling.
-  virtual Value key(const Evaluator& e, const Value& value) const;
+  virtual Value key(const Tracer& t, const Value& value) const;
   /// What to pass instead to a routine; null: the value itself, as far as its parts can be passed.
   virtual const char* passed_instead(const Value& value) const { return nullptr; }
 
   /// It, checked to be there; raises or refuses it otherwise. `name`: of the variable. The value may be in
   /// the state, which a check replaces within a `try`.
-  virtual Value present(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
+  virtual Value present(Tracer& t, const Value& value, const std::string& name, nb::handle node) const {
     return value;
   }
 
   // Elements of list buffers (`frontend/columns`), and results.
 
   /// Itself without nodes, if list buffers can hold it.
-  virtual Answer form(Evaluator& e, const Value& value) const { return {}; }
+  virtual Answer form(Tracer& t, const Value& value) const { return {}; }
   virtual void column_kinds(const Value& form, std::vector<Kind>& kinds) const;
-  virtual void numbers(Evaluator& e, const Value& form, const Value& element, Nodes& out) const;
-  virtual Value element(Evaluator& e, const Value& form, const NextNode& next) const;
-  virtual void convert(Evaluator& e, const Value& from, const Value& to, Conversion& columns) const;
+  virtual void numbers(Tracer& t, const Value& form, const Value& element, Nodes& out) const;
+  virtual Value element(Tracer& t, const Value& form, const NextNode& next) const;
+  virtual void convert(Tracer& t, const Value& from, const Value& to, Conversion& columns) const;
   /// The description of a value that leaves the function; none: it cannot.
-  virtual std::optional<Description> describe(Evaluator& e, const Value& value, Outward& outward) const {
+  virtual std::optional<Description> describe(Tracer& t, const Value& value, Outward& outward) const {
     return {};
   }
 
   // The type.
 
   /// The class of an instance, a namedtuple or a member of an Enum; invalid for all other values.
-  virtual nb::object class_of(const Evaluator& e, const Value& value) const { return {}; }
+  virtual nb::object class_of(const Tracer& t, const Value& value) const { return {}; }
   /// As Python's messages name it; "object" where it has no name.
-  virtual std::string type_name(const Evaluator& e, const Value& value) const { return "object"; }
-  virtual nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual std::string type_name(const Tracer& t, const Value& value) const { return "object"; }
+  virtual nb::object type_of(Tracer& t, const Value& value, nb::handle node) const { return {}; }
   /// As messages describe it: "an int"; empty: not worth mentioning.
-  virtual std::string words(const Evaluator& e, const Value& value) const;
+  virtual std::string words(const Tracer& t, const Value& value) const;
   /// An object of the same type, for what depends on types only; invalid: there is none.
-  virtual nb::object stand_in(const Evaluator& e, const Value& value) const { return {}; }
+  virtual nb::object stand_in(const Tracer& t, const Value& value) const { return {}; }
 
   /// Whether callable attributes of `stand_in` are its methods.
-  virtual bool has_methods(const Evaluator& e, const Value& value) const { return false; }
+  virtual bool has_methods(const Tracer& t, const Value& value) const { return false; }
   /// Whether it is, or holds, an argument of an unsupported type.
-  virtual bool is_foreign(const Evaluator& e, const Value& value) const { return false; }
+  virtual bool is_foreign(const Tracer& t, const Value& value) const { return false; }
 
   // Operations. `node` is where the program asks for them.
 
-  virtual Answer attribute(Evaluator& e, const Value& value, const std::string& name, nb::handle node) const {
+  virtual Answer attribute(Tracer& t, const Value& value, const std::string& name, nb::handle node) const {
     return {};
   }
   /// Whether `item` takes slices whose bounds may be None at run time.
   virtual bool takes_open_bounds() const { return false; }
-  virtual Answer item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
-    return {};
-  }
+  virtual Answer item(Tracer& t, const Value& value, const Value& index, nb::handle node) const { return {}; }
   /// Assigns to an item; false: it takes no such assignments.
-  virtual bool set_item(Evaluator& e, const Value& value, const Value& index, const Value& item,
+  virtual bool set_item(Tracer& t, const Value& value, const Value& index, const Value& item,
                         nb::handle node) const {
     return false;
   }
-  virtual bool delete_item(Evaluator& e, const Value& value, const Value& index, nb::handle node) const {
+  virtual bool delete_item(Tracer& t, const Value& value, const Value& index, nb::handle node) const {
     return false;
   }
   /// Assigns to an attribute; false: it takes no such assignments.
-  virtual bool set_attribute(Evaluator& e, const Value& value, const std::string& name,
-                             const Value& attribute, nb::handle node) const {
+  virtual bool set_attribute(Tracer& t, const Value& value, const std::string& name, const Value& attribute,
+                             nb::handle node) const {
     return false;
   }
-  virtual Answer call(Evaluator& e, const Value& value, Call& call) const { return {}; }
-  virtual Answer method(Evaluator& e, const Value& value, const std::string& name, Call& call) const {
+  virtual Answer call(Tracer& t, const Value& value, Call& call) const { return {}; }
+  virtual Answer method(Tracer& t, const Value& value, const std::string& name, Call& call) const {
     return {};
   }
-  virtual Answer unary(Evaluator& e, Operator op, const Value& value, nb::handle node) const { return {}; }
+  virtual Answer unary(Tracer& t, Operator op, const Value& value, nb::handle node) const { return {}; }
   /// `value op= right`; none: as `value = value op right`; Unbound: it has changed itself.
-  virtual Answer in_place(Evaluator& e, Operator op, const Value& value, const Value& right,
+  virtual Answer in_place(Tracer& t, Operator op, const Value& value, const Value& right,
                           nb::handle node) const {
     return {};
   }
   /// A NumPy array of its elements; none: they are taken one by one.
-  virtual Answer array(Evaluator& e, const Value& value, std::optional<DType> wanted, nb::handle node) const {
+  virtual Answer array(Tracer& t, const Value& value, std::optional<DType> wanted, nb::handle node) const {
     return {};
   }
   /// The number of axes of an array; none: it is no array.
   virtual std::optional<int> rank(const Value& value) const { return {}; }
   /// `len`, where it is not the number of its `elements`.
-  virtual Answer length(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual Answer length(Tracer& t, const Value& value, nb::handle node) const { return {}; }
   /// Its truth where that is known when compiling.
-  virtual std::optional<bool> known_truth(Evaluator& e, const Value& value) const { return {}; }
-  virtual std::optional<NodeId> truth(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual std::optional<bool> known_truth(Tracer& t, const Value& value) const { return {}; }
+  virtual std::optional<NodeId> truth(Tracer& t, const Value& value, nb::handle node) const { return {}; }
 
   // Iteration.
 
   /// Its elements where their number is known when compiling, as a loop over it takes them.
-  virtual std::optional<Elements> elements(Evaluator& e, const Value& value, nb::handle node) const {
+  virtual std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const {
     return {};
   }
   /// How often a staged loop over it runs, and with which elements.
-  virtual std::optional<Trips> trips(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual std::optional<Trips> trips(Tracer& t, const Value& value, nb::handle node) const { return {}; }
   /// Refuses it if only Python can iterate over it.
-  virtual void refuse_iterate(Evaluator& e, const Value& value, nb::handle node) const {}
+  virtual void refuse_iterate(Tracer& t, const Value& value, nb::handle node) const {}
   /// What a loop over it iterates over, once it has begun; none: it itself.
-  virtual Answer iterated(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
+  virtual Answer iterated(Tracer& t, const Value& value, nb::handle node) const { return {}; }
   /// Its k-th element, and whether it exists, where it is iterated over together with a generator.
-  virtual Indexed indexed(Evaluator& e, const Value& value, nb::handle node) const;
+  virtual Indexed indexed(Tracer& t, const Value& value, nb::handle node) const;
   /// What is left of it after `taken` elements; none: not known. `known`: that number, if it is.
-  virtual Answer rest(Evaluator& e, const Value& value, const Value& taken, Known known,
-                      nb::handle node) const {
+  virtual Answer rest(Tracer& t, const Value& value, const Value& taken, Known known, nb::handle node) const {
     return {};
   }
   /// The result of `reversed`; none: an iterator over its elements.
-  virtual Answer reversed(Evaluator& e, const Value& value, nb::handle node) const { return {}; }
-  virtual bool has_open_length(const Evaluator& e, const Value& value) const { return false; }
+  virtual Answer reversed(Tracer& t, const Value& value, nb::handle node) const { return {}; }
+  virtual bool has_open_length(const Tracer& t, const Value& value) const { return false; }
   /// Whether iterating over it evaluates a generator, so that it provides one element at a time.
   virtual bool generates(const Value& value) const { return false; }
   /// Whether it is a list or dict, or consists of several iterables of which one is.
@@ -194,23 +211,23 @@ class ValueKind {
   /// Of two values, the kind of the greater precedence is asked, of equal ones the left value's, then the
   /// other.
   virtual Precedence precedence() const { return Precedence::Numbers; }
-  virtual Answer binary(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const {
+  virtual Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const {
     return {};
   }
   /// A comparison of two values of which one is of this kind.
-  virtual Answer compare(Evaluator& e, Operator op, const Value& a, const Value& b, nb::handle node) const {
+  virtual Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const {
     return {};
   }
   /// Whether two values of this kind are the same object; none: not known.
-  virtual std::optional<bool> identical(Evaluator& e, const Value& a, const Value& b, nb::handle node) const {
+  virtual std::optional<bool> identical(Tracer& t, const Value& a, const Value& b, nb::handle node) const {
     return {};
   }
   /// `wanted in value`.
-  virtual Answer contains(Evaluator& e, const Value& value, const Value& wanted, nb::handle node) const {
+  virtual Answer contains(Tracer& t, const Value& value, const Value& wanted, nb::handle node) const {
     return {};
   }
   /// `value in container` where this kind decides it; asked if the container's has no greater precedence.
-  virtual Answer contained(Evaluator& e, const Value& value, const Value& container, nb::handle node) const {
+  virtual Answer contained(Tracer& t, const Value& value, const Value& container, nb::handle node) const {
     return {};
   }
 
@@ -223,7 +240,7 @@ class ValueKind {
 /// A kind of which Python has a builtin type of its `type_name`.
 class BuiltinKind : public ValueKind {
  public:
-  nb::object type_of(Evaluator& e, const Value& value, nb::handle node) const override;
+  nb::object type_of(Tracer& t, const Value& value, nb::handle node) const override;
 
  protected:
   ~BuiltinKind() = default;
@@ -254,18 +271,17 @@ Value with_each_part(const Value& value, const Change& change) {
 
 /// The join of two values of equal form, by their parts; `takes_optionals`: these may be optionals, and
 /// conflicts.
-std::optional<Value> joined_parts(Evaluator& e, const Value& a, const Value& b, const std::string& what,
+std::optional<Value> joined_parts(Tracer& t, const Value& a, const Value& b, const std::string& what,
                                   bool takes_optionals);
-std::optional<Value> form_of_parts(Evaluator& e, const Value& value);
-std::vector<Description> descriptions_of(Evaluator& e, const std::vector<Value>& values,
-                                         Evaluator::Outward& outward);
+std::optional<Value> form_of_parts(Tracer& t, const Value& value);
+std::vector<Description> descriptions_of(Tracer& t, const std::vector<Value>& values, Outward& outward);
 
 /// The kind of a number; none: it is none, such as an array.
 std::optional<Kind> number_kind(const Value& value);
 /// A number, or the value of an array, of a dtype.
-NodeId node_as(Evaluator& e, const Value& value, DType dtype);
+NodeId node_as(Tracer& t, const Value& value, DType dtype);
 /// The element of an array without axes; other values as they are.
-Value without_0d(Evaluator& e, const Value& value);
+Value without_0d(Tracer& t, const Value& value);
 /// Whether NumPy makes an array of it: a tuple, a list, a dict or a range.
 bool is_sequence(const Value& value);
 bool is_known_string(const Value& value);  ///< or bytes
@@ -282,7 +298,7 @@ inline bool iterates_generator(const Value& iterable) { return kind_of_value(ite
 /// `an int`, `a float`.
 std::string with_article(const std::string& name);
 /// The words for an instance, list or dict, which may be of another path.
-std::string words_of_object(const Evaluator& e, const Value& value, const ValueKind& kind);
+std::string words_of_object(const Tracer& t, const Value& value, const ValueKind& kind);
 /// The number of the instance, list or dict that a value is; 0: it is none.
 uint32_t object_of(const Value& value);
 

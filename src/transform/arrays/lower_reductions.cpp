@@ -10,7 +10,7 @@
 //
 // Short axes. Of two to eight elements along the last axis a vector of the machine would be mostly mask, and
 // most of the time goes into folding its lanes. So a function that reduces along the last axis of an argument
-// asks for its length (`Evaluator::measure`), which then is part of the argument's kind if it is short; a
+// asks for its length (`frontend::measure`), which then is part of the argument's kind if it is short; a
 // reduction of a known few elements is an expression of them, in the same order of lanes, evaluated where its
 // element is used, and the loop around runs in lanes (`Lowering::element_of_short`). The norms of 200 000
 // points in three dimensions take 0.39 ms, before 0.95; their sums 0.09 ms, before 0.84. `argmin` and

@@ -1,0 +1,136 @@
+// Primitives of `ingot.vmap`: the result of one batch element, before any has run. Batch elements and their
+// collectives are in collectives.cpp.
+
+#include "frontend/calls/batching.h"
+
+#include "frontend/arrays/scalars.h"
+#include "frontend/containers/methods.h"
+#include "frontend/tracer/builtins.h"
+#include "frontend/tracer/checkpoint.h"
+#include "frontend/tracer/evaluate.h"
+#include "frontend/tracer/python_objects.h"
+
+namespace ingot::frontend {
+
+using base::ExceptionKind;
+using ir::Op;
+
+namespace {
+
+/// The names of the fields of a dataclass; none: the class is no dataclass.
+nb::tuple field_names_of(const nb::object& type) {
+  if ((reinterpret_cast<PyTypeObject*>(type.ptr())->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0) return nb::tuple();
+  const nb::object rules = imported("ingot.library.structures").attr("rules_of")(type);
+  const bool is_dataclass = !rules.is_none() && nb::len(rules) == 2 && nb::object(rules[0]).is_none();
+  return is_dataclass ? nb::tuple(rules[1]) : nb::tuple();
+}
+
+/// The dtypes of numbers and arrays in a structure of None, tuples, lists, dicts and instances of
+/// dataclasses; invalid: something else is in it.
+nb::object dtypes_in(Tracer& t, const Value& value, bool& has_arrays) {
+  if (is_none(value)) return nb::none();
+  const auto all = [&](const std::vector<Value>& values) -> nb::object {
+    nb::list parts;
+    for (const Value& one : values) {
+      const nb::object part = dtypes_in(t, one, has_arrays);
+      if (!part.is_valid()) return {};
+      parts.append(part);
+    }
+    return parts;
+  };
+  if (const Tuple* tuple = value.as<Tuple>()) {
+    const nb::object parts = all(tuple->members);
+    if (!parts.is_valid()) return {};
+    return tuple->type.is_valid() ? tuple->type.attr("_make")(parts) : nb::object(nb::tuple(parts));
+  }
+  if (const Reference* reference = value.as<Reference>()) {
+    const HeapObject& object = t.state.heap.at(reference->object);
+    const bool is_known = object.element == nullptr && !object.is_mapping && object.conflict.empty();
+    if (!is_known || (object.type != HeapObject::Type::List && object.type != HeapObject::Type::Dict))
+      return {};
+    const nb::object parts = all(object.values);
+    if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
+    nb::dict dict;
+    for (size_t i = 0; i < object.keys.size(); ++i) dict[object.keys[i]] = parts[i];
+    return dict;
+  }
+  if (const Object* instance = value.as<Object>()) {
+    const HeapObject& object = t.state.heap.at(instance->object);
+    const nb::object names = field_names_of(object.type_of);
+    std::vector<Value> fields;
+    for (const nb::handle name : names) {
+      const auto is_it = [&](nb::handle key) { return key.equal(name); };
+      const auto key = std::ranges::find_if(object.keys, is_it);
+      if (key == object.keys.end()) return {};
+      fields.push_back(object.values[static_cast<size_t>(key - object.keys.begin())]);
+    }
+    const nb::object parts = fields.empty() ? nb::object() : all(fields);
+    if (!parts.is_valid()) return {};
+    return imported("ingot.library.primitives").attr("instance")(object.type_of, names, parts);
+  }
+  const Array* array = value.as<Array>();
+  has_arrays = has_arrays || array != nullptr;
+  const std::optional<Kind> kind = kind_of(value);
+  if (array == nullptr && !kind) return {};
+  const DType dtype = array != nullptr ? array->type.dtype() : kind->dtype();
+  return imported("numpy").attr("dtype")(std::string(base::info(dtype).numpy));
+}
+
+}  // namespace
+
+/// A structure of tuples, lists, dicts and instances of dataclasses as a value made by the function.
+Value structure_of(Tracer& t, const nb::object& object) {
+  const auto all = [&t](const nb::object& objects) {
+    std::vector<Value> parts;
+    for (const nb::handle one : objects) parts.push_back(structure_of(t, nb::borrow<nb::object>(one)));
+    return parts;
+  };
+  if (PyList_CheckExact(object.ptr())) return new_list(t, all(object));
+  if (PyTuple_CheckExact(object.ptr())) return Tuple{.members = all(object)};
+  if (PyTuple_Check(object.ptr()))
+    return Tuple{.members = all(object), .type = nb::borrow<nb::object>(object.type())};
+  const nb::object type = nb::borrow<nb::object>(object.type());
+  if (const nb::tuple names = field_names_of(type); names.size() != 0) {
+    Tuple keys;
+    Tuple fields;
+    for (const nb::handle name : names) {
+      keys.members.emplace_back(Static{nb::borrow<nb::object>(name)});
+      fields.members.push_back(structure_of(t, attribute(object, text_of(name).c_str())));
+    }
+    Call call{.positional = {Static{type}, keys, fields}, .keywords = {}, .name = "instance", .node = t.here};
+    return primitive_instance(t, call);
+  }
+  if (!PyDict_CheckExact(object.ptr())) return Static{object};
+  std::vector<nb::object> keys;
+  for (const nb::handle key : object) keys.push_back(nb::borrow<nb::object>(key));
+  return new_dict(t, std::move(keys), all(object.attr("values")()));
+}
+
+std::optional<Value> tried_iteration(Tracer& t, Call& call) {
+  const std::vector<NodeId> operands{t.builder->index(1)};
+  const std::vector<ir::Type> types{ir::kInt64};
+  const int64_t schedule[] = {static_cast<int64_t>(ir::Schedule::Serial), 0};
+  const std::vector<NodeId> parameters =
+      t.builder->enter(t.builder->begin(Op::for_, operands, schedule), 0, types);
+  Call iteration{.positional = {Scalar{Kind::py_int(), parameters[0]}},
+                 .keywords = {},
+                 .name = call.name,
+                 .node = call.node};
+  try {
+    return call_value(t, call.positional.at(0), iteration);
+  } catch (const Diverged&) {
+    return std::nullopt;
+  }
+}
+
+Value primitive_dtypes_of_lane(Tracer& t, Call& call) {
+  const Checkpoint before = checkpoint(t);
+  nb::object found;
+  bool has_arrays = false;
+  if (const std::optional<Value> given = tried_iteration(t, call)) found = dtypes_in(t, *given, has_arrays);
+  go_back(t, before);
+  if (!found.is_valid()) return Tuple{.members = {Static{nb::bool_(false)}, Static{nb::none()}}};
+  return Tuple{.members = {Static{nb::bool_(!has_arrays)}, structure_of(t, found)}};
+}
+
+}  // namespace ingot::frontend

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "frontend/tracer/tracer.h"
+
+/// Going back to a state, and keys of locations.
+namespace ingot::frontend {
+
+/// A point to roll back to, if a new fact contradicts what was built after it.
+struct Checkpoint {
+  ir::Builder::Mark mark;
+  std::optional<State> state;
+  std::vector<size_t> edges;  ///< of each target in `Tracer::targets`
+  size_t hosts;
+};
+
+void forget(Tracer& t, const std::string& suffix);
+std::string suffix_of(const Tracer& t, nb::handle node);    ///< of names of a location in this activation
+Checkpoint checkpoint(Tracer& t, bool keeps_state = true);  ///< else going back leaves variables and objects
+void go_back(Tracer& t, const Checkpoint& point);
+std::string key_of(const Tracer& t, nb::handle node);
+
+}  // namespace ingot::frontend

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "frontend/kinds/value_kind.h"
+#include "frontend/tracer/errors.h"
+
+/// What a part of this component asks of those above it (see `docs/architecture.md` for their order): an
+/// operation of Python leads to any other one by the user's code.
+namespace ingot::frontend {
+
+void run_body(Tracer& t, nb::handle statements);
+void assign(Tracer& t, nb::handle target, Value value);
+void bind_variable(Tracer& t, const std::string& name, Value value);
+Value stored(Tracer& t, Value value);  ///< for a variable, which can be an alias: an array becomes memory
+/// A hidden argument; a routine is passed it from its first use on; null: there is none.
+const Value* captured(Tracer& t, PyObject* owner, const std::string& name);
+HeapObject& pool_at(Tracer& t, uint32_t pool);  ///< a routine is passed it from its first use on
+[[noreturn]] void report(Tracer& t, const Catcher& routine, const Error& error);
+Value iterator(Tracer& t, std::string name, Value iterates);
+/// The iterable of an iterator, which is exhausted then; other values as they are.
+Value begin_iterate(Tracer& t, const Value& iterable, nb::handle node);
+/// Runs an iteration for each element of a known iterable; each one sees what earlier ones changed in it.
+void each_element(Tracer& t, const Value& iterable, std::vector<Value> elements, nb::handle node,
+                  const std::function<void(const Value&)>& iteration);
+Trips trips_of(Tracer& t, const Value& iterable, nb::handle node);
+std::optional<std::vector<Value>> static_elements(Tracer& t, const Value& iterable, nb::handle node,
+                                                  bool ranges = false);
+Value fork(Tracer& t, NodeId condition, const std::function<Value()>& then,
+           const std::function<Value()>& other);
+/// Like `eval`, but the value may still be None at run time: for arguments that take None.
+Value eval_open(Tracer& t, nb::handle expression);
+Value open(Tracer& t, const Value& value, const std::string& name,
+           nb::handle node);  ///< raises where it is not bound
+Value attribute_of(Tracer& t, const Value& value, const std::string& name, nb::handle node);
+Value call_value(Tracer& t, const Value& callee, Call& call);
+/// Raises what Python's function raises, if the types, number and names of the arguments decide it.
+void raise_as_called(Tracer& t, const Call& call);
+Value inline_function(Tracer& t, const nb::object& function, Call& call);
+/// Of nested lists and tuples of numbers and arrays; without a dtype, NumPy's for them.
+Value array_of(Tracer& t, const Value& value, nb::handle node, std::optional<DType> wanted = std::nullopt);
+Value array_of_range(Tracer& t, const Range& range, nb::handle node);
+std::vector<Value> elements_of(Tracer& t, const Value& iterable, nb::handle node);  ///< demanded, or refused
+std::optional<Value> form_of_list(Tracer& t, const HeapObject& list);  ///< unbound: of an empty one
+/// The list buffer that two lists can become, with slots as values.
+std::optional<HeapObject> join_lists(Tracer& t, const HeapObject& a, const HeapObject& b);
+HeapObject as_list_buffer(Tracer& t, const HeapObject& list, const Value& form);
+void become_list_buffer(Tracer& t, uint32_t list, const Value& form);
+bool is_list(const Tracer& t, const Value& value);
+std::optional<Value> iterated_of(const Tracer& t,
+                                 const Value& iterable);  ///< the lists that represent such a dict
+/// The shadow heap's object of a container; refuses it if its structure differs between paths.
+HeapObject& contents(Tracer& t, const Reference& container, nb::handle node);
+/// A pointer of a type to an array's elements.
+Foreign pointer_to(Tracer& t, const Array& array, const nb::object& type);
+bool is_foreign(const Tracer& t, const Value& value);  ///< or contains a foreign value
+/// Handles operands of which one is foreign: raises what the types make Python raise, else refuses.
+/// `operation` is "binary", "compare", "unary", "subscript", "store", "attribute", "iterate", "unpack",
+/// "call" (of `function`) or "" (always refused), `symbol` what it is called.
+[[noreturn]] void use_foreign(Tracer& t, const char* operation, const std::string& symbol,
+                              const std::vector<Value>& operands, nb::handle node,
+                              nb::object function = nb::none());
+/// Raises what Python raises for operands of these types, if the types alone decide it.
+void raise_by_type(Tracer& t, const char* operation, const std::string& symbol,
+                   const std::vector<Value>& operands, nb::object function = nb::none(),
+                   const std::vector<std::pair<std::string, Value>>& keywords = {});
+/// An object of the same type as a value, for what depends on types only; invalid: there is none.
+nb::object stand_in(const Tracer& t, const Value& value);
+Value text_of_error(Tracer& t, const Error& error);
+void run_finals(Tracer& t, size_t outside);  ///< evaluates the `finally` clauses between here and a label
+Description describe_result(Tracer& t, const Value& value, Outward& outward);
+Value host_value(Tracer& t, nb::object object, const std::string& what, nb::handle node);
+/// Whether a function accepts a call with this number and these names of arguments.
+bool binds(const nb::object& function, const Call& call);
+std::map<std::string, Value> bind_arguments(Tracer& t, const nb::object& function,
+                                            std::vector<Value> positional,
+                                            const std::vector<std::pair<std::string, Value>>& keywords,
+                                            nb::handle node, const Closure* closure = nullptr);
+Value run_frame(Tracer& t, Frame& frame, std::map<std::string, Value> locals, nb::handle node);
+/// The message for a call of an unknown function, and what to write instead.
+std::pair<std::string, std::string> refusal_of_call(const nb::object& function);
+
+/// Calls a function of a module of Ingot's library.
+Value call_library(Tracer& t, const char* module, const char* name, std::vector<Value> arguments,
+                   nb::handle node, std::vector<std::pair<std::string, Value>> keywords = {});
+
+/// What Python's own code returns, which runs now; what it raises, the program raises.
+template <class Fn>
+auto by_python(Tracer& t, const Fn& fn) {
+  try {
+    return fn();
+  } catch (nb::python_error& error) {
+    raise_host_error(t, error);
+  }
+}
+
+}  // namespace ingot::frontend
