@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "bindings/code.h"
-#include "bindings/gil.h"
-#include "bindings/numpy.h"
+#include "interop/gil.h"
+#include "interop/numpy.h"
 #include "runtime/mapping.h"
 
 // Each C function is a few instructions of its own, which load the object's address and jump to an entry that

@@ -14,18 +14,18 @@
 
 #include "bindings/binding.h"
 #include "bindings/counted.h"
-#include "bindings/device_array.h"
-#include "bindings/exceptions.h"
 #include "bindings/fields.h"
-#include "bindings/gil.h"
 #include "bindings/guards.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
 #include "bindings/profiled.h"
 #include "bindings/recogniser.h"
 #include "bindings/signature.h"
 #include "bindings/specialisation.h"
 #include "bindings/streams.h"
+#include "eager/device_array.h"
+#include "eager/pending.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
+#include "interop/numpy.h"
 #include "profile/profile.h"
 
 namespace ingot::bindings {
@@ -104,7 +104,7 @@ struct State {
   Counted<const Binding> binding;           ///< none: the function's parameters are not known yet
   std::vector<nb::object> kept;             ///< what the captures point to
   std::vector<Counted<const Known>> known;  ///< the last used ones first, roughly
-  Operation* operation = nullptr;           ///< what calls are that may wait; `kept` has it
+  eager::Operation* operation = nullptr;    ///< what calls are that may wait; `kept` has it
   std::optional<profile::LabelId> label;    ///< in profiles
   bool is_reduction = false;                ///< calls may compute what their first argument waits for
 
@@ -331,13 +331,15 @@ PyObject* call_shown(PyObject* self, State& state, PyObject* const* arguments, s
 /// Computes pending operations that must be computed before a call with these arguments.
 void compute_arguments(const State& state, PyObject* const* arguments, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (!is_device_array(arguments[i])) continue;
-    compute(arguments[i]);
-    if (!state.parameters->only_reads) compute_readers(*device_array(arguments[i]).memory);
+    if (!eager::is_device_array(arguments[i])) continue;
+    eager::compute(arguments[i]);
+    if (!state.parameters->only_reads) eager::compute_readers(*eager::device_array(arguments[i]).memory);
   }
 }
 
-bool waits(PyObject* object) { return is_device_array(object) && is_pending(device_array(object)); }
+bool waits(PyObject* object) {
+  return eager::is_device_array(object) && eager::is_pending(eager::device_array(object));
+}
 
 /// The result of a call that need not run now, or that runs together with pending operations; an invalid
 /// object: it is a call as any other. Where only the caller's stack refers to an argument, nobody looks at it
@@ -346,9 +348,9 @@ nb::object call_waiting(PyObject* self, const State& state, PyObject* const* arg
                         PyObject* keywords) {
   nb::object result;
   if (state.operation != nullptr && keywords == nullptr) {
-    result = Pending::of(*state.operation, arguments, count);
+    result = eager::Pending::of(*state.operation, arguments, count);
     if (result.is_valid() || !state.operation->is_in_place() || count != 2 ||
-        !is_device_array(arguments[0]) || waits(arguments[0]) || !waits(arguments[1]))
+        !eager::is_device_array(arguments[0]) || waits(arguments[0]) || !waits(arguments[1]))
       return result;
     result = nb::module_::import_("ingot._operations.lazy")
                  .attr("written_by")(state.operation->number(), nb::handle(arguments[0]),
@@ -858,7 +860,7 @@ void bind_callable(nb::module_& m) {
              "Strings among these arguments are described by their characters, no others.");
   add_method(
       type, "_settle_on",
-      [](nb::handle self, const DeviceHandle& device) {
+      [](nb::handle self, const eager::DeviceHandle& device) {
         state_of(self).describe_otherwise([&](Parameters& parameters) { parameters.device = device.it; });
       },
       "From now on all calls run on a device.");
@@ -866,7 +868,7 @@ void bind_callable(nb::module_& m) {
       type, "_wait_as",
       [](nb::handle self, nb::object operation) {
         State& state = state_of(self);
-        state.operation = nb::cast<Operation*>(operation);
+        state.operation = nb::cast<eager::Operation*>(operation);
         state.kept.push_back(std::move(operation));
       },
       "From now on calls are this operation, which may wait.");

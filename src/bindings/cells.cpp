@@ -7,10 +7,10 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/half.h"
-#include "bindings/arrays.h"
 #include "bindings/code.h"
 #include "bindings/elements.h"
-#include "bindings/numpy.h"
+#include "interop/arrays.h"
+#include "interop/numpy.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {

@@ -4,10 +4,10 @@
 #include <cstring>
 
 #include "base/scalar.h"
-#include "bindings/arrays.h"
-#include "bindings/device_array.h"
-#include "bindings/gil.h"
-#include "bindings/numpy.h"
+#include "eager/device_array.h"
+#include "interop/arrays.h"
+#include "interop/gil.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 
@@ -131,7 +131,7 @@ void Frame::fill(size_t i, PyObject* leaf) {
   buffers_[i] = {};
   if (info.kind != SlotInfo::Kind::View) return store_number(info.dtype, slots()[i], leaf);
   if (!PyArray_Check(leaf)) {
-    const Window& window = device_array(leaf).window;
+    const Window& window = eager::device_array(leaf).window;
     return fill_view(i, window.data, window.lengths, window.strides);
   }
   PyArrayObject* const array = as_array(leaf);

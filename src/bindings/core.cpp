@@ -13,15 +13,15 @@
 #include <tuple>
 
 #include "base/refused.h"
-#include "bindings/exceptions.h"
 #include "bindings/explained.h"
-#include "bindings/gil.h"
 #include "bindings/scalar_bits.h"
 #include "driver/lowering.h"
 #include "driver/program.h"
 #include "driver/targets.h"
-#include "frontend/lowering/lowering.h"
 #include "frontend/calls/trees.h"
+#include "frontend/lowering/lowering.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
 #include "ir/calls.h"
 #include "ir/interpreter.h"
 #include "ir/raises.h"

@@ -10,10 +10,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "bindings/collected.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
-#include "bindings/numpy.h"
+#include "interop/collected.h"
+#include "interop/numpy.h"
+#include "interop/same.h"
 
 namespace ingot::bindings {
 

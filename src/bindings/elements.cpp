@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "bindings/code.h"
 #include "bindings/list_columns.h"
-#include "bindings/numpy.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/dtype.h"
-#include "bindings/arrays.h"
 #include "bindings/described.h"
+#include "interop/arrays.h"
 
 /// Lists of unknown length as Python objects, made of the columns that compiled code gives, with the
 /// instances and lists of the pools that they refer to.

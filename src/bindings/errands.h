@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "base/float_state.h"
-#include "bindings/gil.h"
+#include "interop/gil.h"
 #include "runtime/errand.h"
 
 /// Threads for errands: what takes long and calls no Python, while the main thread handles signals.

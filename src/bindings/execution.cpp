@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/string.h>
 
-#include <bit>
 #include <string>
 #include <vector>
 
@@ -10,35 +9,6 @@
 #include "bindings/interrupts.h"
 
 namespace ingot::bindings {
-
-namespace {
-
-/// The values that an error shows, as numbers of Python's.
-nb::list shown_by(const runtime::ErrorSite& site, const runtime::Error& error) {
-  nb::list values;
-  for (size_t i = 0; i < site.arguments.size(); ++i) {
-    const base::DType dtype = site.arguments[i];
-    const uint64_t bits = error.arguments[i];
-    if (base::is_bool(dtype)) values.append(bits != 0);
-    else if (base::is_float(dtype)) values.append(std::bit_cast<double>(bits));
-    else if (base::is_signed(dtype)) values.append(static_cast<int64_t>(bits));
-    else values.append(bits);
-  }
-  return values;
-}
-
-}  // namespace
-
-nb::tuple failure_of(const Code& code, const runtime::Error& error) {
-  nb::object made = nb::none();
-  if (error.site != runtime::Error::kNoSite) {
-    const runtime::ErrorSite& site = code.info().sites[error.site];
-    if (site.made >= 0) made = nb::make_tuple(site.made, shown_by(site, error));
-  }
-  return nb::make_tuple(std::string(base::name_of(runtime::exception_of(error.status))),
-                        runtime::format_error(code.info(), error),
-                        tuple_of(runtime::sites_of(code.info(), error)), nb::none(), made);
-}
 
 void Execution::forget() {
   const EnsuredGil gil;
@@ -71,7 +41,7 @@ bool Execution::keep_raised() {
 
 nb::object Execution::failure() const {
   const runtime::Error& error = context_.error;
-  const nb::tuple all = failure_of(code_, error);
+  const nb::tuple all = failure_of(code_.info(), error);
   // What compiled code caught is not pending any more.
   const bool is_pending = pending_.is_valid() && error.site == runtime::Error::kNoSite &&
                           error.status == runtime::status_of(kind_of(pending_));

@@ -8,17 +8,13 @@
 #include <utility>
 
 #include "bindings/code.h"
-#include "bindings/exceptions.h"
-#include "bindings/gil.h"
 #include "devices/device.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
 #include "runtime/context.h"
 #include "runtime/errand.h"
 
 namespace ingot::bindings {
-
-/// The error that a location of compiled code raises, or the runtime: (kind, message, sites, None, what it is
-/// made of or None), as `_host.exceptions.exception` takes it.
-nb::tuple failure_of(const Code& code, const runtime::Error& error);
 
 /// One run of compiled code, by a thread that has the GIL or has not. A long one lets go of the GIL, and
 /// handles signals where its thread is the one that does; one that waits for a device lets go of it, too.

@@ -11,15 +11,8 @@
 #include "bindings/c_function.h"
 #include "bindings/callable.h"
 #include "bindings/described.h"
-#include "bindings/device_array.h"
-#include "bindings/device_graph.h"
-#include "bindings/device_libraries.h"
-#include "bindings/device_streams.h"
-#include "bindings/exchange.h"
 #include "bindings/host_calls.h"
 #include "bindings/interrupts.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
 #include "bindings/portable.h"
 #include "bindings/profiled.h"
 #include "bindings/sets.h"
@@ -27,6 +20,8 @@
 #include "bindings/stacks.h"
 #include "bindings/ufuncs.h"
 #include "bindings/values.h"
+#include "eager/bind.h"
+#include "interop/numpy.h"
 #include "runtime/allocator.h"
 #include "runtime/context.h"
 #include "runtime/pool.h"
@@ -88,12 +83,7 @@ NB_MODULE(_ingot, m) {
   find_main_thread();
   look_around();
   Specialisation::bind(m);
-  bind_devices(m);
-  bind_device_streams(m);
-  bind_device_graphs(m);
-  bind_device_libraries(m);
-  bind_exchange(m);
-  bind_pending(m);
+  eager::bind(m);
   bind_description(m);
   bind_callable(m);
   bind_portable(m);

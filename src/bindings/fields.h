@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "bindings/described.h"
-#include "bindings/numpy.h"
 #include "bindings/words.h"
+#include "interop/numpy.h"
 
 /// Arrays of NumPy's structured dtypes, whose elements are records of fields, and single records. Compiled
 /// code gets the memory of their first bytes; the frontend makes views of fields from there.

@@ -28,12 +28,9 @@ const std::array<PyObject*, 3>& names_in_partials();
 /// bases: a new reference. Null: nothing. Runs no code.
 PyObject* held_in_class(PyObject* type, PyObject* name);
 
-/// Whether two objects are one, or numbers, strings and tuples of them of one type and the same bits (NaN is
-/// NaN), or dtypes of the same fields; -1 with an exception set.
+/// Whether two objects are one, or are the same as `same_plain` says, or tuples of such, or dtypes of the
+/// same fields; -1 with an exception set.
 int same(PyObject* a, PyObject* b);
-
-/// Whether comparing an object by `same` runs no code but Python's and NumPy's own: numbers and strings.
-bool is_plain(PyObject* object);
 
 /// What was outside when a function was compiled, in order.
 class Guards {

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
-#include "bindings/arrays.h"
-#include "bindings/collected.h"
-#include "bindings/exceptions.h"
 #include "bindings/execution.h"
-#include "bindings/gil.h"
+#include "interop/arrays.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
 
 namespace ingot::bindings {
 

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "bindings/layout.h"
-#include "bindings/numpy.h"
+#include "interop/numpy.h"
 #include "runtime/errand.h"
 #define NO_IMPORT_UFUNC
 #include <numpy/ufuncobject.h>

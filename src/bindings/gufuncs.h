@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "bindings/gil.h"
+#include "interop/gil.h"
 #include "runtime/abi.h"
 
 /// NumPy's generalised ufuncs - matrix products, linear algebra, Fourier transforms - called by their inner

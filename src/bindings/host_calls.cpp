@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "bindings/code.h"
-#include "bindings/collected.h"
 #include "bindings/described.h"
-#include "bindings/exceptions.h"
-#include "bindings/numpy.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
 #include "runtime/abi.h"
 
 namespace ingot::bindings {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/device_graph.h"
 #include "bindings/gufuncs.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
+#include "eager/graph.h"
+#include "eager/pending.h"
+#include "interop/numpy.h"
 #include "runtime/allocator.h"
 #include "runtime/buffer_list.h"
 
@@ -74,10 +74,11 @@ Invocation::Invocation(const Code& code, std::span<PyObject* const> leaves, cons
 /// What other streams do with the arguments' memory comes before, or after.
 bool Invocation::run_on_device() {
   take_stream();
-  GraphRecorder::begin_call(code(), outside_.errors);
+  if (devices::Recording::of_thread() != nullptr)
+    eager::GraphRecorder::begin_call(nb::find(code()), code().info(), outside_.errors);
   const bool has_returned = Execution::run(frame_.slots());
   for (PyObject* const leaf : leaves_)
-    if (is_device_array(leaf)) device_array(leaf).memory->used_in(*stream_);
+    if (eager::is_device_array(leaf)) eager::device_array(leaf).memory->used_in(*stream_);
   finish(has_returned);
   return has_returned;
 }
@@ -86,9 +87,9 @@ bool Invocation::run_on_device() {
 void Invocation::take_stream() {
   if (&target_.device->stream() != stream_) target_.device->use_stream(stream_);
   for (PyObject* const leaf : leaves_)
-    if (is_device_array(leaf)) device_array(leaf).memory->use();
+    if (eager::is_device_array(leaf)) eager::device_array(leaf).memory->use();
   for (const auto& [buffer, array] : rare().memories)
-    if (is_device_array(array.ptr())) device_array(array.ptr()).memory->use();
+    if (eager::is_device_array(array.ptr())) eager::device_array(array.ptr()).memory->use();
 }
 
 /// After the code of a device has run.
@@ -120,7 +121,7 @@ runtime::Buffer* Invocation::home_of(runtime::Buffer* buffer) {
   runtime::link_buffer(context(), *home);
   if (buffer->size > 0) {
     const nb::gil_scoped_release released;
-    target_.device->read(home->data, address_of(buffer->data), buffer->size);
+    target_.device->read(home->data, eager::address_of(buffer->data), buffer->size);
   }
   rare().homes[home] = home;
   return home;
@@ -132,7 +133,7 @@ void Invocation::renew_homes() {
   const nb::gil_scoped_release released;
   for (const auto& [buffer, home] : rare().homes)
     if (buffer != home && buffer->size > 0)
-      target_.device->read(home->data, address_of(buffer->data), buffer->size);
+      target_.device->read(home->data, eager::address_of(buffer->data), buffer->size);
 }
 
 void Invocation::bring_home(size_t result) {
@@ -203,14 +204,15 @@ nb::object Invocation::results(const nb::tuple& buffers) {
 nb::object Invocation::owning(const Window& window, runtime::Buffer* buffer) {
   runtime::OwnedBuffer owned = call().take(buffer);
   if (owned->release == nullptr) return owning_array(std::move(owned), window);
-  return new_device_array(window, true, std::make_shared<DeviceMemory>(*target_.device, std::move(owned)));
+  return eager::new_device_array(window, true,
+                                 std::make_shared<eager::DeviceMemory>(*target_.device, std::move(owned)));
 }
 
 nb::object Invocation::memory_of(runtime::Buffer* buffer) {
   nb::object& memory = rare().memories[buffer];
   if (memory.is_valid()) return memory;
   if (buffer->release != nullptr) {
-    memory = bytes_on(std::make_shared<DeviceMemory>(*target_.device, call().take(buffer)));
+    memory = eager::bytes_on(std::make_shared<eager::DeviceMemory>(*target_.device, call().take(buffer)));
     return memory;
   }
   nb::object owner = nb::steal(PyCapsule_New(call().take(buffer).release(), nullptr, free_memory));
@@ -236,19 +238,19 @@ nb::object Invocation::outward(ViewSlot& view, const SlotType& type) {
 nb::object Invocation::copied(const SlotType& type, void* slot) {
   if (target_.device == nullptr) return operand(type, slot).attr("copy")();
   const Window window = Window::of(*static_cast<ViewSlot*>(slot), type.dtype, type.rank);
-  return Lent(*target_.device, window).array().attr("copy")();
+  return eager::Lent(*target_.device, window).array().attr("copy")();
 }
 
 /// What a host call gets is its own: a copy, described as results are; or what the callee keeps itself. The
 /// first `direct` ones are arrays that nobody keeps.
 nb::list Invocation::host_values(const char* layout, bool kept, size_t direct, void** slots,
-                                 std::vector<std::unique_ptr<Lent>>& lent) {
+                                 std::vector<std::unique_ptr<eager::Lent>>& lent) {
   nb::list values;
   const std::vector<SlotType> types = slots_of(layout);
   for (size_t i = 0; i < types.size(); ++i) {
     if (types[i].rank >= 0 && i < direct && target_.device != nullptr) {
       const Window window = Window::of(*static_cast<ViewSlot*>(slots[i]), types[i].dtype, types[i].rank);
-      lent.push_back(std::make_unique<Lent>(*target_.device, window));
+      lent.push_back(std::make_unique<eager::Lent>(*target_.device, window));
       values.append(lent.back()->array());
     } else if (types[i].rank < 0 || i < direct) {
       values.append(operand(types[i], slots[i]));
@@ -274,7 +276,7 @@ void Invocation::with_homes(Fn&& fn) {
   for (const auto& [buffer, bytes] : before) {
     const runtime::Buffer* const home = rare().homes[buffer];
     if (!bytes.empty() && std::memcmp(home->data, bytes.data(), bytes.size()) != 0)
-      target_.device->write(address_of(buffer->data), home->data, buffer->size);
+      target_.device->write(eager::address_of(buffer->data), home->data, buffer->size);
   }
 }
 
@@ -303,12 +305,12 @@ void Invocation::call_host(const char* layout, int64_t number, void** slots) {
     return quick->call(number, slots, outside_.watched, outside_.containers);
   const nb::object direct = outside_.keeps.attr("get")(number);
   const bool kept = !direct.is_none();
-  std::vector<std::unique_ptr<Lent>> lent;
+  std::vector<std::unique_ptr<eager::Lent>> lent;
   const auto call = [&] {
     renew_homes();
     const nb::list values = host_values(layout, kept, kept ? nb::cast<size_t>(direct) : 0, slots, lent);
     with_homes([&] { call_host_in_python(number, values); });
-    if (target_.device != nullptr) compute_all();  // what the code may write into next
+    if (target_.device != nullptr) eager::compute_all();  // what the code may write into next
     if (target_.device != nullptr) take_stream();
   };
   if (moved_) moved_->with_arrays(call);

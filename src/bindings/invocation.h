@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "bindings/arrays.h"
 #include "bindings/call_target.h"
 #include "bindings/cells.h"
 #include "bindings/code.h"
@@ -17,6 +16,7 @@
 #include "bindings/host_calls.h"
 #include "bindings/layout.h"
 #include "bindings/moved.h"
+#include "interop/arrays.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {
@@ -93,7 +93,7 @@ class Invocation : public Execution {
   /// time would begin the watch of the call's length anew, and loops of short routines would not be left.
   const Gufunc* known_gufunc(const char* what, const char* layout) const;
   nb::list host_values(const char* layout, bool kept, size_t direct, void** slots,
-                       std::vector<std::unique_ptr<Lent>>& lent);
+                       std::vector<std::unique_ptr<eager::Lent>>& lent);
   void call_host(const char* layout, int64_t number, void** slots);
   void call_host_in_python(int64_t number, const nb::list& values);
   nb::object copied(const SlotType& type, void* slot);

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "base/half.h"
-#include "bindings/arrays.h"
-#include "bindings/numpy.h"
 #include "bindings/signature.h"
+#include "interop/arrays.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 

@@ -6,9 +6,9 @@
 #include <new>
 #include <utility>
 
-#include "bindings/exceptions.h"
 #include "bindings/fields.h"
-#include "bindings/numpy.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
 #include "runtime/allocator.h"
 
 namespace ingot::bindings {
@@ -75,13 +75,13 @@ void Moved::move(Region& region) {
   if (mapped != 0) {
     region.is_mapped = true;
     region.there = reinterpret_cast<std::byte*>(mapped);  // NOLINT(performance-no-int-to-ptr)
-    region.memory =
-        std::make_shared<DeviceMemory>(device_, region.there, size, nb::borrow(given_[region.leaves[0]]));
+    region.memory = std::make_shared<eager::DeviceMemory>(device_, region.there, size,
+                                                          nb::borrow(given_[region.leaves[0]]));
   } else {
     const auto pad = static_cast<int64_t>(reinterpret_cast<uintptr_t>(region.low) % kAlignment);
-    region.memory = DeviceMemory::allocate(device_, size + pad);
+    region.memory = eager::DeviceMemory::allocate(device_, size + pad);
     region.there = region.memory->data() + pad;
-    write_now(device_, address_of(region.there), region.low, size);
+    eager::write_now(device_, eager::address_of(region.there), region.low, size);
   }
   for (const size_t leaf : region.leaves) {
     PyArrayObject* const array = as_array(given_[leaf]);
@@ -92,7 +92,7 @@ void Moved::move(Region& region) {
     window.data = region.there + (reinterpret_cast<std::byte*>(PyArray_BYTES(array)) - region.low);
     std::copy_n(PyArray_DIMS(array), rank, window.lengths);
     std::copy_n(PyArray_STRIDES(array), rank, window.strides);
-    made_.push_back(new_device_array(window, PyArray_ISWRITEABLE(array), region.memory));
+    made_.push_back(eager::new_device_array(window, PyArray_ISWRITEABLE(array), region.memory));
     leaves_[leaf] = made_.back().ptr();
   }
 }
@@ -119,13 +119,13 @@ void Moved::bring_back(const Region& region) {
   if (!now) throw std::bad_alloc();
   {
     const nb::gil_scoped_release released;
-    device_.read(now->data, address_of(region.there), size);
+    device_.read(now->data, eager::address_of(region.there), size);
   }
   if (std::memcmp(now->data, region.low, static_cast<size_t>(size)) == 0) return;
   for (const size_t leaf : region.leaves) {
     if (!is_written(leaf)) continue;
     PyArrayObject* const array = as_array(given_[leaf]);
-    Window window = device_array(leaves_[leaf]).window;
+    Window window = eager::device_array(leaves_[leaf]).window;
     window.data = now->data + (window.data - region.there);
     nb::object target = nb::borrow(given_[leaf]);
     if (PyDataType_HASFIELDS(PyArray_DESCR(array))) {
@@ -155,12 +155,12 @@ void Moved::send_again(std::span<const runtime::OwnedBuffer> before) {
     const Region& region = regions_[i];
     const int64_t size = region.high - region.low;
     if (!region.is_mapped && std::memcmp(before[i]->data, region.low, static_cast<size_t>(size)) != 0)
-      write_now(device_, address_of(region.there), region.low, size);
+      eager::write_now(device_, eager::address_of(region.there), region.low, size);
   }
 }
 
 std::byte* Moved::home_of(size_t leaf, std::byte* address) const {
-  const std::byte* const there = device_array(leaves_[leaf]).window.data;
+  const std::byte* const there = eager::device_array(leaves_[leaf]).window.data;
   return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(given_[leaf]))) + (address - there);
 }
 

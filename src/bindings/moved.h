@@ -8,11 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "bindings/device_array.h"
 #include "devices/device.h"
+#include "eager/device_array.h"
 #include "runtime/object_info.h"
 
 namespace ingot::bindings {
+
+namespace nb = nanobind;
 
 /// Arrays of NumPy's among a call's arguments, on a device for the time of the call. Those that share memory
 /// share it there, too: all bytes that they reach are copied, each once. Those that the code may write into
@@ -54,7 +56,7 @@ class Moved {
     std::byte* low;
     std::byte* high;
     std::byte* there = nullptr;  ///< of `low`, on the device
-    std::shared_ptr<DeviceMemory> memory;
+    std::shared_ptr<eager::DeviceMemory> memory;
     std::vector<size_t> leaves;
     bool is_mapped = false;  ///< kernels use the host's memory itself
   };

@@ -15,7 +15,7 @@
 #include "base/sha256.h"
 #include "bindings/described.h"
 #include "bindings/fields.h"
-#include "bindings/numpy.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "bindings/callable.h"
-#include "bindings/exceptions.h"
+#include "interop/exceptions.h"
 #include "profile/profile.h"
 
 namespace ingot::bindings {

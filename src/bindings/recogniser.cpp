@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "bindings/arrays.h"
 #include "bindings/copied.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
+#include "interop/arrays.h"
+#include "interop/same.h"
 
 namespace ingot::bindings {
 

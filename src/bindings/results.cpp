@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bindings/device_array.h"
 #include "bindings/elements.h"
 #include "bindings/fields.h"
-#include "bindings/numpy.h"
+#include "eager/device_array.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 
@@ -20,7 +20,7 @@ namespace {
 /// The string of these code points: an array, or one number, below 0 for the empty string.
 nb::object text_of_codes(nb::object codes) {
   if (PyLong_Check(codes.ptr())) return text_of_code(nb::cast<int64_t>(codes));
-  if (is_device_array(codes.ptr())) codes = to_host(device_array(codes.ptr()));
+  if (eager::is_device_array(codes.ptr())) codes = eager::to_host(eager::device_array(codes.ptr()));
   const nb::object wide = nb::steal(PyArray_FromAny(codes.ptr(), PyArray_DescrFromType(NPY_UINT32), 1, 1,
                                                     NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, nullptr));
   if (!wide.is_valid()) throw nb::python_error();
@@ -32,7 +32,7 @@ nb::object text_of_codes(nb::object codes) {
 }
 
 nb::object finished(nb::object array, bool is_writable) {
-  if (!is_writable) protect(array.ptr());
+  if (!is_writable) eager::protect(array.ptr());
   return array;
 }
 
@@ -61,8 +61,8 @@ struct Maker {
                    const described::Records* records = nullptr) {
     if (shown.leaf >= 0) {
       nb::object owner = values.leaf(shown.leaf);
-      is_writable = is_writable && bindings::is_writable(owner.ptr());
-      return held(array_like(shown.window, is_writable, std::move(owner)), records);
+      is_writable = is_writable && eager::is_writable(owner.ptr());
+      return held(eager::array_like(shown.window, is_writable, std::move(owner)), records);
     }
     if (nb::object whole = values.whole(shown); whole.is_valid())
       return held(finished(std::move(whole), is_writable), records);
@@ -88,10 +88,10 @@ struct Maker {
   /// copied to the host.
   nb::object held(nb::object bytes, const described::Records* records) {
     if (records == nullptr) return bytes;
-    if (is_device_array(bytes.ptr())) {
-      const DeviceArray& array = device_array(bytes.ptr());
+    if (eager::is_device_array(bytes.ptr())) {
+      const eager::DeviceArray& array = eager::device_array(bytes.ptr());
       const bool is_writable = array.is_writable;
-      bytes = finished(to_host(array), is_writable);
+      bytes = finished(eager::to_host(array), is_writable);
     }
     const nb::object made_on = records_on(bytes, records->holder, dtype(records->dtype, records->dtype_of));
     return records->holder == Holder::Record ? record_of(made_on) : made_on;
@@ -103,11 +103,11 @@ struct Maker {
     const nb::object memory = values.bytes_of(shown);
     Window window = shown.window;
     if (window.is_empty()) {  // as NumPy's
-      window.data = lowest_of(memory.ptr());
+      window.data = eager::lowest_of(memory.ptr());
       std::fill_n(window.strides, window.rank, 0);
     }
-    nb::object array = array_like(window, true, memory);
-    if (is_device_array(array.ptr()) || !values.is_alone(shown) ||
+    nb::object array = eager::array_like(window, true, memory);
+    if (eager::is_device_array(array.ptr()) || !values.is_alone(shown) ||
         PyArray_NBYTES(as_array(array.ptr())) != PyArray_NBYTES(as_array(memory.ptr())))
       return array;
     nb::object copy = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));

@@ -8,19 +8,20 @@
 #include <string_view>
 
 #include "base/packages.h"
-#include "bindings/arrays.h"
 #include "bindings/callable.h"
 #include "bindings/copied.h"
 #include "bindings/described.h"
-#include "bindings/device_array.h"
-#include "bindings/exceptions.h"
 #include "bindings/fields.h"
 #include "bindings/guards.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
 #include "bindings/streams.h"
 #include "bindings/ufuncs.h"
 #include "devices/libraries.h"
+#include "eager/device_array.h"
+#include "eager/pending.h"
+#include "interop/arrays.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
+#include "interop/same.h"
 #include "ir/function.h"
 
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
@@ -198,7 +199,7 @@ bool is_captured_within(size_t& looks, PyObject* object) {
   if (PyList_CheckExact(object) || PyDict_CheckExact(object) || PyArray_CheckExact(object)) return true;
   if (is_memory_map(object) || is_buffer(object)) return true;
   if (is_instance(object)) return !is_of_numpy(object) && !is_of_closed_package(Py_TYPE(object));
-  return is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) ||
+  return eager::is_device_array(object) || PyRange_Check(object) || bindings::is_stream(object) ||
          holder_of(object) || is_copied(Py_TYPE(object));
 }
 
@@ -322,25 +323,26 @@ bool Signature::memory_map(PyObject* value, const Path& path) {
 
 /// Whether nothing waits that must be computed before the call.
 bool Signature::is_computed(PyObject* value) const {
-  const bindings::DeviceArray& array = bindings::device_array(value);
-  return !is_pending(array) && (parameters_->only_reads || !array.memory->is_read());
+  const eager::DeviceArray& array = eager::device_array(value);
+  return !eager::is_pending(array) && (parameters_->only_reads || !array.memory->is_read());
 }
 
 bool Signature::device_array(PyObject* value, const Path& path) {
   if (!is_computed(value)) {
     if (is_quick_) return false;
-    compute(value);
-    if (!parameters_->only_reads) compute_readers(*bindings::device_array(value).memory);
+    eager::compute(value);
+    if (!parameters_->only_reads) eager::compute_readers(*eager::device_array(value).memory);
   }
-  const DeviceArray& array = bindings::device_array(value);
+  const eager::DeviceArray& array = eager::device_array(value);
   if (!is_moved_to(array.device())) return false;
   has_device_arrays_ = true;
   const Window& window = array.window;
-  const auto [is_c, is_f] = orders_of(window);
-  return described(value,
-                   {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)),
-                    window.lengths, window.strides, address_of(window.data), array.is_writable, is_c, is_f},
-                   path);
+  const auto [is_c, is_f] = eager::orders_of(window);
+  return described(
+      value,
+      {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)), window.lengths,
+       window.strides, eager::address_of(window.data), array.is_writable, is_c, is_f},
+      path);
 }
 
 /// Whether the call runs on a device: the one of its first array on one, or of the function.
@@ -353,7 +355,7 @@ bool Signature::is_moved_to(devices::Device& device) {
                  is_of_function
                      ? "a function of %s is given an array that is on %s: move it with ingot.device_put"
                      : "arrays are on %s and on %s: move them to one device with ingot.device_put",
-                 name_of(*device_).c_str(), name_of(device).c_str());
+                 eager::name_of(*device_).c_str(), eager::name_of(device).c_str());
   }
   return false;
 }
@@ -420,7 +422,7 @@ bool Signature::characters(PyObject* text, const Path& path) {
 
 bool Signature::other(PyObject* value, const Path& path) {
   if (detail_.is_opened && PyUnicode_CheckExact(value)) return characters(value, path);
-  if (is_device_array(value)) return device_array(value, path);
+  if (eager::is_device_array(value)) return device_array(value, path);
   if (is_memory_map(value)) return memory_map(value, path);
   if (is_constant(value)) {
     constant(value, path);

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/collected.h"
-#include "bindings/exceptions.h"
 #include "bindings/invocation.h"
 #include "bindings/results.h"
 #include "bindings/streams.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
 
 namespace ingot::bindings {
 

@@ -13,8 +13,8 @@
 #include "base/float_state.h"
 #include "bindings/detached.h"
 #include "bindings/errands.h"
-#include "bindings/gil.h"
 #include "bindings/interrupts.h"
+#include "interop/gil.h"
 #include "runtime/context.h"
 
 namespace ingot::bindings {

@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-#include "bindings/arrays.h"
-#include "bindings/collected.h"
-#include "bindings/exceptions.h"
 #include "bindings/execution.h"
-#include "bindings/gil.h"
-#include "bindings/numpy.h"
 #include "bindings/specialisation.h"
+#include "interop/arrays.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 

@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/collected.h"
-#include "bindings/exceptions.h"
-#include "bindings/gil.h"
 #include "bindings/gufunc_loop.h"
-#include "bindings/numpy.h"
 #include "bindings/ufunc_loop.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
+#include "interop/gil.h"
+#include "interop/numpy.h"
 #define NO_IMPORT_UFUNC
 #define PY_UFUNC_UNIQUE_SYMBOL ingot_ufunc
 #include <numpy/ufuncobject.h>

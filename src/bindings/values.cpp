@@ -4,10 +4,10 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bindings/collected.h"
-#include "bindings/device_array.h"
-#include "bindings/numpy.h"
 #include "bindings/results.h"
+#include "eager/device_array.h"
+#include "interop/collected.h"
+#include "interop/numpy.h"
 
 namespace ingot::bindings {
 
@@ -94,10 +94,10 @@ class Objects::Listed final : public Values {
 
   Shown column() override {
     Shown column = shown();
-    if (column.leaf >= 0 || !is_device_array(static_cast<PyObject*>(const_cast<void*>(column.memory))))
+    if (column.leaf >= 0 || !eager::is_device_array(static_cast<PyObject*>(const_cast<void*>(column.memory))))
       return column;
-    const DeviceArray& bytes = bindings::device_array(bytes_of(column).ptr());
-    const nb::object home = to_host(bytes);
+    const eager::DeviceArray& bytes = eager::device_array(bytes_of(column).ptr());
+    const nb::object home = eager::to_host(bytes);
     column.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(home.ptr()))) +
                          (column.window.data - bytes.window.data);
     homes_.append(home);
@@ -140,8 +140,8 @@ class Objects::Listed final : public Values {
     shown.leaf = -1;
     shown.memory = object;
     shown.is_array = true;
-    if (is_device_array(object)) {
-      shown.window = bindings::device_array(object).window;
+    if (eager::is_device_array(object)) {
+      shown.window = eager::device_array(object).window;
       return;
     }
     PyArrayObject* const array = as_array(object);
@@ -179,7 +179,7 @@ class Objects::Listed final : public Values {
     shown.memory = is_leaf ? nullptr : owner.ptr();
     shown.is_array = false;
     const nb::object array = is_leaf ? leaf(shown.leaf) : nb::borrow(owner);
-    shown.window.data = lowest_of(array.ptr()) + offset;
+    shown.window.data = eager::lowest_of(array.ptr()) + offset;
   }
 
   Objects& objects_;

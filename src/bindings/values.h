@@ -11,11 +11,11 @@
 #include <unordered_map>
 
 #include "base/dtype.h"
-#include "bindings/arrays.h"
 #include "bindings/described.h"
 #include "bindings/elements.h"
 #include "bindings/invocation.h"
 #include "bindings/signature.h"
+#include "interop/arrays.h"
 
 /// What results are made of: the numbers and the memory that a call gives.
 namespace ingot::bindings {

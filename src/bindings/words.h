@@ -8,7 +8,7 @@
 
 #include "base/dtype.h"
 #include "bindings/inline_vector.h"
-#include "bindings/numpy.h"
+#include "interop/numpy.h"
 #include "ir/function.h"
 
 /// The words that descriptions of arguments are made of (signature.h), as `Signature` writes and `Recogniser`

@@ -25,10 +25,12 @@ PLAN = {
     "devices": {"base"},
     "runtime": {"base", "devices"},
     "standalone": {"runtime"},
+    "interop": {"runtime"},
+    "eager": {"interop"},
     "frontend": {"ir"},
     "driver": {"transform", "codegen", "runtime"},
     "profile": {"devices"},
-    "bindings": {"driver", "explain", "frontend", "profile"},
+    "bindings": {"driver", "eager", "explain", "frontend", "profile"},
     "tools": {"driver"},
     "ingot": {"driver"},  # include/ingot, the public API
     "softgpu": set(),  # a project of its own, in the folder of its name
@@ -69,12 +71,12 @@ PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}
 # What only some components may include.
 CONFINED = {
     "LLVM": (re.compile(r"llvm(-c)?/"), {"codegen"}),
-    "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"frontend", "profile", "bindings"}),
+    "Python": (re.compile(r"Python\.h$|nanobind/|numpy/"), {"interop", "eager", "frontend", "profile", "bindings"}),
     "passes": (re.compile(r"transform/"), {"transform", "driver", "tools"}),
     "code generation": (re.compile(r"codegen/"), {"codegen", "driver"}),
     "threads": (
         re.compile(r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|pthread\.h)$"),
-        {"codegen", "devices", "runtime", "standalone", "frontend", "profile", "driver", "bindings", "tools", "ingot", "softgpu"},
+        {"codegen", "devices", "runtime", "standalone", "eager", "frontend", "profile", "driver", "bindings", "tools", "ingot", "softgpu"},
     ),
 }
 

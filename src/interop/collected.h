@@ -3,7 +3,7 @@
 #include <nanobind/nanobind.h>
 
 /// Classes of nanobind's whose instances Python's collector of cycles has to see.
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 namespace nb = nanobind;
 
@@ -30,4 +30,4 @@ struct Collected {
   }
 };
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

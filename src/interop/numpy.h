@@ -19,7 +19,7 @@
 #include <numpy/arrayscalars.h>
 
 /// NumPy's C API, which extension.cpp imports, and its names of the dtypes.
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 inline constexpr std::array<int, base::kDTypeCount> kTypeNumbers = {
     NPY_BOOL,  NPY_INT8,   NPY_UINT8,   NPY_INT16,   NPY_UINT16,  NPY_INT32,     NPY_UINT32,
@@ -83,4 +83,4 @@ inline Reach reach_of(PyArrayObject* array) {
 
 inline PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

@@ -10,7 +10,7 @@
 #include "runtime/object_info.h"
 
 /// NumPy's arrays over the runtime's memory, and over that of other arrays.
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 namespace nb = nanobind;
 
@@ -47,4 +47,4 @@ bool is_memory_map(PyObject* object);
 /// time of a call.
 nb::object array_on(const Window& window, bool is_writable, nb::object owner = {});
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

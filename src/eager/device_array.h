@@ -7,13 +7,15 @@
 #include <string>
 #include <utility>
 
-#include "bindings/arrays.h"
 #include "devices/device.h"
 #include "devices/recording.h"
+#include "interop/arrays.h"
 #include "runtime/context.h"
 
 /// Arrays on devices: what `ingot.Array` is in C++, and what it has in common with NumPy's arrays.
-namespace ingot::bindings {
+namespace ingot::eager {
+
+namespace nb = nanobind;
 
 /// An allocation of a device's memory, which the arrays on it share.
 class DeviceMemory : public std::enable_shared_from_this<DeviceMemory> {
@@ -149,7 +151,4 @@ struct DeviceHandle {
   devices::Device* it;
 };
 
-/// Adds the type `DeviceArray`, the base of `ingot.Array`, devices and copies to the extension.
-void bind_devices(nb::module_& m);
-
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

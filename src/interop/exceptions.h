@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "base/exception.h"
-#include "bindings/gil.h"
 #include "devices/device.h"
 #include "devices/libraries.h"
 #include "devices/recording.h"
+#include "interop/gil.h"
+#include "runtime/abi.h"
+#include "runtime/object_info.h"
 
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 /// Raises what a device throws: sets it.
 inline void set_device_error(const devices::DeviceError& error) {
@@ -78,4 +80,8 @@ inline nanobind::tuple tuple_of(std::span<const base::Site> sites) {
   return nanobind::tuple(all);
 }
 
-}  // namespace ingot::bindings
+/// The error that a location of compiled code raises, or the runtime: (kind, message, sites, None, what it is
+/// made of or None), as `_host.exceptions.exception` takes it.
+nanobind::tuple failure_of(const runtime::ObjectInfo& code, const runtime::Error& error);
+
+}  // namespace ingot::inline interop

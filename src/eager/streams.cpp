@@ -1,5 +1,3 @@
-#include "bindings/device_streams.h"
-
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -11,12 +9,13 @@
 #include <new>
 #include <string>
 
-#include "bindings/device_array.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
 #include "devices/toolkit.h"
+#include "eager/bind.h"
+#include "eager/device_array.h"
+#include "eager/pending.h"
+#include "interop/numpy.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 namespace {
 
@@ -110,7 +109,7 @@ void wait_for(It& it) {
 
 }  // namespace
 
-void bind_device_streams(nb::module_& m) {
+void bind_streams(nb::module_& m) {
   nb::class_<StreamHandle>(m, "StreamHandle")
       .def_prop_ro("address", [](const StreamHandle& it) { return reinterpret_cast<uintptr_t>(it.it); })
       .def("synchronize", [](const StreamHandle& it) { wait_for(*it.it); })
@@ -157,4 +156,4 @@ void bind_device_streams(nb::module_& m) {
   m.def("set_toolkit_folders", &devices::set_toolkit_folders, "folders"_a);
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

@@ -1,4 +1,4 @@
-#include "bindings/arrays.h"
+#include "interop/arrays.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,14 +6,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "bindings/numpy.h"
+#include "interop/numpy.h"
 #include "runtime/allocator.h"
 
 /// PyTraceMalloc_Track: Python 3.11 declares it as a C++ function.
 extern "C" int ingot_trace_memory(unsigned domain, uintptr_t address,
                                   size_t size) __asm__("PyTraceMalloc_Track");
 
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 namespace {
 
@@ -149,4 +149,4 @@ nb::object array_on(const Window& window, bool is_writable, nb::object owner) {
   return array;
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

@@ -4,7 +4,7 @@
 #include <cxxabi.h>
 
 /// The GIL, and the end of Python, while C++ and compiled code run.
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 /// Waits for ever. For a thread without the GIL that Python, which has ended, would end: the thread must not
 /// be unwound through C++ or compiled code, and the process ends without it.
@@ -88,4 +88,4 @@ class Gil {
   bool is_ensured_ = false;  ///< whether a thread that had none has taken it
 };
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

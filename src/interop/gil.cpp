@@ -1,4 +1,4 @@
-#include "bindings/gil.h"
+#include "interop/gil.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 extern "C" void _PyThreadState_SetCurrent(PyThreadState*);  // as threads of Python's begin
 #endif
 
-namespace ingot::bindings {
+namespace ingot::inline interop {
 
 void rest() {
   for (;;) pause();
@@ -91,4 +91,4 @@ void Gil::go_back() {
   if (std::exchange(is_ensured_, false)) PyGILState_Release(state_);
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::inline interop

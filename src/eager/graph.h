@@ -6,16 +6,17 @@
 #include <memory>
 #include <vector>
 
-#include "bindings/code.h"
-#include "bindings/device_array.h"
 #include "devices/recording.h"
+#include "eager/device_array.h"
+#include "runtime/object_info.h"
 
 /// Graphs of what functions launch: what `ingot.graph` is in C++.
-namespace ingot::bindings {
+namespace ingot::eager {
 
 /// Code whose launch may raise, and what its exceptions are made of.
 struct GraphCaller {
   nb::object code;
+  const runtime::ObjectInfo* info;  ///< which `code` has
   nb::object errors;
 };
 
@@ -39,8 +40,8 @@ class GraphRecorder {
   /// @name From a thread that records
   /// The memory of an array that is used.
   static void note(std::shared_ptr<DeviceMemory> memory);
-  /// Compiled code that begins; does nothing where the thread does not record.
-  static void begin_call(const Code& code, nb::handle errors);
+  /// Compiled code that begins.
+  static void begin_call(nb::object code, const runtime::ObjectInfo& info, nb::handle errors);
 
  private:
   devices::Recording recording_;
@@ -134,7 +135,4 @@ class CapturedGraph {
   std::vector<Result> results_;
 };
 
-/// Adds the classes to the extension.
-void bind_device_graphs(nb::module_& m);
-
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

@@ -1,16 +1,15 @@
-#include "bindings/exchange.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "bindings/device_array.h"
-#include "bindings/gil.h"
-#include "bindings/pending.h"
+#include "eager/bind.h"
+#include "eager/device_array.h"
+#include "eager/pending.h"
+#include "interop/gil.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 using base::DType;
 using base::DTypeClass;
@@ -203,4 +202,4 @@ void bind_exchange(nb::module_& m) {
   m.def("of_capsule", &of_capsule, "capsule"_a, "device"_a, "The array that a capsule of DLPack's holds.");
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

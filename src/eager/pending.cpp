@@ -1,4 +1,4 @@
-#include "bindings/pending.h"
+#include "eager/pending.h"
 
 #include <nanobind/stl/string.h>
 
@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bindings/exceptions.h"
-#include "bindings/numpy.h"
 #include "devices/recording.h"
+#include "eager/bind.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 using base::DType;
 using nb::literals::operator""_a;
@@ -662,4 +663,4 @@ void bind_pending(nb::module_& m) {
         "Whether operations of this thread wait from now on; returns whether they did.");
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

@@ -1,5 +1,3 @@
-#include "bindings/device_libraries.h"
-
 #include <nanobind/stl/complex.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -9,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "bindings/device_array.h"
-#include "bindings/pending.h"
 #include "devices/libraries/blas.h"
 #include "devices/libraries/fft.h"
 #include "devices/libraries/random.h"
 #include "devices/libraries/sparse.h"
+#include "eager/bind.h"
+#include "eager/device_array.h"
+#include "eager/pending.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 namespace {
 
@@ -164,7 +163,7 @@ void bind_random(nb::module_& m) {
 
 }  // namespace
 
-void bind_device_libraries(nb::module_& m) {
+void bind_libraries(nb::module_& m) {
   m.def("why_no_library", &why_none, "Why a device has no library of this name; empty: it has.");
   m.def("library_description", [](const DeviceHandle& device, const std::string& name) {
     return libraries_of(*device.it).description(kind_of(name));
@@ -205,4 +204,4 @@ void bind_device_libraries(nb::module_& m) {
   });
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

@@ -1,4 +1,4 @@
-#include "bindings/device_array.h"
+#include "eager/device_array.h"
 
 #include <nanobind/stl/pair.h>
 #include <structmember.h>
@@ -13,14 +13,15 @@
 #include <utility>
 
 #include "base/error.h"
-#include "bindings/device_graph.h"
-#include "bindings/exceptions.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
+#include "eager/bind.h"
+#include "eager/graph.h"
+#include "eager/pending.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
 #include "runtime/allocator.h"
 #include "runtime/device_calls.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 using base::DType;
 using devices::Address;
@@ -294,7 +295,8 @@ std::byte* lowest_of(PyObject* object) {
     const Window& window = device_array(object).window;
     return window.data + reach_of(window).first;
   }
-  return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(object))) + reach_of(as_array(object)).low;
+  return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(object))) +
+         ingot::reach_of(as_array(object)).low;
 }
 
 bool is_writable(PyObject* object) {
@@ -628,4 +630,4 @@ void bind_devices(nb::module_& m) {
       "From now on somebody else may write into the array's memory.");
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

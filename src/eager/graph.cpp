@@ -1,4 +1,4 @@
-#include "bindings/device_graph.h"
+#include "eager/graph.h"
 
 #include <nanobind/stl/unique_ptr.h>
 
@@ -6,15 +6,15 @@
 #include <optional>
 #include <utility>
 
-#include "bindings/collected.h"
-#include "bindings/exceptions.h"
-#include "bindings/execution.h"
-#include "bindings/guards.h"
-#include "bindings/numpy.h"
-#include "bindings/pending.h"
+#include "eager/bind.h"
+#include "eager/pending.h"
+#include "interop/collected.h"
+#include "interop/exceptions.h"
+#include "interop/numpy.h"
+#include "interop/same.h"
 #include "runtime/device_calls.h"
 
-namespace ingot::bindings {
+namespace ingot::eager {
 
 using devices::Address;
 using devices::Recording;
@@ -62,11 +62,11 @@ void GraphRecorder::note(std::shared_ptr<DeviceMemory> memory) {
   if (std::ranges::find(known, memory) == known.end()) known.push_back(std::move(memory));
 }
 
-void GraphRecorder::begin_call(const Code& code, nb::handle errors) {
-  if (Recording::of_thread() == nullptr || open_recorder == nullptr) return;
+void GraphRecorder::begin_call(nb::object code, const runtime::ObjectInfo& info, nb::handle errors) {
+  if (open_recorder == nullptr) return;
   GraphRecorder& recorder = *open_recorder;
   recorder.recording_.set_caller(recorder.callers_.size());
-  recorder.callers_.push_back({nb::find(code), nb::borrow(errors)});
+  recorder.callers_.push_back({std::move(code), &info, nb::borrow(errors)});
 }
 
 nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
@@ -212,7 +212,7 @@ bool CapturedGraph::fits(const std::vector<PyObject*>& leaves, const GraphGroups
     if (!own.is_array) {
       if (leaves[i] == own.value.ptr()) continue;
       const bool is_number = is_plain(leaves[i]) || PyArray_IsScalar(leaves[i], Generic);
-      if (!is_number || same(leaves[i], own.value.ptr()) != 1) return false;
+      if (!is_number || same_plain(leaves[i], own.value.ptr()) != 1) return false;
       continue;
     }
     const DeviceArray& array = device_array(leaves[i]);
@@ -299,8 +299,8 @@ void CapturedGraph::launch() {
 }
 
 void CapturedGraph::raise(const runtime::Error& error, size_t caller) const {
-  const auto& [code, errors] = callers_[caller];
-  const nb::tuple failure = failure_of(*nb::inst_ptr<Code>(code), error);
+  const auto& [code, info, errors] = callers_[caller];
+  const nb::tuple failure = failure_of(*info, error);
   const nb::object made = nb::module_::import_("ingot._host.exceptions").attr("exception")(*failure, errors);
   set_error(made);
   throw nb::python_error();
@@ -317,7 +317,7 @@ size_t CapturedGraph::launches() const {
 }
 
 int CapturedGraph::traverse(visitproc visit, void* arg) const {
-  for (const auto& [code, errors] : callers_) {
+  for (const auto& [code, info, errors] : callers_) {
     Py_VISIT(code.ptr());
     Py_VISIT(errors.ptr());
   }
@@ -332,7 +332,7 @@ void CapturedGraph::clear() {
   for (Result& result : results_) result.object.reset();
 }
 
-void bind_device_graphs(nb::module_& m) {
+void bind_graphs(nb::module_& m) {
   nb::class_<GraphRecorder>(m, "GraphRecorder")
       .def(nb::init<const DeviceHandle&>(), "device"_a)
       .def("close", &GraphRecorder::close)
@@ -347,4 +347,4 @@ void bind_device_graphs(nb::module_& m) {
   m.def("is_recording", [] { return Recording::of_thread() != nullptr; });
 }
 
-}  // namespace ingot::bindings
+}  // namespace ingot::eager

@@ -11,11 +11,11 @@
 #include <unordered_set>
 #include <vector>
 
-#include "bindings/device_array.h"
+#include "eager/device_array.h"
 
 /// Operations that wait: their results are computed when the elements are asked for, together with the
 /// operands that wait, by one compiled function (`ingot._operations.lazy` writes it). All wants the GIL.
-namespace ingot::bindings {
+namespace ingot::eager {
 
 /// An elementwise operation, which may wait. Lives as long as the process.
 class Operation {
@@ -158,7 +158,4 @@ void share(DeviceMemory& memory);
 /// be there for it.
 bool compute_under_pressure(devices::Device& device, int64_t bytes);
 
-/// Adds `Operation` and what `ingot._operations.lazy` needs to the extension.
-void bind_pending(nb::module_& m);
-
-}  // namespace ingot::bindings
+}  // namespace ingot::eager
