@@ -144,18 +144,12 @@ void Frame::fill(size_t i, PyObject* leaf) {
   ViewSlot& view = *static_cast<ViewSlot*>(slots()[i]);
   view.data = data;
   view.buffer = &buffers_[i];
-  // The buffer begins at the lowest byte of the array.
-  int64_t low = 0;
-  bool is_empty = false;
   for (int axis = 0; axis < info.rank; ++axis) {
-    const int64_t length = lengths[axis];
-    const int64_t stride = strides[axis];
-    view.lengths()[axis] = length;
-    view.strides(info.rank)[axis] = stride;
-    is_empty = is_empty || length == 0;
-    low += std::min<int64_t>(0, (length - 1) * stride);
+    view.lengths()[axis] = lengths[axis];
+    view.strides(info.rank)[axis] = strides[axis];
   }
-  buffers_[i].data = is_empty ? view.data : view.data + low;
+  // The buffer begins at the lowest byte of the array.
+  buffers_[i].data = view.data + base::Strided{{lengths, info.rank}, {strides, info.rank}}.reach().low;
 }
 
 int64_t Frame::parameter_of(const Buffer* buffer) const {

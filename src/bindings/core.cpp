@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "base/refused.h"
+#include "base/strided.h"
 #include "bindings/explained.h"
 #include "bindings/scalar_bits.h"
 #include "driver/lowering.h"
@@ -51,20 +52,13 @@ ir::ViewValue view_of(nb::handle array) {
   view.lengths = nb::cast<std::vector<int64_t>>(array.attr("shape"));
   view.strides = nb::cast<std::vector<int64_t>>(array.attr("strides"));
   // The block spans the lowest to the highest byte of the array.
-  int64_t low = 0;
-  auto high = nb::cast<int64_t>(array.attr("itemsize"));
-  for (size_t i = 0; i < view.lengths.size(); ++i) {
-    if (view.lengths[i] == 0) high = low = 0;
-    const int64_t reach = (view.lengths[i] - 1) * view.strides[i];
-    if (view.lengths[i] > 0) (reach < 0 ? low : high) += reach;
-  }
-  for (const int64_t length : view.lengths)
-    if (length == 0) low = high = 0;
+  const base::Reach reach =
+      base::Strided{view.lengths, view.strides, nb::cast<int64_t>(array.attr("itemsize"))}.reach();
   const auto address = nb::cast<uintptr_t>(array.attr("ctypes").attr("data"));
   view.block = std::make_shared<ir::MemoryBlock>();
-  view.block->data = reinterpret_cast<std::byte*>(address) + low;  // NOLINT(performance-no-int-to-ptr)
-  view.block->size = high - low;
-  view.offset = -low;
+  view.block->data = reinterpret_cast<std::byte*>(address) + reach.low;  // NOLINT(performance-no-int-to-ptr)
+  view.block->size = reach.size();
+  view.offset = -reach.low;
   return view;
 }
 
@@ -80,8 +74,8 @@ nb::object memory_of(const ir::ViewValue& view) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const std::string dtype(base::info(view.dtype).numpy);
   const nb::tuple shape(nb::cast(view.lengths));
-  int64_t size = static_cast<int64_t>(base::size_of(view.dtype));
-  for (const int64_t length : view.lengths) size *= length;
+  const int64_t size =
+      base::Strided{view.lengths, view.strides, static_cast<int64_t>(base::size_of(view.dtype))}.bytes();
   if (size == 0) return numpy.attr("empty")(shape, dtype);
   const nb::module_ ctypes = nb::module_::import_("ctypes");
   const auto start = reinterpret_cast<uintptr_t>(view.block->data + view.offset);

@@ -28,7 +28,7 @@ const std::array<PyObject*, 3>& names_in_partials();
 /// bases: a new reference. Null: nothing. Runs no code.
 PyObject* held_in_class(PyObject* type, PyObject* name);
 
-/// Whether two objects are one, or are the same as `same_plain` says, or tuples of such, or dtypes of the
+/// Whether two objects are one, or the same by `same_plain`, or tuples of such, or dtypes of the
 /// same fields; -1 with an exception set.
 int same(PyObject* a, PyObject* b);
 

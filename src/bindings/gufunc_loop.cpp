@@ -155,15 +155,14 @@ int GufuncLoop::run_code(const Variant& variant, const std::vector<Operand>& ope
     if (layout != Layout::Strided) operand.close_gaps(size(i));
     const int first = is_one ? 1 : 0;
     const int rank = operand.rank + 1 - first;
-    int64_t low = 0;
     for (int axis = 0; axis < rank; ++axis) {
-      const int64_t length = operand.lengths[first + axis];
-      const int64_t stride = operand.strides[first + axis];
-      views[i].axes[axis] = length;
-      views[i].axes[rank + axis] = stride;
-      if (length > 0) low += std::min<int64_t>(0, (length - 1) * stride);
+      views[i].axes[axis] = operand.lengths[first + axis];
+      views[i].axes[rank + axis] = operand.strides[first + axis];
     }
     buffers[i] = {};
+    const auto axes = static_cast<size_t>(rank);
+    const int64_t low =
+        base::Strided{{operand.lengths + first, axes}, {operand.strides + first, axes}}.reach().low;
     buffers[i].data = operand.data + (operand.bytes == 0 ? 0 : low);
     views[i].slot = {operand.data, &buffers[i]};
     slots[i] = &views[i];
@@ -177,9 +176,9 @@ int GufuncLoop::run_code(const Variant& variant, const std::vector<Operand>& ope
 void GufuncLoop::run_in_python(const std::vector<Operand>& operands) {
   nb::list all[2];
   for (size_t i = 0; i < count(); ++i) {
-    Window window{dtype(i), operands[i].rank + 1, operands[i].data, {}, {}};
-    std::copy_n(operands[i].lengths, window.rank, window.lengths);
-    std::copy_n(operands[i].strides, window.rank, window.strides);
+    const auto axes = static_cast<size_t>(operands[i].rank) + 1;
+    const Window window =
+        Window::of(dtype(i), operands[i].data, {{operands[i].lengths, axes}, {operands[i].strides, axes}});
     all[is_output(i) ? 1 : 0].append(array_on(window, is_output(i)));
   }
   call_in_python(all[0], all[1]);

@@ -40,6 +40,8 @@ Moved::Moved(devices::Device& device, std::span<PyObject* const> leaves,
 
 /// Joins arrays whose reaches overlap.
 void Moved::find_regions(std::span<PyObject* const> leaves) {
+  std::vector<size_t> arrays;  // the numbers of leaves
+  std::vector<base::ByteRange> ranges;
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!PyArray_Check(leaves[i])) continue;
     PyArrayObject* const array = as_array(leaves[i]);
@@ -50,31 +52,21 @@ void Moved::find_regions(std::span<PyObject* const> leaves) {
     if (holds_records && !are_fields_aligned(array))
       refuse("moving an array of records whose fields are not aligned to a device",
              "make its dtype with align=True");
-    const auto [low, high] = reach_of(array);
-    auto* const data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
-    regions_.push_back({data + low, data + high, nullptr, nullptr, {i}});
+    arrays.push_back(i);
+    ranges.push_back(strided_of(array).reach().at(PyArray_BYTES(array)));
   }
-  std::stable_sort(regions_.begin(), regions_.end(),
-                   [](const Region& a, const Region& b) { return a.low < b.low; });
-  std::vector<Region> joined;
-  for (Region& region : regions_) {
-    const bool is_empty = region.low == region.high;
-    if (!joined.empty() && !is_empty && region.low < joined.back().high) {
-      joined.back().high = std::max(joined.back().high, region.high);
-      joined.back().leaves.push_back(region.leaves[0]);
-    } else {
-      joined.push_back(std::move(region));
-    }
+  for (const base::Overlaps& group : base::Overlaps::among(ranges)) {
+    Region& region = regions_.emplace_back(eager::pointer_of(group.low), group.size());
+    for (const size_t member : group.members) region.leaves.push_back(arrays[member]);
   }
-  regions_ = std::move(joined);
 }
 
 void Moved::move(Region& region) {
-  const int64_t size = region.high - region.low;
+  const int64_t size = region.size;
   const devices::Address mapped = size > 0 ? device_.mapped(region.low, size) : 0;
   if (mapped != 0) {
     region.is_mapped = true;
-    region.there = reinterpret_cast<std::byte*>(mapped);  // NOLINT(performance-no-int-to-ptr)
+    region.there = eager::pointer_of(mapped);
     region.memory = std::make_shared<eager::DeviceMemory>(device_, region.there, size,
                                                           nb::borrow(given_[region.leaves[0]]));
   } else {
@@ -85,13 +77,9 @@ void Moved::move(Region& region) {
   }
   for (const size_t leaf : region.leaves) {
     PyArrayObject* const array = as_array(given_[leaf]);
-    const int rank = PyArray_NDIM(array);
-    Window window{};
-    window.dtype = dtype_of(PyArray_TYPE(array)).value_or(base::DType::UInt8);  // of records
-    window.rank = rank;
-    window.data = region.there + (reinterpret_cast<std::byte*>(PyArray_BYTES(array)) - region.low);
-    std::copy_n(PyArray_DIMS(array), rank, window.lengths);
-    std::copy_n(PyArray_STRIDES(array), rank, window.strides);
+    // Records count as bytes.
+    Window window = Window::of(array, dtype_of(PyArray_TYPE(array)).value_or(base::DType::UInt8));
+    window.data = region.there + (window.data - region.low);
     made_.push_back(eager::new_device_array(window, PyArray_ISWRITEABLE(array), region.memory));
     leaves_[leaf] = made_.back().ptr();
   }
@@ -108,7 +96,7 @@ bool Moved::is_written(size_t leaf) const {
 
 void Moved::bring_back(const Region& region) {
   const auto is_written_one = [&](size_t leaf) { return is_written(leaf); };
-  const int64_t size = region.high - region.low;
+  const int64_t size = region.size;
   if (region.is_mapped) {
     const nb::gil_scoped_release released;
     device_.stream().synchronize();
@@ -142,7 +130,7 @@ void Moved::bring_back(const Region& region) {
 std::vector<runtime::OwnedBuffer> Moved::kept() const {
   std::vector<runtime::OwnedBuffer> all;
   for (const Region& region : regions_) {
-    const int64_t size = region.high - region.low;
+    const int64_t size = region.size;
     all.emplace_back(runtime::Allocator::allocate(size));
     if (!all.back()) throw std::bad_alloc();
     std::memcpy(all.back()->data, region.low, static_cast<size_t>(size));
@@ -153,7 +141,7 @@ std::vector<runtime::OwnedBuffer> Moved::kept() const {
 void Moved::send_again(std::span<const runtime::OwnedBuffer> before) {
   for (size_t i = 0; i < regions_.size(); ++i) {
     const Region& region = regions_[i];
-    const int64_t size = region.high - region.low;
+    const int64_t size = region.size;
     if (!region.is_mapped && std::memcmp(before[i]->data, region.low, static_cast<size_t>(size)) != 0)
       eager::write_now(device_, eager::address_of(region.there), region.low, size);
   }

@@ -54,10 +54,10 @@ class Moved {
   /// Memory that arrays share.
   struct Region {
     std::byte* low;
-    std::byte* high;
-    std::byte* there = nullptr;  ///< of `low`, on the device
-    std::shared_ptr<eager::DeviceMemory> memory;
+    int64_t size;
     std::vector<size_t> leaves;
+    std::byte* there = nullptr;  ///< of `low`, on the device
+    std::shared_ptr<eager::DeviceMemory> memory{};
     bool is_mapped = false;  ///< kernels use the host's memory itself
   };
 

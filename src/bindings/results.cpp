@@ -102,7 +102,7 @@ struct Maker {
   nb::object part(const Shown& shown) {
     const nb::object memory = values.bytes_of(shown);
     Window window = shown.window;
-    if (window.is_empty()) {  // as NumPy's
+    if (window.strided().is_empty()) {  // as NumPy's
       window.data = eager::lowest_of(memory.ptr());
       std::fill_n(window.strides, window.rank, 0);
     }

@@ -337,12 +337,11 @@ bool Signature::device_array(PyObject* value, const Path& path) {
   if (!is_moved_to(array.device())) return false;
   has_device_arrays_ = true;
   const Window& window = array.window;
-  const auto [is_c, is_f] = eager::orders_of(window);
-  return described(
-      value,
-      {window.dtype, window.rank, static_cast<int64_t>(base::size_of(window.dtype)), window.lengths,
-       window.strides, eager::address_of(window.data), array.is_writable, is_c, is_f},
-      path);
+  const base::Strided strided = window.strided();
+  return described(value,
+                   {strided, window.dtype, eager::address_of(window.data), array.is_writable, strided.is_c(),
+                    strided.is_f()},
+                   path);
 }
 
 /// Whether the call runs on a device: the one of its first array on one, or of the function.
@@ -796,15 +795,8 @@ bool Signature::foreign(PyObject* value) {
     const nb::object shape = module.attr("shape")(given);
     leaf(shape.ptr(), {nullptr, nullptr, 0, 0});
     PyArrayObject* const array = as_array(shape.ptr());
-    const ArrayLayout laid{DType::Bool,
-                           PyArray_NDIM(array),
-                           1,
-                           PyArray_DIMS(array),
-                           PyArray_STRIDES(array),
-                           reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
-                           false,
-                           false,
-                           false};
+    ArrayLayout laid = laid_of(array, DType::Bool);
+    laid.itemsize = 1;
     memories_.add(laid, words_.size() - 1);
   }
   return true;

@@ -145,12 +145,7 @@ class Objects::Listed final : public Values {
       return;
     }
     PyArrayObject* const array = as_array(object);
-    const int rank = PyArray_NDIM(array);
-    shown.window.dtype = base::known(dtype_of(PyArray_TYPE(array)));
-    shown.window.rank = rank;
-    shown.window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
-    std::copy_n(PyArray_DIMS(array), rank, shown.window.lengths);
-    std::copy_n(PyArray_STRIDES(array), rank, shown.window.strides);
+    shown.window = Window::of(array, base::known(dtype_of(PyArray_TYPE(array))));
   }
 
   /// Memory as (owner, offset, lengths, strides, dtype).

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/dtype.h"
+#include "base/strided.h"
 #include "bindings/inline_vector.h"
 #include "interop/numpy.h"
 #include "ir/function.h"
@@ -104,37 +105,25 @@ inline bool is_usual_step(PyObject* part, size_t i) {
 }
 
 /// The layout of an array in memory.
-struct ArrayLayout {
+struct ArrayLayout : base::Strided {
   base::DType dtype;
-  int rank;
-  int64_t itemsize;
-  const int64_t* lengths;
-  const int64_t* strides;
   uintptr_t data;
   bool is_writable;
-  bool is_c;  ///< as NumPy has it: axes of length 1 do not count
-  bool is_f;
+  bool is_c_order;  ///< as NumPy has it: axes of length 1 do not count
+  bool is_f_order;
 
   /// Whether strides are those of an array without gaps, those of axes of length 1 too. C if both are, and
   /// for arrays without elements, whose strides nobody uses.
   [[gnu::always_inline]] Layout layout() const {
-    int64_t inside = itemsize;
-    int axis = rank - 1;
-    for (; axis >= 0 && strides[axis] == inside; --axis) inside *= lengths[axis];
-    if (axis < 0 || std::find(lengths, lengths + rank, 0) != lengths + rank) return Layout::C;
-    inside = itemsize;
-    for (axis = 0; axis < rank && strides[axis] == inside; ++axis) inside *= lengths[axis];
-    return axis == rank ? Layout::F : Layout::Any;
+    if (has_c_strides() || is_empty()) return Layout::C;
+    return has_f_strides() ? Layout::F : Layout::Any;
   }
 };
 
 /// The layout of a NumPy array, whose elements count as numbers of a dtype.
 [[gnu::always_inline]] inline ArrayLayout laid_of(PyArrayObject* array, base::DType dtype) {
-  return {dtype,
-          PyArray_NDIM(array),
-          PyArray_ITEMSIZE(array),
-          PyArray_DIMS(array),
-          PyArray_STRIDES(array),
+  return {strided_of(array),
+          dtype,
           reinterpret_cast<uintptr_t>(PyArray_DATA(array)),
           static_cast<bool>(PyArray_ISWRITEABLE(array)),
           static_cast<bool>(PyArray_IS_C_CONTIGUOUS(array)),
@@ -157,20 +146,20 @@ struct ArrayLayout {
                                                  uint64_t& word) {
   uint64_t orders = 0;
   if (sees_layout)
-    orders = static_cast<uint64_t>(laid.is_c ? 1 : 0) | static_cast<uint64_t>(laid.is_f ? 2 : 0);
+    orders = static_cast<uint64_t>(laid.is_c_order ? 1 : 0) | static_cast<uint64_t>(laid.is_f_order ? 2 : 0);
   uint64_t ones = 0;
   int64_t longest = 0;
-  for (int axis = 0; axis < laid.rank; ++axis) {
+  for (size_t axis = 0; axis < laid.rank(); ++axis) {
     ones |= static_cast<uint64_t>(laid.lengths[axis] == 1 ? 1 : 0) << axis;
     longest = std::max(longest, laid.lengths[axis]);
   }
   uint64_t last = 0;
-  if (is_measured && laid.rank >= 2) {
-    const int64_t length = laid.lengths[laid.rank - 1];
+  if (is_measured && laid.rank() >= 2) {
+    const int64_t length = laid.lengths[laid.rank() - 1];
     last = kMeasured | static_cast<uint64_t>(length >= 2 && length <= ir::kLongestShort ? length : 0);
   }
   if (longest > NPY_MAX_INTP / 16 && longest > NPY_MAX_INTP / laid.itemsize) return false;
-  word = word_of(Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank) << 8 |
+  word = word_of(Tag::Array, static_cast<uint64_t>(laid.dtype) | static_cast<uint64_t>(laid.rank()) << 8 |
                                  static_cast<uint64_t>(laid.is_writable ? 1 : 0) << 13 |
                                  static_cast<uint64_t>(laid.layout()) << 14 | orders << 16 | last << 18 |
                                  ones << 40);
@@ -184,21 +173,9 @@ class Memories {
  public:
   /// `word`: the number of the array's word.
   [[gnu::always_inline]] void add(const ArrayLayout& laid, size_t word) {
-    int64_t low = 0;
-    int64_t high = laid.itemsize;
-    for (int axis = 0; axis < laid.rank; ++axis) {
-      if (laid.lengths[axis] == 0) {
-        low = high = 0;
-        break;
-      }
-      const int64_t last = (laid.lengths[axis] - 1) * laid.strides[axis];
-      (last < 0 ? low : high) += last;
-    }
-    Memory memory{laid.data + static_cast<uintptr_t>(low), laid.data + static_cast<uintptr_t>(high), 0, word};
+    Memory memory{laid.reach().at(laid.data), 0, word};
     for (const Memory& other : all_) {
-      if (memory.low >= other.high || other.low >= memory.high || memory.low == memory.high ||
-          other.low == other.high)
-        continue;
+      if (!memory.overlaps(other)) continue;
       if (memory.alias_set != 0 && memory.alias_set != other.alias_set) together_ = true;
       if (memory.alias_set == 0) memory.alias_set = other.alias_set;
     }
@@ -216,9 +193,7 @@ class Memories {
   }
 
  private:
-  struct Memory {
-    uintptr_t low;
-    uintptr_t high;
+  struct Memory : base::ByteRange {
     uint64_t alias_set;
     size_t word;
   };

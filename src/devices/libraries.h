@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/strided.h"
 #include "devices/device.h"
 
 /// The libraries that a vendor has for its devices: products, transforms, linear algebra, random numbers,
@@ -44,7 +45,8 @@ struct DeviceView {
   size_t rank() const { return lengths.size(); }
   int64_t element() const { return static_cast<int64_t>(base::size_of(dtype)); }
   /// Elements.
-  int64_t size() const;
+  int64_t size() const { return strided().size(); }
+  base::Strided strided() const { return {lengths, strides, element()}; }
   /// With the last two axes exchanged.
   DeviceView transposed() const;
   /// The part of this number where all axes but the last `core` are counted in C order.
@@ -52,7 +54,7 @@ struct DeviceView {
   /// How many such parts there are.
   int64_t parts(size_t core) const;
   /// In C order, without gaps.
-  bool is_dense() const;
+  bool is_dense() const { return strided().is_c(); }
 };
 
 class CudaDevice;

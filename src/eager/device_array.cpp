@@ -7,9 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstring>
-#include <functional>
 #include <new>
-#include <numeric>
 #include <utility>
 
 #include "base/error.h"
@@ -29,28 +27,14 @@ using devices::Device;
 
 namespace {
 
-std::byte* pointer_of(Address address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
-}
+/// Of an array that `is_known`.
+Window window_of(PyArrayObject* array) { return Window::of(array, *dtype_of(PyArray_TYPE(array))); }
 
-int64_t size_of(const Window& window) {
-  return std::accumulate(window.lengths, window.lengths + window.rank, int64_t{1}, std::multiplies<>());
-}
-
-int64_t bytes_of(const Window& window) {
-  return size_of(window) * static_cast<int64_t>(base::size_of(window.dtype));
-}
-
-Window window_of(PyArrayObject* array) {
-  const std::optional<DType> dtype = dtype_of(PyArray_TYPE(array));
-  const int rank = PyArray_NDIM(array);
-  Window window{};
-  window.dtype = base::known(dtype);
-  window.rank = rank;
-  window.data = reinterpret_cast<std::byte*>(PyArray_BYTES(array));
-  std::copy_n(PyArray_DIMS(array), rank, window.lengths);
-  std::copy_n(PyArray_STRIDES(array), rank, window.strides);
-  return window;
+/// Whether it is an array of NumPy's of a dtype that devices have, of no more axes than they have.
+bool is_known(PyObject* object) {
+  PyArrayObject* const array = as_array(object);
+  return PyArray_CheckExact(object) && dtype_of(PyArray_TYPE(array)) &&
+         PyArray_ISNBO(PyArray_DESCR(array)->byteorder) && PyArray_NDIM(array) <= runtime::SlotInfo::kMaxRank;
 }
 
 /// Raises what memory for an array has run out with.
@@ -66,9 +50,9 @@ Window window_of(PyArrayObject* array) {
 }
 
 std::shared_ptr<DeviceMemory> memory_for(const Window& window, Device& device) {
-  compute_under_pressure(device, bytes_of(window));
+  compute_under_pressure(device, window.strided().bytes());
   try {
-    return DeviceMemory::allocate(device, bytes_of(window));
+    return DeviceMemory::allocate(device, window.strided().bytes());
   } catch (const devices::OutOfMemory& error) {
     raise_no_memory(window, device, error);
   }
@@ -94,7 +78,7 @@ void read(Device& device, void* to, const std::byte* from, int64_t bytes) {
 
 /// The bytes of an array's reach as a NumPy array of the same layout.
 nb::object reach_on_host(const DeviceArray& array, runtime::OwnedBuffer& buffer) {
-  const auto [low, high] = reach_of(array.window);
+  const auto [low, high] = array.window.strided().reach();
   buffer = host_buffer(high - low);
   read(array.device(), buffer->data, array.window.data + low, high - low);
   Window window = array.window;
@@ -106,32 +90,6 @@ nb::object reach_on_host(const DeviceArray& array, runtime::OwnedBuffer& buffer)
 
 std::string name_of(const Device& device) {
   return device.properties().kind + ":" + std::to_string(device.properties().index);
-}
-
-std::pair<int64_t, int64_t> reach_of(const Window& window) {
-  if (window.is_empty()) return {0, 0};
-  int64_t low = 0;
-  auto high = static_cast<int64_t>(base::size_of(window.dtype));
-  for (int axis = 0; axis < window.rank; ++axis) {
-    const int64_t last = (window.lengths[axis] - 1) * window.strides[axis];
-    (last < 0 ? low : high) += last;
-  }
-  return {low, high};
-}
-
-std::pair<bool, bool> orders_of(const Window& window) {
-  if (window.is_empty()) return {true, true};
-  const auto is_dense = [&](int first, int step) {
-    auto inside = static_cast<int64_t>(base::size_of(window.dtype));
-    for (int i = 0; i < window.rank; ++i) {
-      const int axis = first + i * step;
-      if (window.lengths[axis] == 1) continue;
-      if (window.strides[axis] != inside) return false;
-      inside *= window.lengths[axis];
-    }
-    return true;
-  };
-  return {is_dense(window.rank - 1, -1), is_dense(0, 1)};
 }
 
 DeviceMemory::DeviceMemory(Device& device, Address address, int64_t size)
@@ -234,9 +192,7 @@ nb::object bytes_on(std::shared_ptr<DeviceMemory> memory) {
 
 nb::object to_device(nb::handle given, Device& device, bool is_late) {
   nb::object array = nb::borrow(given);
-  if (!PyArray_CheckExact(array.ptr()) || !dtype_of(PyArray_TYPE(as_array(array.ptr()))) ||
-      !PyArray_ISNBO(PyArray_DESCR(as_array(array.ptr()))->byteorder) ||
-      PyArray_NDIM(as_array(array.ptr())) > runtime::SlotInfo::kMaxRank)
+  if (!is_known(array.ptr()))
     throw nb::type_error("an array of a dtype that devices have, of at most 16 axes, is wanted");
   if (!PyArray_IS_C_CONTIGUOUS(as_array(array.ptr())) && !PyArray_IS_F_CONTIGUOUS(as_array(array.ptr()))) {
     array = nb::steal(PyArray_NewCopy(as_array(array.ptr()), NPY_KEEPORDER));
@@ -257,10 +213,9 @@ void write_now(Device& device, Address to, const void* from, int64_t bytes) {
 
 nb::object to_host(const DeviceArray& array) {
   array.memory->use();
-  const int64_t bytes = bytes_of(array.window);
+  const int64_t bytes = array.window.strided().bytes();
   runtime::OwnedBuffer buffer;
-  const runtime::Buffer whole{array.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  if (covers(array.window, whole)) {
+  if (array.window.strided().is_dense()) {
     buffer = host_buffer(bytes);
     read(array.device(), buffer->data, array.window.data, bytes);
     Window window = array.window;
@@ -274,7 +229,7 @@ nb::object to_host(const DeviceArray& array) {
 }
 
 Lent::Lent(Device& device, const Window& window) : device_(device) {
-  const auto [low, high] = reach_of(window);
+  const auto [low, high] = window.strided().reach();
   from_ = window.data + low;
   now_ = host_buffer(high - low);
   read(device, now_->data, from_, high - low);
@@ -293,10 +248,10 @@ void Lent::give_back() {
 std::byte* lowest_of(PyObject* object) {
   if (is_device_array(object)) {
     const Window& window = device_array(object).window;
-    return window.data + reach_of(window).first;
+    return window.data + window.strided().reach().low;
   }
   return reinterpret_cast<std::byte*>(PyArray_BYTES(as_array(object))) +
-         ingot::reach_of(as_array(object)).low;
+         strided_of(as_array(object)).reach().low;
 }
 
 bool is_writable(PyObject* object) {
@@ -342,8 +297,7 @@ nb::object stand_in(nb::handle array) {
 nb::object shown_by(nb::handle array, nb::handle stand_in) {
   const DeviceArray& it = checked(array);
   PyArrayObject* const shown = as_array(stand_in.ptr());
-  if (!PyArray_CheckExact(stand_in.ptr()) || !dtype_of(PyArray_TYPE(shown)) ||
-      !PyArray_ISNBO(PyArray_DESCR(shown)->byteorder) || PyArray_NDIM(shown) > runtime::SlotInfo::kMaxRank)
+  if (!is_known(stand_in.ptr()))
     throw nb::value_error("a view of a dtype that devices have, of at most 16 axes, is wanted");
   return new_device_array(window_of(shown), it.is_writable && PyArray_ISWRITEABLE(shown), it.memory);
 }
@@ -363,12 +317,11 @@ void read_into(nb::handle array, nb::handle target, bool is_late) {
       PyArray_NDIM(to) != it.window.rank || !PyArray_ISWRITEABLE(to) ||
       !std::equal(PyArray_DIMS(to), PyArray_DIMS(to) + it.window.rank, it.window.lengths))
     throw nb::value_error("a writable array of the same shape and dtype is wanted");
-  const int64_t bytes = bytes_of(it.window);
+  const int64_t bytes = it.window.strided().bytes();
   if (bytes == 0) return;
-  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
   const bool is_same_layout =
       std::equal(PyArray_STRIDES(to), PyArray_STRIDES(to) + it.window.rank, it.window.strides);
-  if (covers(it.window, whole) && is_same_layout) {
+  if (it.window.strided().is_dense() && is_same_layout) {
     it.memory->use();
     read(it.device(), PyArray_DATA(to), it.window.data, bytes);
     if (!is_late && it.device().is_pinned(PyArray_DATA(to))) wait(array);
@@ -408,12 +361,11 @@ void write_into(nb::handle array, nb::handle values, bool is_late) {
       PyArray_NDIM(from) != it.window.rank ||
       !std::equal(PyArray_DIMS(from), PyArray_DIMS(from) + it.window.rank, it.window.lengths))
     throw nb::value_error("an array of the same shape and dtype is wanted");
-  const int64_t bytes = bytes_of(it.window);
+  const int64_t bytes = it.window.strided().bytes();
   if (bytes == 0) return;
-  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
   const bool is_same_layout =
       std::equal(PyArray_STRIDES(from), PyArray_STRIDES(from) + it.window.rank, it.window.strides);
-  if (covers(it.window, whole) && is_same_layout) {
+  if (it.window.strided().is_dense() && is_same_layout) {
     (is_late ? write_late : write_now)(it.device(), address_of(it.window.data), PyArray_DATA(from), bytes);
     return;
   }
@@ -425,9 +377,8 @@ void write_into(nb::handle array, nb::handle values, bool is_late) {
 /// A copy on the device of an array whose elements are all the bytes of its reach; None: they are not.
 nb::object copied(nb::handle array) {
   const DeviceArray& it = checked(array);
-  const int64_t bytes = bytes_of(it.window);
-  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  if (!covers(it.window, whole)) return nb::none();
+  const int64_t bytes = it.window.strided().bytes();
+  if (!it.window.strided().is_dense()) return nb::none();
   Window window = it.window;
   it.memory->use();
   std::shared_ptr<DeviceMemory> memory = memory_for(window, it.device());
@@ -439,9 +390,8 @@ nb::object copied(nb::handle array) {
 /// The same on another device; None: also where the two devices do not copy from each other.
 nb::object copied_to(nb::handle array, const DeviceHandle& device) {
   const DeviceArray& it = checked(array);
-  const int64_t bytes = bytes_of(it.window);
-  const runtime::Buffer whole{it.window.data, bytes, nullptr, nullptr, nullptr, nullptr};
-  if (!covers(it.window, whole)) return nb::none();
+  const int64_t bytes = it.window.strided().bytes();
+  if (!it.window.strided().is_dense()) return nb::none();
   Window window = it.window;
   std::shared_ptr<DeviceMemory> memory = memory_for(window, *device.it);
   window.data = memory->data();
@@ -469,13 +419,13 @@ PyObject* rank(PyObject* self, void*) {
   return shown(self, [](DeviceArray& a) { return a.window.rank; });
 }
 PyObject* size(PyObject* self, void*) {
-  return shown(self, [](DeviceArray& a) { return size_of(a.window); });
+  return shown(self, [](DeviceArray& a) { return a.window.strided().size(); });
 }
 PyObject* itemsize(PyObject* self, void*) {
   return shown(self, [](DeviceArray& a) { return base::size_of(a.window.dtype); });
 }
 PyObject* bytes(PyObject* self, void*) {
-  return shown(self, [](DeviceArray& a) { return bytes_of(a.window); });
+  return shown(self, [](DeviceArray& a) { return a.window.strided().bytes(); });
 }
 PyObject* address(PyObject* self, void*) {
   return shown(self, [&](DeviceArray& a) {
@@ -484,7 +434,10 @@ PyObject* address(PyObject* self, void*) {
   });
 }
 PyObject* orders(PyObject* self, void*) {
-  return shown(self, [](DeviceArray& a) { return orders_of(a.window); });
+  return shown(self, [](DeviceArray& a) {
+    const base::Strided strided = a.window.strided();
+    return std::pair(strided.is_c(), strided.is_f());
+  });
 }
 PyObject* handle(PyObject* self, void*) {
   return shown(self, [](DeviceArray& a) { return DeviceHandle{&a.device()}; });

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include "devices/device.h"
 #include "devices/recording.h"
@@ -95,14 +94,11 @@ struct DeviceArray {
 };
 
 inline devices::Address address_of(const std::byte* data) { return reinterpret_cast<devices::Address>(data); }
+inline std::byte* pointer_of(devices::Address address) {
+  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
 /// `gpu:0`.
 std::string name_of(const devices::Device& device);
-
-/// The bytes of the elements, counted from the first byte of the first one.
-std::pair<int64_t, int64_t> reach_of(const Window& window);
-
-/// Whether elements are contiguous in C order, and in Fortran order, where axes of length 1 do not count.
-std::pair<bool, bool> orders_of(const Window& window);
 
 bool is_device_array(PyObject* object);
 inline DeviceArray& device_array(PyObject* object) { return *reinterpret_cast<DeviceArray*>(object); }

@@ -31,19 +31,14 @@ std::vector<PyObject*> pointers(const nb::list& list) {
 }
 
 /// The addresses of an array's elements.
-GraphGroups::Group reach_on_device(PyObject* array) {
+base::ByteRange reach_on_device(PyObject* array) {
   const Window& window = device_array(array).window;
-  const auto [low, high] = reach_of(window);
-  return {address_of(window.data + low), address_of(window.data + high)};
+  return window.strided().reach().at(window.data);
 }
 
 bool same_layout(const Window& a, const Window& b) {
   return a.dtype == b.dtype && a.rank == b.rank && std::equal(a.lengths, a.lengths + a.rank, b.lengths) &&
          std::equal(a.strides, a.strides + a.rank, b.strides);
-}
-
-std::byte* pointer_of(Address address) {
-  return reinterpret_cast<std::byte*>(address);  // NOLINT(performance-no-int-to-ptr)
 }
 
 }  // namespace
@@ -73,9 +68,8 @@ nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
   const std::vector<PyObject*> given = pointers(leaves);
   const GraphGroups groups(given);
   std::vector<std::shared_ptr<DeviceMemory>> memories;
-  for (const GraphGroups::Group& group : groups.groups) {
-    const auto bytes = static_cast<int64_t>(group.high - group.low);
-    memories.push_back(DeviceMemory::allocate(recording_.device(), bytes));
+  for (const base::ByteRange& group : groups.groups) {
+    memories.push_back(DeviceMemory::allocate(recording_.device(), group.size()));
     stand_ins_.push_back(address_of(memories.back()->data()));
   }
   nb::list made;
@@ -87,7 +81,7 @@ nb::list GraphRecorder::stand_ins(const nb::list& leaves) {
     const DeviceArray& array = device_array(given[i]);
     const std::shared_ptr<DeviceMemory>& memory = memories[groups.positions[i].group];
     Window window = array.window;
-    window.data = memory->data() + groups.positions[i].offset - reach_of(window).first;
+    window.data = memory->data() + groups.positions[i].offset - window.strided().reach().low;
     made.append(new_device_array(window, array.is_writable, memory));
   }
   return made;
@@ -105,33 +99,17 @@ std::unique_ptr<CapturedGraph> GraphRecorder::finish(const nb::list& leaves, con
 }
 
 GraphGroups::GraphGroups(const std::vector<PyObject*>& leaves) : positions(leaves.size()) {
-  struct Spot {
-    Group range;
-    size_t leaf;
-  };
-  std::vector<Spot> reaches;
-  for (size_t i = 0; i < leaves.size(); ++i)
-    if (is_device_array(leaves[i])) reaches.push_back({reach_on_device(leaves[i]), i});
-  std::ranges::stable_sort(reaches, {}, [](const Spot& reach) { return reach.range.low; });
-  std::vector<std::vector<Spot>> joined;
-  Address high = 0;
-  for (const Spot& reach : reaches) {
-    const bool is_empty = reach.range.low == reach.range.high;
-    if (joined.empty() || is_empty || reach.range.low >= high) joined.emplace_back();
-    joined.back().push_back(reach);
-    if (!is_empty) high = std::max(high, reach.range.high);
+  std::vector<size_t> arrays;  // the numbers of leaves
+  std::vector<base::ByteRange> ranges;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    if (!is_device_array(leaves[i])) continue;
+    arrays.push_back(i);
+    ranges.push_back(reach_on_device(leaves[i]));
   }
-  const auto first_leaf = [](const std::vector<Spot>& group) {
-    return std::ranges::min(group, {}, &Spot::leaf).leaf;
-  };
-  std::ranges::sort(joined, {}, first_leaf);
-  for (const std::vector<Spot>& group : joined) {
-    Group range = group.front().range;
-    for (const Spot& reach : group) {
-      positions[reach.leaf] = {groups.size(), static_cast<int64_t>(reach.range.low - range.low)};
-      range.high = std::max(range.high, reach.range.high);
-    }
-    groups.push_back(range);
+  for (const base::Overlaps& group : base::Overlaps::among(ranges)) {
+    for (const size_t i : group.members)
+      positions[arrays[i]] = {groups.size(), static_cast<int64_t>(ranges[i].low - group.low)};
+    groups.push_back(group);
   }
 }
 
@@ -158,9 +136,8 @@ void CapturedGraph::find_patches() {
   for (size_t i = 0; i < graph_->steps().size(); ++i) {
     size_t number = 0;
     graph_->steps()[i].each_address([&](Address address) {
-      const auto found = std::ranges::find_if(groups_.groups, [&](const GraphGroups::Group& group) {
-        return group.low <= address && address < group.high;
-      });
+      const auto found = std::ranges::find_if(
+          groups_.groups, [&](const base::ByteRange& group) { return group.contains(address); });
       if (found != groups_.groups.end()) {
         const auto group = static_cast<size_t>(found - groups_.groups.begin());
         patches_.push_back({i, number, group, static_cast<int64_t>(address - found->low)});
@@ -181,11 +158,10 @@ CapturedGraph::Result CapturedGraph::result_of(PyObject* object, const std::vect
     result.number = i;
     return result;
   }
-  const GraphGroups::Group reach = reach_on_device(object);
+  const base::ByteRange reach = reach_on_device(object);
   for (size_t i = 0; i < leaves.size(); ++i) {
     if (!is_device_array(leaves[i]) || device_array(leaves[i]).memory != array.memory) continue;
-    const GraphGroups::Group whole = reach_on_device(leaves[i]);
-    if (reach.low != reach.high && (reach.low < whole.low || reach.high > whole.high)) continue;
+    if (!reach_on_device(leaves[i]).contains(reach)) continue;
     result.kind = Result::Kind::View;
     result.number = i;
     result.offset = array.window.data - device_array(leaves[i]).window.data;

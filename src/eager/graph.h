@@ -58,14 +58,10 @@ struct GraphGroups {
     int64_t offset = 0;  ///< of the array's lowest byte in it
     bool operator==(const Position&) const = default;
   };
-  struct Group {
-    devices::Address low = 0;
-    devices::Address high = 0;
-  };
   explicit GraphGroups(const std::vector<PyObject*>& leaves);
 
   std::vector<Position> positions;  ///< by leaf
-  std::vector<Group> groups;
+  std::vector<base::ByteRange> groups;
 };
 
 /// A graph with the leaves that it was recorded with. Wants the GIL; one thread at a time uses it.

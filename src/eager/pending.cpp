@@ -40,12 +40,12 @@ class Waiting {
     node.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &node;
     first_ = &node;
-    bytes_ += bytes_of(node.window_);
+    bytes_ += node.window_.strided().bytes();
   }
   void unlink(Pending& node) {
     (node.previous_ == nullptr ? first_ : node.previous_->next_) = node.next_;
     if (node.next_ != nullptr) node.next_->previous_ = node.previous_;
-    bytes_ -= bytes_of(node.window_);
+    bytes_ -= node.window_.strided().bytes();
   }
   /// An array but `except` whose elements are computed with the memory's; null: there is none.
   DeviceArray* reader_of(const DeviceMemory& memory, const DeviceArray* except) {
@@ -55,12 +55,6 @@ class Waiting {
   }
   bool reads(Pending& node, const DeviceMemory& memory) { return node.reads(memory, next_traversal()); }
   static PyObject* array_of(Pending& node) { return reinterpret_cast<PyObject*>(node.array_); }
-
-  static int64_t bytes_of(const Window& window) {
-    auto bytes = static_cast<int64_t>(base::size_of(window.dtype));
-    for (int axis = 0; axis < window.rank; ++axis) bytes *= window.lengths[axis];
-    return bytes;
-  }
 
   bool is_on_at_first = true;  ///< of each thread
   /// The compiled functions by the keys of expressions.
@@ -227,7 +221,7 @@ bool lengths_of(Window& window, PyObject* const* operands, size_t count) {
     if (first == nullptr) first = &one;
     goes = goes && goes_down(one);
     const bool has_ones = std::find(one.lengths, one.lengths + one.rank, 1) != one.lengths + one.rank;
-    is_fortran = is_fortran && !has_ones && orders_of(one).second && one.rank == first->rank &&
+    is_fortran = is_fortran && !has_ones && one.strided().is_f() && one.rank == first->rank &&
                  std::equal(one.lengths, one.lengths + one.rank, first->lengths);
     const int known = window.rank;
     window.rank = std::max(known, one.rank);
@@ -239,7 +233,7 @@ bool lengths_of(Window& window, PyObject* const* operands, size_t count) {
       if (length == 1) length = one.lengths[axis];
     }
   }
-  if (window.rank == 0 || window.is_empty() || (!goes && !is_fortran)) return false;
+  if (window.rank == 0 || window.strided().is_empty() || (!goes && !is_fortran)) return false;
   lay(window, !goes);
   return true;
 }
@@ -320,7 +314,7 @@ nb::object Pending::of(Operation& operation, PyObject* const* arguments, size_t 
   // From here on nothing of Python's runs.
   Window window{};
   window.dtype = *dtype;
-  if (!lengths_of(window, arguments, count) || is_under_pressure(*device, Waiting::bytes_of(window)))
+  if (!lengths_of(window, arguments, count) || is_under_pressure(*device, window.strided().bytes()))
     return {};
   if (is_in_place && !may_become(device_array(arguments[0]), window)) return {};
   nb::object array = is_in_place ? nb::borrow(arguments[0])

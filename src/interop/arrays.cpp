@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -62,54 +61,16 @@ PyObject* handler() {
 
 }  // namespace
 
-void Window::set(runtime::ViewSlot& view, base::DType of_elements, int axes) {
-  dtype = of_elements;
-  rank = axes;
-  data = view.data;
-  std::copy_n(view.lengths(), rank, lengths);
-  std::copy_n(view.strides(rank), rank, strides);
-}
-
-bool Window::is_empty() const { return std::find(lengths, lengths + rank, 0) != lengths + rank; }
-
-bool covers(const Window& window, const Buffer& buffer) {
-  if (window.data != buffer.data) return false;
-  if (window.is_empty()) return buffer.size == 0;
-  int64_t inside = static_cast<int64_t>(base::size_of(window.dtype));
-  int axis = window.rank - 1;
-  for (; axis >= 0 && window.strides[axis] == inside; --axis) inside *= window.lengths[axis];
-  if (axis < 0) return inside == buffer.size;
-  int axes[runtime::SlotInfo::kMaxRank];
-  std::iota(axes, axes + window.rank, 0);
-  std::sort(axes, axes + window.rank, [&](int a, int b) { return window.strides[a] < window.strides[b]; });
-  int64_t expected = static_cast<int64_t>(base::size_of(window.dtype));
-  for (int i = 0; i < window.rank; ++i) {
-    const int next = axes[i];
-    if (window.lengths[next] == 1) continue;
-    if (window.strides[next] != expected) return false;
-    expected *= window.lengths[next];
-  }
-  return expected == buffer.size;
-}
-
 namespace {
 
 static_assert(std::is_same_v<npy_intp, int64_t>);
 
-/// Whether strides are the ones that NumPy gives an array without strides.
-bool is_c_order(const Window& window, const int64_t* strides) {
-  int64_t inside = static_cast<int64_t>(base::size_of(window.dtype));
-  for (int axis = window.rank - 1; axis >= 0; --axis) {
-    if (strides[axis] != inside || window.lengths[axis] == 0) return false;
-    inside *= window.lengths[axis];
-  }
-  return true;
-}
-
 /// `like`: of its class, and with its attributes; null: of none.
 nb::object new_array(const Window& window, const int64_t* strides, bool is_writable,
                      PyObject* like = nullptr) {
-  if (is_c_order(window, strides)) strides = nullptr;  // which NumPy looks at less
+  base::Strided given = window.strided();
+  given.strides = {strides, given.rank()};
+  if (!given.is_empty() && given.has_c_strides()) strides = nullptr;  // which NumPy looks at less
   nb::object array = nb::steal(PyArray_NewFromDescr(
       like == nullptr ? &PyArray_Type : Py_TYPE(like), PyArray_DescrFromType(type_number(window.dtype)),
       window.rank, window.lengths, strides, window.data, is_writable ? NPY_ARRAY_WRITEABLE : 0, like));

@@ -2,10 +2,13 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/dtype.h"
+#include "base/strided.h"
+#include "interop/numpy.h"
 #include "runtime/context.h"
 #include "runtime/object_info.h"
 
@@ -22,18 +25,41 @@ struct Window {
   int64_t lengths[runtime::SlotInfo::kMaxRank];
   int64_t strides[runtime::SlotInfo::kMaxRank];  ///< in bytes
 
+  /// Of elements that are laid out so, the first one here. All of a window is larger than what is set.
+  static Window of(base::DType dtype, std::byte* data, const base::Strided& strided) {
+    Window window;
+    window.set(dtype, data, strided);
+    return window;
+  }
   static Window of(runtime::ViewSlot& view, base::DType dtype, int rank) {
     Window window;
     window.set(view, dtype, rank);
     return window;
   }
-  /// That of a view. All of a window is larger than what is set.
-  void set(runtime::ViewSlot& view, base::DType dtype, int rank);
-  bool is_empty() const;
+  static Window of(PyArrayObject* array, base::DType dtype) {
+    return of(dtype, reinterpret_cast<std::byte*>(PyArray_BYTES(array)), strided_of(array));
+  }
+  void set(base::DType of_elements, std::byte* first, const base::Strided& strided) {
+    dtype = of_elements;
+    rank = static_cast<int>(strided.rank());
+    data = first;
+    std::ranges::copy(strided.lengths, lengths);
+    std::ranges::copy(strided.strides, strides);
+  }
+  void set(runtime::ViewSlot& view, base::DType of_elements, int axes) {
+    const auto count = static_cast<size_t>(axes);
+    set(of_elements, view.data, {{view.lengths(), count}, {view.strides(axes), count}});
+  }
+  base::Strided strided() const {
+    const auto axes = static_cast<size_t>(rank);
+    return {{lengths, axes}, {strides, axes}, static_cast<int64_t>(base::size_of(dtype))};
+  }
 };
 
 /// Whether the elements are all the bytes of a buffer, each once, from its first byte on.
-bool covers(const Window& window, const runtime::Buffer& buffer);
+inline bool covers(const Window& window, const runtime::Buffer& buffer) {
+  return window.data == buffer.data && window.strided().covers(buffer.size);
+}
 
 /// A writable array that owns `buffer`, all of which the window covers, through NumPy's memory handler
 /// `ingot`: its base is None, and the block goes back to the allocator when the array dies or changes its

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/dtype.h"
+#include "base/strided.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
@@ -64,21 +65,9 @@ inline std::optional<base::DType> dtype_of_scalar(const PyTypeObject* type) {
   return std::nullopt;
 }
 
-/// The bytes of an array's elements, counted from the first byte of the first one.
-struct Reach {
-  npy_intp low;
-  npy_intp high;
-};
-
-inline Reach reach_of(PyArrayObject* array) {
-  Reach reach{0, PyArray_ITEMSIZE(array)};
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const npy_intp length = PyArray_DIM(array, axis);
-    if (length == 0) return {0, 0};
-    const npy_intp last = (length - 1) * PyArray_STRIDE(array, axis);
-    (last < 0 ? reach.low : reach.high) += last;
-  }
-  return reach;
+[[gnu::always_inline]] inline base::Strided strided_of(PyArrayObject* array) {
+  const auto rank = static_cast<size_t>(PyArray_NDIM(array));
+  return {{PyArray_DIMS(array), rank}, {PyArray_STRIDES(array), rank}, PyArray_ITEMSIZE(array)};
 }
 
 inline PyArrayObject* as_array(PyObject* object) { return reinterpret_cast<PyArrayObject*>(object); }

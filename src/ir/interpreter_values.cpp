@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/strided.h"
 #include "ir/interpreter_machine.h"
 
 namespace ingot::ir {
@@ -109,21 +110,12 @@ bool conforms(const TypeTable& types, Type type, const Value& value) {
 Value unspecified(Type type) { return type.is_scalar() ? Value(Scalar{}) : Value(); }
 
 const char* view_fault(const ViewValue& view) {
-  __extension__ using Wide = __int128;
-  Wide low = view.offset;
-  Wide high = view.offset;
-  bool is_empty = false;
-  for (size_t i = 0; i < view.lengths.size(); ++i) {
-    if (view.lengths[i] < 0) return "a view has a negative length";
-    if (view.lengths[i] == 0) {
-      is_empty = true;
-      continue;
-    }
-    const Wide reach = static_cast<Wide>(view.lengths[i] - 1) * view.strides[i];
-    (reach < 0 ? low : high) += reach;
-  }
-  if (is_empty) return nullptr;
-  if (low < 0 || high + static_cast<Wide>(base::size_of(view.dtype)) > view.block->size)
+  if (std::ranges::any_of(view.lengths, [](int64_t length) { return length < 0; }))
+    return "a view has a negative length";
+  const base::Strided strided{view.lengths, view.strides, static_cast<int64_t>(base::size_of(view.dtype))};
+  if (strided.is_empty()) return nullptr;
+  const base::WideReach reach = strided.wide_reach();
+  if (view.offset + reach.low < 0 || view.offset + reach.high > view.block->size)
     return "a view reaches outside its buffer";
   return nullptr;
 }

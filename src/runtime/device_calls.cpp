@@ -13,6 +13,7 @@
 #include "base/dtype.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/strided.h"
 #include "devices/device.h"
 #include "devices/libraries.h"
 #include "devices/observer.h"
@@ -183,71 +184,55 @@ class Staged {
   Staged(const Staged&) = delete;
   Staged& operator=(const Staged&) = delete;
   ~Staged() {
-    for (const Reach& reach : reaches_) reach.view->data = reach.data, reach.view->buffer = reach.buffer;
+    for (const Given& given : views_) given.view->data = given.data, given.view->buffer = given.buffer;
   }
 
   void add(ViewSlot& view, int rank, int64_t element) {
-    int64_t low = 0;
-    int64_t high = element;
-    for (int axis = 0; axis < rank; ++axis) {
-      const int64_t length = view.lengths()[axis];
-      const int64_t reach = (length - 1) * view.strides(rank)[axis];
-      if (length == 0) high = low = 0;
-      if (high == low) break;
-      (reach < 0 ? low : high) += reach;
-    }
-    const Address from = address_of(view.data) + static_cast<Address>(low);
-    reaches_.push_back({&view, view.data, view.buffer, from, high - low});
+    const auto axes = static_cast<size_t>(rank);
+    const base::Strided strided{{view.lengths(), axes}, {view.strides(rank), axes}, element};
+    views_.push_back({&view, view.data, view.buffer});
+    ranges_.push_back(strided.reach().at(view.data));
   }
 
   /// Views whose reaches overlap get one copy.
   void read() {
-    std::ranges::sort(reaches_, {}, &Reach::from);
-    for (const Reach& reach : reaches_) {
-      const Address end = reach.from + static_cast<Address>(reach.bytes);
-      if (copies_.empty() || copies_.back().end <= reach.from) copies_.push_back({reach.from, end});
-      copies_.back().end = std::max(copies_.back().end, end);
-    }
-    for (Copy& copy : copies_) {
-      copy.now.resize(static_cast<size_t>(copy.end - copy.from));
-      if (!copy.now.empty()) device_.read(copy.now.data(), copy.from, copy.size());
+    for (const base::Overlaps& group : base::Overlaps::among(ranges_)) {
+      Copy& copy = *copies_.emplace_back(std::make_unique<Copy>());
+      copy.from = group.low;
+      copy.now.resize(static_cast<size_t>(group.size()));
+      if (!copy.now.empty()) device_.read(copy.now.data(), copy.from, group.size());
       copy.before = copy.now;
       copy.buffer.data = copy.now.data();
-      copy.buffer.size = copy.size();
-    }
-    auto copy = copies_.begin();
-    for (const Reach& reach : reaches_) {
-      while (std::next(copy) != copies_.end() && std::next(copy)->from <= reach.from) ++copy;
-      reach.view->data = copy->now.data() + (address_of(reach.data) - copy->from);
-      reach.view->buffer = &copy->buffer;
+      copy.buffer.size = group.size();
+      for (const size_t i : group.members) {
+        views_[i].view->data = copy.now.data() + (address_of(views_[i].data) - copy.from);
+        views_[i].view->buffer = &copy.buffer;
+      }
     }
   }
 
   void write_back() {
-    for (const Copy& copy : copies_)
-      if (copy.now != copy.before) device_.write(copy.from, copy.now.data(), copy.size());
+    for (const auto& copy : copies_)
+      if (copy->now != copy->before) device_.write(copy->from, copy->now.data(), copy->buffer.size);
   }
 
  private:
-  struct Reach {
+  struct Given {
     ViewSlot* view;
     std::byte* data;  ///< of the view, on the device
     Buffer* buffer;
-    Address from;
-    int64_t bytes;
   };
   struct Copy {
-    Address from;
-    Address end;
+    Address from = 0;
     std::vector<std::byte> now{};
     std::vector<std::byte> before{};
     Buffer buffer{};
-    int64_t size() const { return static_cast<int64_t>(end - from); }
   };
 
   Device& device_;
-  std::vector<Reach> reaches_;
-  std::vector<Copy> copies_;
+  std::vector<Given> views_;
+  std::vector<base::ByteRange> ranges_;
+  std::vector<std::unique_ptr<Copy>> copies_;
 };
 
 /// Calls it with view, dtype and rank of each view; `layout` as `Hooks::outside` has it.

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/strided.h"
 #include "ingot/call.h"
 #include "runtime/context.h"
 #include "runtime/object.h"
@@ -43,14 +44,9 @@ struct Slot {
 
 /// The bytes between the lowest and the highest that a view reaches.
 runtime::Buffer range_of(const View& view) {
-  auto* low = static_cast<std::byte*>(view.data);
-  int64_t size = static_cast<int64_t>(base::size_of(dtype_of(view.type)));
-  for (size_t i = 0; i < view.lengths.size(); ++i) {
-    const int64_t span = view.lengths[i] > 0 ? (view.lengths[i] - 1) * view.strides[i] : 0;
-    if (span < 0) low += span;
-    size += span < 0 ? -span : span;
-  }
-  return {low, size, nullptr, nullptr, nullptr};
+  const auto itemsize = static_cast<int64_t>(base::size_of(dtype_of(view.type)));
+  const base::Reach reach = base::Strided{view.lengths, view.strides, itemsize}.reach();
+  return {static_cast<std::byte*>(view.data) + reach.low, reach.size(), nullptr, nullptr, nullptr};
 }
 
 void fill(Slot& slot, size_t i, const SlotInfo& wanted, const Argument& argument) {

@@ -112,7 +112,7 @@ ir::Value argument_value(const Slot& slot, const CallMemory& memory) {
   view.dtype = slot.dtype;
   view.block = std::make_shared<ir::MemoryBlock>();
   view.block->data = memory.first_element(slot) + slot.reach.low;
-  view.block->size = slot.reach.high - slot.reach.low;
+  view.block->size = slot.reach.size();
   view.offset = -slot.reach.low;
   view.lengths = slot.lengths;
   view.strides = slot.strides;
@@ -170,7 +170,7 @@ struct EntrySlot {
   void fill(const Slot& slot, const CallMemory& memory) {
     if (!slot.is_view) return slot.number.store(slot.dtype, number);
     std::byte* const first = memory.first_element(slot);
-    buffer = {first + slot.reach.low, slot.reach.high - slot.reach.low, nullptr, nullptr, nullptr};
+    buffer = {first + slot.reach.low, slot.reach.size(), nullptr, nullptr, nullptr};
     header() = {first, &buffer};
     std::ranges::copy(slot.lengths, header().lengths());
     std::ranges::copy(slot.strides, header().strides(static_cast<int>(slot.lengths.size())));
@@ -188,11 +188,10 @@ Exception exception_of(const runtime::ObjectInfo& info, const runtime::Error& er
           sites.empty() ? base::SourceLocation{} : sites.front().location};
 }
 
-bool is_empty(const Slot& view) { return view.reach.low == view.reach.high; }
+base::ByteRange range_of(const Slot& view) { return view.reach.at(static_cast<uintptr_t>(view.offset)); }
 
 bool overlap(const Slot& a, const Slot& b) {
-  return a.is_view && b.is_view && a.memory == b.memory && !is_empty(a) && !is_empty(b) &&
-         a.offset + a.reach.low < b.offset + b.reach.high && b.offset + b.reach.low < a.offset + a.reach.high;
+  return a.is_view && b.is_view && a.memory == b.memory && range_of(a).overlaps(range_of(b));
 }
 
 /// Throws ReplayFault for arguments that overlap although the function takes them to be disjoint.
@@ -215,13 +214,9 @@ void check_shapes(const ir::Function& function, const ReplayFile& replay) {
     const ir::ParameterInfo& known = function.parameters()[i];
     const Slot& slot = replay.arguments[i];
     const size_t rank = slot.lengths.size();
-    auto inside = static_cast<int64_t>(base::size_of(slot.dtype));
-    bool fits = true;
-    for (size_t k = 0; k < rank && known.layout != ir::Layout::Any && !is_empty(slot); ++k) {
-      const size_t axis = known.layout == ir::Layout::C ? rank - 1 - k : k;
-      fits = fits && slot.strides[axis] == inside;
-      inside *= slot.lengths[axis];
-    }
+    const base::Strided strided{slot.lengths, slot.strides, static_cast<int64_t>(base::size_of(slot.dtype))};
+    bool fits = known.layout == ir::Layout::Any || strided.is_empty() ||
+                (known.layout == ir::Layout::C ? strided.has_c_strides() : strided.has_f_strides());
     for (size_t axis = 0; axis < rank && known.ones; ++axis)
       fits = fits && (slot.lengths[axis] == 1) == ((*known.ones >> axis & 1) != 0);
     fits = fits && (known.last == 0 || slot.lengths[rank - 1] == known.last);

@@ -19,21 +19,6 @@ int hex_digit(char c) {
   return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/// None: it does not fit an int64_t.
-std::optional<Reach> reach_of(DType dtype, const std::vector<int64_t>& lengths,
-                              const std::vector<int64_t>& strides) {
-  for (const int64_t length : lengths)
-    if (length == 0) return Reach{};
-  Reach reach{0, static_cast<int64_t>(base::size_of(dtype))};
-  for (size_t axis = 0; axis < lengths.size(); ++axis) {
-    int64_t step = 0;
-    if (__builtin_mul_overflow(lengths[axis] - 1, strides[axis], &step)) return std::nullopt;
-    int64_t& end = step < 0 ? reach.low : reach.high;
-    if (__builtin_add_overflow(end, step, &end)) return std::nullopt;
-  }
-  return reach;
-}
-
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file) : lexer_(text, file), file_(file) {}
@@ -142,12 +127,13 @@ class Reader {
       if (!is_argument && replay_.arguments.empty()) return;
       fail_at(slot, "there is no memory " + std::to_string(slot.memory));
     }
-    const std::optional<Reach> reach = reach_of(slot.dtype, slot.lengths, slot.strides);
+    const auto itemsize = static_cast<int64_t>(base::size_of(slot.dtype));
+    const base::WideReach reach = base::Strided{slot.lengths, slot.strides, itemsize}.wide_reach();
     const auto size = static_cast<int64_t>(memory->bytes.size());
-    if (!reach || slot.offset < 0 || slot.offset > size || slot.offset + reach->low < 0 ||
-        reach->high > size - slot.offset)
+    if (slot.offset < 0 || slot.offset > size || slot.offset + reach.low < 0 ||
+        reach.high > size - slot.offset)
       fail_at(slot, "the view leaves its memory");
-    slot.reach = *reach;
+    slot.reach = {static_cast<int64_t>(reach.low), static_cast<int64_t>(reach.high)};
   }
 
   /// An argument is in no memory of the outcome.

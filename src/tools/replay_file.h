@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/exception.h"
 #include "base/scalar.h"
+#include "base/strided.h"
 
 namespace ingot::tools {
 
@@ -27,13 +28,6 @@ struct Memory {
 /// By number.
 using Memories = std::map<uint64_t, Memory>;
 
-/// How far a view reaches from its element with index 0 in every axis: to its lowest byte and the first
-/// beyond its highest. Both 0 of a view without elements.
-struct Reach {
-  int64_t low = 0;
-  int64_t high = 0;
-};
-
 /// The value of a parameter or result: a number, or a view of memory.
 struct Slot {
   base::DType dtype = base::DType::Bool;
@@ -44,7 +38,7 @@ struct Slot {
   int64_t offset = 0;  ///< of the element with index 0 in every axis, in bytes
   std::vector<int64_t> lengths;
   std::vector<int64_t> strides;   ///< bytes
-  Reach reach;                    ///< of an argument
+  base::Reach reach;              ///< of an argument
   base::SourceLocation location;  ///< in the file
 };
 

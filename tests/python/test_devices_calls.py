@@ -262,6 +262,17 @@ def test_copies_of_arrays_that_overlap_overlap():
         assert second.tolist() == first.tolist()
 
 
+def test_copies_of_arrays_that_overlap_with_an_empty_one_between_overlap():
+    def f(a, x, nothing, y):
+        x[:] = x + a[0]
+        return y.sum() + nothing.shape[0]
+
+    first, second = np.arange(100.0), np.arange(100.0)
+    expected = f(np.ones(1), first[:80], first[40:40], first[60:])
+    assert ingot.jit(f)(put(np.ones(1)), second[:80], second[40:40], second[60:]) == expected
+    assert second.tolist() == first.tolist()
+
+
 def test_arrays_that_are_read_only_are_not_copied_back():
     x = np.arange(3.0)
     x.flags.writeable = False

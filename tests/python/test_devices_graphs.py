@@ -166,6 +166,23 @@ def test_arrays_that_overlap_otherwise_are_recorded_anew():
     assert g.captures == 4
 
 
+def test_arrays_that_overlap_with_an_empty_one_between():
+    def f(x, nothing, y):
+        for i in range(x.shape[0]):
+            y[i] = x[i] + 1
+        return nothing.shape[0]
+
+    def parts(memory):
+        return memory[:60], memory[20:20], memory[40:]
+
+    g = ingot.graph(ingot.jit(f), *parts(put(np.zeros(100))))
+    for _ in range(2):
+        memory, expected = put(np.arange(100.0)), np.arange(100.0)
+        assert g(*parts(memory)) == f(*parts(expected))
+        assert memory.tolist() == expected.tolist()
+    assert g.captures == 1
+
+
 def test_empty_arrays():
     g = ingot.graph(chain, put(np.ones((0, 3))), put(np.ones((0, 3))))
     same(g(), chain(put(np.ones((0, 3))), put(np.ones((0, 3)))))

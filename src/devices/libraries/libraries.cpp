@@ -16,10 +16,6 @@
 
 namespace ingot::devices {
 
-int64_t DeviceView::size() const {
-  return std::accumulate(lengths.begin(), lengths.end(), int64_t{1}, std::multiplies<>());
-}
-
 DeviceView DeviceView::transposed() const {
   DeviceView other = *this;
   std::swap(other.lengths[rank() - 1], other.lengths[rank() - 2]);
@@ -43,15 +39,6 @@ DeviceView DeviceView::part(int64_t number, size_t core) const {
     number /= lengths[axis];
   }
   return found;
-}
-
-bool DeviceView::is_dense() const {
-  int64_t inside = element();
-  for (size_t axis = rank(); axis-- > 0;) {
-    if (lengths[axis] != 1 && strides[axis] != inside) return size() == 0;
-    inside *= lengths[axis];
-  }
-  return true;
 }
 
 Libraries::Libraries(CudaDevice& device) : device_(device), placing_(std::make_unique<Placing>(device)) {}
