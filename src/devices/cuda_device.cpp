@@ -22,9 +22,7 @@ void CudaObject::require(const CudaDevice& on) const {
 bool CudaObject::is_alive() const noexcept { return device_.lives(life_); }
 
 CudaDevice::Active::Active(CudaDevice& device) : device_(device) {
-  device.refuse_fork();
-  if (!device.is_open_.load(std::memory_order_acquire)) device.open();
-  if (device.has_failed_.load(std::memory_order_acquire)) device.refuse_failed();
+  device.require_usable();
   device.check(enter(), "to be made current");
 }
 
@@ -45,7 +43,7 @@ CudaResult CudaDevice::Active::enter() noexcept {
 }
 
 CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
-    : driver_(driver), own_(*this, 0, nullptr), pool_(*this) {
+    : DriverDevice(driver, own_), driver_(driver), own_(*this, 0, nullptr) {
   own_.is_own_ = true;
   properties_.kind = std::move(kind);
   libraries_.set_for_compiled_code(properties_.kind != "emulated");
@@ -72,22 +70,12 @@ CudaDevice::CudaDevice(const CudaDriver& driver, std::string kind, int index)
   properties_.grid = {attribute(kCudaGridX), attribute(kCudaGridY), attribute(kCudaGridZ)};
 }
 
-void CudaDevice::refuse_fork() const {
-  if (driver_.is_inherited())
-    refuse(
-        "the process was forked after devices had been used, and its child cannot use them; start processes "
-        "anew "
-        "instead (multiprocessing's \"spawn\")");
-}
-
 bool CudaDevice::lives(uint64_t life) const noexcept {
   return !driver_.is_inherited() && is_open_.load(std::memory_order_acquire) &&
          life == life_.load(std::memory_order_relaxed);
 }
 
 void CudaDevice::open() {
-  const std::lock_guard lock(mutex_);
-  if (is_open_.load(std::memory_order_relaxed)) return;
   check(driver_.primary_retain(&context_, number_), "its context");
   CudaResult result;
   {
@@ -100,35 +88,13 @@ void CudaDevice::open() {
     check(result, "its stream");
   }
   own_.life_ = life_.load(std::memory_order_relaxed);
-  is_open_.store(true, std::memory_order_release);
 }
 
 void CudaDevice::fail(CudaResult result, const char* what) const {
-  if (is_lasting(result)) {
-    {
-      const std::lock_guard lock(failure_mutex_);
-      if (failure_.empty()) failure_ = name() + " has failed: " + driver_.text(result);
-      has_failed_.store(true, std::memory_order_release);
-    }
-    refuse_failed();
-  }
+  if (is_lasting(result)) fail_for_good(driver_.text(result));
   const std::string words = std::string(what) + ": " + driver_.text(result);
   if (result == kCudaOutOfMemory) throw OutOfMemory(0, name() + ": " + words);
   refuse(words);
-}
-
-void CudaDevice::refuse(const std::string& words) const { throw DeviceError(name() + ": " + words); }
-
-void CudaDevice::refuse_failed() const {
-  const std::lock_guard lock(failure_mutex_);
-  throw DeviceError(failure_);
-}
-
-std::string CudaDevice::name() const { return properties_.kind + " " + std::to_string(properties_.index); }
-
-CudaStream& CudaDevice::current() {
-  Stream* const set = stream_of_thread(*this);
-  return set != nullptr ? static_cast<CudaStream&>(*set) : own_;
 }
 
 CudaStreamHandle CudaDevice::current_handle() {
@@ -137,25 +103,9 @@ CudaStreamHandle CudaDevice::current_handle() {
   return stream.handle_;
 }
 
-CudaStream& CudaDevice::own(Stream& stream) const {
-  if (&stream.device() != this) refuse("a stream of another device");
-  auto& found = static_cast<CudaStream&>(stream);
-  found.require(*this);
-  return found;
-}
-
-Stream& CudaDevice::stream() { return current(); }
-
-void CudaDevice::use_stream(Stream* stream) {
-  refuse_fork();
-  CudaStream* const set = stream != nullptr && stream != &own_ ? &own(*stream) : nullptr;
-  if (!set_stream_of_thread(*this, set)) refuse("a thread cannot set streams of so many devices");
-}
-
-void CudaDevice::forget_stream(const CudaStream& stream) noexcept {
-  forget_stream_of_thread(stream);
-  const std::lock_guard lock(mutex_);
-  std::erase(streams_, &stream);
+void CudaDevice::require(Stream& stream) const {
+  DriverDevice::require(stream);
+  static_cast<CudaStream&>(stream).require(*this);
 }
 
 std::unique_ptr<Stream> CudaDevice::make_stream(int priority) {
@@ -167,8 +117,7 @@ std::unique_ptr<Stream> CudaDevice::make_stream(int priority) {
                               priority <= -least ? least : std::max(greatest, -priority)),
         "a new stream");
   auto made = std::make_unique<CudaStream>(*this, life_.load(std::memory_order_relaxed), handle);
-  const std::lock_guard lock(mutex_);
-  streams_.push_back(made.get());
+  keep_stream(*made);
   return made;
 }
 
@@ -204,11 +153,6 @@ void CudaDevice::free(Address address) noexcept {
   pool_.free(address, lives(stream.life_) ? stream : own_);
 }
 
-MemoryUse CudaDevice::memory() const {
-  refuse_fork();
-  return pool_.use();
-}
-
 int64_t CudaDevice::free_memory() {
   const Active active(*this);
   size_t available = 0, total = 0;
@@ -221,20 +165,10 @@ void CudaDevice::set_memory_limit(int64_t bytes) {
   pool_.set_limit(bytes);
 }
 
-void CudaDevice::reset_memory_peak() {
-  refuse_fork();
-  pool_.reset_peak();
-}
-
 int64_t CudaDevice::release_memory() {
   const Active active(*this);
   libraries_.release();
   return pool_.release();
-}
-
-size_t CudaDevice::size_of(int64_t bytes) const {
-  if (bytes < 0) refuse("a negative number of bytes");
-  return static_cast<size_t>(bytes);
 }
 
 void CudaDevice::write(Address to, const void* from, int64_t bytes) {
@@ -336,15 +270,6 @@ bool CudaDevice::copy_from(Device& given, Address to, Address from, int64_t byte
   return true;
 }
 
-CudaDevice::Pinned CudaDevice::find_pinned(const void* address) const {
-  const auto start = reinterpret_cast<uintptr_t>(address);
-  const std::lock_guard lock(pinned_mutex_);
-  const auto after = pinned_.upper_bound(start);
-  if (after == pinned_.begin()) return {};
-  const Pinned& found = std::prev(after)->second;
-  return start - found.start < static_cast<uintptr_t>(found.bytes) ? found : Pinned{};
-}
-
 void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {
   const Active active(*this);
   const size_t size = std::max<size_t>(size_of(bytes), 1);
@@ -358,9 +283,7 @@ void* CudaDevice::new_pinned(int64_t bytes, unsigned flags) {
     if (found != kCudaSuccess) (void)driver_.pinned_free(memory);
     check(found, "mapped memory");
   }
-  const auto start = reinterpret_cast<uintptr_t>(memory);
-  const std::lock_guard lock(pinned_mutex_);
-  pinned_[start] = {start, static_cast<int64_t>(size), mapped, false, false};
+  keep_pinned({reinterpret_cast<uintptr_t>(memory), static_cast<int64_t>(size), mapped});
   return memory;
 }
 
@@ -380,8 +303,7 @@ void* CudaDevice::allocate_managed(int64_t bytes) {
   if (result == kCudaOutOfMemory) return nullptr;
   check(result, "managed memory");
   const auto start = static_cast<uintptr_t>(address);
-  const std::lock_guard lock(pinned_mutex_);
-  pinned_[start] = {start, static_cast<int64_t>(size), address, false, true};
+  keep_pinned({start, static_cast<int64_t>(size), address, false, true});
   return reinterpret_cast<void*>(start);  // NOLINT(performance-no-int-to-ptr)
 }
 
@@ -403,9 +325,7 @@ void CudaDevice::free_pinned(void* address) noexcept {
 void CudaDevice::pin(void* memory, int64_t bytes) {
   const Active active(*this);
   check(driver_.pinned_register(memory, size_of(bytes), 0), "pinning memory");
-  const auto start = reinterpret_cast<uintptr_t>(memory);
-  const std::lock_guard lock(pinned_mutex_);
-  pinned_[start] = {start, bytes, 0, true, false};
+  keep_pinned({reinterpret_cast<uintptr_t>(memory), bytes, 0, true});
 }
 
 void CudaDevice::unpin(void* memory) noexcept {
@@ -447,8 +367,8 @@ void CudaDevice::launch(const Kernel& kernel, const Launch& launch, std::span<vo
 CudaResult CudaDevice::wait_for_streams() const noexcept {
   const std::lock_guard lock(mutex_);
   CudaResult first = driver_.stream_synchronize(own_.handle_);
-  for (const CudaStream* const stream : streams_) {
-    const CudaResult result = driver_.stream_synchronize(stream->handle_);
+  for (const Stream* const stream : streams_) {
+    const CudaResult result = driver_.stream_synchronize(static_cast<const CudaStream*>(stream)->handle_);
     if (first == kCudaSuccess) first = result;
   }
   return first;
@@ -467,16 +387,10 @@ bool CudaDevice::reset() {
   const CudaResult result = driver_.primary_reset(number_);
   life_.fetch_add(1);
   context_ = nullptr;
-  streams_.clear();
   libraries_.abandon();
   peers_.clear();
   spare_marks_.clear();
-  pool_.forget();
-  const std::lock_guard pinned_lock(pinned_mutex_);
-  pinned_.clear();
-  const std::lock_guard failure_lock(failure_mutex_);
-  failure_.clear();
-  has_failed_.store(false);
+  forget_all();
   return result == kCudaSuccess;
 }
 

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "devices/cuda_driver.h"
-#include "devices/device.h"
+#include "devices/driver_device.h"
 #include "devices/libraries.h"
-#include "devices/pool.h"
 
 /// Devices reached through the CUDA driver's ABI.
 namespace ingot::devices {
@@ -105,23 +104,18 @@ class CudaCode final : public Code, public CudaObject {
 
 /// Its context is the primary one, so that other libraries' memory is usable together with it; it is retained
 /// when it is first needed, and current on a thread while the thread is in here.
-class CudaDevice final : public Device, private PoolSource {
+class CudaDevice final : public DriverDevice {
  public:
   /// Throws DeviceError if the driver does not report it. The driver lives as long.
   CudaDevice(const CudaDriver& driver, std::string kind, int index);
 
-  const Properties& properties() const override { return properties_; }
-  Stream& stream() override;
-  void use_stream(Stream* stream) override;
   std::unique_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event() override;
   void order(Stream& before, Stream& after) override;
   Address allocate(int64_t bytes) override;
   void free(Address address) noexcept override;
-  MemoryUse memory() const override;
   int64_t free_memory() override;
   void set_memory_limit(int64_t bytes) override;
-  void reset_memory_peak() override;
   int64_t release_memory() override;
   void write(Address to, const void* from, int64_t bytes) override;
   void read(void* to, Address from, int64_t bytes) override;
@@ -145,8 +139,6 @@ class CudaDevice final : public Device, private PoolSource {
   bool reset() override;
 
   const CudaDriver& driver() const { return driver_; }
-  /// `gpu 0`, as messages name it.
-  std::string name() const;
   /// Changes with each reset: objects of another life are gone.
   uint64_t life() const { return life_.load(std::memory_order_relaxed); }
   /// Whether something made in this life is still there to be destroyed.
@@ -182,69 +174,44 @@ class CudaDevice final : public Device, private PoolSource {
   };
 
   const CudaDriver& driver_;
-  Properties properties_{};
   int number_ = 0;  ///< CUdevice
 
-  mutable std::mutex mutex_;  ///< of the context and `streams_`; taken before the others
   std::atomic<uint64_t> life_{1};
-  std::atomic<bool> is_open_{false};
   CudaContextHandle context_ = nullptr;
   CudaStream own_;
-  std::vector<CudaStream*> streams_{};  ///< that `make_stream` has made
-
-  mutable std::mutex pinned_mutex_;
-  struct Pinned {
-    uintptr_t start = 0;
-    int64_t bytes = 0;   ///< 0: it is none
-    Address mapped = 0;  ///< where kernels find it
-    bool is_registered = false;
-    bool is_managed = false;
-  };
-  std::map<uintptr_t, Pinned> pinned_{};  ///< by address
 
   std::vector<const CudaDevice*> peers_{};  ///< whose memory it may access; under `mutex_`
 
-  mutable std::mutex failure_mutex_;
-  mutable std::atomic<bool> has_failed_{false};
-  mutable std::string failure_{};
-
   std::vector<CudaEventHandle> spare_marks_{};  ///< under the pool's mutex
-  Pool pool_;
   Libraries libraries_{*this};
 
-  /// Throws DeviceError in a forked child.
-  void refuse_fork() const;
-  void open();
+  void open() override;
   /// Throws DeviceError unless the result is success. "gpu 0: a copy: out of memory (CUDA_...)".
   void check(CudaResult result, const char* what) const {
     if (result != kCudaSuccess) [[unlikely]]
       fail(result, what);
   }
   [[noreturn]] void fail(CudaResult result, const char* what) const;
-  [[noreturn]] void refuse(const std::string& words) const;
-  [[noreturn]] void refuse_failed() const;
-  CudaStream& current();
+  CudaStream& current() { return static_cast<CudaStream&>(stream()); }
   /// Of the calling thread's stream, which is alive.
   CudaStreamHandle current_handle();
   /// The stream as one of this device that is alive.
-  CudaStream& own(Stream& stream) const;
-  /// Before it is destroyed.
-  void forget_stream(const CudaStream& stream) noexcept;
+  CudaStream& own(Stream& stream) const {
+    require(stream);
+    return static_cast<CudaStream&>(stream);
+  }
+  void require(Stream& stream) const override;
   std::unique_ptr<Code> load_image(const void* image, int max_registers);
   std::unique_ptr<Code> link_by_driver(std::string_view text, const LoadOptions& options);
   /// Throws DeviceError where there is something that the software device cannot link.
   void refuse_binaries(const LoadOptions& options) const;
   [[noreturn]] void refuse_code(CudaResult result, const char* log) const;
-  /// Bytes of a copy. Throws DeviceError if negative.
-  size_t size_of(int64_t bytes) const;
   /// Waits for all streams, even where one fails; the first failure.
   CudaResult wait_for_streams() const noexcept;
   /// Has copies from the other device's memory take the shortest path. The context is current.
   void reach(const CudaDevice& other);
   /// An event at the end of a stream of this device's, which others wait for.
   CudaEventHandle marked(CudaStreamHandle stream);
-  /// The pinned memory that holds the address.
-  Pinned find_pinned(const void* address) const;
   void* new_pinned(int64_t bytes, unsigned flags);
 
   Address take(int64_t bytes) override;

@@ -70,8 +70,6 @@ bool CudaDriver::has_graphs() const {
          exec_set_copy != nullptr && exec_set_fill != nullptr;
 }
 
-bool CudaDriver::is_inherited() const { return forks_ != forks(); }
-
 std::string CudaDriver::text(CudaResult result) const {
   const char* name = nullptr;
   const char* words = nullptr;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "devices/device.h"
+#include "devices/forks.h"
 
 /// The CUDA driver's ABI, as far as it is used here: its names and numbers, written anew.
 namespace ingot::devices {
@@ -229,8 +230,7 @@ struct CudaDialect {
   std::function<std::string(std::string_view code, const std::string& kind)> link{};
 };
 
-/// An open driver. It is never closed: its threads and handlers may live as long as the process.
-class CudaDriver {
+class CudaDriver : public OpenDriver {
  public:
   /// Opens the shared object of this name or path and starts the driver. Throws DeviceError with the reason
   /// if that cannot be: nothing there, too old, no device.
@@ -259,10 +259,6 @@ class CudaDriver {
   const std::string& path() const { return path_; }
   bool has_graphs() const;
 
-  /// Whether the process is a child that was forked after the driver had been opened. Such a child cannot
-  /// use it: the driver's threads are not there, and its locks may be held for ever.
-  bool is_inherited() const;
-
   /// Whether it is the software device's, which takes PTX alone.
   bool is_software() const { return last_error_ != nullptr; }
 
@@ -276,7 +272,6 @@ class CudaDriver {
   CudaDialect dialect_{};
   void* library_ = nullptr;
   std::string path_{};
-  uint64_t forks_ = 0;  ///< before it was opened
   int (*last_error_)(char* text, size_t bytes) = nullptr;
 };
 

@@ -28,7 +28,7 @@ void* pointer_to(Address address) { return std::bit_cast<void*>(address); }
 }  // namespace
 
 OpenClDevice::OpenClDevice(const OpenClDriver& driver, OpenClDeviceHandle handle, int index)
-    : driver_(driver), handle_(handle), own_(*this, nullptr), pool_(*this) {
+    : DriverDevice(driver, own_), driver_(driver), handle_(handle), own_(*this, nullptr) {
   own_.is_own_ = true;
   describe(index);
   if (const std::string why = fault(); !why.empty()) throw DeviceError(properties_.name + " " + why);
@@ -82,28 +82,11 @@ std::string OpenClDevice::fault() const {
   return "";
 }
 
-void OpenClDevice::refuse_fork() const {
-  if (driver_.is_inherited()) {
-    refuse(
-        "the process was forked after devices had been used, and its child cannot use them; start processes "
-        "anew instead (multiprocessing's \"spawn\")");
-  }
-}
-
-void OpenClDevice::enter() {
-  refuse_fork();
-  if (!is_open_.load(std::memory_order_acquire)) open();
-  if (has_failed_.load(std::memory_order_acquire)) refuse_failed();
-}
-
 void OpenClDevice::open() {
-  const std::lock_guard lock(mutex_);
-  if (is_open_.load(std::memory_order_relaxed)) return;
   OpenClResult result = kOpenClSuccess;
   if (context_ == nullptr) context_ = driver_.context_create(nullptr, 1, &handle_, nullptr, nullptr, &result);
   check(result, "its context");
   own_.handle_ = make_queue();
-  is_open_.store(true, std::memory_order_release);
 }
 
 OpenClQueueHandle OpenClDevice::make_queue() const {
@@ -120,53 +103,21 @@ void OpenClDevice::fail(OpenClResult result, const char* what) const {
   refuse(words);
 }
 
-void OpenClDevice::refuse(const std::string& words) const { throw DeviceError(name() + ": " + words); }
-
-void OpenClDevice::refuse_failed() const {
-  const std::lock_guard lock(failure_mutex_);
-  throw DeviceError(failure_);
-}
-
-std::string OpenClDevice::name() const { return properties_.kind + " " + std::to_string(properties_.index); }
-
-OpenClStream& OpenClDevice::current() {
-  Stream* const set = stream_of_thread(*this);
-  return set != nullptr ? static_cast<OpenClStream&>(*set) : own_;
-}
-
-OpenClStream& OpenClDevice::own(Stream& stream) const {
-  if (&stream.device() != this) refuse("a stream of another device");
-  return static_cast<OpenClStream&>(stream);
-}
-
-void OpenClDevice::use_stream(Stream* stream) {
-  refuse_fork();
-  OpenClStream* const set = stream != nullptr && stream != &own_ ? &own(*stream) : nullptr;
-  if (!set_stream_of_thread(*this, set)) refuse("a thread cannot set streams of so many devices");
-}
-
-void OpenClDevice::forget_stream(const OpenClStream& stream) noexcept {
-  forget_stream_of_thread(stream);
-  const std::lock_guard lock(mutex_);
-  std::erase(streams_, &stream);
-}
-
 /// All streams have one priority.
 std::unique_ptr<Stream> OpenClDevice::make_stream(int /*priority*/) {
-  enter();
+  require_usable();
   auto made = std::make_unique<OpenClStream>(*this, make_queue());
-  const std::lock_guard lock(mutex_);
-  streams_.push_back(made.get());
+  keep_stream(*made);
   return made;
 }
 
 std::unique_ptr<Event> OpenClDevice::make_event() {
-  enter();
+  require_usable();
   return std::make_unique<OpenClEvent>(*this);
 }
 
 Address OpenClDevice::allocate(int64_t bytes) {
-  enter();
+  require_usable();
   return pool_.allocate(bytes, current());
 }
 
@@ -175,29 +126,14 @@ void OpenClDevice::free(Address address) noexcept {
   pool_.free(address, current());
 }
 
-MemoryUse OpenClDevice::memory() const {
-  refuse_fork();
-  return pool_.use();
-}
-
 void OpenClDevice::set_memory_limit(int64_t bytes) {
-  enter();
+  require_usable();
   pool_.set_limit(bytes);
 }
 
-void OpenClDevice::reset_memory_peak() {
-  refuse_fork();
-  pool_.reset_peak();
-}
-
 int64_t OpenClDevice::release_memory() {
-  enter();
+  require_usable();
   return pool_.release();
-}
-
-size_t OpenClDevice::size_of(int64_t bytes) const {
-  if (bytes < 0) refuse("a negative number of bytes");
-  return static_cast<size_t>(bytes);
 }
 
 void OpenClDevice::require_memory(Address address, size_t bytes, const char* what) const {
@@ -237,7 +173,7 @@ void OpenClDevice::put_copy(void* to, const void* from, size_t bytes, const char
 void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
   Recording::refuse("a copy to the device");
   const ObservedCopy observed(*this, Observer::Copy::ToDevice, bytes);
-  enter();
+  require_usable();
   constexpr const char* kWhat = "a copy to the device";
   const size_t size = size_of(bytes);
   if (size == 0) return;
@@ -260,7 +196,7 @@ void OpenClDevice::write(Address to, const void* from, int64_t bytes) {
 void OpenClDevice::read(void* to, Address from, int64_t bytes) {
   Recording::refuse("a copy from the device");
   const ObservedCopy observed(*this, Observer::Copy::ToHost, bytes);
-  enter();
+  require_usable();
   constexpr const char* kWhat = "a copy from the device";
   if (size_of(bytes) == 0) return;
   require_memory(from, size_of(bytes), kWhat);
@@ -271,7 +207,7 @@ void OpenClDevice::read(void* to, Address from, int64_t bytes) {
 void OpenClDevice::copy(Address to, Address from, int64_t bytes) {
   if (Recording* const recording = Recording::of_thread()) [[unlikely]]
     return recording->copy(*this, to, from, bytes);
-  enter();
+  require_usable();
   constexpr const char* kWhat = "a copy on the device";
   if (size_of(bytes) == 0) return;
   require_memory(to, size_of(bytes), kWhat);
@@ -283,7 +219,7 @@ void OpenClDevice::fill(Address to, std::byte value, int64_t bytes) {
   if (Recording* const recording = Recording::of_thread()) [[unlikely]]
     return recording->fill(*this, to, value, bytes);
   const ObservedCopy observed(*this, Observer::Copy::Fill, bytes);
-  enter();
+  require_usable();
   constexpr const char* kWhat = "filling memory";
   if (size_of(bytes) == 0) return;
   require_memory(to, size_of(bytes), kWhat);
@@ -292,37 +228,27 @@ void OpenClDevice::fill(Address to, std::byte value, int64_t bytes) {
   });
 }
 
-bool OpenClDevice::is_pinned_here(const void* address) const {
-  const auto given = reinterpret_cast<uintptr_t>(address);
-  const std::lock_guard lock(memory_mutex_);
-  const auto after = pinned_.upper_bound(given);
-  if (after == pinned_.begin()) return false;
-  const auto& [start, bytes] = *std::prev(after);
-  return given - start < static_cast<uintptr_t>(bytes);
-}
-
 /// Any memory of the host's will do.
 void* OpenClDevice::allocate_pinned(int64_t bytes) {
-  enter();
+  require_usable();
   const size_t size = std::max<size_t>(size_of(bytes), 1);
   void* const memory = ::operator new(size, std::align_val_t{kAlignment}, std::nothrow);
   if (memory == nullptr) return nullptr;
-  const std::lock_guard lock(memory_mutex_);
-  pinned_[reinterpret_cast<uintptr_t>(memory)] = static_cast<int64_t>(size);
+  keep_pinned({reinterpret_cast<uintptr_t>(memory), static_cast<int64_t>(size)});
   return memory;
 }
 
 void OpenClDevice::free_pinned(void* address) noexcept {
   if (driver_.is_inherited() || !is_pinned_here(address)) return;
   (void)are_streams_done();
-  const std::lock_guard lock(memory_mutex_);
+  const std::lock_guard lock(pinned_mutex_);
   if (pinned_.erase(reinterpret_cast<uintptr_t>(address)) != 0)
     ::operator delete(address, std::align_val_t{kAlignment});
 }
 
 void OpenClDevice::synchronize() {
   Recording::refuse("waiting for a device");
-  enter();
+  require_usable();
   wait_for_streams();
 }
 
@@ -330,13 +256,7 @@ bool OpenClDevice::is_complete(OpenClEventHandle event) const {
   int status = kOpenClEventComplete;
   check(driver_.event_info(event, kOpenClEventStatus, sizeof status, &status, nullptr), "an event");
   if (status >= 0) return status == kOpenClEventComplete;
-  {
-    const std::lock_guard lock(failure_mutex_);
-    if (failure_.empty())
-      failure_ = name() + " has failed: " + OpenClDriver::text(static_cast<OpenClResult>(status));
-    has_failed_.store(true, std::memory_order_release);
-  }
-  refuse_failed();
+  fail_for_good(OpenClDriver::text(static_cast<OpenClResult>(status)));
 }
 
 void OpenClDevice::wait_for(const OpenClStream& stream) const {
@@ -349,7 +269,7 @@ void OpenClDevice::wait_for_streams() const {
   if (!is_open_.load(std::memory_order_acquire)) return;
   const std::lock_guard lock(mutex_);
   wait_for(own_);
-  for (const OpenClStream* const stream : streams_) wait_for(*stream);
+  for (const Stream* const stream : streams_) wait_for(static_cast<const OpenClStream&>(*stream));
 }
 
 bool OpenClDevice::are_streams_done() const noexcept {

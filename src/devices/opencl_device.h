@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "devices/device.h"
+#include "devices/driver_device.h"
 #include "devices/opencl_driver.h"
-#include "devices/pool.h"
 
 /// Devices reached through OpenCL's ABI. Their memory is shared virtual memory: an address is a pointer, and
 /// a kernel takes it as one.
@@ -98,22 +97,17 @@ class OpenClCode final : public Code {
   std::map<std::string, std::unique_ptr<OpenClKernel>, std::less<>> kernels_;
 };
 
-class OpenClDevice final : public Device, private PoolSource {
+class OpenClDevice final : public DriverDevice {
  public:
   /// Throws DeviceError if the device cannot compute as the CPU does: the reason, after its name. The driver
   /// lives as long.
   OpenClDevice(const OpenClDriver& driver, OpenClDeviceHandle handle, int index);
 
-  const Properties& properties() const override { return properties_; }
-  Stream& stream() override { return current(); }
-  void use_stream(Stream* stream) override;
   std::unique_ptr<Stream> make_stream(int priority) override;
   std::unique_ptr<Event> make_event() override;
   Address allocate(int64_t bytes) override;
   void free(Address address) noexcept override;
-  MemoryUse memory() const override;
   void set_memory_limit(int64_t bytes) override;
-  void reset_memory_peak() override;
   int64_t release_memory() override;
   void write(Address to, const void* from, int64_t bytes) override;
   void read(void* to, Address from, int64_t bytes) override;
@@ -139,13 +133,8 @@ class OpenClDevice final : public Device, private PoolSource {
 
   const OpenClDriver& driver_;
   OpenClDeviceHandle handle_;
-  Properties properties_{};
-
-  mutable std::mutex mutex_;  ///< of the context and `streams_`
-  std::atomic<bool> is_open_{false};
   OpenClContextHandle context_ = nullptr;
   OpenClStream own_;
-  std::vector<OpenClStream*> streams_{};  ///< that `make_stream` has made
 
   struct Block {
     int64_t bytes;
@@ -153,13 +142,6 @@ class OpenClDevice final : public Device, private PoolSource {
   };
   mutable std::mutex memory_mutex_;
   std::map<Address, Block> blocks_{};
-  std::map<uintptr_t, int64_t> pinned_{};  ///< bytes, by address
-
-  mutable std::mutex failure_mutex_;
-  mutable std::atomic<bool> has_failed_{false};
-  mutable std::string failure_{};
-
-  Pool pool_;
 
   /// What the device reports of itself.
   uint64_t number(OpenClDeviceInfo what) const;
@@ -168,28 +150,22 @@ class OpenClDevice final : public Device, private PoolSource {
   /// Why it cannot compute as the CPU does; empty if it can.
   std::string fault() const;
 
-  /// Throws DeviceError if the device cannot be used: after a fork, after a fault. Makes the context.
-  void enter();
-  void refuse_fork() const;
-  void open();
+  void open() override;
   void check(OpenClResult result, const char* what) const {
     if (result != kOpenClSuccess) [[unlikely]]
       fail(result, what);
   }
   [[noreturn]] void fail(OpenClResult result, const char* what) const;
-  [[noreturn]] void refuse(const std::string& words) const;
-  [[noreturn]] void refuse_failed() const;
-  std::string name() const;
   OpenClQueueHandle make_queue() const;
-  OpenClStream& current();
+  OpenClStream& current() { return static_cast<OpenClStream&>(stream()); }
   /// The stream as one of this device.
-  OpenClStream& own(Stream& stream) const;
-  void forget_stream(const OpenClStream& stream) noexcept;
-  /// Bytes of a copy. Throws DeviceError if negative.
-  size_t size_of(int64_t bytes) const;
+  OpenClStream& own(Stream& stream) const {
+    require(stream);
+    return static_cast<OpenClStream&>(stream);
+  }
   /// Throws DeviceError unless all of it is in one block.
   void require_memory(Address address, size_t bytes, const char* what) const;
-  bool is_pinned_here(const void* address) const;
+  bool is_pinned_here(const void* address) const { return find_pinned(address).bytes != 0; }
 
   /// Puts work into a stream. `waits`: it is done on return.
   void put(OpenClStream& stream, const char* what, bool waits, const Command& command);

@@ -66,8 +66,6 @@ std::unique_ptr<OpenClDriver> OpenClDriver::open(const std::string& path) {
   return driver;
 }
 
-bool OpenClDriver::is_inherited() const { return forks_ != forks(); }
-
 std::string OpenClDriver::text(OpenClResult result) {
   const int number = result;
   const auto* const known = std::ranges::find(kNames, number, &Name::result);

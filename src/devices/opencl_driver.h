@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "devices/forks.h"
+
 /// OpenCL's ABI, as far as it is used here: its names and numbers, written anew.
 namespace ingot::devices {
 
@@ -132,8 +134,7 @@ using OpenClKernelHandle = struct OpenClKernelObject*;
             OpenClEventHandle* event))
 // clang-format on
 
-/// An open driver. It is never closed: its threads live as long as the process.
-class OpenClDriver {
+class OpenClDriver : public OpenDriver {
  public:
   /// Opens the shared object of this name or path. Throws DeviceError with the reason if that cannot be.
   static std::unique_ptr<OpenClDriver> open(const std::string& path);
@@ -143,15 +144,11 @@ class OpenClDriver {
   INGOT_OPENCL_FUNCTIONS(INGOT_OPENCL_MEMBER)
 #undef INGOT_OPENCL_MEMBER
 
-  /// Whether the process is a child that was forked after the driver had been opened: it cannot use it.
-  bool is_inherited() const;
   /// What a result means: "CL_INVALID_VALUE (-30)".
   static std::string text(OpenClResult result);
 
  private:
   OpenClDriver() = default;
-
-  uint64_t forks_ = 0;  ///< before it was opened
 };
 
 }  // namespace ingot::devices

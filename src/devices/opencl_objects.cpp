@@ -38,13 +38,13 @@ Device& OpenClStream::device() const { return device_; }
 
 void OpenClStream::synchronize() {
   Recording::refuse("waiting for a stream");
-  device_.enter();
+  device_.require_usable();
   device_.wait_for(*this);
 }
 
 bool OpenClStream::is_done() {
   Recording::refuse("asking a stream");
-  device_.enter();
+  device_.require_usable();
   return device_.is_idle(*this);
 }
 
@@ -60,7 +60,7 @@ OpenClEventHandle OpenClEvent::point() {
 
 void OpenClEvent::record(Stream& stream) {
   Recording::refuse("an event");
-  device_.enter();
+  device_.require_usable();
   OpenClEventHandle event = nullptr;
   device_.put(device_.own(stream), "recording an event", false,
               [&](OpenClQueueHandle queue, OpenClEventHandle* made) {
@@ -75,7 +75,7 @@ void OpenClEvent::record(Stream& stream) {
 
 void OpenClEvent::let_wait(Stream& stream) {
   Recording::refuse("an event");
-  device_.enter();
+  device_.require_usable();
   OpenClStream& waiting = device_.own(stream);
   OpenClEventObject* const event = point();
   if (event == nullptr) return;
@@ -88,7 +88,7 @@ void OpenClEvent::let_wait(Stream& stream) {
 
 void OpenClEvent::synchronize() {
   Recording::refuse("an event");
-  device_.enter();
+  device_.require_usable();
   OpenClEventObject* const event = point();
   if (event == nullptr) return;
   const std::unique_ptr<OpenClEventObject, OpenClResult (*)(OpenClEventHandle)> owner(
@@ -99,7 +99,7 @@ void OpenClEvent::synchronize() {
 
 bool OpenClEvent::is_done() {
   Recording::refuse("an event");
-  device_.enter();
+  device_.require_usable();
   const std::lock_guard lock(mutex_);
   return handle_ == nullptr || device_.is_complete(handle_);
 }
@@ -115,7 +115,7 @@ uint64_t OpenClEvent::end() {
 }
 
 double OpenClEvent::since(Event& start) {
-  device_.enter();
+  device_.require_usable();
   auto& from = static_cast<OpenClEvent&>(start);
   if (&from.device_ != &device_) device_.refuse("something of another device");
   return static_cast<double>(static_cast<int64_t>(end() - from.end())) * 1e-6;
@@ -182,7 +182,7 @@ OpenClCode::~OpenClCode() {
 }
 
 const Kernel& OpenClCode::kernel(std::string_view name) {
-  device_.enter();
+  device_.require_usable();
   const std::lock_guard lock(mutex_);
   const auto found = kernels_.find(name);
   if (found != kernels_.end()) return *found->second;
@@ -195,7 +195,7 @@ const Kernel& OpenClCode::kernel(std::string_view name) {
 
 std::unique_ptr<Code> OpenClDevice::load(std::string_view text, const LoadOptions& options) {
   if (!options.linked.empty()) refuse("OpenCL links nothing with kernels: " + options.linked[0].name);
-  enter();
+  require_usable();
   const char* start = text.data();
   const size_t length = text.size();
   OpenClResult result = kOpenClSuccess;
@@ -236,7 +236,7 @@ void OpenClDevice::set_arguments(const OpenClKernel& kernel, const Launch& launc
 
 void OpenClDevice::launch(const Kernel& kernel, const Launch& launch, std::span<void* const> arguments) {
   Recording::refuse("a launch of parameters that are not known");
-  enter();
+  require_usable();
   const auto& code = static_cast<const OpenClKernel&>(kernel);
   if (&code.device_ != this) refuse("something of another device");
   std::array<size_t, 3> all{};
