@@ -4,6 +4,7 @@ import importlib.machinery
 import importlib.util
 import re
 import time
+import types
 from pathlib import Path
 
 import conftest
@@ -87,6 +88,24 @@ def test_unknown_parts_are_refused(check):
     assert check.main(["nonsense"]) == 2
 
 
+@pytest.mark.parametrize("seconds, verdict", [(500, "590 s: within"), (511, "601 s: 1 s OVER")])
+def test_the_suites_of_a_part_have_a_budget(check, capsys, monkeypatch, seconds, verdict):
+    clock, took = [0.0], iter((seconds, 60, 30))
+
+    def run(command, environment=None):
+        clock[0] += next(took, 0) if command[0] != "cmake" else 1000
+        return True
+
+    monkeypatch.setattr(check, "time", types.SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(check, "run", run)
+    assert check.main(["release"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "  ctest 500 s, pytest 60 s, alone 30 s, " in lines[-3].replace(str(seconds), "500")
+    assert lines[-2] == f"  tests without build {verdict} the budget of 600 s on two cores"
+    assert check.main(["--sum"]) == 0
+    assert capsys.readouterr().out.splitlines()[-2] == lines[-2]
+
+
 class Case:
     """A test's case as far as the sampling looks at it."""
 
@@ -101,7 +120,8 @@ class Case:
         self.marks.append(mark.name)
 
 
-def test_of_sampled_tests_one_case_in_n_is_quick():
+def test_of_sampled_tests_one_case_in_n_is_quick(monkeypatch):
+    monkeypatch.setattr(conftest, "HAS_SOFTGPU", True)
     cases = [Case(name, share) for name, share in (("test_a", 4), ("test_b", 3), ("test_c", None)) for _ in range(10)]
     conftest.pytest_collection_modifyitems(None, cases)
     quick = [sum(case.originalname == name and not case.marks for case in cases) for name in ("test_a", "test_b", "test_c")]
