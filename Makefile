@@ -14,10 +14,10 @@ test:
 	@tools/setup test
 	@.venv/bin/python tools/check release
 
-# Debug and address-sanitizer builds over all tests, thread sanitizer over the C++ tests, clang-tidy.
+# Debug and address-sanitizer builds over all tests, thread sanitizer over the C++ tests, clang-tidy, random programs.
 test-all:
 	@tools/setup test
-	@.venv/bin/python tools/check debug tidy asan tsan
+	@.venv/bin/python tools/check debug tidy asan tsan fuzz
 
 # The examples, which draw their pictures into docs/images: half a minute.
 examples:

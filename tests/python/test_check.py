@@ -21,6 +21,7 @@ def check(tmp_path, monkeypatch):
     loader.exec_module(module)
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "RESULTS", tmp_path / "build" / "results")
+    monkeypatch.setattr(module, "TOOLS", {"tidy": [tmp_path / "tools" / "tidy"]})
     monkeypatch.delenv("INGOT_DEADLINE", raising=False)
     (tmp_path / "tools").mkdir()
     return module
