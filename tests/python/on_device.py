@@ -6,6 +6,7 @@ compile nothing by `support`, and those of EXCEPTIONS, are left out.
 """
 
 import os
+import re
 import zlib
 
 import pytest
@@ -17,6 +18,8 @@ SAMPLE = int(os.environ.get("INGOT_DEVICE_SAMPLE", "1"))
 
 COMPILES = ("check", "raises", "in_both_modes", "with_each", "jitted")
 """Functions of `support` by which a test's calls come here."""
+TAKES = re.compile(rf"^from support import (?:\([^)]*|[^(\n]*)\b(?:{'|'.join(COMPILES)})\b", re.M)
+"""What a file with such tests has in it."""
 
 MEETS = "a loop on a device does not write into an array with an element in two places"
 HOST = "looks at the passes of the host's loops"
@@ -65,6 +68,13 @@ def is_interpreted(item):
 
 def is_drawn(item):
     return zlib.crc32(f"{item.path.name}::{item.name}".encode()) % SAMPLE == 0
+
+
+def pytest_ignore_collect(collection_path):
+    """Files without such tests are not even imported."""
+    if collection_path.match("test_*.py") and not TAKES.search(collection_path.read_text()):
+        return True
+    return None
 
 
 @pytest.hookimpl(trylast=True)
