@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from . import tour
+from . import __version__, tour
 from ._command import build, cache, check, info, profile
 from ._command.report import command as report
 
@@ -12,6 +12,7 @@ COMMANDS = (build, cache, check, info, profile, report, tour)
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m ingot")
+    parser.add_argument("--version", action="version", version=f"ingot {__version__}")
     subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
     for command in COMMANDS:
         command.add_command(subparsers)

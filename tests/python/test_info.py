@@ -38,6 +38,11 @@ def test_text_names_every_part():
         assert name in text
 
 
+def test_the_version():
+    done = subprocess.run([sys.executable, "-m", "ingot", "--version"], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == (f"ingot {ingot.__version__}\n", "")
+
+
 def test_the_installed_package_answers():
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_PRELOAD")}
     info = json.loads(run_info("--json", environment=environment))

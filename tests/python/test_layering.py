@@ -328,10 +328,12 @@ def python_imports(root: Path) -> list[Import]:
 
     def visit(node: ast.AST, when: str) -> None:
         for child in ast.iter_child_nodes(node):
+            if not isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+                continue  # no statement is in it
             inner = when
-            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and when == "at once":
+            if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef)) and when == "at once":
                 inner = "late"
-            elif isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING":
+            elif isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
                 inner = "types"
             for base, name in imported_names(child, module, path.name == "__init__.py"):
                 whole = f"{base}.{name}" if name else base
@@ -372,7 +374,7 @@ def wrong_imports(root: Path) -> list[str]:
         elif other == "_core":
             is_right = own in WITH_CORE
         else:
-            is_right = other in closure(PYTHON_PLAN, own) or own == "ingot" or other == "ingot" and own in ("_command", "tour")
+            is_right = other in closure(PYTHON_PLAN, own) or own == "ingot" or other == "ingot" and own in ("__main__", "_command", "tour")
         if not is_right:
             found.append(f"{each.place}: {own} -> {other}" + (f" ({each.when})" if each.when != "at once" else ""))
     return found
