@@ -24,6 +24,8 @@ class UnsupportedError(Exception):
     instead: write the code into the function
     """
 
+    __module__ = "ingot"
+
     _told: tuple[str, str] = "", ""
     """Reason and advice."""
     _is_placed = True
@@ -51,12 +53,16 @@ class InternalError(RuntimeError):
     Please report it, with the function and the types of its arguments.
     """
 
+    __module__ = "ingot"
+
 
 class DeviceError(RuntimeError):
     """What a device's driver answers that it cannot do, or what a kernel has done wrong there.
 
     The message names the operation of the driver and its error.
     """
+
+    __module__ = "ingot"
 
 
 class LibraryError(DeviceError):
@@ -69,6 +75,8 @@ class LibraryError(DeviceError):
     status : str
         The library's name of the error, such as ``"CUBLAS_STATUS_NOT_SUPPORTED"``; also an attribute.
     """
+
+    __module__ = "ingot.cuda"
 
     def __init__(self, message: str, status: str):
         super().__init__(message)

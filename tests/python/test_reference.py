@@ -3,7 +3,11 @@
 import doctest
 import importlib
 import inspect
+import pickle
+import pickletools
 import re
+import subprocess
+import sys
 import types
 from pathlib import Path
 
@@ -170,6 +174,64 @@ def test_pages_name_what_there_is():
         if not path.startswith("table."):
             module, _, name = path.rpartition(".")
             assert hasattr(importlib.import_module(module), name), path
+
+
+def public_classes() -> dict[str, type]:
+    """The classes that public modules have, and that of the types of signatures, by the names that they have for themselves."""
+    found = [ingot.types.Type]
+    for module in map(importlib.import_module, (*MODULES, "ingot.numpy", "ingot.numpy.fft", "ingot.numpy.linalg")):
+        found += [value for value in (getattr(module, name) for name in dir(module) if not name.startswith("_")) if isinstance(value, type)]
+    return {f"{kind.__module__}.{kind.__qualname__}": kind for kind in found if kind.__module__.split(".")[0] == "ingot"}
+
+
+NAMED_BY_THE_CORE = {"ingot._errors.TypeChangeError"}
+"""Classes that the core recognises by a private module."""
+
+
+def test_classes_have_public_names():
+    """Those that tracebacks, reprs and pickles name."""
+    names = public_classes()
+    assert {"ingot.Array", "ingot.UnsupportedError", "ingot.cuda.Dim3", "ingot.numpy.finfo", "ingot.tree.Structure", "ingot.types.Tuple"} <= names.keys()
+    for path, kind in names.items():
+        module, _, name = path.rpartition(".")
+        assert module in (*MODULES, "ingot.numpy") or path in NAMED_BY_THE_CORE, path
+        assert getattr(importlib.import_module(module), name) is kind, path
+
+
+def test_a_class_is_defined_before_its_public_module_is_loaded():
+    text = "import sys; from ingot.library.structures import Structure; print(Structure.__module__, 'ingot.tree' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True).stdout == "ingot.tree False\n"
+
+
+def named_by(pickled: bytes) -> set[str]:
+    """The modules of Ingot's that a pickle imports from."""
+    texts = [argument for op, argument, _ in pickletools.genops(pickled) if op.name in ("GLOBAL", "SHORT_BINUNICODE", "BINUNICODE")]
+    return {text.split(" ")[0] for text in texts if re.match(r"ingot\b", text)}
+
+
+LOADS = """
+import pickle, sys
+for one in pickle.load(sys.stdin.buffer):
+    value = pickle.loads(one)
+    print(f"{value.__module__}.{value.__qualname__}" if isinstance(value, type) else f"{type(value).__module__} {value!r}")
+"""
+
+
+@pytest.mark.parametrize("protocol", (2, pickle.HIGHEST_PROTOCOL))
+def test_pickles_name_public_modules(protocol):
+    """And another process, which has imported nothing of Ingot's, reads them."""
+    values = [
+        *(kind for path, kind in public_classes().items() if path not in NAMED_BY_THE_CORE),
+        ingot.UnsupportedError("no"), ingot.InternalError("no"), ingot.DeviceError("no"), ingot.cuda.LibraryError("no", "STATUS"),
+        ingot.device("cpu"), ingot.device_put(np.arange(3.0), "emulated"), ingot.float64[:, ::1], ingot.types.Tuple((ingot.int8, ingot.types.Optional(ingot.bool_))),
+        ingot.tree.structure({"a": [1, None]}), ingot.cuda.Dim3(1, 2, 3), ingot.cuda.Index3(1, 2, 3), ingot.cuda.PTXSource("", "name"),
+    ]  # fmt: skip
+    pickled = [pickle.dumps(value, protocol) for value in values]
+    for value, one in zip(values, pickled):
+        assert named_by(one) and named_by(one) <= {*MODULES, "ingot.numpy"}, (value, named_by(one))
+    done = subprocess.run([sys.executable, "-c", LOADS], input=pickle.dumps(pickled), capture_output=True, check=True)
+    shown = [f"{v.__module__}.{v.__qualname__}" if isinstance(v, type) else f"{type(v).__module__} {v!r}" for v in values]
+    assert done.stdout.decode().splitlines() == shown
 
 
 def see_also() -> list[tuple[str, str]]:

@@ -84,6 +84,7 @@ class Array(_ingot.DeviceArray):
     array([1.        , 2.        , 2.41421356, 2.73205081])
     """
 
+    __module__ = "ingot"
     __slots__ = ()
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
     __array_priority__: float = 1000.0
@@ -494,7 +495,11 @@ class Array(_ingot.DeviceArray):
         return self.copy("K")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.to_host(), self.device)
+        return Array._restored, (self.to_host(), self.device)
+
+    @classmethod
+    def _restored(cls, array: np.ndarray, device: Device) -> Array:
+        return _ingot.to_device(array, device._handle)
 
     def astype(self, dtype: Any, order: Any = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True) -> Array:
         """Return a copy of another dtype, as `numpy.ndarray.astype`."""
@@ -598,7 +603,3 @@ def from_dlpack(x: Any, /) -> Any:
         capsule = x.__dlpack__(stream=1)
     where.synchronize()  # what has been put into other streams
     return _ingot.of_capsule(capsule, where._handle)
-
-
-def _restored(array: np.ndarray, device: Device) -> Array:
-    return _ingot.to_device(array, device._handle)

@@ -141,6 +141,8 @@ class Graph:
     It is called as the function is. Arguments of other shapes, dtypes or strides, and other numbers, are captured again.
     """
 
+    __module__ = "ingot"
+
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[Any, Any]) -> None:
         self.captures: int = 0
         self._function, self._given = function, (args, kwargs)

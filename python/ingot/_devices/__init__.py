@@ -62,6 +62,8 @@ class Device:
     'emulated'
     """
 
+    __module__ = "ingot"
+
     __slots__ = ("_handle", "block_memory", "block_threads", "capability", "code", "index", "kind", "memory", "name", "processors")
 
     kind: str
@@ -86,7 +88,11 @@ class Device:
         return f"{self.kind}:{self.index}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.kind, self.index)
+        return Device._restored, (self.kind, self.index)
+
+    @classmethod
+    def _restored(cls, kind: str, index: int) -> Device:
+        return device(kind, index)
 
     def __copy__(self) -> Device:
         return self
@@ -110,8 +116,7 @@ class Device:
             self._handle.synchronize()
 
 
-def _restored(kind: str, index: int) -> Device:
-    return device(kind, index)
+_restored = Device._restored  # as pickles of 0.1.0 name it
 
 
 _default: contextvars.ContextVar[Device | None] = contextvars.ContextVar("ingot_device", default=None)

@@ -51,6 +51,8 @@ class lazy:
     Array([1., 3., 5.], device=emulated:0)
     """
 
+    __module__ = "ingot"
+
     def __init__(self, on: bool = True) -> None:
         self._on = bool(on)
         self._before: list[bool] = []

@@ -282,6 +282,9 @@ def CPointer(of: Type) -> Pointer:  # noqa: N802
 
 TYPES = (Type, Tuple, Optional, Pointer)
 
+for _public in (Type, Tuple, Optional):
+    _public.__module__ = "ingot.types"  # where users find them, and pickles name them
+
 
 def scalar_class(type_: Any) -> type[Any] | None:
     """NumPy's class of the numbers of a type, one of Ingot's or of Numba's; None: it has none."""

@@ -715,6 +715,11 @@ __all__ = [
     "warpsize",
 ]
 
+for _public in map(globals().__getitem__, __all__):
+    if isinstance(_public, type):
+        _public.__module__ = __name__  # where users find it, and pickles name it
+del _public
+
 
 def __dir__() -> list[str]:
     return sorted(__all__)

@@ -60,6 +60,9 @@ class Structure:
         return 1 if self.kind is None else sum([child.num_leaves for child in self.children])
 
 
+Structure.__module__ = "ingot.tree"  # not in the class: `dataclass` looks annotations up in that module, which need not be loaded
+
+
 def register(
     kind: type[Any],
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]],

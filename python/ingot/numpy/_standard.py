@@ -51,6 +51,8 @@ def iinfo(type: Any, /) -> np.iinfo:
 class finfo:
     """`numpy.finfo` of a dtype or of an array's; its numbers are Python's."""
 
+    __module__ = "ingot.numpy"
+
     def __init__(self, type: Any, /) -> None:
         self._info = np.finfo(type.dtype if isinstance(type, (np.ndarray, np.generic)) else type)
 
