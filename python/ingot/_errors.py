@@ -46,6 +46,8 @@ class TypeChangeError(TypeError):
     UnsupportedError : What is refused when compiling.
     """
 
+    __module__ = "ingot"
+
 
 class InternalError(RuntimeError):
     """A fault of Ingot itself.

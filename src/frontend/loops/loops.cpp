@@ -4,7 +4,7 @@
 // the next evaluation of an inner loop begins with its solution.
 //
 // Demands. If a value must be known (an axis, an index into a tuple, the choice between two functions), the
-// evaluator goes from the number back to the loop indices and scalar arguments that it depends on, and
+// frontend goes from the number back to the loop indices and scalar arguments that it depends on, and
 // demands one of them: the loop is unrolled, or the argument becomes part of the signature.
 
 #include "frontend/loops/loops.h"

@@ -1,5 +1,5 @@
 // How exceptions leave the call. A simple exception is its message with holes for numbers. Others have the
-// number, among `errors_`, of a description that `ingot._host.exceptions` makes them of - arguments, and the
+// number, among `Tracer::errors`, of a description that `ingot._host.exceptions` makes them of - arguments, and the
 // exceptions that they were raised from -, and the numbers in that. If a description holds values other than
 // numbers, a host call raises the exception.
 
@@ -181,7 +181,7 @@ std::optional<Notice> text_notice_of(Tracer& t, const Error& error) {
   const std::vector<Value>& arguments = *error.parts;
   const auto kind = base::exception_from_name(text_of(error.type.attr("__name__")));
   const std::string module = text_of(error.type.attr("__module__"));
-  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot._errors");
+  const bool is_own = kind && (module == "builtins" || module == "numpy.linalg" || module == "ingot");
   if (!is_own || arguments.size() > 1) return std::nullopt;
   if (arguments.empty()) return Notice{*kind, t.module.text(""), {}};
   const Static* text = arguments[0].as<Static>();

@@ -146,9 +146,10 @@ struct Routine {
   std::string name;
   std::optional<State> entry{};  ///< the shape of what is passed; none: it has not been called yet
   std::optional<State> exit{};   ///< the shape of what is returned, or a parameter's node; none: nothing
-  std::vector<std::pair<PyObject*, std::string>> captures{};  ///< the part of `captured_` that it is passed
-  std::map<uint32_t, int> scalar_arguments{};                 ///< of the entry's, by parameter
-  std::map<uint32_t, int> named_arguments{};                  ///< the same
+  std::vector<std::pair<PyObject*, std::string>>
+      captures{};                                  ///< the part of `Tracer::captured` that it is passed
+  std::map<uint32_t, int> scalar_arguments{};      ///< of the entry's, by parameter
+  std::map<uint32_t, int> named_arguments{};       ///< the same
   std::vector<ir::ParameterInfo> forms{};          ///< facts about the slots of `key`; only if exact
   std::map<uint32_t, int> unmeasured{};            ///< the same; only if exact
   std::map<uint32_t, std::string> loop_indices{};  ///< keys of loops around its call; only if exact

@@ -60,8 +60,8 @@ struct Unrolling {
 /// One evaluation of a Python function, called with arguments of known types, to array-stage IR: of its AST,
 /// over known and staged values. No user code runs and no user object changes.
 ///
-/// This is what it knows and makes. The functions that evaluate are those of this component's other headers,
-/// a header for each part of Python; they take the tracer first.
+/// It has what is known and made. What evaluates are functions that take it first, in a header for each part
+/// of Python.
 struct Tracer {
   /// Evaluates with the facts that earlier evaluations, into the same module, have found.
   Tracer(const Registry& registry, ir::Module& module, Request request, Facts& facts);
