@@ -76,7 +76,7 @@ int Body::loop_depth(RegionId region) const {
   for (NodeId node : source_.region_body(region)) {
     const ir::Op op = source_.op(node);
     if (op == ir::Op::call) depth = std::max(depth, 1);
-    const int own = op == ir::Op::for_ || op == ir::Op::while_ || op == ir::Op::parallel_for ? 1 : 0;
+    const int own = ir::is_loop(op) ? 1 : 0;
     for (size_t i = 0; i < source_[node].region_count; ++i)
       depth = std::max(depth, own + loop_depth(source_.region(node, i)));
   }

@@ -10,17 +10,6 @@ using llvm::Value;
 
 static_assert(Reduction::kBlock == base::kReductionBlock && Reduction::kLanes == base::kReductionLanes);
 
-namespace {
-
-bool is_extreme(ir::Op op) {
-  return op == ir::Op::minimum || op == ir::Op::maximum || op == ir::Op::fmin || op == ir::Op::fmax;
-}
-
-/// Of the combiners that are ordered and have one: add, multiply and lcm.
-double identity_of(ir::Op op) { return op == ir::Op::add ? 0 : 1; }
-
-}  // namespace
-
 Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, FloatStates states,
                      ir::Op combiner, DType dtype)
     : unit_(unit),
@@ -29,9 +18,8 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, 
       combiner_(combiner),
       dtype_(dtype),
       lane_(base::lane_dtype(dtype)),
-      // Integers: associative as they are, but for lcm, whose product wraps.
-      ordered_(base::is_float(dtype) || base::is_complex(dtype) || combiner == ir::Op::lcm),
-      has_identity_(!is_extreme(combiner)),
+      ordered_(ir::is_ordered(combiner, dtype)),
+      has_identity_(ir::info(combiner).identity.has_value()),
       types_(unit.types_of(ir::Type::scalar(base::lane_dtype(dtype)))) {
   if (!ordered_) return;
   BasicBlock& entry = b_.GetInsertBlock()->getParent()->getEntryBlock();
@@ -42,9 +30,8 @@ Reduction::Reduction(Unit& unit, Builder& builder, ir::Relaxations relaxations, 
   start_ = array(1);
   lanes_ = array(kLanes);
   levels_ = array(kLevels);
-  const base::Scalar number = base::Scalar::of(identity_of(combiner));
-  const Parts identity = scalars_.cast(DType::Float64, lane_, scalars_.constant(DType::Float64, number));
-  store(identity, start_, b_.getInt64(0));
+  if (has_identity_)
+    store(scalars_.constant(lane_, *ir::identity_of(combiner, lane_)), start_, b_.getInt64(0));
 }
 
 Parts Reduction::load(Value* array, Value* index) {

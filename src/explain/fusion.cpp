@@ -63,7 +63,7 @@ FusedOp::Kind kind_of(Op op) {
 size_t loops_directly_in(const ir::Function& function, ir::RegionId region) {
   size_t count = 0;
   ir::walk(function, region, [&](NodeId node) {
-    if (!is_loop(function.op(node))) return ir::Walk::Into;
+    if (!ir::is_loop(function.op(node))) return ir::Walk::Into;
     ++count;
     return ir::Walk::Past;
   });
@@ -221,7 +221,7 @@ Count FusionReader::least() const {
 }
 
 std::optional<Nest> NestReader::nest() {
-  if (!is_loop(function_.op(node_))) return routine();
+  if (!ir::is_loop(function_.op(node_))) return routine();
   enter(node_, 1, 1);
   ir::walk(function_, node_, [&](NodeId node) {
     if (function_.op(node) == Op::store) store(node);
@@ -287,7 +287,7 @@ void NestReader::visit(ir::RegionId region, Count times, int depth) {
     if (op == Op::result) continue;
     const std::vector<NodeId> results = function_.results_of(node);
     made_.insert(results.begin(), results.end());
-    if (is_loop(op)) {
+    if (ir::is_loop(op)) {
       enter(node, times, depth + 1);
       continue;
     }

@@ -48,8 +48,6 @@ Line line_of(const ir::Function& function, NodeId node) {
   return std::pair(location->file, location->line);
 }
 
-bool is_loop(Op op) { return op == Op::for_ || op == Op::parallel_for || op == Op::while_; }
-
 bool is_check(Op op) { return ir::info(op).effects == ir::effect::Raise; }
 
 namespace {
@@ -134,7 +132,7 @@ void HostReader::visit(NodeId node, Count times) {
   const Op op = function_.op(node);
   if (op == Op::if_) visit_if(node, times);
   else if (op == Op::block) visit_block(node, times);
-  else if (is_loop(op) || op == Op::library || op == Op::call || op == Op::copy || op == Op::host)
+  else if (ir::is_loop(op) || op == Op::library || op == Op::call || op == Op::copy || op == Op::host)
     visit_loop(node, times);
   else if (function_.result_count(node) == 1) evaluate(node);
 }

@@ -33,7 +33,6 @@ using Line = std::optional<std::pair<std::string, uint32_t>>;
 Line line_of(const ir::Function& function, ir::NodeId node);
 std::optional<base::SourceLocation> location_of(const ir::Function& function, ir::NodeId node);
 
-bool is_loop(ir::Op op);
 /// Whether an op looks for an exception, or raises one.
 bool is_check(ir::Op op);
 

@@ -80,7 +80,7 @@ void KernelReader::visit(ir::RegionId region, Count times) {
     if (op == Op::result) continue;
     visit(node, times);
     Count inner = times;
-    if (is_loop(op))
+    if (ir::is_loop(op))
       inner = product(times, op == Op::while_ ? std::nullopt : host_.integer(function_.operand(node, 0)));
     for (size_t i = 0; i < function_[node].region_count; ++i) {
       const ir::RegionId part = function_.region(node, i);

@@ -72,7 +72,7 @@ void LoopReader::read(const ir::Function& function, ir::RegionId region, const s
     const Line own_line = line_of(function, node);
     std::vector<Loop*> inner = around;
     Loop* inner_checked = checked;
-    if (const Line line = is_loop(op) ? line_of_loop(function, node) : std::nullopt) {
+    if (const Line line = ir::is_loop(op) ? line_of_loop(function, node) : std::nullopt) {
       Loop& loop = at(line);
       add(loop, function, node, is_shared);
       for (Loop* outer : around) {
@@ -82,7 +82,7 @@ void LoopReader::read(const ir::Function& function, ir::RegionId region, const s
       }
       inner.push_back(&loop);
       inner_checked = line == own_line ? &loop : nullptr;
-    } else if (!is_loop(op) && does_work(op) && own_line) {
+    } else if (!ir::is_loop(op) && does_work(op) && own_line) {
       for (Loop* outer : around)
         if (own_line->first == outer->file) outer->lines.insert(own_line->second);
     }

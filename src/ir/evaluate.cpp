@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <limits>
 #include <string_view>
 
 #include "base/math.h"
@@ -18,27 +19,6 @@ T load(const void* address) {
   T value;
   std::memcpy(&value, address, sizeof value);
   return value;
-}
-
-template <class T>
-consteval bool accepted(std::string_view characters, Gives gives) {
-  const base::DTypeClass dtype_class = base::info(base::dtype_for<T>()).dtype_class;
-  const char character = dtype_class == base::DTypeClass::Bool    ? 'B'
-                         : dtype_class == base::DTypeClass::Int   ? 'I'
-                         : dtype_class == base::DTypeClass::Float ? 'F'
-                                                                  : 'C';
-  if (gives == Gives::Complex && !base::complex_of(base::dtype_for<T>())) return false;
-  return characters.find(character) != std::string_view::npos;
-}
-
-consteval base::DType given(Gives gives, base::DType operand) {
-  switch (gives) {
-    case Gives::Same: return operand;
-    case Gives::Bool: return base::DType::Bool;
-    case Gives::Component: return base::component_of(operand);
-    case Gives::Complex: return base::complex_of(operand).value_or(operand);
-    case Gives::Int32: return base::DType::Int32;
-  }
 }
 
 // One card each: what the op accepts and gives, and its value.
@@ -65,7 +45,7 @@ void loop(const void* a, int64_t a_stride, const void* b, int64_t b_stride, void
     const T y = Card::kOperands == 1 ? x : load<T>(at_b);
     const auto result = Card::value(x, y);
     static_assert(base::dtype_for<std::remove_const_t<decltype(result)>>() ==
-                  given(Card::kGives, base::dtype_for<T>()));
+                  result_dtype(Card::kGives, base::dtype_for<T>()));
     std::memcpy(at_out, &result, sizeof result);
     at_a += a_stride;
     at_b += b_stride;
@@ -77,7 +57,7 @@ using Loops = std::array<ElementLoop, base::kDTypeCount>;
 
 template <class Card, class T>
 consteval ElementLoop loop_or_null() {
-  if constexpr (accepted<T>(Card::kAccepts, Card::kGives)) return loop<Card, T>;
+  if constexpr (accepts(Card::kAccepts, Card::kGives, base::dtype_for<T>())) return loop<Card, T>;
   else return nullptr;
 }
 
@@ -120,30 +100,24 @@ ElementLoop cast_loop(DType from, DType to) {
 }
 
 std::optional<Scalar> identity_of(Op op, DType dtype) {
-  const auto number = [&](int64_t value) { return evaluate_cast(DType::Int64, dtype, Scalar::of(value)); };
-  switch (op) {
-    case Op::add:
-    case Op::gcd:
-    case Op::bitwise_or:
-    case Op::bitwise_xor: return number(0);
-    case Op::multiply:
-    case Op::lcm: return number(1);
-    case Op::bitwise_and: return number(-1);
-    default: return std::nullopt;
-  }
+  const std::optional<int> number = info(op).identity;
+  if (!number) return std::nullopt;
+  return evaluate_cast(DType::Int64, dtype, Scalar::of(static_cast<int64_t>(*number)));
 }
 
 std::optional<Scalar> neutral_of(Op op, DType dtype) {
-  if (base::is_complex(dtype)) return std::nullopt;
-  switch (op) {
-    case Op::add: return evaluate_cast(DType::Float64, dtype, Scalar::of(-0.0));
-    case Op::subtract: return Scalar{};
-    case Op::multiply:
-    case Op::bitwise_or:
-    case Op::bitwise_xor:
-    case Op::bitwise_and: return identity_of(op, dtype);
-    default: return std::nullopt;
-  }
+  const std::optional<double> number = info(op).neutral;
+  if (!number || base::is_complex(dtype)) return std::nullopt;
+  return evaluate_cast(DType::Float64, dtype, Scalar::of(*number));
+}
+
+Scalar limit_of(DType dtype, bool largest) {
+  return base::visit_dtype(dtype, [&]<class T>() -> Scalar {
+    using Limits = std::numeric_limits<T>;
+    if constexpr (std::is_integral_v<T>) return Scalar::of(largest ? Limits::max() : Limits::lowest());
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    return evaluate_cast(DType::Float64, dtype, Scalar::of(largest ? kInfinity : -kInfinity));
+  });
 }
 
 Scalar evaluate(Op op, DType dtype, std::span<const Scalar> operands) {

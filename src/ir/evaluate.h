@@ -30,4 +30,7 @@ std::optional<base::Scalar> identity_of(Op op, base::DType dtype);
 /// there is none.
 std::optional<base::Scalar> neutral_of(Op op, base::DType dtype);
 
+/// The number that no other one is below, or above; of floats an infinity.
+base::Scalar limit_of(base::DType dtype, bool largest);
+
 }  // namespace ingot::ir

@@ -336,21 +336,13 @@ NodeId Folder::of_same_op() {
 
 NodeId Folder::inverted_comparison() {
   if (op_ != Op::invert || !base::is_bool(dtype())) return {};
-  const auto turned = [&](Op op) { return b_.make(op, {f_.operand(at(0), 0), f_.operand(at(0), 1)}); };
-  // not (a == b) = (a != b), NaN or not
-  if (f_.op(at(0)) == Op::equal) return turned(Op::not_equal);
-  if (f_.op(at(0)) == Op::not_equal) return turned(Op::equal);
-  if (!info(f_.op(at(0))).elementwise) return {};
+  const Op comparison = f_.op(at(0));
+  const std::optional<Op> opposite = info(comparison).opposite;
+  if (!opposite) return {};
+  // not (a == b) = (a != b), NaN or not; not (a < b) = (a >= b) and so on (integers, bool)
   const DType compared = f_.type(f_.operand(at(0), 0)).dtype();
-  if (!base::is_int(compared) && !base::is_bool(compared)) return {};
-  // not (a < b) = (a >= b) and so on (integers, bool)
-  switch (f_.op(at(0))) {
-    case Op::less: return turned(Op::greater_equal);
-    case Op::less_equal: return turned(Op::greater);
-    case Op::greater: return turned(Op::less_equal);
-    case Op::greater_equal: return turned(Op::less);
-    default: return {};
-  }
+  if (is_ordering(comparison) && !base::is_int(compared) && !base::is_bool(compared)) return {};
+  return b_.make(*opposite, {f_.operand(at(0), 0), f_.operand(at(0), 1)});
 }
 
 NodeId Folder::with_opposite() {

@@ -303,9 +303,7 @@ Type infer_reduce(const Query& q) {
   q.need(q.type(0).is_array(), "wants an array");
   if (q.operands.size() == 2) {
     q.need(q.type(1) == q.type(0).with_dtype(DType::Bool), "wants a mask of the array's rank");
-    const Op combiner = static_cast<Op>(q.attributes[0]);
-    q.need(combiner != Op::minimum && combiner != Op::maximum && combiner != Op::fmin && combiner != Op::fmax,
-           "this combiner has no identity for a mask");
+    q.need(!info(static_cast<Op>(q.attributes[0])).laws.extreme, "this combiner has no identity for a mask");
   }
   q.need_combiner(q.attributes[0], q.type(0).dtype());
   q.need_axes(q.ints(), q.type(0).rank());

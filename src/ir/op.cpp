@@ -7,19 +7,6 @@ namespace ingot::ir {
 namespace {
 
 using base::DType;
-using base::DTypeClass;
-
-constexpr ClassMask class_mask(std::string_view characters) {
-  ClassMask mask = 0;
-  for (char character : characters) {
-    const DTypeClass dtype_class = character == 'B'   ? DTypeClass::Bool
-                                   : character == 'I' ? DTypeClass::Int
-                                   : character == 'F' ? DTypeClass::Float
-                                                      : DTypeClass::Complex;
-    mask = static_cast<ClassMask>(mask | static_cast<ClassMask>(dtype_class));
-  }
-  return mask;
-}
 
 constexpr std::string_view text_name(std::string_view token) {
   if (token.ends_with('_')) token.remove_suffix(1);
@@ -38,7 +25,7 @@ struct Table {
     e.name = text_name(name);
     e.elementwise = true;
     e.operands = static_cast<uint8_t>(operands);
-    e.accepts = class_mask(accepts);
+    e.accepts = accepts;
     e.gives = gives;
   }
   constexpr void begin_struct(std::string_view name, Stage stage, Effects effects) {
@@ -85,11 +72,18 @@ constexpr Table make_table() {
 #define Commutative .commutative = true
 #define Associative .associative = true
 #define Idempotent .idempotent = true
+#define Extreme .extreme = true
+#define Unwrapped .unwrapped = true
 #define COST(alone, in_lanes) \
   t.last().cost = alone;      \
   t.last().lane_cost = in_lanes;
 #define GRAD(...) t.gradient(#__VA_ARGS__);
 #define LAWS(...) t.last().laws = Laws{__VA_ARGS__};
+#define IDENTITY(number) t.last().identity = number;
+#define NEUTRAL(number) t.last().neutral = number;
+#define OPPOSITE(op) t.last().opposite = Op::op;
+#define OVERFLOWS(op) t.last().overflow_of = Op::op;
+#define LOOP(kind) t.last().loop = ir::Loop::kind;
 #define Int(name) \
   AttributeInfo { AttributeKind::Int, #name }
 #define Ints(name) \
@@ -116,6 +110,8 @@ constexpr Table make_table() {
 #undef Commutative
 #undef Associative
 #undef Idempotent
+#undef Extreme
+#undef Unwrapped
 #undef Int
 #undef Ints
 #undef Option
@@ -134,9 +130,9 @@ static_assert(kTable.count == kOpCount, "every card begins one entry");
 constexpr bool well_formed() {
   for (size_t op = 0; op < kTable.entries.size(); ++op) {
     const OpInfo& e = kTable.entries[op];
-    if (e.elementwise && (e.accepts == 0 || e.operands == 0 || e.operands > 2)) return false;
-    const bool is_inexact =
-        (e.accepts & class_mask("FC")) != 0 && e.gives != Gives::Bool && e.gives != Gives::Int32;
+    if (e.elementwise && (e.accepts.empty() || e.operands == 0 || e.operands > 2)) return false;
+    const bool is_inexact = e.accepts.find_first_of("FC") != std::string_view::npos &&
+                            e.gives != Gives::Bool && e.gives != Gives::Int32;
     if (kTable.derivatives[op] != (is_inexact ? e.operands : 0)) return false;
     for (size_t i = 0; i + 1 < e.attribute_count; ++i)
       if (is_list(e.attributes[i].kind)) return false;
@@ -164,22 +160,6 @@ std::optional<Op> op_from_name(std::string_view name) {
   for (size_t i = 0; i < kTable.entries.size(); ++i)
     if (kTable.entries[i].name == name) return static_cast<Op>(i);
   return std::nullopt;
-}
-
-bool accepts(Op op, DType dtype) {
-  return (info(op).accepts & static_cast<ClassMask>(base::info(dtype).dtype_class)) != 0 &&
-         (info(op).gives != Gives::Complex || base::complex_of(dtype).has_value());
-}
-
-DType result_dtype(Op op, DType operand) {
-  switch (info(op).gives) {
-    case Gives::Same: return operand;
-    case Gives::Bool: return DType::Bool;
-    case Gives::Component: return base::component_of(operand);
-    case Gives::Complex: return base::complex_of(operand).value_or(operand);
-    case Gives::Int32: return DType::Int32;
-  }
-  __builtin_unreachable();
 }
 
 bool is_long(Op op) {

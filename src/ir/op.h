@@ -51,8 +51,32 @@ inline constexpr Effects Control{256};  ///< in the table only: has those of its
 /// What an elementwise op gives for operands of a dtype.
 enum class Gives : uint8_t { Same, Bool, Component, Complex, Int32 };
 
-/// A set of dtype classes, `base::DTypeClass` bits.
-using ClassMask = uint8_t;
+/// Whether letters that stand for dtype classes (B bool, I integers, F floats, C complex) have that of a
+/// dtype.
+constexpr bool has_class(std::string_view letters, base::DType dtype) {
+  const char letter = base::is_bool(dtype)    ? 'B'
+                      : base::is_int(dtype)   ? 'I'
+                      : base::is_float(dtype) ? 'F'
+                                              : 'C';
+  return letters.find(letter) != std::string_view::npos;
+}
+
+/// Whether an op with these columns takes operands of this dtype.
+constexpr bool accepts(std::string_view letters, Gives gives, base::DType dtype) {
+  return has_class(letters, dtype) && (gives != Gives::Complex || base::complex_of(dtype).has_value());
+}
+
+/// The dtype of what is given for operands of an accepted dtype.
+constexpr base::DType result_dtype(Gives gives, base::DType operand) {
+  switch (gives) {
+    case Gives::Same: return operand;
+    case Gives::Bool: return base::DType::Bool;
+    case Gives::Component: return base::component_of(operand);
+    case Gives::Complex: return base::complex_of(operand).value_or(operand);
+    case Gives::Int32: return base::DType::Int32;
+  }
+  __builtin_unreachable();
+}
 
 enum class AttributeKind : uint8_t { Int, Ints, Option, OpCode, OpCodes, Exception, Text, Symbol, Choice };
 
@@ -83,18 +107,28 @@ struct Laws {
   bool commutative = false;
   bool associative = false;
   bool idempotent = false;
+  bool extreme = false;
+  bool unwrapped = false;
 };
+
+/// How often the region of an op runs.
+enum class Loop : uint8_t { No, Counted, Tested };
 
 /// One card of the op table.
 struct OpInfo {
   std::string_view name;
   bool elementwise = false;
   uint8_t operands = 0;       ///< of elementwise ops
-  ClassMask accepts = 0;      ///< of elementwise ops
+  std::string_view accepts;   ///< of elementwise ops: letters of dtype classes
   Gives gives = Gives::Same;  ///< of elementwise ops
   Stage stage = Stage::Both;
   Effects effects;
   Laws laws;
+  std::optional<int> identity;
+  std::optional<double> neutral;
+  std::optional<Op> opposite;
+  std::optional<Op> overflow_of;
+  Loop loop = Loop::No;
   /// Of elementwise ops: the time of a real element, in additions, about; and that of one in lanes, in
   /// additions of lanes.
   uint8_t cost = 1;
@@ -123,9 +157,19 @@ inline std::string_view name_of(Op op) { return info(op).name; }
 std::optional<Op> op_from_name(std::string_view name);
 
 /// Whether an elementwise op takes operands of this dtype.
-bool accepts(Op op, base::DType dtype);
+inline bool accepts(Op op, base::DType dtype) { return accepts(info(op).accepts, info(op).gives, dtype); }
 /// The dtype an elementwise op gives for operands of an accepted dtype.
-base::DType result_dtype(Op op, base::DType operand);
+inline base::DType result_dtype(Op op, base::DType operand) { return result_dtype(info(op).gives, operand); }
+
+/// Whether the value of a reduction depends on the order in which its elements are combined.
+inline bool is_ordered(Op combiner, base::DType dtype) {
+  return base::is_float(dtype) || base::is_complex(dtype) || info(combiner).laws.unwrapped;
+}
+/// Whether an op decides which of two operands is larger.
+inline bool is_ordering(Op op) { return info(op).opposite && !info(op).laws.commutative; }
+/// Whether a region of an op runs again and again; as often as its first operand has it.
+inline bool is_loop(Op op) { return info(op).loop != Loop::No; }
+inline bool is_counted_loop(Op op) { return info(op).loop == Loop::Counted; }
 
 /// The time that an elementwise op takes for an element of operands of this dtype, in additions, about; and
 /// in lanes, in additions of lanes.

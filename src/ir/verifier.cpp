@@ -328,7 +328,7 @@ void Verifier::check_launch(NodeId node, size_t operands) {
 void Verifier::check_share(NodeId node, const Types& results) {
   check_region(node, 0, {}, results);
   const auto body = function_.region_body(function_.region(node));
-  const bool is_loop = function_.op(body[0]) == Op::for_ || function_.op(body[0]) == Op::parallel_for;
+  const bool is_loop = is_counted_loop(function_.op(body[0]));
   const bool is_alone = std::ranges::all_of(body.subspan(1), [&](NodeId other) {
     return function_.op(other) == Op::result || function_.op(other) == Op::yield;
   });

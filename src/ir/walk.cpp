@@ -17,10 +17,7 @@ uint32_t number(const Function& function, RegionId region, uint32_t next, NodeOr
 }  // namespace
 
 bool has_loop(const Function& function, RegionId region) {
-  return any_within(function, region, [&](NodeId node) {
-    const Op op = function.op(node);
-    return op == Op::for_ || op == Op::while_ || op == Op::parallel_for;
-  });
+  return any_within(function, region, [&](NodeId node) { return is_loop(function.op(node)); });
 }
 
 NodeOrder::NodeOrder(const Function& function) : begin(function.node_count()), end(function.node_count()) {

@@ -78,8 +78,7 @@ class Finder {
       const base::DType dtype = f_.type(view).dtype();
       const Op op = is_difference ? Op::add : f_.op(value);
       const bool as_it_stands = value == stored && f_.operand(value, i) == *load;
-      const bool is_exact =
-          (base::is_int(dtype) || base::is_bool(dtype)) && ir::identity_of(op, dtype) && op != Op::lcm;
+      const bool is_exact = !ir::is_ordered(op, dtype) && ir::identity_of(op, dtype);
       const bool is_element = f_.op(store) == Op::store && !is_part;
       Accumulation made{*load, store, view, op, as_it_stands && is_exact && is_element};
       const bool is_extreme = base::is_int(dtype) && (op == Op::minimum || op == Op::maximum);
@@ -119,7 +118,7 @@ class Finder {
   std::optional<Accumulation> extreme_at(NodeId store) const {
     const NodeId view = f_.operand(store, 0);
     const auto choice = f_.op(store) == Op::store ? choice_at(store) : std::nullopt;
-    if (!choice || f_.encloses(body_, f_[view].parent) || !compares_numbers(f_.op(choice->condition)) ||
+    if (!choice || f_.encloses(body_, f_[view].parent) || !ir::is_ordering(f_.op(choice->condition)) ||
         !is_used_once(choice->condition))
       return std::nullopt;
     const auto indices = f_.operands(store).first(f_.operands(store).size() - 1);

@@ -64,7 +64,7 @@ void EarlyChecks::survey(RegionId region) {
   for (NodeId node : f_.region_body(region)) {
     order_[node.index] = next_++;
     const Op op = f_.op(node);
-    const bool counts = op == Op::for_ || op == Op::parallel_for;
+    const bool counts = ir::is_counted_loop(op);
     jumps_ = jumps_ || op == Op::while_ || (counts && is_inside(f_.operand(node, 0))) ||
              ir::info(op).effects.any(ir::effect::Exit);
     const std::optional<size_t> raises = raising_arm(f_, node);
@@ -120,7 +120,7 @@ bool EarlyChecks::gather(NodeId value, Cone& cone) const {
 /// Of parameters, the indices of loops.
 bool EarlyChecks::gather_parameter(NodeId parameter, Cone& cone) const {
   const NodeId owner = f_[f_[parameter].parent].owner;
-  const bool counts = f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for;
+  const bool counts = ir::is_counted_loop(f_.op(owner));
   return counts && f_.attribute(parameter, 0) == 0 && (owner == loop_ || gather(f_.operand(owner, 0), cone));
 }
 

@@ -9,26 +9,7 @@ namespace ingot::transform {
 
 namespace {
 
-/// The comparison that holds exactly where `op` does not, of integers.
-std::optional<Op> opposite(Op op) {
-  switch (op) {
-    case Op::less: return Op::greater_equal;
-    case Op::less_equal: return Op::greater;
-    case Op::greater: return Op::less_equal;
-    case Op::greater_equal: return Op::less;
-    default: return std::nullopt;
-  }
-}
-
-/// The arithmetic whose overflow an op reports.
-std::optional<Op> arithmetic_of(Op overflows) {
-  switch (overflows) {
-    case Op::add_overflows: return Op::add;
-    case Op::subtract_overflows: return Op::subtract;
-    case Op::multiply_overflows: return Op::multiply;
-    default: return std::nullopt;
-  }
-}
+/// The op that reports the overflow of arithmetic.
 Op overflow_of(Op arithmetic) {
   return arithmetic == Op::add        ? Op::add_overflows
          : arithmetic == Op::subtract ? Op::subtract_overflows
@@ -376,7 +357,7 @@ std::optional<NodeId> Intervals::never_overflows(NodeId condition) {
 }
 
 std::optional<NodeId> Intervals::bounded_overflow(NodeId condition) {
-  const Op op = *arithmetic_of(f_.op(condition));
+  const Op op = *ir::info(f_.op(condition)).overflow_of;
   const auto a = interval(f_.operand(condition, 0));
   const auto b = interval(f_.operand(condition, 1));
   if (!a || !b) return std::nullopt;
@@ -408,10 +389,9 @@ std::optional<NodeId> Intervals::always(NodeId condition, bool wanted) {
     if ((op == Op::bitwise_and) == wanted) return a && b ? Maybe(both(*a, *b)) : std::nullopt;
     return a && b ? Maybe(loops_.either(*a, *b)) : a ? a : b;
   }
-  if (!wanted && arithmetic_of(op)) return never_overflows(condition);
-  const auto against = opposite(op);
-  if (!against) return std::nullopt;
-  return always_in_order(wanted ? op : *against, operands[0], operands[1]);
+  if (!wanted && ir::info(op).overflow_of) return never_overflows(condition);
+  if (!ir::is_ordering(op)) return std::nullopt;
+  return always_in_order(wanted ? op : *ir::info(op).opposite, operands[0], operands[1]);
 }
 
 }  // namespace ingot::transform

@@ -25,8 +25,8 @@ constexpr int64_t kGatherCost = 4;
 
 /// Whether a reduction of a loop gives the same value in any order, or may give another.
 bool takes_any_order(const Function& f, Op combiner, DType dtype) {
-  if (base::is_float(dtype) || base::is_complex(dtype)) return f.relaxations().has(ir::Relaxation::reassoc);
-  return combiner != Op::lcm;  // whose product wraps
+  const bool is_rounded = base::is_float(dtype) || base::is_complex(dtype);
+  return !ir::is_ordered(combiner, dtype) || (is_rounded && f.relaxations().has(ir::Relaxation::reassoc));
 }
 
 /// Whether the iterations of a loop can run in lanes.

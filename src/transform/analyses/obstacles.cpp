@@ -79,7 +79,7 @@ std::vector<LoopObstacles> obstacles_of(const ir::Function& function) {
       const Obstacle own(ObstacleKind::UnknownCount, node);
       all.push_back({node, own, own});
     }
-    if (op == ir::Op::for_ || op == ir::Op::parallel_for)
+    if (ir::is_counted_loop(op))
       all.push_back({node, lane_obstacle(function, node), thread_obstacle(function, node)});
     return ir::Walk::Into;
   });

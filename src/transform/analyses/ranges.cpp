@@ -43,7 +43,7 @@ NodeId loop_of_index(const Function& function, NodeId value) {
   const NodeId owner = function[function[value].parent].owner;
   if (!owner) return {};
   const Op op = function.op(owner);
-  return op == Op::for_ || op == Op::parallel_for ? owner : NodeId();
+  return ir::is_counted_loop(op) ? owner : NodeId();
 }
 
 /// The extent of a launch that bounds an index into its grid or a block; none: the value is no such index.

@@ -1,7 +1,6 @@
 #include "transform/analyses/recurrence.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_map>
 
 #include "ir/builder.h"
@@ -166,8 +165,7 @@ bool loads_own(const ir::Function& f, NodeId loop) {
   bool found = false;
   ir::walk(f, f.region(loop), [&](NodeId node) {
     // Iterations of a loop inside come after those that have stored.
-    if (f.op(node) == Op::for_ || f.op(node) == Op::while_ || f.op(node) == Op::parallel_for)
-      ir::walk(f, node, add);
+    if (ir::is_loop(f.op(node))) ir::walk(f, node, add);
     add(node);
     if (f.op(node) != Op::load) return;
     const Root from = root_of(f, f.operand(node, 0));
@@ -185,16 +183,7 @@ std::optional<base::Scalar> left_identity_of(Op combiner, base::DType dtype) {
     if (base::is_complex(dtype)) return ir::evaluate(Op::negative, dtype, {{base::Scalar{}}});
     return combiner == Op::subtract ? std::nullopt : ir::neutral_of(combiner, dtype);
   }
-  const bool is_least = combiner == Op::maximum;
-  if (base::is_float(dtype)) {
-    const double infinity = std::numeric_limits<double>::infinity();
-    return ir::evaluate_cast(base::DType::Float64, dtype, base::Scalar::of(is_least ? -infinity : infinity));
-  }
-  const bool is_signed = base::is_int(dtype) && base::is_signed(dtype);
-  const int bits = base::is_bool(dtype) ? 1 : 8 * static_cast<int>(base::size_of(dtype));
-  const int64_t least = is_signed ? static_cast<int64_t>(~uint64_t{0} << (bits - 1)) : 0;
-  const int64_t most = is_signed ? ~least : bits == 64 ? -1 : (int64_t{1} << bits) - 1;
-  return ir::evaluate_cast(base::DType::Int64, dtype, base::Scalar::of(is_least ? least : most));
+  return ir::limit_of(dtype, combiner == Op::minimum);
 }
 
 std::optional<std::vector<Recurrence>> recurrences_of(const ir::Function& f, NodeId loop) {

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -103,8 +102,7 @@ class Chain {
   bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
   /// Whether a node reports that an int overflows, and only checks use it.
   bool is_overflow_check(NodeId node) {
-    const Op op = f_.op(node);
-    if (op != Op::add_overflows && op != Op::subtract_overflows && op != Op::multiply_overflows) return false;
+    if (!ir::info(f_.op(node)).overflow_of) return false;
     return std::ranges::all_of(users_of(node), [&](NodeId user) {
       return f_.op(user) == Op::invert && std::ranges::all_of(users_of(user), [&](NodeId check) {
                if (f_.op(check) == Op::check) check_ = check;
@@ -250,19 +248,6 @@ class Chain {
   bool branches_ = false;
 };
 
-/// The number that no other one is below, or above.
-base::Scalar limit_of(base::DType dtype, bool largest) {
-  return base::visit_dtype(dtype, [&]<class T>() -> base::Scalar {
-    using Limits = std::numeric_limits<T>;
-    if constexpr (std::is_integral_v<T>) return base::Scalar::of(largest ? Limits::max() : Limits::lowest());
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
-    base::Scalar limit;
-    const double value = largest ? kInfinity : -kInfinity;
-    ir::cast_loop(base::DType::Float64, dtype)(&value, 0, nullptr, 0, limit.bits.data(), 1);
-    return limit;
-  });
-}
-
 /// A value that becomes another one where a comparison of the two decides so, once or several times in an
 /// iteration, in branches or in loops inside.
 class Comparison {
@@ -319,7 +304,7 @@ class Comparison {
   }
   bool compares(const Choice& choice) {
     const auto [condition, taken, other] = choice;
-    if (!compares_numbers(f_.op(condition))) return false;
+    if (!ir::is_ordering(f_.op(condition))) return false;
     const bool swapped = chain_.depends(taken);
     const NodeId candidate = swapped ? other : taken;
     const NodeId current = swapped ? taken : other;
@@ -438,14 +423,10 @@ bool combines_arrays(const ir::Function& f, NodeId loop, NodeId parameter, NodeI
 
 }  // namespace
 
-bool compares_numbers(Op op) {
-  return op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
-}
-
 Carried extreme_of(Op combiner, base::DType dtype) {
   return {.way = Carried::Way::Extreme,
           .combiner = combiner,
-          .neutral = limit_of(dtype, combiner == Op::minimum)};
+          .neutral = ir::limit_of(dtype, combiner == Op::minimum)};
 }
 
 Carried extreme_of(Op comparison, bool first, bool swapped, base::DType dtype) {

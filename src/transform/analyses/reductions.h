@@ -37,7 +37,6 @@ struct Carried {
   bool nan_stands = false;   ///< until the next iteration, whatever was there: `m = max(x, m)`
 };
 
-bool compares_numbers(ir::Op op);
 /// The kind of a value that becomes a candidate where a comparison of the two decides so: `first`: the
 /// candidate is its first operand; `swapped`: it is taken where the comparison fails.
 Carried extreme_of(ir::Op comparison, bool first, bool swapped, base::DType dtype);

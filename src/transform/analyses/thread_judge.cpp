@@ -17,8 +17,8 @@ bool has_identities(const Function& f, NodeId loop) {
   const auto combiners = f.ints(loop);
   for (size_t i = 0; i < combiners.size(); ++i) {
     const DType dtype = f.type(f.operand(loop, i + 1)).dtype();
-    const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
-    if (ordered && !ir::identity_of(static_cast<Op>(combiners[i]), dtype)) return false;
+    const auto combiner = static_cast<Op>(combiners[i]);
+    if (ir::is_ordered(combiner, dtype) && !ir::identity_of(combiner, dtype)) return false;
   }
   return true;
 }

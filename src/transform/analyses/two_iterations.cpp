@@ -28,15 +28,6 @@ constexpr int kMostNesting = 40;
 /// Of one access: so many checks and branches that have been passed are looked at, the last ones.
 constexpr int kMostPassed = 16;
 
-Op without_overflow(Op op) {
-  switch (op) {
-    case Op::add_overflows: return Op::add;
-    case Op::subtract_overflows: return Op::subtract;
-    case Op::multiply_overflows: return Op::multiply;
-    default: return op;
-  }
-}
-
 bool is_integer(const Function& f, NodeId node) { return f.type(node) == ir::kInt64; }
 
 }  // namespace
@@ -119,8 +110,7 @@ TwoIterations::Form TwoIterations::find_form(NodeId node, Iteration iteration) {
   switch (f_.op(node)) {
     case Op::param: {
       const NodeId loop = f_[f_[node].parent].owner;
-      const bool counts =
-          loop && (f_.op(loop) == Op::for_ || f_.op(loop) == Op::parallel_for) && f_.attribute(node, 0) == 0;
+      const bool counts = loop && ir::is_counted_loop(f_.op(loop)) && f_.attribute(node, 0) == 0;
       return counts ? index_of_loop(node, loop, iteration) : of_opaque(node, iteration);
     }
     case Op::length: {
@@ -391,13 +381,11 @@ std::vector<Polynomial> TwoIterations::naturals_of(NodeId condition, bool holds,
   const NodeId a = f_.operand(condition, 0);
   const NodeId b = f_.operand(condition, 1);
   if (!is_integer(f_, a) || !is_integer(f_, b)) return {};
-  if (const Op plain = without_overflow(op); plain != op) {
-    if (!holds) checked_.insert(key_of(plain, f_.operands(condition), iteration));
+  if (const std::optional<Op> plain = ir::info(op).overflow_of) {
+    if (!holds) checked_.insert(key_of(*plain, f_.operands(condition), iteration));
     return {};
   }
-  const bool compares = op == Op::less || op == Op::less_equal || op == Op::greater ||
-                        op == Op::greater_equal || op == Op::equal || op == Op::not_equal;
-  if (!compares) return {};
+  if (!ir::info(op).opposite) return {};
   const Polynomial less = exact(b, iteration) - exact(a, iteration);  // a <= b
   const Polynomial more = Polynomial() - less;
   const Polynomial one(1);
@@ -416,10 +404,7 @@ std::vector<Polynomial> TwoIterations::naturals_of(NodeId condition, bool holds,
 }
 
 std::optional<bool> TwoIterations::known(NodeId condition, Iteration iteration) {
-  const Op op = f_.op(condition);
-  const bool compares =
-      op == Op::less || op == Op::less_equal || op == Op::greater || op == Op::greater_equal;
-  if (!compares) return std::nullopt;
+  if (!ir::is_ordering(f_.op(condition))) return std::nullopt;
   for (const bool holds : {true, false}) {
     const std::vector<Polynomial> naturals = naturals_of(condition, holds, iteration);
     if (!naturals.empty() && inequalities_.is_natural(naturals[0])) return holds;
@@ -466,8 +451,7 @@ void TwoIterations::stand_at(NodeId node, Iteration iteration) {
     if (i == 0) return;
     const NodeId owner = inner_first[i];
     const RegionId region = f_[inner_first[i - 1]].parent;
-    if (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for)
-      form(f_.region_parameters(region)[0], iteration);
+    if (ir::is_counted_loop(f_.op(owner))) form(f_.region_parameters(region)[0], iteration);
     if (f_.op(owner) == Op::if_)
       hold(naturals_of(f_.operand(owner, 0), region == f_.region(owner, 0), iteration));
   }

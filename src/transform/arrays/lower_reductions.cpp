@@ -35,15 +35,14 @@ constexpr int kLongestTimeOfShort = 256;
 /// Whether combining with the identity gives every value back that a reduction can have. Not of complex
 /// products, where inf * (1+0j) has a NaN, nor of multiples that have wrapped to a negative number.
 bool keeps_by_identity(Op combiner, DType dtype) {
-  return combiner == Op::multiply ? !base::is_complex(dtype) : combiner != Op::lcm;
+  return combiner == Op::multiply ? !base::is_complex(dtype) : !ir::info(combiner).laws.unwrapped;
 }
 
 /// Whether lanes that no element reaches, and what lanes start from, change nothing of floats' values but for
 /// the sign of a zero that is a sum. Of equal extremes the first is kept, wherever they are combined.
 bool has_plain_lanes(Op combiner, bool is_complex) {
-  const bool is_extreme =
-      combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin || combiner == Op::fmax;
-  return combiner == Op::add || (!is_complex && (combiner == Op::multiply || is_extreme));
+  return combiner == Op::add ||
+         (!is_complex && (combiner == Op::multiply || ir::info(combiner).laws.extreme));
 }
 
 }  // namespace
@@ -103,13 +102,11 @@ void Lowering::define_reduced(std::span<const NodeId> ids, const Axes& axes,
 
 Lowering::Reduction Lowering::describe_reduction(NodeId id) const {
   const DType dtype = dtype_of(source_.operand(id, 0));
-  // Integers and bools have the same value in every order, but for multiples that wrap.
-  const bool ordered = base::is_float(dtype) || base::is_complex(dtype);
   return {.id = id,
           .combiner = source_.op_attribute(id, 0),
           .dtype = dtype,
           .lane = base::lane_dtype(dtype),
-          .ordered = ordered};
+          .ordered = ir::is_ordered(source_.op_attribute(id, 0), dtype)};
 }
 
 /// What each reduction takes in at these indices.

@@ -19,8 +19,7 @@ void Forward::visit_reduce(NodeId id) {
   if (combiner == Op::multiply && old.size() == 1) {
     const NodeId others = product_of_others(b_, source_.ints(id), use(old[0]));
     operands[0] = make(Op::multiply, {own, others});
-  } else if (combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin ||
-             combiner == Op::fmax) {
+  } else if (ir::info(combiner).laws.extreme) {
     const NodeId weights = weights_of_extreme(b_, source_.attributes(id), use(old[0]), use(id));
     const NodeId none = b_.constant(source_.type(id).element(), {});
     const NodeId has = make(Op::not_equal, {weights, spread(none, weights)});

@@ -14,10 +14,8 @@ namespace {
 
 /// Whether there is a loop around `inner` that is not around `outer`.
 bool has_loop_between(const Function& f, RegionId inner, RegionId outer) {
-  for (RegionId at = inner; at != outer && f[at].owner; at = f[f[at].owner].parent) {
-    const Op op = f.op(f[at].owner);
-    if (op == Op::for_ || op == Op::while_ || op == Op::parallel_for) return true;
-  }
+  for (RegionId at = inner; at != outer && f[at].owner; at = f[f[at].owner].parent)
+    if (ir::is_loop(f.op(f[at].owner))) return true;
   return false;
 }
 

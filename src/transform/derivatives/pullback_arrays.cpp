@@ -91,8 +91,7 @@ void Pullback::visit_reduce(NodeId id, NodeId c) {
   NodeId all = over_axes(b_, source_.ints(id), c, lengths(old[0]));
   if (combiner == Op::multiply && old.size() == 1) {
     all = make(Op::multiply, {all, product_of_others(b_, source_.ints(id), sweep_.value(old[0]))});
-  } else if (combiner == Op::minimum || combiner == Op::maximum || combiner == Op::fmin ||
-             combiner == Op::fmax) {
+  } else if (ir::info(combiner).laws.extreme) {
     const NodeId weights =
         weights_of_extreme(b_, source_.attributes(id), sweep_.value(old[0]), sweep_.value(id));
     const NodeId has = make(Op::not_equal, {weights, none});

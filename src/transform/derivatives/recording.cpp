@@ -15,8 +15,6 @@ constexpr int64_t kCostOfView = 64;
 constexpr int64_t kIterations = 8;  ///< of a loop, as far as costs know
 constexpr int kDeepest = 5;
 
-bool is_loop(Op op) { return op == Op::for_ || op == Op::while_ || op == Op::parallel_for; }
-
 /// Whether a view is one of the memory of its first operand.
 bool is_window_on_memory(const Function& f, NodeId id) {
   return f.type(id).is_view() && ir::info(f.op(id)).effects.pure() &&
@@ -228,7 +226,7 @@ void Recording::find_loops(RegionId region, int around) {
     if (!recorded_[node.index]) continue;
     int inside = around;
     if (f_.op(node) == Op::for_) find_swapped(node);
-    if (is_loop(f_.op(node))) {
+    if (ir::is_loop(f_.op(node))) {
       inside = static_cast<int>(loops_.size());
       const bool is_outside_regular = around == kNone || loops_[static_cast<size_t>(around)].is_regular;
       const bool is_counted = f_.op(node) != Op::while_ && is_hoistable(f_.operand(node, 0));
@@ -366,7 +364,7 @@ bool Recording::is_cheap(NodeId value) const {
     const NodeId owner = f_[f_[value].parent].owner;
     if (const auto known = swapped_.find(owner); known != swapped_.end())
       if (std::ranges::find(known->second, value) != known->second.end()) return true;
-    return (f_.op(owner) == Op::for_ || f_.op(owner) == Op::parallel_for) && f_.attribute(value, 0) == 0;
+    return ir::is_counted_loop(f_.op(owner)) && f_.attribute(value, 0) == 0;
   }
   if (op == Op::lift || local_.contains(value)) return true;
   if (op == Op::load || op == Op::read) return !is_written(f_.operand(value, 0));

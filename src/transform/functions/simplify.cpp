@@ -73,22 +73,17 @@ class Simplifier : public Rewriter {
       case Op::while_: shapes_.expect(id, use_all(source_.operands(id))); return clone(id);
       case Op::check: return visit_check(id);
       case Op::stride: return bind(id, stride_of(b_, use(source_.operand(id, 0)), source_.attribute(id, 0)));
-      case Op::less:
-      case Op::less_equal:
-      case Op::greater:
-      case Op::greater_equal:
-      case Op::equal:
-      case Op::not_equal: return visit_comparison(id);
       case Op::minimum:
       case Op::maximum: return visit_extreme(id);
       case Op::add:
       case Op::subtract: return visit_sum(id);
-      case Op::add_overflows: return visit_overflow(id, Op::add);
-      case Op::subtract_overflows: return visit_overflow(id, Op::subtract);
-      case Op::multiply_overflows: return visit_overflow(id, Op::multiply);
       case Op::absolute: return visit_absolute(id);
-      default: clone(id);
+      default: break;
     }
+    const ir::OpInfo& card = ir::info(source_.op(id));
+    if (card.opposite) return visit_comparison(id);
+    if (card.overflow_of) return visit_overflow(id, *card.overflow_of);
+    clone(id);
   }
   /// What has been loaded before, and not been written since.
   void visit_load(NodeId id) {
@@ -318,7 +313,7 @@ class Simplifier : public Rewriter {
     const NodeId owner = source_[region].owner;
     if (owner && source_.op(owner) == Op::if_)
       ranges_.assume(use(source_.operand(owner, 0)), region == source_.region(owner, 0));
-    if (owner && (source_.op(owner) == Op::for_ || source_.op(owner) == Op::parallel_for))
+    if (owner && ir::is_counted_loop(source_.op(owner)))
       ranges_.assume_positive(use(source_.operand(owner, 0)));
     if (owner && source_.op(owner) == Op::launch) ranges_.assume_extents(use_all(source_.operands(owner)));
     checked_before_.push_back(checked_.size());

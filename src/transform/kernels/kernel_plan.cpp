@@ -74,9 +74,7 @@ void KernelPlan::find_escapes() {
   });
 }
 
-bool KernelPlan::is_loop(NodeId node) const {
-  return f_.op(node) == Op::for_ || f_.op(node) == Op::parallel_for;
-}
+bool KernelPlan::is_loop(NodeId node) const { return ir::is_counted_loop(f_.op(node)); }
 
 bool KernelPlan::is_parallel(NodeId loop) const {
   return is_loop(loop) && (only_checks(f_, loop) || (can_share(f_, loop) && written_layouts(f_, loop).known));
@@ -186,7 +184,7 @@ bool KernelPlan::needs_host_inside(NodeId node) const {
 
 /// Whether a node contains, outside of loops in it, a launch whose iterations have an order.
 bool KernelPlan::has_launch_inside(NodeId node) const {
-  if (is_loop(node) || f_.op(node) == Op::while_) return false;
+  if (ir::is_loop(f_.op(node))) return false;
   for (size_t i = 0; i < f_[node].region_count; ++i)
     for (const NodeId inner : f_.region_body(f_.region(node, i)))
       if (is_scan(inner) || meeting_part(inner) || has_launch_inside(inner)) return true;

@@ -26,11 +26,6 @@ Nodes nothing() { return {}; }
 LaneReduction::LaneReduction(KernelWriter& kernels, LoopWriter& loops, std::vector<Slot> slots)
     : kernels_(kernels), loops_(loops), b_(loops.builder()), slots_(std::move(slots)) {}
 
-bool LaneReduction::is_ordered(size_t slot) const {
-  const auto [combiner, dtype] = slots_[slot];
-  return base::is_float(dtype) || base::is_complex(dtype) || combiner == Op::lcm;
-}
-
 NodeId LaneReduction::combine(size_t slot, NodeId a, NodeId b) {
   return b_.make(slots_[slot].combiner, {a, b});
 }
@@ -81,7 +76,7 @@ Nodes LaneReduction::starts(const Iteration& iteration, const Inits& inits) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (const auto identity = ir::identity_of(slots_[i].combiner, lane_of(i))) {
       starts.push_back(b_.constant(Type::scalar(lane_of(i)), *identity));
-    } else if (is_ordered(i)) {
+    } else if (ir::is_ordered(slots_[i].combiner, slots_[i].dtype)) {
       if (first.empty()) first = iteration(b_.index(0));
       starts.push_back(b_.cast(first[i], lane_of(i)));
     } else {

@@ -105,7 +105,6 @@ class LaneReduction {
   Nodes accumulate(NodeId first, NodeId count, const Nodes& starts, const Iteration& iteration);
   Nodes across_warp(Nodes lanes);
   void combine_at(std::span<const NodeId> views, NodeId condition, NodeId at, NodeId other);
-  bool is_ordered(size_t slot) const;
 
   KernelWriter& kernels_;
   LoopWriter& loops_;

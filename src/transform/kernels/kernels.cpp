@@ -491,7 +491,7 @@ class KernelOutliner : public Rewriter {
   Nodes loops_in(NodeId level) const {
     Nodes found;
     for (const NodeId node : source_.region_body(source_.region(level)))
-      if (source_.op(node) == Op::parallel_for || source_.op(node) == Op::for_) found.push_back(node);
+      if (ir::is_counted_loop(source_.op(node))) found.push_back(node);
     return found;
   }
   /// A block of threads for each iteration of a nest.

@@ -67,7 +67,7 @@ class LoopVersioner : public Rewriter {
       return;
     }
     const Op op = source_.op(id);
-    const bool counts = op == Op::for_ || op == Op::parallel_for;
+    const bool counts = ir::is_counted_loop(op);
     if (!careful_ && counts && !waits(id) && !is_as_written(id)) return divide(id);
     clone(id);
   }
@@ -218,7 +218,7 @@ class LoopVersioner : public Rewriter {
     auto strips = strips_in_launch(loop, gone);
     if (!strips) return std::nullopt;
     const bool are_disjoint = ir::walk(source_, source_.region(loop), [&](NodeId node) {
-      const bool counts = source_.op(node) == Op::for_ || source_.op(node) == Op::parallel_for;
+      const bool counts = ir::is_counted_loop(source_.op(node));
       return counts && !are_same_in(node, strips->checks) ? ir::Walk::Stop : ir::Walk::Into;
     });
     return are_disjoint ? std::move(strips) : std::nullopt;

@@ -16,9 +16,7 @@ namespace {
 /// What is taken out of a loop goes through so many loops around it, at most.
 constexpr int kMostRounds = 8;
 
-bool is_loop(const Function& f, NodeId node) {
-  return f.op(node) == Op::for_ || f.op(node) == Op::parallel_for;
-}
+bool is_loop(const Function& f, NodeId node) { return ir::is_counted_loop(f.op(node)); }
 
 bool holds_loop(const Function& f, NodeId node) {
   for (size_t i = 0; i < f[node].region_count; ++i)

@@ -37,9 +37,7 @@ constexpr int64_t kLeastPieces = 3;
 ir::Schedule schedule_of(const Function& f, NodeId loop) {
   return static_cast<ir::Schedule>(f.attribute(loop, 0));
 }
-bool is_loop(const Function& f, NodeId node) {
-  return f.op(node) == Op::for_ || f.op(node) == Op::parallel_for;
-}
+bool is_loop(const Function& f, NodeId node) { return ir::is_counted_loop(f.op(node)); }
 bool may_share(const Function& f, NodeId node) {
   return is_loop(f, node) && ir::has_threads(schedule_of(f, node));
 }

@@ -91,10 +91,6 @@ class Scheduler : public ParallelWriter {
  private:
   enum class Found : uint8_t { NoLoop, All, NotAll };
 
-  bool is_loop(NodeId node) const {
-    const Op op = source_.op(node);
-    return op == Op::for_ || op == Op::parallel_for;
-  }
   static Found both(Found a, Found b) { return std::max(a, b); }
 
   /// Chooses loops of a region; whether all innermost ones were.
@@ -109,7 +105,7 @@ class Scheduler : public ParallelWriter {
     for (size_t i = 0; i < source_[node].region_count; ++i)
       inside = both(inside, choose_in(source_.region(node, i)));
     if (inside == Found::All) return inside;
-    if (!is_loop(node)) return inside;
+    if (!ir::is_counted_loop(source_.op(node))) return inside;
     if (inside == Found::All) return inside;
     if (!fits_lanes(source_, node, none_)) return Found::NotAll;
     if (inside == Found::NotAll && RowReductions(source_, node).are_better()) return Found::NotAll;

@@ -82,7 +82,7 @@ class StreamWriter : public Rewriter {
     const Op op = source_.op(index);
     if (op == Op::param) {
       const NodeId owner = source_[source_[index].parent].owner;
-      if (owner && (source_.op(owner) == Op::for_ || source_.op(owner) == Op::parallel_for)) return owner;
+      if (owner && ir::is_counted_loop(source_.op(owner))) return owner;
     } else if (op == Op::add || op == Op::subtract) {
       for (size_t i = 0; i < 2; ++i)
         if (const auto loop = loop_of_index(source_.operand(index, i))) return loop;

@@ -37,9 +37,7 @@ class Sharer : public Rewriter {
   }
 
  private:
-  bool is_loop(NodeId node) const {
-    return source_.op(node) == Op::for_ || source_.op(node) == Op::parallel_for;
-  }
+  bool is_loop(NodeId node) const { return ir::is_counted_loop(source_.op(node)); }
   ir::Schedule schedule_of(NodeId loop) const {
     return static_cast<ir::Schedule>(source_.attribute(loop, 0));
   }
