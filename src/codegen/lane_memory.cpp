@@ -47,7 +47,7 @@ LaneBody::LaneAddress LaneBody::lane_address(NodeId view, std::span<const NodeId
   const size_t rank = indices.size();
   if (lanes_of(v[0]) > 0) fail_not_lowered("a view that varies in a vector loop");
   LaneAddress address{.base = v[0], .step = b_.getInt64(0)};
-  const bool from_outside = !source_.encloses(source_.region(lanes_.loop), source_[view].parent);
+  const bool from_outside = !source_.encloses(lanes_.loop, view);
   for (size_t i = 0; i < rank; ++i) {
     Value* const stride = v[2 + rank + i];
     const auto affine = affine_of(indices[i]);

@@ -74,7 +74,7 @@ std::vector<HostFunction::NodeId> HostFunction::used_in(RegionId body) const {
   std::vector<NodeId> used;
   ir::walk(source_, body, [&](NodeId node) {
     for (NodeId operand : source_.operands(node))
-      if (!source_.encloses(body, source_[operand].parent)) used.push_back(operand);
+      if (!source_.encloses(body, operand)) used.push_back(operand);
   });
   sort_unique(used);
   return used;

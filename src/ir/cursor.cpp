@@ -73,7 +73,7 @@ bool stores_at(const Function& function, NodeId store, const Cursor& cursor) {
   const size_t last_index = operands.size() - 2;
   return last_index > 0 && operands[last_index] == cursor.parameter &&
          std::ranges::count(operands, cursor.parameter) == 1 &&
-         !function.encloses(function[cursor.parameter].parent, function[operands[0]].parent);
+         !function.encloses(function[cursor.parameter].parent, operands[0]);
 }
 
 std::optional<Cursor> cursor_of(const Function& function, NodeId loop, size_t slot) {

@@ -66,8 +66,8 @@ Effects effects_of(const Function& function, NodeId node) {
   for (size_t i = 0; i < card.regions; ++i) {
     const RegionId region = function.region(node, i);
     walk(function, region, [&](NodeId inner) {
-      const bool stays = function.op(inner) == Op::exit_ &&
-                         function.encloses(region, function[function.operand(inner, 0)].parent);
+      const bool stays =
+          function.op(inner) == Op::exit_ && function.encloses(region, function.operand(inner, 0));
       if (!stays && info(function.op(inner)).effects != effect::Control)
         all = all | own_effects(function, inner);
     });

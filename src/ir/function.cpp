@@ -35,6 +35,12 @@ bool Function::encloses(RegionId outer, RegionId inner) const {
   return inner == outer;
 }
 
+bool Function::encloses(NodeId owner, NodeId node) const {
+  for (size_t i = 0; i < nodes_[owner.index].region_count; ++i)
+    if (encloses(region(owner, i), node)) return true;
+  return false;
+}
+
 bool Function::reaches(NodeId definition, RegionId region) const {
   const RegionId home = nodes_[definition.index].parent;
   NodeId entry;

@@ -168,6 +168,9 @@ class Function {
 
   /// Whether region `inner` is `outer` or inside it.
   bool encloses(RegionId outer, RegionId inner) const;
+  /// Whether a node is in a region, or inside it; in a region of another node.
+  bool encloses(RegionId region, NodeId node) const { return encloses(region, nodes_[node.index].parent); }
+  bool encloses(NodeId owner, NodeId node) const;
   /// Whether a node's value is available to the next node appended to a region: it is in that region, or in
   /// an enclosing one before the node through which that region is entered. (Ids alone do not show it: a
   /// region may be resumed after later nodes of an enclosing one.)

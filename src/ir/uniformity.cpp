@@ -162,17 +162,16 @@ bool Uniformity::ends_thread(NodeId exit) const {
 bool Uniformity::may_skip(NodeId exit, NodeId node) const {
   if (ends_thread(exit)) return false;
   const RegionId left = function_[function_.operand(exit, 0)].parent;
-  if (!function_.encloses(left, function_[node].parent)) return false;
+  if (!function_.encloses(left, node)) return false;
   if (order_.begin[node.index] > order_.begin[exit.index]) return true;
   // The node comes before the exit: missed only in a later iteration of a loop around both.
   for (RegionId region = function_[exit].parent; region != left;
        region = function_[function_[region].owner].parent) {
     const Op op = function_.op(function_[region].owner);
-    if (function_.encloses(region, function_[node].parent) && op != Op::if_ && op != Op::block) return true;
+    if (function_.encloses(region, node) && op != Op::if_ && op != Op::block) return true;
     // The two regions of a `while` are one loop.
     const NodeId owner = function_[region].owner;
-    if (op == Op::while_ && function_.encloses(function_.region(owner, 0), function_[node].parent))
-      return true;
+    if (op == Op::while_ && function_.encloses(function_.region(owner, 0), node)) return true;
   }
   return false;
 }

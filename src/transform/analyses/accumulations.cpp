@@ -68,8 +68,8 @@ class Finder {
     while (is_converted(value)) value = f_.operand(value, 0);
     const ir::OpInfo& card = ir::info(f_.op(value));
     const bool is_difference = f_.op(value) == Op::subtract;
-    const bool is_part = f_.encloses(body_, f_[view].parent);
-    if (f_.encloses(body_, f_[whole_of(f_, view)].parent) || !is_used_once(value) || !card.elementwise ||
+    const bool is_part = f_.encloses(body_, view);
+    if (f_.encloses(body_, whole_of(f_, view)) || !is_used_once(value) || !card.elementwise ||
         card.operands != 2 || !(card.laws.associative || is_difference))
       return std::nullopt;
     for (size_t i = 0; i < (is_difference ? 1 : 2); ++i) {
@@ -118,7 +118,7 @@ class Finder {
   std::optional<Accumulation> extreme_at(NodeId store) const {
     const NodeId view = f_.operand(store, 0);
     const auto choice = f_.op(store) == Op::store ? choice_at(store) : std::nullopt;
-    if (!choice || f_.encloses(body_, f_[view].parent) || !ir::is_ordering(f_.op(choice->condition)) ||
+    if (!choice || f_.encloses(body_, view) || !ir::is_ordering(f_.op(choice->condition)) ||
         !is_used_once(choice->condition))
       return std::nullopt;
     const auto indices = f_.operands(store).first(f_.operands(store).size() - 1);

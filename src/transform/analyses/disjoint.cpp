@@ -106,7 +106,7 @@ class Layout {
 
   void look(NodeId view) {
     const NodeId memory = memory_of(f_, view);
-    if (f_.op(memory) == Op::alloc && is_inside(memory)) return;  // the iteration's own
+    if (f_.op(memory) == Op::alloc && f_.encloses(loop_, memory)) return;  // the iteration's own
     NodeId at = view;
     while (f_.op(at) == Op::view && !is_known(at)) {
       const NodeId whole = part_of(f_, at);
@@ -116,11 +116,11 @@ class Layout {
     if (is_known(at)) return;
     if (f_.op(at) == Op::view) {
       const auto extent = f_.operands(at).subspan(2);
-      if (std::ranges::any_of(extent, [&](NodeId number) { return is_inside(number); })) {
+      if (std::ranges::any_of(extent, [&](NodeId number) { return f_.encloses(loop_, number); })) {
         found_.known = found_.known && !has_doubtful_strides(f_, at);
         return;
       }
-    } else if (is_inside(at)) {
+    } else if (f_.encloses(loop_, at)) {
       found_.known = false;
       return;
     }
@@ -128,11 +128,6 @@ class Layout {
   }
 
  private:
-  bool is_inside(NodeId node) const {
-    for (size_t i = 0; i < f_[loop_].region_count; ++i)
-      if (f_.encloses(f_.region(loop_, i), f_[node].parent)) return true;
-    return false;
-  }
   bool is_known(NodeId view) const {
     if (f_.type(view).rank() == 0) return true;
     if (f_.op(view) == Op::view) return is_in_c_order(f_, view);

@@ -52,7 +52,7 @@ class Indices {
     if (f_.is_constant(node)) return Linear{.terms = {}, .constant = number_of(node)};
     if (node == f_.region_parameters(f_.region(loop_))[0]) return Linear{.terms = {}, .step = 1};
     if (auto sum = arithmetic(node, nesting + 1)) return sum;
-    if (f_.encloses(f_.region(loop_), f_[node].parent)) return std::nullopt;
+    if (f_.encloses(loop_, node)) return std::nullopt;
     Linear itself;
     itself.terms[node] = 1;
     return itself;
@@ -235,7 +235,7 @@ bool can_ask_for_order(const Function& f, NodeId loop, const AccessPair& pair) {
   for (const NodeId access : {pair.first, pair.second}) {
     if (f.op(access) != Op::load && f.op(access) != Op::store) return false;
     const NodeId view = f.operand(access, 0);
-    if (f.encloses(f.region(loop), f[view].parent) || !is_once_in_iteration(f, loop, access)) return false;
+    if (f.encloses(loop, view) || !is_once_in_iteration(f, loop, access)) return false;
     const auto axes = indices.of_access(access);
     if (!axes || (f.op(access) == Op::store && !may_be_to_neighbours(f, view, *axes))) return false;
     positions.push_back(*axes);

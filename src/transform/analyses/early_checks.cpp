@@ -58,14 +58,12 @@ bool EarlyChecks::is_made_in(size_t phase, NodeId check) const {
   return found != phase_of_check_.end() && found->second == phase;
 }
 
-bool EarlyChecks::is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
-
 void EarlyChecks::survey(RegionId region) {
   for (NodeId node : f_.region_body(region)) {
     order_[node.index] = next_++;
     const Op op = f_.op(node);
     const bool counts = ir::is_counted_loop(op);
-    jumps_ = jumps_ || op == Op::while_ || (counts && is_inside(f_.operand(node, 0))) ||
+    jumps_ = jumps_ || op == Op::while_ || (counts && f_.encloses(body_, f_.operand(node, 0))) ||
              ir::info(op).effects.any(ir::effect::Exit);
     const std::optional<size_t> raises = raising_arm(f_, node);
     if (f_.op(node) == Op::check || raises) found_.push_back(node);
@@ -98,14 +96,14 @@ bool EarlyChecks::may_precede(NodeId write, NodeId load) const {
   for (RegionId region = f_[load].parent; region != body_; region = f_[f_[region].owner].parent) {
     const Op op = f_.op(f_[region].owner);
     const bool repeats = op != Op::if_ && op != Op::block;
-    if (repeats && f_.encloses(region, f_[write].parent)) return true;
+    if (repeats && f_.encloses(region, write)) return true;
   }
   return false;
 }
 
 /// Adds what a value is computed from; false: it cannot be computed before the iterations run.
 bool EarlyChecks::gather(NodeId value, Cone& cone) const {
-  if (!is_inside(value) || std::ranges::find(cone.nodes, value) != cone.nodes.end()) return true;
+  if (!f_.encloses(body_, value) || std::ranges::find(cone.nodes, value) != cone.nodes.end()) return true;
   const ir::OpInfo& card = ir::info(f_.op(value));
   if (f_.op(value) == Op::param) return gather_parameter(value, cone);
   if (f_.op(value) == Op::result) return gather(f_.operand(value, 0), cone);
@@ -160,7 +158,7 @@ std::vector<uint32_t> EarlyChecks::sources(std::span<const NodeId> values) const
     waiting.pop_back();
     if (f_.is_constant(node) || std::ranges::find(found, node.index) != found.end()) continue;
     found.push_back(node.index);
-    if (!is_inside(node)) continue;
+    if (!f_.encloses(body_, node)) continue;
     const NodeId owner = f_.op(node) == Op::param ? f_[f_[node].parent].owner : NodeId();
     if (owner) waiting.push_back(f_.operand(owner, 0));
     if (f_.op(node) != Op::load) std::ranges::copy(f_.operands(node), std::back_inserter(waiting));
@@ -216,7 +214,7 @@ std::vector<bool> EarlyChecks::early_nodes() {
   return early;
 }
 bool EarlyChecks::is_early(NodeId node, const std::vector<bool>& early) {
-  const auto is_known = [&](NodeId value) { return !is_inside(value) || early[value.index]; };
+  const auto is_known = [&](NodeId value) { return !f_.encloses(body_, value) || early[value.index]; };
   const ir::OpInfo& card = ir::info(f_.op(node));
   if (f_.op(node) == Op::result) return is_known(f_.operand(node, 0));
   if (f_.op(node) == Op::if_) {
@@ -266,7 +264,7 @@ void EarlyChecks::mark_needed(Nodes waiting, const std::vector<bool>& early,
 /// In additions, with what is in its regions; nothing of what lanes do no faster than iterations: they fetch
 /// elements from anywhere, and divide integers, one by one. (See `set_divides`.)
 int EarlyChecks::cost_of(NodeId node) const {
-  const auto is_element = [&](NodeId index) { return !is_inside(index) || is_step(index); };
+  const auto is_element = [&](NodeId index) { return !f_.encloses(body_, index) || is_step(index); };
   int all = 0;
   ir::walk(f_, node, [&](NodeId inner) {
     const Op op = f_.op(inner);
@@ -285,7 +283,7 @@ int EarlyChecks::cost_of(NodeId node) const {
 
 /// Whether an index is that of the iteration plus what is the same in all iterations.
 bool EarlyChecks::is_step(NodeId index) const {
-  if (!is_inside(index) || index == f_.region_parameters(body_)[0]) return true;
+  if (!f_.encloses(body_, index) || index == f_.region_parameters(body_)[0]) return true;
   return f_.op(index) == Op::add && is_step(f_.operand(index, 0)) && is_step(f_.operand(index, 1));
 }
 

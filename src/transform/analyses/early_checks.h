@@ -63,7 +63,6 @@ class EarlyChecks {
   };
 
   void survey(RegionId region);
-  bool is_inside(NodeId node) const;
   void take(NodeId check);
   bool gather(NodeId value, Cone& cone) const;
   bool gather_parameter(NodeId parameter, Cone& cone) const;

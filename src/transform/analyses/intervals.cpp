@@ -107,11 +107,7 @@ class GrowthFinder {
 
 }  // namespace
 
-bool Intervals::is_inside(NodeId node) const {
-  for (size_t i = 0; i < f_[loop_].region_count; ++i)
-    if (f_.encloses(f_.region(loop_, i), f_[node].parent)) return true;
-  return node == loop_;
-}
+bool Intervals::is_inside(NodeId node) const { return node == loop_ || f_.encloses(loop_, node); }
 
 bool Intervals::is_invariant(NodeId value) {
   if (!is_inside(value)) return true;

@@ -63,7 +63,7 @@ std::optional<Obstacle> obstacle_in(const ir::Function& f, ir::RegionId region, 
   });
   if (!found) {
     ir::walk(f, region, [&](ir::NodeId node) {
-      const bool leaves = f.op(node) == ir::Op::exit_ && !f.encloses(region, f[f.operand(node, 0)].parent);
+      const bool leaves = f.op(node) == ir::Op::exit_ && !f.encloses(region, f.operand(node, 0));
       return leaves ? say(ObstacleKind::Left, node) : ir::Walk::Into;
     });
   }

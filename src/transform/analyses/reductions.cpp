@@ -92,14 +92,13 @@ class Chain {
     size_t uses = 0;
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
       const NodeId user(i);
-      if (!is_inside(user) || (checked_ && is_overflow_check(user))) continue;
+      if (!f_.encloses(body_, user) || (checked_ && is_overflow_check(user))) continue;
       uses += static_cast<size_t>(std::ranges::count(f_.operands(user), value));
     }
     return uses;
   }
 
  private:
-  bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
   /// Whether a node reports that an int overflows, and only checks use it.
   bool is_overflow_check(NodeId node) {
     if (!ir::info(f_.op(node)).overflow_of) return false;
@@ -125,7 +124,7 @@ class Chain {
       return true;
     }
     if (absorbs(value)) return true;
-    if (!is_inside(value)) return false;
+    if (!f_.encloses(body_, value)) return false;
     if (++arrivals_[value.index] > 1) return true;
     if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
     const Given given = given_of(f_, value);
@@ -146,7 +145,7 @@ class Chain {
   bool leads_through_loop(Given inner) {
     const auto [loop, slot] = inner;
     branches_ = true;
-    if (!is_inside(loop)) return false;
+    if (!f_.encloses(body_, loop)) return false;
     if (!loops_.insert(inner).second) return true;
     const ir::RegionId region = f_.region(loop);
     arrivals_.try_emplace(f_.region_parameters(region)[slot + 1].index);
@@ -196,7 +195,7 @@ class Chain {
       changed = false;
       for (uint32_t i = parameter_.index; i < f_.node_count(); ++i) {
         const NodeId id(i);
-        if (depends_[i] || !is_inside(id)) continue;
+        if (depends_[i] || !f_.encloses(body_, id)) continue;
         depends_[i] = is_made_of_dependents(id);
         if (!depends_[i]) continue;
         changed = true;
@@ -273,7 +272,7 @@ class Comparison {
   /// A use of a value that is the carried one, or what that has become.
   bool leads_to(NodeId value) {
     if (++uses_[value.index] > 1 || value == parameter_) return true;
-    if (!f_.encloses(body_, f_[value].parent)) return false;
+    if (!f_.encloses(body_, value)) return false;
     if (const auto inner = loop_of(f_, value)) return leads_through_loop(*inner);
     if (const Given given = given_of(f_, value); f_.op(given.first) == Op::block)
       return all_leaving(f_, given, [&](NodeId each) { return leads_to(each); });
@@ -285,7 +284,7 @@ class Comparison {
   }
   bool leads_through_loop(Given inner) {
     const auto [loop, slot] = inner;
-    if (!f_.encloses(body_, f_[loop].parent)) return false;
+    if (!f_.encloses(body_, loop)) return false;
     if (!loops_.insert(inner).second) return true;
     const ir::RegionId region = f_.region(loop);
     uses_.try_emplace(f_.region_parameters(region)[slot + 1].index);
@@ -474,7 +473,7 @@ std::optional<Carried> carried_of(const ir::Function& function, NodeId loop, siz
   Chain depends(function, loop, parameter, false);
   if (const auto inner = loop_of(function, yielded)) {
     const auto [inside, slot] = *inner;
-    const bool goes_through = function.encloses(body, function[inside].parent) &&
+    const bool goes_through = function.encloses(body, inside) &&
                               function.operand(inside, slot + 1) == parameter &&
                               depends.uses_of(parameter) == 1 && depends.uses_of(yielded) == 1;
     auto carried = goes_through ? carried_of(function, inside, slot) : std::nullopt;

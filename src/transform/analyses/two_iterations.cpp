@@ -33,11 +33,11 @@ bool is_integer(const Function& f, NodeId node) { return f.type(node) == ir::kIn
 }  // namespace
 
 bool Iterations::encloses(const Function& f, NodeId node) const {
-  return std::ranges::any_of(around, [&](RegionId region) { return f.encloses(region, f[node].parent); });
+  return std::ranges::any_of(around, [&](RegionId region) { return f.encloses(region, node); });
 }
 
 bool Iterations::encloses_in_iteration(const Function& f, NodeId node) const {
-  return std::ranges::any_of(loops, [&](NodeId loop) { return f.encloses(f.region(loop), f[node].parent); });
+  return std::ranges::any_of(loops, [&](NodeId loop) { return f.encloses(loop, node); });
 }
 
 bool Iterations::is_index(const Function& f, NodeId node) const {

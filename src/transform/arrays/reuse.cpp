@@ -58,7 +58,7 @@ class Finder {
     if (!view || f_.type(view) != f_.type(made)) return std::nullopt;
     const auto before = [&](NodeId user) { return order_[user.index] < order_[made.index]; };
     if (!only_looked_at(parameter, before)) return std::nullopt;
-    const auto inside = [&](NodeId user) { return f_.encloses(body, f_[user].parent); };
+    const auto inside = [&](NodeId user) { return f_.encloses(body, user); };
     if (std::ranges::count(f_.operands(last), made) != 1 || !only_looked_at(made, inside, last))
       return std::nullopt;
     pointwise_.clear();
@@ -83,7 +83,7 @@ class Finder {
     }
     if (!found || !is_offset_of(f_.operand(found, 1), parameter)) return {};
     for (const NodeId part : f_.operands(found).subspan(2))
-      if (!f_.is_constant(part) && f_.encloses(f_.region(loop), f_[part].parent)) return {};
+      if (!f_.is_constant(part) && f_.encloses(loop, part)) return {};
     return found;
   }
   bool is_offset_of(NodeId node, NodeId view) const {

@@ -291,16 +291,11 @@ bool Recording::is_hoistable(NodeId value) const {
 }
 
 Nodes Recording::outside_of(NodeId node) const {
-  const auto is_inside = [&](NodeId value) {
-    for (size_t i = 0; i < f_[node].region_count; ++i)
-      if (f_.encloses(f_.region(node, i), f_[value].parent)) return true;
-    return false;
-  };
   Nodes all;
   for (size_t i = 0; i < f_[node].region_count; ++i) {
     ir::walk(f_, f_.region(node, i), [&](NodeId inside) {
       for (const NodeId operand : f_.operands(inside)) {
-        if (varies(operand) && !is_inside(operand) && std::ranges::find(all, operand) == all.end())
+        if (varies(operand) && !f_.encloses(node, operand) && std::ranges::find(all, operand) == all.end())
           all.push_back(operand);
       }
     });
@@ -337,7 +332,7 @@ void Recording::find_needs_of_back(NodeId node) {
     const auto operands = f_.operands(inside);
     const bool is_mark = f_.op(inside) == Op::cotangent || f_.op(inside) == Op::give;
     for (size_t i = 0; i < operands.size(); ++i) {
-      if (f_.encloses(region, f_[operands[i]].parent)) continue;
+      if (f_.encloses(region, operands[i])) continue;
       const auto shadow = shadowed_.shadows.find(operands[i]);
       if (!is_mark || i > 0) need(operands[i]);
       else if (shadow != shadowed_.shadows.end()) need(shadow->second);

@@ -79,7 +79,7 @@ std::vector<int> Reverse::states_in(NodeId id) const {
     if (is_own && source_.op(id) != Op::while_) continue;
     bool is_inside = is_own;
     for (size_t k = 0; k < source_[id].region_count; ++k)
-      is_inside = is_inside || source_.encloses(source_.region(id, k), source_[one.node].parent);
+      is_inside = is_inside || source_.encloses(source_.region(id, k), one.node);
     if (is_inside) all.push_back(static_cast<int>(i));
   }
   return all;
@@ -165,7 +165,7 @@ bool Reverse::runs_in_order(NodeId id) const {
   if (!states_in(id).empty() || (loop(own).has_tape && !loop(own).is_regular)) return true;
   return std::ranges::any_of(kept_, [&](const auto& one) {
     const bool is_number = source_.type(one.first).is_scalar() || one.second.elements;
-    return !is_number && source_.encloses(source_.region(id), source_[one.first].parent);
+    return !is_number && source_.encloses(source_.region(id), one.first);
   });
 }
 

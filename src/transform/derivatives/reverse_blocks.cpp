@@ -43,7 +43,7 @@ bool Reverse::takes_any_order(NodeId loop) const {
 Nodes Reverse::loads_of(NodeId loop, bool moves) const {
   const RegionId region = source_.region(loop);
   const auto is_outside = [&](NodeId value) {
-    return source_.is_constant(value) || !source_.encloses(region, source_[value].parent);
+    return source_.is_constant(value) || !source_.encloses(region, value);
   };
   const auto is_step = [&](NodeId index) {
     if (index == source_.region_parameters(region)[0]) return true;
@@ -243,7 +243,7 @@ void Reverse::add_where_loaded(NodeId loop, NodeId load, NodeId c) {
   for (const NodeId index : source_.operands(load)) {
     if (source_.is_constant(index))
       back_[index.index] = b_.constant(source_.type(index), source_.constant(index));
-    const bool is_inside = source_.encloses(source_.region(loop), source_[index].parent);
+    const bool is_inside = source_.encloses(loop, index);
     if (!is_inside || source_.is_constant(index) || source_.op(index) == Op::param) continue;
     Nodes parts;
     for (const NodeId part : source_.operands(index)) {

@@ -345,7 +345,7 @@ class Reverse::Back : public Rewriter {
 
  private:
   NodeId use(NodeId old) override {
-    const bool is_inside = source_.encloses(region_, source_[old].parent);
+    const bool is_inside = source_.encloses(region_, old);
     return is_inside ? Rewriter::use(old) : sweep_.value(old);
   }
   void visit(NodeId id) override {

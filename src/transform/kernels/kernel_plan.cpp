@@ -262,7 +262,7 @@ std::vector<NodeId> KernelPlan::levels_of(NodeId nest, size_t most) const {
       if (!is_parallel(node) && !meet_alike(levels.front(), node)) return levels;
       inner = node;
     }
-    if (!inner || f_.encloses(f_.region(nest), f_[f_.operand(inner, 0)].parent)) return levels;
+    if (!inner || f_.encloses(nest, f_.operand(inner, 0))) return levels;
     // Each thread loads anew what an iteration of the outer loop loads once.
     if (is_changed(loads, inner)) return levels;
     levels.push_back(inner);
@@ -285,7 +285,7 @@ KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
     const Op op = f_.op(node);
     if (op == Op::load || op == Op::store || op == Op::yield || op == Op::result) continue;
     if (f_[node].region_count == 0 && ir::info(op).effects.pure()) continue;
-    if (!is_loop(node) || f_.encloses(f_.region(nest), f_[f_.operand(node, 0)].parent)) return Rows::None;
+    if (!is_loop(node) || f_.encloses(nest, f_.operand(node, 0))) return Rows::None;
     const bool is_known = is_parallel(node);
     has_shared = has_shared || is_known;
     if (is_known && f_.result_count(node) == 0) continue;
@@ -506,7 +506,7 @@ bool KernelPlan::find_reads() {
 std::vector<NodeId> KernelPlan::reads_in(NodeId loop) const {
   std::vector<NodeId> reads;
   for (const Task& task : tasks_) {
-    if (!task.is_read || !f_.encloses(f_.region(loop), f_[task.nodes.front()].parent)) continue;
+    if (!task.is_read || !f_.encloses(f_.region(loop), task.nodes.front())) continue;
     for (const NodeId node : task.nodes)
       ir::walk(f_, node, [&](NodeId at) {
         if (f_.op(at) == Op::load) reads.push_back(at);

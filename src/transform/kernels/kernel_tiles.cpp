@@ -79,7 +79,7 @@ class TilingFinder {
   void follow(NodeId node) {
     for (const NodeId operand : f_.operands(node)) depends_[node.index] |= depends_[operand.index];
   }
-  bool is_outside(NodeId value) const { return !f_.encloses(f_.region(levels_.front()), f_[value].parent); }
+  bool is_outside(NodeId value) const { return !f_.encloses(levels_.front(), value); }
   bool is_pure(NodeId node) const {
     return f_[node].region_count == 0 && ir::info(f_.op(node)).effects.pure() && f_.result_count(node) <= 1;
   }
@@ -550,7 +550,7 @@ NodeId KernelTiles::value(const Lane& lane, NodeId old) const {
 
 /// A value of the nest, with what it is computed from.
 NodeId KernelTiles::rebuilt(Lane& lane, NodeId old) {
-  const bool is_outside = !source_.encloses(source_.region(tiling_.levels.front()), source_[old].parent);
+  const bool is_outside = !source_.encloses(tiling_.levels.front(), old);
   if (is_outside) return use_(old);
   if (lane[old.index]) return lane[old.index];
   for (const NodeId operand : source_.operands(old)) rebuilt(lane, operand);

@@ -233,8 +233,7 @@ class KernelOutliner : public Rewriter {
     const size_t known = copies_.size();
     for (const NodeId load : plan_.reads_in(id)) {
       const NodeId view = source_.operand(load, 0);
-      const bool is_row =
-          source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), source_[view].parent);
+      const bool is_row = source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), view);
       if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr && is_unwritten(view, id))
         copy_to_host(load);
     }

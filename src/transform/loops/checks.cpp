@@ -241,7 +241,7 @@ class LoopVersioner : public Rewriter {
         varies[at.index] = true;
     });
     return std::ranges::all_of(early.checks(), [&](NodeId check) {
-      if (!source_.encloses(body, source_[check].parent)) return true;
+      if (!source_.encloses(body, check)) return true;
       for (NodeId at = check; at != loop; at = source_[source_[at].parent].owner)
         if (varies[source_.operand(at, 0).index]) return false;
       return true;

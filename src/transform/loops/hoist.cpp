@@ -43,8 +43,8 @@ class LoopJudge {
     find_same();
     NodeId branch = branch_of_iteration();
     for (const NodeId node : f_.region_body(body_)) {
-      if (is_loop(f_, node) && is_inside(f_.operand(node, 0))) want(f_.operand(node, 0));
-      if (f_.op(node) == Op::if_ && holds_loop(f_, node) && is_inside(f_.operand(node, 0)))
+      if (is_loop(f_, node) && f_.encloses(body_, f_.operand(node, 0))) want(f_.operand(node, 0));
+      if (f_.op(node) == Op::if_ && holds_loop(f_, node) && f_.encloses(body_, f_.operand(node, 0)))
         want(f_.operand(node, 0));
     }
     if (branch && !is_same(f_.operand(branch, 0))) branch = {};
@@ -62,8 +62,7 @@ class LoopJudge {
   }
 
  private:
-  bool is_inside(NodeId node) const { return f_.encloses(body_, f_[node].parent); }
-  bool is_same(NodeId value) const { return !is_inside(value) || same_[value.index]; }
+  bool is_same(NodeId value) const { return !f_.encloses(body_, value) || same_[value.index]; }
 
   bool has_wanted() const {
     return std::ranges::any_of(f_.region_body(body_), [&](NodeId node) {
@@ -145,7 +144,7 @@ class LoopJudge {
   }
 
   void want(NodeId value) {
-    if (!is_inside(value) || !same_[value.index] || cone_[value.index]) return;
+    if (!f_.encloses(body_, value) || !same_[value.index] || cone_[value.index]) return;
     cone_[value.index] = true;
     any_ = true;
     for (const NodeId operand : f_.operands(value)) want(operand);

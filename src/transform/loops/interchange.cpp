@@ -72,7 +72,7 @@ class StripJudge {
     depends_[node.index] =
         std::ranges::any_of(f_.operands(node), [&](NodeId operand) { return depends_[operand.index]; });
   }
-  bool is_outside(NodeId node) const { return !f_.encloses(f_.region(loop_), f_[node].parent); }
+  bool is_outside(NodeId node) const { return !f_.encloses(loop_, node); }
 
   bool can_be_strips(const Nodes& loops) {
     const NodeId count = f_.operand(loops[0], 0);

@@ -102,7 +102,7 @@ class Lifetimes {
   bool gives_on(NodeId yield, size_t index, NodeId alloc) {
     const NodeId owner = f_[f_[yield].parent].owner;
     if (!owner || f_.op(owner) != Op::if_) return false;
-    if (!f_.encloses(f_[alloc].parent, f_[owner].parent)) return false;
+    if (!f_.encloses(f_[alloc].parent, owner)) return false;
     NodeId& known = root_[f_.result(owner, index).index];
     if (known && known != alloc) return false;
     known = alloc;

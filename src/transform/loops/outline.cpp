@@ -136,13 +136,10 @@ class Outliner : public Rewriter {
     if (!is_loop(source_, node)) return b_.index(1);
     NodeId count = source_.operand(node, 0);
     // Of the last piece of a range there may be less.
-    if (source_.op(count) == Op::minimum && is_inside(count, around))
-      count = source_.operand(count, is_inside(source_.operand(count, 0), around) ? 1 : 0);
+    if (source_.op(count) == Op::minimum && source_.encloses(around, count))
+      count = source_.operand(count, source_.encloses(around, source_.operand(count, 0)) ? 1 : 0);
     if (source_.is_constant(count)) return bounded(b_.index(source_.constant(count).as<int64_t>()));
-    return is_inside(count, around) ? b_.index(kUnknownIterations) : bounded(use(count));
-  }
-  bool is_inside(NodeId value, RegionId around) const {
-    return source_.encloses(around, source_[value].parent);
+    return source_.encloses(around, count) ? b_.index(kUnknownIterations) : bounded(use(count));
   }
 
   /// Whether the elements that a loop writes have different locations, so that iterations do not conflict,

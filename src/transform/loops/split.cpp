@@ -72,7 +72,7 @@ class Splitter : public Rewriter {
     const bool is_short =
         source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewIterations;
     return !is_short && source_.attribute(inner, 1) != 1 && can_share(source_, inner) &&
-           !source_.encloses(source_.region(loop), source_[count].parent);
+           !source_.encloses(loop, count);
   }
   bool is_written(NodeId load, RegionId body) const {
     const Root from = root_of(source_, source_.operand(load, 0));

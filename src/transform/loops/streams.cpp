@@ -51,7 +51,7 @@ class StreamWriter : public Rewriter {
       const bool at_cursor = cursors && std::ranges::any_of(*cursors, [&](const ir::Cursor& cursor) {
                                return ir::stores_at(source_, node, cursor);
                              });
-      if (at_cursor || source_.encloses(body, source_[view].parent)) continue;
+      if (at_cursor || source_.encloses(body, view)) continue;
       if (!is_one_buffer(view) || reads_memory_of(body, view)) continue;
       const NodeId large = loops_.less_equal(b_.index(least_), written_bytes(node, std::nullopt));
       const NodeId long_rows = loops_.less_equal(b_.index(least_row_), written_bytes(node, loop));
@@ -73,7 +73,7 @@ class StreamWriter : public Rewriter {
       if (source_.operands(node).empty()) return true;
       const NodeId read = source_.operand(node, 0);
       return !source_.type(read).is_view() || memory_of(source_, read) == memory ||
-             source_.encloses(region, source_[memory_of(source_, read)].parent);
+             source_.encloses(region, memory_of(source_, read));
     });
   }
 
