@@ -15,6 +15,7 @@
 
 #include "ir/builder.h"
 #include "ir/evaluate.h"
+#include "ir/uses.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 
@@ -66,7 +67,11 @@ bool gives_nothing(const ir::Function& f, ir::RegionId region) {
 class Chain {
  public:
   Chain(const ir::Function& function, NodeId loop, NodeId parameter, bool checked)
-      : f_(function), body_(function.region(loop)), parameter_(parameter), checked_(checked) {
+      : f_(function),
+        users_(function),
+        body_(function.region(loop)),
+        parameter_(parameter),
+        checked_(checked) {
     find_dependents();
   }
 
@@ -89,33 +94,22 @@ class Chain {
   bool depends(NodeId value) const { return depends_[value.index]; }
   /// Uses in the iteration.
   size_t uses_of(NodeId value) {
-    size_t uses = 0;
-    for (uint32_t i = 0; i < f_.node_count(); ++i) {
-      const NodeId user(i);
-      if (!f_.encloses(body_, user) || (checked_ && is_overflow_check(user))) continue;
-      uses += static_cast<size_t>(std::ranges::count(f_.operands(user), value));
-    }
-    return uses;
+    return static_cast<size_t>(std::ranges::count_if(users_.of(value), [&](NodeId user) {
+      return f_.encloses(body_, user) && !(checked_ && is_overflow_check(user));
+    }));
   }
 
  private:
   /// Whether a node reports that an int overflows, and only checks use it.
   bool is_overflow_check(NodeId node) {
     if (!ir::info(f_.op(node)).overflow_of) return false;
-    return std::ranges::all_of(users_of(node), [&](NodeId user) {
-      return f_.op(user) == Op::invert && std::ranges::all_of(users_of(user), [&](NodeId check) {
-               if (f_.op(check) == Op::check) check_ = check;
+    return std::ranges::all_of(users_.of(node), [&](NodeId user) {
+      return f_.op(user) == Op::invert && std::ranges::all_of(users_.of(user), [&](NodeId check) {
+               if (f_.op(check) == Op::check && !check_) check_ = check;
                return f_.op(check) == Op::check;
              });
     });
   }
-  std::vector<NodeId> users_of(NodeId value) const {
-    std::vector<NodeId> users;
-    for (uint32_t i = value.index; i < f_.node_count(); ++i)
-      if (std::ranges::count(f_.operands(NodeId(i)), value) > 0) users.emplace_back(i);
-    return users;
-  }
-
   /// Whether a value is the carried one, with something combined or not. Arrivals are counted: a value in
   /// between may have no other uses.
   bool leads_to(NodeId value) {
@@ -232,6 +226,7 @@ class Chain {
   }
 
   const ir::Function& f_;
+  ir::Uses users_;
   ir::RegionId body_;
   NodeId parameter_;
   bool checked_;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "ir/uses.h"
 #include "ir/walk.h"
 #include "transform/analyses/activity.h"
 #include "transform/analyses/alias.h"
@@ -29,10 +30,9 @@ class Slots {
         names_(function),
         order_(function),
         base_(function.node_count()),
-        users_(function.node_count()),
+        uses_(function),
         group_of_(function.node_count(), kNone) {
     for (uint32_t i = 0; i < f_.node_count(); ++i) {
-      for (const NodeId operand : f_.operands(NodeId(i))) users_[operand.index].emplace_back(i);
       if (f_.type(NodeId(i)).is_view()) base_[i] = base_of(NodeId(i));
       find_groups(NodeId(i));
     }
@@ -170,7 +170,7 @@ class Slots {
     if (op == Op::read || op == Op::load || op == Op::length || op == Op::pull) return true;
     if (f_.type(user).is_view()) return base_[user.index] == base_[operand.index];
     if (op != Op::buffer && op != Op::offset && op != Op::stride) return false;
-    return std::ranges::all_of(users_[user.index], [&](NodeId each) {
+    return std::ranges::all_of(uses_.of(user), [&](NodeId each) {
       return f_.op(each) == Op::view && base_[each.index] == base_[operand.index];
     });
   }
@@ -199,8 +199,8 @@ class Slots {
   const Function& f_;
   Activity names_;
   ir::NodeOrder order_;
-  Nodes base_;                ///< by view: what it is a window on
-  std::vector<Nodes> users_;  ///< by value
+  Nodes base_;  ///< by view: what it is a window on
+  ir::Uses uses_;
   std::vector<int> group_of_;
   std::vector<Group> groups_;
   std::set<uint32_t> written_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/uses.h"
 #include "ir/walk.h"
 #include "transform/analyses/alias.h"
 #include "transform/functions/simplify.h"
@@ -26,12 +27,7 @@ struct Reused {
 class Finder {
  public:
   explicit Finder(const Function& function)
-      : f_(function), order_(ir::NodeOrder(function).begin), users_(function.node_count()) {
-    for (uint32_t i = 0; i < f_.node_count(); ++i) {
-      for (const NodeId operand : f_.operands(NodeId(i)))
-        if (is_memory(operand)) users_[operand.index].emplace_back(i);
-    }
-  }
+      : f_(function), order_(ir::NodeOrder(function).begin), uses_(function) {}
 
   std::vector<Reused> find() {
     std::vector<Reused> found;
@@ -73,10 +69,10 @@ class Finder {
   /// loop; so all iterations keep the shape.
   NodeId view_with_shape(NodeId parameter, NodeId loop) const {
     NodeId found;
-    for (const NodeId user : users_[parameter.index]) {
+    for (const NodeId user : uses_.of(parameter)) {
       if (f_.op(user) == Op::offset) continue;
       if (f_.op(user) != Op::buffer) return {};
-      for (const NodeId view : users_[user.index]) {
+      for (const NodeId view : uses_.of(user)) {
         if (f_.op(view) != Op::view || (found && found != view)) return {};
         found = view;
       }
@@ -93,7 +89,7 @@ class Finder {
   /// Whether memory is only read and written to, by nodes that `allows` lets pass; apart from one node.
   template <class Allows>
   bool only_looked_at(NodeId memory, const Allows& allows, NodeId but = {}) const {
-    return std::ranges::all_of(users_[memory.index], [&](NodeId user) {
+    return std::ranges::all_of(uses_.of(memory), [&](NodeId user) {
       if (user == but) return true;
       if (!allows(user)) return false;
       const ir::OpInfo& card = ir::info(f_.op(user));
@@ -165,8 +161,8 @@ class Finder {
   }
 
   const Function& f_;
-  std::vector<uint32_t> order_;         ///< by node: its position in the program
-  std::vector<Nodes> users_;            ///< by view or buffer
+  std::vector<uint32_t> order_;  ///< by node: its position in the program
+  ir::Uses uses_;
   std::map<uint32_t, bool> pointwise_;  ///< by array
   std::map<uint32_t, bool> reads_;
 };

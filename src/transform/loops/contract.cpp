@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 
+#include "ir/uses.h"
 #include "transform/analyses/dependence.h"
 #include "transform/writers/loop_writer.h"
 
@@ -28,10 +29,7 @@ struct Part {
 /// Finds them.
 class PartFinder {
  public:
-  explicit PartFinder(const Function& function) : f_(function), users_(function.node_count()) {
-    for (uint32_t i = 0; i < f_.node_count(); ++i)
-      for (const NodeId operand : f_.operands(NodeId(i))) users_[operand.index].emplace_back(i);
-  }
+  explicit PartFinder(const Function& function) : f_(function), uses_(function) {}
 
   std::vector<Part> find() const {
     std::vector<Part> parts;
@@ -43,12 +41,12 @@ class PartFinder {
  private:
   std::optional<Part> part_of(NodeId alloc) const {
     if (f_.op(alloc) != Op::alloc || f_.type(alloc) == Type::buffer(ir::Space::Shared)) return std::nullopt;
-    const Nodes& users = users_[alloc.index];
+    const auto users = uses_.of(alloc);
     if (users.size() != 1 || f_.op(users[0]) != Op::view || f_.operand(users[0], 0) != alloc)
       return std::nullopt;
     const NodeId view = users[0];
     if (f_[view].parent != f_[alloc].parent || f_.type(view).rank() < 2) return std::nullopt;
-    if (!std::ranges::all_of(users_[view.index], [&](NodeId user) { return is_access(user, view); }))
+    if (!std::ranges::all_of(uses_.of(view), [&](NodeId user) { return is_access(user, view); }))
       return std::nullopt;
     for (size_t axis = 0; axis < static_cast<size_t>(f_.type(view).rank()); ++axis)
       if (const NodeId loop = loop_along(view, axis)) return Part{alloc, view, loop, axis};
@@ -61,7 +59,7 @@ class PartFinder {
   /// The loop in the view's region whose index all accesses have along an axis; none: there is none.
   NodeId loop_along(NodeId view, size_t axis) const {
     NodeId index;
-    for (const NodeId user : users_[view.index]) {
+    for (const NodeId user : uses_.of(view)) {
       const NodeId own = f_.operand(user, 1 + axis);
       if (f_.op(own) != Op::param || (index && own != index)) return {};
       index = own;
@@ -74,7 +72,7 @@ class PartFinder {
   }
 
   const Function& f_;
-  std::vector<Nodes> users_;
+  ir::Uses uses_;
 };
 
 class Contractor : public Rewriter {
