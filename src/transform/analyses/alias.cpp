@@ -221,6 +221,15 @@ bool writes_one_view(ir::Op op) {
          op == Op::compare_exchange;
 }
 
+bool may_write(const ir::Function& function, ir::RegionId region, const Root& memory) {
+  return ir::any_within(function, region, [&](NodeId node) {
+    const ir::Effects effects = ir::info(function.op(node)).effects;
+    if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return false;
+    return !writes_one_view(function.op(node)) ||
+           may_overlap(function, memory, root_of(function, function.operand(node, 0)));
+  });
+}
+
 namespace {
 
 std::optional<int64_t> number_of(const ir::Function& function, NodeId node) {

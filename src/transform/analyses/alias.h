@@ -38,6 +38,9 @@ std::optional<std::vector<Root>> origins_of(const ir::Function& function, ir::No
 /// Whether all that an op writes is in the view that is its first operand.
 bool writes_one_view(ir::Op op);
 
+/// Whether nodes of a region, or of regions inside, may write into memory of a root, or into any.
+bool may_write(const ir::Function& function, ir::RegionId region, const Root& memory);
+
 /// An element of a view, as a location in a buffer; other views of that buffer may have the same location.
 /// Axes along which the index or the stride is 0 are left out.
 struct BufferLocation {

@@ -234,20 +234,12 @@ class KernelOutliner : public Rewriter {
     for (const NodeId load : plan_.reads_in(id)) {
       const NodeId view = source_.operand(load, 0);
       const bool is_row = source_.type(view).rank() == 1 && !source_.encloses(source_.region(id), view);
-      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr && is_unwritten(view, id))
+      if (is_row && copied_ < kMostReadAtOnce && copy_of(view) == nullptr &&
+          !may_write(source_, source_.region(id), root_of(source_, view)))
         copy_to_host(load);
     }
     clone(id);
     copies_.resize(known);
-  }
-  bool is_unwritten(NodeId view, NodeId loop) const {
-    const Root from = root_of(source_, view);
-    return !ir::any_within(source_, source_.region(loop), [&](NodeId node) {
-      const ir::Effects effects = ir::info(source_.op(node)).effects;
-      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return false;
-      return !writes_one_view(source_.op(node)) ||
-             may_overlap(source_, from, root_of(source_, source_.operand(node, 0)));
-    });
   }
   void copy_to_host(NodeId load) {
     const ir::SpanId location = b_.span();

@@ -62,8 +62,9 @@ class Splitter : public Rewriter {
     }
     if (inner.size() < 2 || source_.attribute(loop, 1) == 1 || !can_share(source_, loop)) return {};
     const bool are_axes = std::ranges::all_of(inner, [&](NodeId part) { return is_axis(loop, part); });
-    const bool are_disjoint =
-        std::ranges::none_of(loads, [&](NodeId load) { return is_written(load, body); });
+    const bool are_disjoint = std::ranges::none_of(loads, [&](NodeId load) {
+      return may_write(source_, body, root_of(source_, source_.operand(load, 0)));
+    });
     const bool raises = ir::effects_of(source_, loop).any(ir::effect::Raise);
     return are_axes && are_disjoint && !raises ? inner : Nodes();
   }
@@ -73,15 +74,6 @@ class Splitter : public Rewriter {
         source_.is_constant(count) && source_.constant(count).as<int64_t>() <= kFewIterations;
     return !is_short && source_.attribute(inner, 1) != 1 && can_share(source_, inner) &&
            !source_.encloses(loop, count);
-  }
-  bool is_written(NodeId load, RegionId body) const {
-    const Root from = root_of(source_, source_.operand(load, 0));
-    return ir::any_within(source_, body, [&](NodeId node) {
-      const ir::Effects effects = ir::info(source_.op(node)).effects;
-      if (!effects.any(ir::effect::Write) || effects.any(ir::effect::Control)) return false;
-      return !writes_one_view(source_.op(node)) ||
-             may_overlap(source_, from, root_of(source_, source_.operand(node, 0)));
-    });
   }
 
   /// Of the loop's iteration one of the loops inside is left, with what it is computed from.
