@@ -32,6 +32,15 @@ struct Query {
   void need_count(size_t count) const {
     if (operands.size() != count) fail("wants " + std::to_string(count) + " operands");
   }
+  /// The type of the only operand.
+  Type only(bool (Type::*is_right)() const, const char* wants) const {
+    need_count(1);
+    need((type(0).*is_right)(), wants);
+    return type(0);
+  }
+  Type only_array() const { return only(&Type::is_array, "wants an array"); }
+  Type only_view() const { return only(&Type::is_view, "wants a view"); }
+  Type only_shaped() const { return only(&Type::has_shape, "wants an array or view"); }
   void need_indices(size_t from) const {
     for (size_t i = from; i < operands.size(); ++i) need(type(i) == kInt64, "wants i64 lengths and indices");
   }
@@ -130,16 +139,17 @@ Type infer_block(const Query& q) {
   q.need_count(0);
   return q.asked;
 }
+Type infer_nothing(const Query& q) {
+  q.need_count(0);
+  return {};
+}
 Type infer_yield(const Query&) { return {}; }
 Type infer_exit_(const Query& q) {
   q.need(!q.operands.empty() && q.type(0) == Type::label(), "wants a label");
   return {};
 }
 Type infer_return_(const Query&) { return {}; }
-Type infer_unreachable(const Query& q) {
-  q.need_count(0);
-  return {};
-}
+Type infer_unreachable(const Query& q) { return infer_nothing(q); }
 Type infer_raise(const Query& q) {
   for (size_t i = 0; i < q.operands.size(); ++i) q.need(q.type(i).is_scalar(), "shows scalars");
   return {};
@@ -221,15 +231,11 @@ Type infer_c_value(const Query& q) {
 }
 
 Type infer_length(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).has_shape(), "wants an array or view");
-  q.need_axis(q.attributes[0], q.type(0).rank());
+  q.need_axis(q.attributes[0], q.only_shaped().rank());
   return kInt64;
 }
 Type infer_stride(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_view(), "wants a view");
-  q.need_axis(q.attributes[0], q.type(0).rank());
+  q.need_axis(q.attributes[0], q.only_view().rank());
   return kInt64;
 }
 
@@ -247,13 +253,12 @@ Type infer_broadcast(const Query& q) {
   return with_rank(q, q.operands.size() - 1);
 }
 Type infer_transpose(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).has_shape(), "wants an array or view");
+  const Type x = q.only_shaped();
   std::vector<int64_t> axes(q.ints().begin(), q.ints().end());
   std::ranges::sort(axes);
-  q.need(axes.size() == static_cast<size_t>(q.type(0).rank()), "wants each axis once");
+  q.need(axes.size() == static_cast<size_t>(x.rank()), "wants each axis once");
   for (size_t i = 0; i < axes.size(); ++i) q.need(axes[i] == static_cast<int64_t>(i), "wants each axis once");
-  return q.type(0);
+  return x;
 }
 Type infer_slice(const Query& q) {
   q.need(!q.operands.empty() && q.type(0).has_shape(), "wants an array or view");
@@ -262,15 +267,13 @@ Type infer_slice(const Query& q) {
   return q.type(0);
 }
 Type infer_squeeze(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).has_shape(), "wants an array or view");
-  q.need_axes(q.ints(), q.type(0).rank());
-  return with_rank(q, static_cast<size_t>(q.type(0).rank()) - q.ints().size());
+  const Type x = q.only_shaped();
+  q.need_axes(q.ints(), x.rank());
+  return with_rank(q, static_cast<size_t>(x.rank()) - q.ints().size());
 }
 Type infer_expand(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).has_shape(), "wants an array or view");
-  const size_t rank = static_cast<size_t>(q.type(0).rank()) + q.ints().size();
+  const Type x = q.only_shaped();
+  const size_t rank = static_cast<size_t>(x.rank()) + q.ints().size();
   const Type type = with_rank(q, rank);
   q.need_axes(q.ints(), static_cast<int>(rank));
   return type;
@@ -310,19 +313,17 @@ Type infer_reduce(const Query& q) {
   return reduced(q, q.ints().size(), q.type(0).dtype());
 }
 Type infer_scan(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_array(), "wants an array");
-  q.need_combiner(q.attributes[0], q.type(0).dtype());
-  q.need_axis(q.attributes[1], q.type(0).rank());
-  return q.type(0);
+  const Type x = q.only_array();
+  q.need_combiner(q.attributes[0], x.dtype());
+  q.need_axis(q.attributes[1], x.rank());
+  return x;
 }
 Type infer_arg_reduce(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_array(), "wants an array");
+  const Type x = q.only_array();
   const Op combiner = static_cast<Op>(q.attributes[0]);
   q.need(combiner == Op::minimum || combiner == Op::maximum, "finds minimum or maximum");
   if (q.attributes[1] == -1) return kInt64;
-  q.need_axis(q.attributes[1], q.type(0).rank());
+  q.need_axis(q.attributes[1], x.rank());
   return reduced(q, 1, DType::Int64);
 }
 /// The common rank of the index arrays from operand `from` on, one for each axis.
@@ -355,10 +356,9 @@ Type infer_concat(const Query& q) {
   return q.type(0);
 }
 Type infer_sort(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_array(), "wants an array");
-  q.need_axis(q.attributes[0], q.type(0).rank());
-  return q.type(0);
+  const Type x = q.only_array();
+  q.need_axis(q.attributes[0], x.rank());
+  return x;
 }
 Type infer_argsort(const Query& q) { return infer_sort(q).with_dtype(DType::Int64); }
 Type infer_dot(const Query& q) {
@@ -385,14 +385,9 @@ Type infer_view(const Query& q) {
   q.need_indices(1);
   return q.asked;
 }
-Type infer_buffer(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_view(), "wants a view");
-  return Type::buffer(q.type(0).space());
-}
+Type infer_buffer(const Query& q) { return Type::buffer(q.only_view().space()); }
 Type infer_offset(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_view(), "wants a view");
+  q.only_view();
   return kInt64;
 }
 Type infer_distance(const Query& q) {
@@ -411,16 +406,8 @@ Type infer_kept(const Query& q) {
   q.need(q.type(0) == kInt64, "wants a number of a buffer");
   return Type::buffer();
 }
-Type infer_materialize(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_array(), "wants an array");
-  return q.type(0).as_view();
-}
-Type infer_read(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).is_view(), "wants a view");
-  return q.type(0).as_array();
-}
+Type infer_materialize(const Query& q) { return q.only_array().as_view(); }
+Type infer_read(const Query& q) { return q.only_view().as_array(); }
 Type infer_write(const Query& q) {
   q.need_count(2);
   q.need(q.type(0).is_view(), "wants a view");
@@ -512,16 +499,9 @@ Type infer_lift(const Query& q) {
   q.need(q.type(0).has_dtype() && q.type(0) == q.type(1), "wants a number or an array and its like");
   return q.type(0);
 }
-Type infer_tangent(const Query& q) {
-  q.need_count(1);
-  q.need(q.type(0).has_dtype(), "wants a number or an array");
-  return q.type(0);
-}
+Type infer_tangent(const Query& q) { return q.only(&Type::has_dtype, "wants a number or an array"); }
 Type infer_primal(const Query& q) { return infer_tangent(q); }
-Type infer_back(const Query& q) {
-  q.need_count(0);
-  return {};
-}
+Type infer_back(const Query& q) { return infer_nothing(q); }
 Type infer_cotangent(const Query& q) { return infer_tangent(q); }
 Type infer_give(const Query& q) {
   infer_lift(q);
@@ -581,10 +561,7 @@ Type infer_active(const Query& q) {
   q.need_count(0);
   return Type::scalar(DType::UInt32);
 }
-Type infer_fence(const Query& q) {
-  q.need_count(0);
-  return {};
-}
+Type infer_fence(const Query& q) { return infer_nothing(q); }
 Type infer_nanosleep(const Query& q) {
   q.need_count(1);
   q.need(q.type(0) == kInt32, "wants an i32 time");
