@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codegen/body.h"
+#include "codegen/branches.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
 #include "ir/builder.h"
@@ -16,13 +17,7 @@ using llvm::Value;
 
 void Body::emit_poll_every(Value* counter, uint64_t mask) {
   if (mask == 0) return emit_poll();
-  Block* const poll = new_block("poll");
-  Block* const on = new_block("on");
-  b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(counter, mask), b_.getInt64(mask)), poll, on);
-  b_.SetInsertPoint(poll);
-  emit_poll();
-  b_.CreateBr(on);
-  b_.SetInsertPoint(on);
+  emit_when(b_, b_.CreateICmpEQ(b_.CreateAnd(counter, mask), b_.getInt64(mask)), [&] { emit_poll(); });
 }
 
 /// Products of a loop's counter, or of a sum of it, and a value from outside grow by that value with each

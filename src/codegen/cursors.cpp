@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "codegen/branches.h"
 #include "codegen/lane_body.h"
 
 namespace ingot::codegen {
@@ -122,16 +123,12 @@ void LaneBody::store_one_by_one(DType dtype, const Parts& stored, Value* address
   const uint64_t size = base::size_of(base::component_of(dtype));
   const Parts operands[] = {{full_mask()}, stored};
   scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
-    Block* const live = new_block("live");
-    Block* const on = new_block("on");
-    b_.CreateCondBr(lane[0][0], live, on);
-    b_.SetInsertPoint(live);
-    Value* const next = b_.CreateLoad(b_.getPtrTy(), slot);
-    for (uint64_t i = 0; i < lane[1].size(); ++i)
-      b_.CreateAlignedStore(lane[1][i], field(next, i * size), llvm::Align(1));
-    b_.CreateStore(b_.CreateGEP(b_.getInt8Ty(), next, stride), slot);
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
+    emit_when(b_, lane[0][0], [&] {
+      Value* const next = b_.CreateLoad(b_.getPtrTy(), slot);
+      for (uint64_t i = 0; i < lane[1].size(); ++i)
+        b_.CreateAlignedStore(lane[1][i], field(next, i * size), llvm::Align(1));
+      b_.CreateStore(b_.CreateGEP(b_.getInt8Ty(), next, stride), slot);
+    });
     return Parts{};
   });
 }

@@ -63,8 +63,6 @@ class LaneBody : public Body {
   llvm::Value* full_mask() const;
   template <class Vector, class Serial>
   Parts emit_if_unit_strides(const Types& types, Vector vector, Serial serial);
-  template <class Step>
-  Parts emit_when(llvm::Value* condition, const Parts& otherwise, Step step);
 
   /// @name Values (lanes.cpp)
   void emit_select(NodeId id) override;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "codegen/branches.h"
 #include "codegen/lane_body.h"
 
 namespace ingot::codegen {
@@ -171,18 +172,8 @@ Value* LaneBody::gather_lanes(llvm::Type* type, Value* pointers) {
   }
   const Parts operands[] = {{pointers}, {full_mask()}};
   return scalars_.by_lane(lanes_.width, operands, {type}, [&](std::span<const Parts> lane) {
-    Block* const before = here();
-    Block* const live = new_block("live");
-    Block* const on = new_block("on");
-    b_.CreateCondBr(lane[1][0], live, on);
-    b_.SetInsertPoint(live);
-    Value* const loaded = b_.CreateAlignedLoad(type, lane[0][0], llvm::Align(1));
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
-    llvm::PHINode* const either = b_.CreatePHI(type, 2);
-    either->addIncoming(llvm::Constant::getNullValue(type), before);
-    either->addIncoming(loaded, live);
-    return Parts{either};
+    const auto load = [&] { return Parts{b_.CreateAlignedLoad(type, lane[0][0], llvm::Align(1))}; };
+    return emit_when(b_, lane[1][0], {llvm::Constant::getNullValue(type)}, load);
   })[0];
 }
 
@@ -194,13 +185,7 @@ void LaneBody::scatter_lanes(Value* stored, Value* pointers) {
   const auto one_by_one = [&] {
     const Parts operands[] = {{pointers}, {full_mask()}, {stored}};
     scalars_.by_lane(lanes_.width, operands, {}, [&](std::span<const Parts> lane) {
-      Block* const live = new_block("live");
-      Block* const on = new_block("on");
-      b_.CreateCondBr(lane[1][0], live, on);
-      b_.SetInsertPoint(live);
-      b_.CreateAlignedStore(lane[2][0], lane[0][0], llvm::Align(1));
-      b_.CreateBr(on);
-      b_.SetInsertPoint(on);
+      emit_when(b_, lane[1][0], [&] { b_.CreateAlignedStore(lane[2][0], lane[0][0], llvm::Align(1)); });
       return Parts{};
     });
     return Parts{};

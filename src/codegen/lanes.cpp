@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "base/reduction.h"
+#include "codegen/branches.h"
 #include "codegen/lane_body.h"
 #include "codegen/loops.h"
 #include "codegen/reduction.h"
@@ -92,20 +93,6 @@ Parts LaneBody::emit_lanes(const Lanes& lanes, Value* k, const Parts& carried) {
   return all;
 }
 
-/// The results of a step if the condition holds, else `otherwise`.
-template <class Step>
-Parts LaneBody::emit_when(Value* condition, const Parts& otherwise, Step step) {
-  Types types;
-  for (Value* part : otherwise) types.push_back(part->getType());
-  Block* const taken = new_block("rest");
-  Join join = new_join("rest.end");
-  join.incoming.emplace_back(here(), otherwise);
-  b_.CreateCondBr(condition, taken, join.block);
-  b_.SetInsertPoint(taken);
-  arrive(join, step());
-  return close(join, types);
-}
-
 /// `vector` or, where strides are not those that it has assumed, `serial`.
 template <class Vector, class Serial>
 Parts LaneBody::emit_if_unit_strides(const Types& types, Vector vector, Serial serial) {
@@ -169,7 +156,7 @@ void LaneBody::emit_vector_for(NodeId id) {
         done, gather(source_.operands(id).subspan(1)), poll_of_loop(id),
         [&](Value* k, const Parts& before) { return std::optional(step(k, nullptr, before)); }, width);
     Value* const left = b_.CreateSub(count, done, "", true, true);
-    return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
+    return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), cursors,
                      [&] { return step(done, mask_below(width, left), cursors); });
   };
   set(id, emit_if_unit_strides(unit_.types_of(source_.type(id)), vector, [&] {
@@ -256,7 +243,7 @@ Parts LaneBody::emit_block_of_lanes(NodeId id, std::span<Reduction> reductions, 
       },
       kWidth);
   Value* const left = b_.CreateSub(in_block, done);
-  return emit_when(b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
+  return emit_when(b_, b_.CreateICmpNE(left, b_.getInt64(0)), lanes,
                    [&] { return step(b_.CreateAdd(first, done), mask_below(kWidth, left), lanes); });
 }
 
@@ -289,7 +276,7 @@ Parts LaneBody::emit_blocks_in_lanes(NodeId id, std::span<Reduction> reductions,
     Value* const decided = may_stop ? reductions[0].decided(running) : nullptr;
     if (decided == nullptr) return block_of(block, running);
     return std::optional(
-        emit_when(b_.CreateNot(decided), running, [&] { return *block_of(block, running); }));
+        emit_when(b_, b_.CreateNot(decided), running, [&] { return *block_of(block, running); }));
   };
   const auto most = limit_of(source_.operand(id, 0));
   const bool is_one_block = most && *most <= static_cast<int64_t>(Reduction::kBlock) &&

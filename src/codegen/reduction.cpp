@@ -1,6 +1,7 @@
 #include "codegen/reduction.h"
 
 #include "base/reduction.h"
+#include "codegen/branches.h"
 #include "ir/evaluate.h"
 
 namespace ingot::codegen {
@@ -54,25 +55,33 @@ Parts Reduction::combine(const Parts& a, const Parts& b) {
   return scalars_.elementwise(combiner_, lane_, operands);
 }
 
-template <class Body>
-void Reduction::repeat(uint64_t count, Body body) {
+template <class Test, class Body>
+Parts Reduction::repeat_while(const Parts& start, Test test, Body body) {
   llvm::Function* const function = b_.GetInsertBlock()->getParent();
   BasicBlock* const before = b_.GetInsertBlock();
-  BasicBlock* const iteration = BasicBlock::Create(unit_.context, "each", function);
-  BasicBlock* const after = BasicBlock::Create(unit_.context, "each.end", function);
-  b_.CreateBr(iteration);
+  BasicBlock* const head = BasicBlock::Create(unit_.context, "while", function);
+  BasicBlock* const iteration = BasicBlock::Create(unit_.context, "iteration", function);
+  BasicBlock* const after = BasicBlock::Create(unit_.context, "end", function);
+  b_.CreateBr(head);
+  b_.SetInsertPoint(head);
+  Parts carried;
+  for (Value* part : start) {
+    llvm::PHINode* const phi = b_.CreatePHI(part->getType(), 2);
+    phi->addIncoming(part, before);
+    carried.push_back(phi);
+  }
+  b_.CreateCondBr(test(carried), iteration, after);
   b_.SetInsertPoint(iteration);
-  llvm::PHINode* const i = b_.CreatePHI(b_.getInt64Ty(), 2);
-  i->addIncoming(b_.getInt64(0), before);
-  body(i);
-  Value* const next = b_.CreateAdd(i, b_.getInt64(1));
-  i->addIncoming(next, b_.GetInsertBlock());
-  b_.CreateCondBr(b_.CreateICmpULT(next, b_.getInt64(count)), iteration, after);
+  const Parts next = body(carried);
+  for (size_t i = 0; i < next.size(); ++i)
+    llvm::cast<llvm::PHINode>(carried[i])->addIncoming(next[i], b_.GetInsertBlock());
+  b_.CreateBr(head);
   b_.SetInsertPoint(after);
+  return carried;
 }
 
 void Reduction::fill(const Parts& value) {
-  repeat(kLanes, [&](Value* lane) { store(value, lanes_, lane); });
+  emit_repeat(b_, kLanes, [&](Value* lane) { store(value, lanes_, lane); });
 }
 
 void Reduction::begin_block() {
@@ -82,17 +91,11 @@ void Reduction::begin_block() {
 Parts Reduction::accumulate(Value* k, const Parts& running, const Parts& contribution) {
   if (!ordered_) return combine(running, contribution);
   const Parts wide = scalars_.cast(dtype_, lane_, contribution);
-  if (!has_identity_) {
-    llvm::Function* const function = b_.GetInsertBlock()->getParent();
-    BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
-    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
-    b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
-    b_.SetInsertPoint(first);
-    store(wide, start_, b_.getInt64(0));
-    fill(wide);
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
-  }
+  if (!has_identity_)
+    emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), [&] {
+      store(wide, start_, b_.getInt64(0));
+      fill(wide);
+    });
   Value* const lane = b_.CreateAnd(k, b_.getInt64(kLanes - 1));
   store(combine(load(lanes_, lane), wide), lanes_, lane);
   return running;
@@ -101,7 +104,7 @@ Parts Reduction::accumulate(Value* k, const Parts& running, const Parts& contrib
 void Reduction::end_block(Value* block) {
   if (!ordered_) return;
   for (uint64_t half = kLanes / 2; half > 0; half /= 2)
-    repeat(half, [&](Value* j) {
+    emit_repeat(b_, half, [&](Value* j) {
       const Parts other = load(lanes_, b_.CreateAdd(j, b_.getInt64(half)));
       store(combine(load(lanes_, j), other), lanes_, j);
     });
@@ -112,22 +115,13 @@ void Reduction::end_block(Value* block) {
 void Reduction::push(Value* block) {
   // Lane 0 takes the levels in, as many as the number of blocks before has trailing ones.
   Value* const levels = b_.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, b_.CreateNot(block), b_.getFalse());
-  llvm::Function* const function = b_.GetInsertBlock()->getParent();
-  BasicBlock* const before = b_.GetInsertBlock();
-  BasicBlock* const test = BasicBlock::Create(unit_.context, "carry", function);
-  BasicBlock* const iteration = BasicBlock::Create(unit_.context, "carry.iteration", function);
-  BasicBlock* const after = BasicBlock::Create(unit_.context, "carry.end", function);
-  b_.CreateBr(test);
-  b_.SetInsertPoint(test);
-  llvm::PHINode* const level = b_.CreatePHI(b_.getInt64Ty(), 2);
-  level->addIncoming(b_.getInt64(0), before);
-  b_.CreateCondBr(b_.CreateICmpULT(level, levels), iteration, after);
-  b_.SetInsertPoint(iteration);
-  store(combine(load(levels_, level), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
-  level->addIncoming(b_.CreateAdd(level, b_.getInt64(1)), b_.GetInsertBlock());
-  b_.CreateBr(test);
-  b_.SetInsertPoint(after);
-  store(load(lanes_, b_.getInt64(0)), levels_, level);
+  const Parts level = repeat_while(
+      {b_.getInt64(0)}, [&](const Parts& at) { return b_.CreateICmpULT(at[0], levels); },
+      [&](const Parts& at) {
+        store(combine(load(levels_, at[0]), load(lanes_, b_.getInt64(0))), lanes_, b_.getInt64(0));
+        return Parts{b_.CreateAdd(at[0], b_.getInt64(1))};
+      });
+  store(load(lanes_, b_.getInt64(0)), levels_, level[0]);
 }
 
 Parts Reduction::splat(const Parts& value) {
@@ -144,26 +138,13 @@ Parts Reduction::lanes(const Parts& running) {
 Parts Reduction::accumulate_lanes(Value* k, const Parts& lanes, const Parts& contribution, Value* mask) {
   const Parts wide = ordered_ ? scalars_.cast(dtype_, lane_, contribution) : contribution;
   Parts before = lanes;
-  if (ordered_ && !has_identity_) {
-    llvm::Function* const function = b_.GetInsertBlock()->getParent();
-    BasicBlock* const other = b_.GetInsertBlock();
-    BasicBlock* const first = BasicBlock::Create(unit_.context, "first", function);
-    BasicBlock* const on = BasicBlock::Create(unit_.context, "on", function);
-    b_.CreateCondBr(b_.CreateICmpEQ(k, b_.getInt64(0)), first, on);
-    b_.SetInsertPoint(first);
-    Parts start;
-    for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
-    store(start, start_, b_.getInt64(0));
-    const Parts starts = splat(start);
-    b_.CreateBr(on);
-    b_.SetInsertPoint(on);
-    for (size_t i = 0; i < before.size(); ++i) {
-      llvm::PHINode* const phi = b_.CreatePHI(before[i]->getType(), 2);
-      phi->addIncoming(lanes[i], other);
-      phi->addIncoming(starts[i], first);
-      before[i] = phi;
-    }
-  }
+  if (ordered_ && !has_identity_)
+    before = emit_when(b_, b_.CreateICmpEQ(k, b_.getInt64(0)), lanes, [&] {
+      Parts start;
+      for (Value* part : wide) start.push_back(b_.CreateExtractElement(part, uint64_t{0}));
+      store(start, start_, b_.getInt64(0));
+      return splat(start);
+    });
   const Parts both = combine(before, wide);
   return mask == nullptr ? both : scalars_.select(mask, both, before);
 }
@@ -194,32 +175,16 @@ Parts Reduction::total(Value* blocks, const Parts& running) {
   const auto without_lowest = [&](Value* bits) {
     return b_.CreateAnd(bits, b_.CreateSub(bits, b_.getInt64(1)));
   };
-  const Parts lowest = load(levels_, b_.CreateAnd(level_of(blocks), b_.getInt64(kLevels - 1)));
-  Value* const others = without_lowest(blocks);
-  llvm::Function* const function = b_.GetInsertBlock()->getParent();
-  BasicBlock* const before = b_.GetInsertBlock();
-  BasicBlock* const test = BasicBlock::Create(unit_.context, "levels", function);
-  BasicBlock* const take = BasicBlock::Create(unit_.context, "take", function);
-  BasicBlock* const after = BasicBlock::Create(unit_.context, "levels.end", function);
-  b_.CreateBr(test);
-  b_.SetInsertPoint(test);
-  llvm::PHINode* const left = b_.CreatePHI(b_.getInt64Ty(), 2);
-  left->addIncoming(others, before);
-  Parts value;
-  for (Value* part : lowest) {
-    llvm::PHINode* const phi = b_.CreatePHI(part->getType(), 2);
-    phi->addIncoming(part, before);
-    value.push_back(phi);
-  }
-  b_.CreateCondBr(b_.CreateICmpNE(left, b_.getInt64(0)), take, after);
-  b_.SetInsertPoint(take);
-  const Parts taken = combine(load(levels_, level_of(left)), value);
-  left->addIncoming(without_lowest(left), b_.GetInsertBlock());
-  for (size_t i = 0; i < value.size(); ++i)
-    llvm::cast<llvm::PHINode>(value[i])->addIncoming(taken[i], b_.GetInsertBlock());
-  b_.CreateBr(test);
-  b_.SetInsertPoint(after);
-  return value;
+  Parts start = load(levels_, b_.CreateAnd(level_of(blocks), b_.getInt64(kLevels - 1)));
+  start.insert(start.begin(), without_lowest(blocks));
+  const auto value = [](const Parts& at) { return Parts(at.begin() + 1, at.end()); };
+  return value(repeat_while(
+      start, [&](const Parts& at) { return b_.CreateICmpNE(at[0], b_.getInt64(0)); },
+      [&](const Parts& at) {
+        Parts next = combine(load(levels_, level_of(at[0])), value(at));
+        next.insert(next.begin(), without_lowest(at[0]));
+        return next;
+      }));
 }
 
 Value* Reduction::decided(const Parts& running) {

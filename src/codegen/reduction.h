@@ -61,9 +61,9 @@ class Reduction {
   void fill(const Parts& value);
   void push(llvm::Value* block);
   Parts splat(const Parts& value);
-  /// `for (i = 0; i < count; ++i) body(i)`, count constant.
-  template <class Body>
-  void repeat(uint64_t count, Body body);
+  /// `while (test(parts)) parts = body(parts)`; gives the parts in the end.
+  template <class Test, class Body>
+  Parts repeat_while(const Parts& start, Test test, Body body);
 
   Unit& unit_;
   Builder& b_;

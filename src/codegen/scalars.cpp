@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codegen/branches.h"
 #include "codegen/rules.h"
 #include "codegen/vecmath.h"
 
@@ -57,7 +58,6 @@ llvm::AllocaInst* Scalars::lane_slot(llvm::Type* type, unsigned lanes,
 }
 
 Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Types& results, OfLane body) {
-  llvm::Function* const function = b.GetInsertBlock()->getParent();
   const auto element = [&](llvm::Type* type, Value* array, Value* lane) {
     return b.CreateGEP(type, array, lane);
   };
@@ -75,32 +75,23 @@ Parts Scalars::by_lane(unsigned lanes, std::span<const Parts> operands, const Ty
   llvm::SmallVector<Value*, 2> given;
   for (llvm::Type* type : results) given.push_back(lane_slot(unit_.memory_type(type), lanes, taken));
 
-  llvm::BasicBlock* const before = b.GetInsertBlock();
-  llvm::BasicBlock* const iteration = llvm::BasicBlock::Create(unit_.context, "lane", function);
-  llvm::BasicBlock* const after = llvm::BasicBlock::Create(unit_.context, "lane.end", function);
-  b.CreateBr(iteration);
-  b.SetInsertPoint(iteration);
-  llvm::PHINode* const lane = b.CreatePHI(b.getInt64Ty(), 2);
-  lane->addIncoming(b.getInt64(0), before);
-  llvm::SmallVector<Parts, 4> one;
-  for (size_t i = 0; i < operands.size(); ++i) {
-    one.emplace_back();
-    for (size_t k = 0; k < operands[i].size(); ++k) {
-      llvm::Type* const part = operands[i][k]->getType()->getScalarType();
-      llvm::Type* const type = unit_.memory_type(part);
-      Value* const loaded = b.CreateLoad(type, element(type, homes[i][k], lane));
-      one.back().push_back(part == type ? loaded : b.CreateTrunc(loaded, part));
+  emit_repeat(b, lanes, [&](Value* lane) {
+    llvm::SmallVector<Parts, 4> one;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      one.emplace_back();
+      for (size_t k = 0; k < operands[i].size(); ++k) {
+        llvm::Type* const part = operands[i][k]->getType()->getScalarType();
+        llvm::Type* const type = unit_.memory_type(part);
+        Value* const loaded = b.CreateLoad(type, element(type, homes[i][k], lane));
+        one.back().push_back(part == type ? loaded : b.CreateTrunc(loaded, part));
+      }
     }
-  }
-  const Parts values = body(one);
-  for (size_t k = 0; k < values.size(); ++k) {
-    llvm::Type* const type = unit_.memory_type(results[k]);
-    b.CreateStore(b.CreateZExtOrBitCast(values[k], type), element(type, given[k], lane));
-  }
-  Value* const next = b.CreateAdd(lane, b.getInt64(1));
-  lane->addIncoming(next, b.GetInsertBlock());
-  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(lanes)), iteration, after);
-  b.SetInsertPoint(after);
+    const Parts values = body(one);
+    for (size_t k = 0; k < values.size(); ++k) {
+      llvm::Type* const type = unit_.memory_type(results[k]);
+      b.CreateStore(b.CreateZExtOrBitCast(values[k], type), element(type, given[k], lane));
+    }
+  });
   Parts all;
   for (size_t k = 0; k < results.size(); ++k) {
     llvm::Type* const type = unit_.memory_type(results[k]);
