@@ -111,15 +111,7 @@ void place_globals(llvm::Module& module) {
   }
 }
 
-class AmdInstructions final : public Instructions {
- public:
-  bool has_fma() const override { return true; }
-  bool has_halves() const override { return true; }
-  /// Results are passed like arguments, however many they are.
-  size_t returned_parts() const override { return 8; }
-};
-
-class Amd final : public KernelTarget {
+class Amd final : public WithoutWarps {
  public:
   explicit Amd(std::string processor) : processor_(std::move(processor)) {}
 
@@ -146,9 +138,7 @@ class Amd final : public KernelTarget {
   }
 
   Value* grid_value(Builder& b, GridValue what, unsigned axis) const override;
-  int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override;
-  void barrier(Builder&, Value*) const override { refuse_warps(); }
   void fence(Builder& b, ir::Scope scope) const override {
     const char* const name = scope == ir::Scope::System   ? ""
                              : scope == ir::Scope::Device ? "agent"
@@ -156,13 +146,6 @@ class Amd final : public KernelTarget {
     fence(b, name, llvm::AtomicOrdering::SequentiallyConsistent);
   }
 
-  Value* vote(Builder&, ir::Question, Value*) const override {
-    refuse("a barrier that counts (`syncthreads_count` and the like)");
-  }
-  Value* vote(Builder&, ir::Question, Value*, Value*) const override { refuse_warps(); }
-  Value* match(Builder&, ir::Agreement, Value*, Value*) const override { refuse_warps(); }
-  Value* shuffle(Builder&, ir::Source, Value*, Value*, Value*, unsigned) const override { refuse_warps(); }
-  Value* active(Builder&) const override { refuse_warps(); }
   void nanosleep(Builder& b, Value*) const override {
     b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_sleep, {}, {b.getInt32(1)});
   }
@@ -172,7 +155,7 @@ class Amd final : public KernelTarget {
 
  private:
   std::string processor_;
-  AmdInstructions instructions_;
+  DeviceInstructions instructions_;
 
   static std::string emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType kind) {
     verify(module);
@@ -186,11 +169,8 @@ class Amd final : public KernelTarget {
     if (!scope.empty()) threads = b.getContext().getOrInsertSyncScopeID(scope);
     b.CreateFence(order, threads);
   }
-  [[noreturn]] static void refuse(const std::string& what) {
+  [[noreturn]] void refuse(const std::string& what) const override {
     throw base::Unsupported({}, what + " on AMD's GPUs", "use shared memory and `syncthreads` instead");
-  }
-  [[noreturn]] static void refuse_warps() {
-    refuse("an operation of a warp (shuffles, votes, barriers of lanes)");
   }
 };
 

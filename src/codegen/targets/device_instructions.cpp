@@ -10,18 +10,14 @@ using llvm::Value;
 
 namespace {
 
-class DeviceInstructions final : public Instructions {
+class NvidiaInstructions final : public DeviceInstructions {
  public:
-  bool has_fma() const override { return true; }
-  bool has_halves() const override { return true; }
-  /// Results are passed like arguments, however many they are.
-  size_t returned_parts() const override { return 8; }
   Value* truncated(Builder& b, Value* number, bool to_64_bits) const override;
 };
 
 /// The instruction gives the nearest integer there is, so the least one below all; of NaN it has no one value
 /// on all widths.
-Value* DeviceInstructions::truncated(Builder& b, Value* number, bool to_64_bits) const {
+Value* NvidiaInstructions::truncated(Builder& b, Value* number, bool to_64_bits) const {
   if (number->getType()->isVectorTy()) return Instructions::truncated(b, number, to_64_bits);
   const bool is_double = number->getType()->isDoubleTy();
   const llvm::Intrinsic::ID id =
@@ -38,7 +34,7 @@ Value* DeviceInstructions::truncated(Builder& b, Value* number, bool to_64_bits)
 }  // namespace
 
 const Instructions& device_instructions() {
-  static const DeviceInstructions all;
+  static const NvidiaInstructions all;
   return all;
 }
 

@@ -56,4 +56,13 @@ class Instructions {
   virtual void fence_streams(Builder& b) const;
 };
 
+/// What devices have in common.
+class DeviceInstructions : public Instructions {
+ public:
+  bool has_fma() const override { return true; }
+  bool has_halves() const override { return true; }
+  /// Results are passed like arguments, however many they are.
+  size_t returned_parts() const override { return 8; }
+};
+
 }  // namespace ingot::codegen

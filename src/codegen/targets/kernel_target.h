@@ -81,4 +81,27 @@ class KernelTarget {
   virtual uint64_t access_bytes() const { return 0; }
 };
 
+/// A device whose warps are not known: what they do together is refused.
+class WithoutWarps : public KernelTarget {
+ public:
+  int64_t warp_threads() const final { return 0; }
+  void barrier(Builder&, Value*) const final { refuse_warps(); }
+  Value* vote(Builder&, ir::Question, Value*) const final { refuse_counts(); }
+  Value* vote(Builder&, ir::Question, Value*, Value*) const final { refuse_warps(); }
+  Value* match(Builder&, ir::Agreement, Value*, Value*) const final { refuse_warps(); }
+  Value* shuffle(Builder&, ir::Source, Value*, Value*, Value*, unsigned) const final { refuse_warps(); }
+  Value* active(Builder&) const final { refuse_warps(); }
+
+ private:
+  [[noreturn]] virtual void refuse(const std::string& what) const = 0;
+  [[noreturn]] void refuse_counts() const {
+    refuse("a barrier that counts (`syncthreads_count` and the like)");
+    __builtin_unreachable();
+  }
+  [[noreturn]] void refuse_warps() const {
+    refuse("an operation of a warp (shuffles, votes, barriers of lanes)");
+    __builtin_unreachable();
+  }
+};
+
 }  // namespace ingot::codegen

@@ -16,16 +16,8 @@ namespace ingot::codegen {
 
 namespace {
 
-class OpenClInstructions final : public Instructions {
- public:
-  bool has_fma() const override { return true; }
-  bool has_halves() const override { return true; }
-  /// Results are passed like arguments, however many they are.
-  size_t returned_parts() const override { return 8; }
-};
-
 /// Calls of functions of OpenCL C are in the module as calls of declarations.
-class OpenCl final : public KernelTarget {
+class OpenCl final : public WithoutWarps {
  public:
   const Instructions& instructions() const override { return instructions_; }
   void prepare(llvm::Module& module) const override { prepare_device_module(module); }
@@ -50,18 +42,8 @@ class OpenCl final : public KernelTarget {
     index->setDoesNotAccessMemory();
     return index;
   }
-  int64_t warp_threads() const override { return 0; }
   void barrier(Builder& b) const override { call(b, kOpenClBarrier, b.getVoidTy(), {})->setConvergent(); }
-  void barrier(Builder&, Value*) const override { refuse_lanes(); }
   void fence(Builder& b, ir::Scope) const override { call(b, kOpenClFence, b.getVoidTy(), {}); }
-
-  Value* vote(Builder&, ir::Question, Value*) const override {
-    refuse_for_opencl("a barrier that counts (`syncthreads_count` and the like)");
-  }
-  Value* vote(Builder&, ir::Question, Value*, Value*) const override { refuse_lanes(); }
-  Value* match(Builder&, ir::Agreement, Value*, Value*) const override { refuse_lanes(); }
-  Value* shuffle(Builder&, ir::Source, Value*, Value*, Value*, unsigned) const override { refuse_lanes(); }
-  Value* active(Builder&) const override { refuse_lanes(); }
   /// A thread need not wait.
   void nanosleep(Builder&, Value*) const override {}
 
@@ -69,11 +51,9 @@ class OpenCl final : public KernelTarget {
   unsigned global_space() const override { return 1; }
 
  private:
-  OpenClInstructions instructions_;
+  DeviceInstructions instructions_;
 
-  [[noreturn]] static void refuse_lanes() {
-    refuse_for_opencl("an operation of a warp (shuffles, votes, barriers of lanes)");
-  }
+  [[noreturn]] void refuse(const std::string& what) const override { refuse_for_opencl(what); }
   static llvm::CallInst* call(Builder& b, const char* name, llvm::Type* type,
                               llvm::ArrayRef<Value*> operands) {
     std::vector<llvm::Type*> types;
