@@ -174,7 +174,7 @@ std::optional<Intervals::Interval> Intervals::of_index(NodeId parameter) {
   const auto count = interval(f_.operand(owner, 0));
   if (!count) return std::nullopt;
   NodeId iterations = count->high;
-  if (!is_natural(b_.function(), iterations)) iterations = b_.make(Op::maximum, {iterations, b_.index(0)});
+  if (!is_natural(b_.function(), iterations)) iterations = loops_.maximum(iterations, b_.index(0));
   return Interval{b_.index(0), loops_.subtract(iterations, b_.index(1)), count->holds};
 }
 
@@ -288,14 +288,14 @@ std::optional<Intervals::Interval> Intervals::of_arithmetic(NodeId value) {
     made.low = made.high = corners[0];
     for (NodeId c : corners) {
       made.low = loops_.minimum(made.low, c);
-      made.high = b_.make(Op::maximum, {made.high, c});
+      made.high = loops_.maximum(made.high, c);
     }
   }
   return made;
 }
 
 Intervals::Interval Intervals::hull(const Interval& a, const Interval& b) {
-  return {loops_.minimum(a.low, b.low), b_.make(Op::maximum, {a.high, b.high}), both(a.holds, b.holds)};
+  return {loops_.minimum(a.low, b.low), loops_.maximum(a.high, b.high), both(a.holds, b.holds)};
 }
 
 std::optional<Intervals::Interval> Intervals::of_choice(NodeId value) {

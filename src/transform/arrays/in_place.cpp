@@ -82,7 +82,7 @@ class Lowering::InPlaceWriter {
 
   DType dtype() const { return b_.function().type(view_).dtype(); }
   NodeId absolute(NodeId value) { return b_.make(Op::absolute, {value}); }
-  NodeId maximum(NodeId a, NodeId b) { return b_.make(Op::maximum, {a, b}); }
+  NodeId maximum(NodeId a, NodeId b) { return loops_.maximum(a, b); }
 
   /// The bytes of a row of views of these lengths and strides, from those of their first elements.
   Bytes reach(const Nodes& lengths, const Nodes& strides, Bytes row) {
@@ -193,7 +193,7 @@ class Lowering::InPlaceWriter {
         apart_, loops_.minimum(maximum(rows_of(lowering_.machine_.far_cache), one), count), count);
     const auto in_chunks = [&] {
       const NodeId chunk = loops_.minimum(maximum(rows_of(lowering_.machine_.near_cache / 2), reach_), count);
-      const NodeId chunks = ceiling(maximum(many, chunk), chunk);
+      const NodeId chunks = loops_.ceiling(maximum(many, chunk), chunk);
       return Nodes{chunk, chunks};
     };
     const Nodes sizes =
@@ -201,10 +201,7 @@ class Lowering::InPlaceWriter {
     chunk_ = sizes[0];
     slots_ = loops_.select(loops_.less(b_.index(2), sizes[1]), b_.index(kSlots), sizes[1]);
     height_ = loops_.multiply(sizes[1], chunk_);
-    blocks_ = ceiling(lengths_[0], height_);
-  }
-  NodeId ceiling(NodeId count, NodeId by) {
-    return b_.make(Op::floor_divide, {loops_.add(count, loops_.subtract(by, b_.index(1))), by});
+    blocks_ = loops_.ceiling(lengths_[0], height_);
   }
 
   Block block_at(NodeId number) {
@@ -212,7 +209,7 @@ class Lowering::InPlaceWriter {
     block.first = loops_.multiply(number, height_);
     block.count = loops_.minimum(height_, loops_.subtract(lengths_[0], block.first));
     block.chunks = loops_.branch(
-        meets_, {ir::kInt64}, [&] { return Nodes{ceiling(block.count, chunk_)}; },
+        meets_, {ir::kInt64}, [&] { return Nodes{loops_.ceiling(block.count, chunk_)}; },
         [&] { return Nodes{b_.index(1)}; })[0];
     block.place = loops_.multiply(number, loops_.multiply(slots_, chunk_));
     return block;

@@ -184,7 +184,7 @@ void Lowering::merge_lines(const SortedLines& lines) {
     loops_.nest(lines.lengths, [&](Indices at) { loops_.store(views[2], at, at.back()); });
   }
   const NodeId one = b_.index(1);
-  const NodeId steps = count_digits(loops_, b_.make(Op::maximum, {loops_.subtract(count, one), b_.index(0)}));
+  const NodeId steps = count_digits(loops_, loops_.maximum(loops_.subtract(count, one), b_.index(0)));
   const bool before = loops_.independent();
   const Nodes sorted = loops_.loop(steps, views, [&](Indices step, Indices now) {
     const NodeId width = b_.make(Op::left_shift, {one, step[0]});

@@ -257,13 +257,13 @@ class Parallelizer : public ParallelWriter {
       pieces.copies.push_back({each.view, each.combiner, each.extreme, {}});
       elements = loops_.add(elements, loops_.product(lengths_of(each.view)));
     }
-    pieces.iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    pieces.iterations = loops_.maximum(use(source_.operand(loop, 0)), b_.index(0));
     const NodeId least = loops_.multiply(elements, b_.index(kLeastIterations));
     const int64_t most = found.meeting.empty() ? kMostPieces : kMostCopies;
     pieces.count = loops_.minimum(b_.make(Op::floor_divide, {pieces.iterations, least}), b_.index(most));
     pieces.inits = use_all(source_.operands(loop).subspan(1));
     if (found.meeting.empty()) {
-      pieces.count = b_.make(Op::maximum, {pieces.count, b_.index(1)});
+      pieces.count = loops_.maximum(pieces.count, b_.index(1));
       for (const auto& [low, high] : base::known(selections_of(source_, loop)).pairs)
         pieces.count = loops_.select(b_.make(Op::greater, {pieces.inits[low], pieces.inits[high]}),
                                      b_.index(1), pieces.count);
@@ -312,8 +312,7 @@ class Parallelizer : public ParallelWriter {
     return lengths;
   }
   void write_loop_over(NodeId loop, const Found& found, const Pieces& pieces) {
-    const NodeId before = loops_.subtract(pieces.count, b_.index(1));
-    const NodeId most = b_.make(Op::floor_divide, {loops_.add(pieces.iterations, before), pieces.count});
+    const NodeId most = loops_.ceiling(pieces.iterations, pieces.count);
     // Each piece writes at its own index.
     const int64_t attributes[] = {source_.attribute(loop, 0), 1};
     const ir::SpanId location = b_.span();

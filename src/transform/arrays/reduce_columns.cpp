@@ -44,7 +44,7 @@ class Lowering::RowWriter {
       trees_.emplace_back(loops_, r.combiner, r.lane, blocks_, Nodes{width});
     }
     const Nodes outer(axes_.kept.begin(), axes_.kept.end() - 1);
-    const NodeId strips = ceiling(columns, strip);
+    const NodeId strips = loops_.ceiling(columns, strip);
     loops_.nest(outer, [&](Indices kept) {
       loops_.nest({&strips, 1}, [&](Indices number) {
         kept_.assign(kept.begin(), kept.end());
@@ -68,7 +68,7 @@ class Lowering::RowWriter {
     // What a pair of blocks has is not compared with what others have.
     const bool before = loops_.independent();
     loops_.set_independent(before || has_block_first());
-    const NodeId least = b_.make(Op::maximum, {blocks_, b_.index(1)});
+    const NodeId least = loops_.maximum(blocks_, b_.index(1));
     const Nodes lengths = with_block(axes_.kept, least);
     Nodes values;
     for (const Reduction& r : all_) values.push_back(loops_.new_view(lengths, r.lane));
@@ -83,7 +83,7 @@ class Lowering::RowWriter {
     loops_.nest({&steps, 1}, [&](Indices step) {
       loops_.set_independent(before || has_block_first());
       const NodeId apart = b_.make(Op::left_shift, {b_.index(1), step[0]});
-      const NodeId pairs = ceiling(loops_.subtract(least, apart), loops_.add(apart, apart));
+      const NodeId pairs = loops_.ceiling(loops_.subtract(least, apart), loops_.add(apart, apart));
       loops_.nest(with_block(axes_.kept, pairs), [&](Indices at) {
         const NodeId left = loops_.multiply(block_of(at), loops_.add(apart, apart));
         const Nodes low = with_block(kept_of(at), left);
@@ -169,11 +169,6 @@ class Lowering::RowWriter {
     for (size_t i = 0; i < all_.size(); ++i)
       made.push_back(b_.make(all_[i].combiner, {before[i], b_.cast(values[i], all_[i].lane)}));
     return made;
-  }
-
-  NodeId ceiling(NodeId count, NodeId divisor) {
-    const NodeId up = loops_.add(count, loops_.subtract(divisor, b_.index(1)));
-    return b_.make(Op::floor_divide, {up, divisor});
   }
 
   Lowering& lowering_;

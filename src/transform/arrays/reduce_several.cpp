@@ -59,8 +59,8 @@ Lowering::Blocks Lowering::make_blocks(const Reductions& all, const Axes& axes) 
   turned = loops_.both(turned, loops_.less(b_.index(kLongRow), inner));
   const NodeId rows = count_blocks(loops_, loops_.multiply(inner, b_.index(kRowsAtOnce)));
   const NodeId most = loops_.minimum(rows, b_.index(kMostBlocksAtOnce));
-  made.at_once = loops_.select(turned, b_.make(Op::maximum, {most, b_.index(1)}), b_.index(1));
-  made.columns = loops_.select(turned, b_.index(kColumnsAtOnce), b_.make(Op::maximum, {inner, b_.index(1)}));
+  made.at_once = loops_.select(turned, loops_.maximum(most, b_.index(1)), b_.index(1));
+  made.columns = loops_.select(turned, b_.index(kColumnsAtOnce), loops_.maximum(inner, b_.index(1)));
   const NodeId size = b_.index(base::kReductionBlock);
   made.reach = loops_.multiply(size, made.at_once);
   const NodeId length = loops_.minimum(made.total, made.reach);
@@ -72,9 +72,7 @@ Lowering::Blocks Lowering::make_blocks(const Reductions& all, const Axes& axes) 
 }
 
 Nodes Lowering::reduce_blocks(const Reductions& all, const Axes& axes, Indices kept, Blocks& blocks) {
-  const NodeId one = b_.index(1);
-  const NodeId up = loops_.add(blocks.count, loops_.subtract(blocks.at_once, one));
-  const NodeId steps = b_.make(Op::floor_divide, {up, blocks.at_once});
+  const NodeId steps = loops_.ceiling(blocks.count, blocks.at_once);
   loops_.nest({&steps, 1}, [&](Indices step) {
     const NodeId first = loops_.multiply(step[0], blocks.reach);
     const NodeId end = loops_.minimum(loops_.add(first, blocks.reach), blocks.total);
@@ -121,14 +119,13 @@ void Lowering::fill_blocks(const Reductions& all, const Axes& axes, Indices kept
   const NodeId first_row = b_.make(Op::floor_divide, {first, inner});
   const NodeId last_row = b_.make(Op::floor_divide, {loops_.subtract(end, one), inner});
   const NodeId rows = loops_.add(loops_.subtract(last_row, first_row), one);
-  const NodeId up = loops_.add(inner, loops_.subtract(blocks.columns, one));
-  const NodeId strips = b_.make(Op::floor_divide, {up, blocks.columns});
+  const NodeId strips = loops_.ceiling(inner, blocks.columns);
   loops_.nest(Nodes{strips, rows}, [&](Indices iteration) {
     const NodeId left = loops_.multiply(iteration[0], blocks.columns);
     const NodeId right = loops_.minimum(loops_.add(left, blocks.columns), inner);
     const NodeId row = loops_.add(first_row, iteration[1]);
     const NodeId row_begin = loops_.multiply(row, inner);
-    const NodeId begin = b_.make(Op::maximum, {first, loops_.add(row_begin, left)});
+    const NodeId begin = loops_.maximum(first, loops_.add(row_begin, left));
     const NodeId count = loops_.subtract(loops_.minimum(end, loops_.add(row_begin, right)), begin);
     const NodeId in_row = loops_.subtract(begin, row_begin);
     const NodeId in_block = loops_.subtract(begin, first);

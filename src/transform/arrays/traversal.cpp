@@ -109,8 +109,7 @@ void Lowering::nest_tiles(const Nodes& lengths, const std::function<void(const N
   for (size_t i = 0; i < lengths.size(); ++i) {
     const int64_t edge = i + 1 == lengths.size() ? kTileOfLast : kTileOfOthers[lengths.size()];
     edges.push_back(b_.index(edge));
-    const NodeId up = loops_.add(lengths[i], b_.index(edge - 1));
-    tiles.push_back(b_.make(Op::floor_divide, {up, edges[i]}));
+    tiles.push_back(loops_.ceiling(lengths[i], edges[i]));
   }
   loops_.set_one_by_one(true);
   loops_.nest(tiles, [&](Indices number) {

@@ -108,7 +108,7 @@ NodeId Forward::shadow_of(NodeId view) {
     span = w.add(span, reach);
     strides.push_back(stride);
   }
-  const NodeId count = make(Op::floor_divide, {w.add(span, w.index(size - 1)), w.index(size)});
+  const NodeId count = w.ceiling(span, w.index(size));
   const NodeId all = w.new_view({&count, 1}, type.dtype());
   b_.make(Op::write, {all, b_.constant(type.element(), {})});
   return w.view(b_.make(Op::buffer, {all}), low, lengths_of(b_, view), strides, type);

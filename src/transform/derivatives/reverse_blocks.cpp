@@ -177,7 +177,7 @@ void Reverse::sweep_all_blocks(NodeId id, const Blocks& blocks) {
   const Nodes before = cotangents_of(blocks.sums);
   const int own = recording_.loop_at(id);
   if (starts_.contains(id)) back_[id.index] = get(starts_[id]);
-  Nodes operands{make(Op::floor_divide, {w.add(count, w.index(kIterationsOfBlock - 1)), size})};
+  Nodes operands{w.ceiling(count, size)};
   std::vector<Type> types{ir::kInt64};
   for (const NodeId one : sums) {
     types.push_back(type_of_cotangent(one));

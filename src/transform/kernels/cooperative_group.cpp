@@ -33,7 +33,7 @@ Nodes ThreadGroup::half(LaneReduction& lanes, int64_t step, NodeId lane,
 Nodes ThreadGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                           const LaneReduction::Iteration& iteration) {
   static_assert(2 * kMostIterations == base::kReductionLanes);
-  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
+  const NodeId iterations = loops_.maximum(count, b_.index(0));
   const std::vector<Type> types = lanes.lane_types();
   // Of no iterations there is no first one.
   const auto some = [&] {
@@ -55,7 +55,7 @@ Nodes ThreadGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits
 
 Nodes WarpGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                         const LaneReduction::Iteration& iteration) {
-  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
+  const NodeId iterations = loops_.maximum(count, b_.index(0));
   // Two blocks of iterations at most, which are combined as they come.
   Nodes all = loops_.loop(lanes.blocks_of(iterations), lanes.zeros(), [&](auto block, auto before) {
     const Nodes starts = lanes.starts(iteration, [&] { return inits; });
@@ -100,10 +100,9 @@ WarpGroup::Combined WarpGroup::combine_in_order(BlockScan& scan, const Nodes& gi
 Nodes WarpGroup::scan(const std::vector<BlockScan::Slot>& slots, bool in_order, NodeId count,
                       const Nodes& inits, const Step& iteration) {
   BlockScan scan(kernels_, loops_, slots);
-  const NodeId iterations = b_.make(Op::maximum, {count, b_.index(0)});
+  const NodeId iterations = loops_.maximum(count, b_.index(0));
   const NodeId size = b_.index(KernelWriter::kWarp);
-  const NodeId up = loops_.add(iterations, loops_.subtract(size, b_.index(1)));
-  const NodeId rounds = b_.make(Op::floor_divide, {up, size});
+  const NodeId rounds = loops_.ceiling(iterations, size);
   const Nodes end = loops_.loop(rounds, inits, [&](auto round, auto now) {
     const Nodes carried(now.begin(), now.end());
     const NodeId at = loops_.add(loops_.multiply(round[0], size), thread_);
@@ -147,11 +146,9 @@ Nodes BlockGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
                          const LaneReduction::Iteration& iteration) {
   const Nodes shared = slots_.of(lanes);
   const NodeId zero = b_.index(0);
-  const NodeId iterations = b_.make(Op::maximum, {count, zero});
+  const NodeId iterations = loops_.maximum(count, zero);
   const NodeId warps = b_.make(Op::right_shift, {threads_, b_.index(5)});
-  const NodeId blocks = lanes.blocks_of(iterations);
-  const NodeId last = loops_.subtract(warps, b_.index(1));
-  const NodeId groups = b_.make(Op::floor_divide, {loops_.add(blocks, last), warps});
+  const NodeId groups = loops_.ceiling(lanes.blocks_of(iterations), warps);
   std::vector<BlockTree> trees;
   for (size_t i = 0; i < lanes.slots().size(); ++i)
     trees.push_back(BlockTree::of_any(loops_, lanes.slots()[i].combiner, lanes.lane_of(i), groups));

@@ -92,7 +92,7 @@ Nodes LaneReduction::accumulate(NodeId first, NodeId count, const Nodes& starts,
   const NodeId left = loops_.add(loops_.subtract(count, first), b_.index(base::kReductionLanes - 1));
   const NodeId all = b_.make(Op::right_shift, {left, b_.index(kLaneBits)});
   const NodeId most = b_.index(base::kReductionBlock / base::kReductionLanes);
-  const NodeId iterations = loops_.minimum(b_.make(Op::maximum, {all, b_.index(0)}), most);
+  const NodeId iterations = loops_.minimum(loops_.maximum(all, b_.index(0)), most);
   return loops_.loop(iterations, starts, [&](std::span<const NodeId> k, std::span<const NodeId> lanes) {
     const NodeId step = loops_.multiply(k[0], b_.index(base::kReductionLanes));
     return combine_all(lanes, iteration(loops_.add(first, step)));
@@ -172,9 +172,8 @@ KernelReduction::KernelReduction(KernelWriter& kernels, LoopWriter& loops,
 
 void KernelReduction::write(NodeId count, const std::function<void()>& prepare, const Iteration& iteration,
                             const Inits& inits, std::span<const NodeId> cells) {
-  count_ = b_.make(Op::maximum, {count, b_.index(0)});
-  const NodeId up = loops_.add(lanes_.blocks_of(count_), b_.index(warps_ - 1));
-  groups_ = b_.make(Op::floor_divide, {up, b_.index(warps_)});
+  count_ = loops_.maximum(count, b_.index(0));
+  groups_ = loops_.ceiling(lanes_.blocks_of(count_), b_.index(warps_));
   partials_.clear();
   const NodeId twice = loops_.multiply(groups_, b_.index(2));
   for (size_t i = 0; i < lanes_.slots().size(); ++i)

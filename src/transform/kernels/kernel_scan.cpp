@@ -47,9 +47,9 @@ Nodes KernelScan::tile_value(const Nodes& shared, NodeId thread, NodeId first, c
 
 void KernelScan::add_up(NodeId count, const std::function<void()>& prepare, const Growth& growth,
                         const Inits& inits, std::span<const NodeId> cells) {
-  count_ = b_.make(Op::maximum, {count, b_.index(0)});
+  count_ = loops_.maximum(count, b_.index(0));
   const NodeId size = b_.index(kIterationsOfThread * kernels_.block_threads());
-  tiles_ = b_.make(Op::floor_divide, {loops_.add(count_, loops_.subtract(size, b_.index(1))), size});
+  tiles_ = loops_.ceiling(count_, size);
   before_.clear();
   for (const BlockScan::Slot& slot : scan_.slots())
     before_.push_back(loops_.new_view({&tiles_, 1}, slot.dtype));
@@ -133,7 +133,7 @@ Nodes KernelScan::chain(const Nodes& given, const Nodes& held, NodeId count, Nod
 
 void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare, const Growth& growth,
                               const Iteration& iteration, const Inits& inits, std::span<const NodeId> cells) {
-  count_ = b_.make(Op::maximum, {count, b_.index(0)});
+  count_ = loops_.maximum(count, b_.index(0));
   int64_t bytes = 0;
   for (const BlockScan::Slot& slot : scan_.slots())
     bytes += static_cast<int64_t>(base::size_of(slot.dtype)) * (iteration ? 2 : 1);
@@ -148,7 +148,7 @@ void KernelScan::run_in_order(NodeId count, const std::function<void()>& prepare
     const NodeId threads = b_.index(kernels_.block_threads());
     const NodeId length = b_.index(size);
     const NodeId is_one = loops_.equal(thread, b_.index(0));
-    const NodeId rounds = b_.make(Op::floor_divide, {loops_.add(count_, b_.index(size - 1)), length});
+    const NodeId rounds = loops_.ceiling(count_, length);
     const Nodes end = loops_.loop(rounds, inits(), [&](auto round, auto carried) {
       const NodeId start = loops_.multiply(round[0], length);
       kernels_.strided(thread, length, threads,

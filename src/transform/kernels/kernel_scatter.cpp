@@ -44,8 +44,7 @@ void KernelScatter::keep(size_t store, NodeId iteration, std::span<const NodeId>
 
 void KernelScatter::add_up() {
   KernelSort sort(kernels_, loops_);
-  const NodeId up = loops_.add(count_digits(loops_, elements_), b_.index(sort.digit_bits() - 1));
-  const NodeId digits = b_.make(Op::floor_divide, {up, b_.index(sort.digit_bits())});
+  const NodeId digits = loops_.ceiling(count_digits(loops_, elements_), b_.index(sort.digit_bits()));
   const Nodes views{keys_, loops_.new_view({&size_, 1}, DType::UInt64), places_,
                     loops_.new_view({&size_, 1}, DType::Int64)};
   const Nodes sorted =
@@ -60,7 +59,7 @@ void KernelScatter::add_element(NodeId first, const Nodes& sorted) {
   const NodeId one = b_.index(1);
   const NodeId key = key_at(first);
   const NodeId number = b_.cast(key, DType::Int64);
-  const NodeId last = b_.make(Op::maximum, {loops_.subtract(first, one), zero});
+  const NodeId last = loops_.maximum(loops_.subtract(first, one), zero);
   const NodeId is_first =
       loops_.either(loops_.equal(first, zero), loops_.negate(loops_.equal(key_at(last), key)));
   kernels_.when(loops_.both(is_first, loops_.less(number, elements_)), [&] {

@@ -53,7 +53,7 @@ void KernelSort::split(const Tile& tile, NodeId thread, NodeId count, NodeId fro
   const NodeId zero = b_.index(0);
   const NodeId bins = b_.index(kBins);
   const NodeId first = loops_.multiply(thread, b_.index(kIterationsOfThread));
-  const NodeId left = b_.make(Op::maximum, {loops_.subtract(count, first), zero});
+  const NodeId left = loops_.maximum(loops_.subtract(count, first), zero);
   const NodeId own = loops_.minimum(left, b_.index(kIterationsOfThread));
   const auto each = [&](const std::function<void(NodeId named, NodeId counter)>& body) {
     loops_.nest({&own, 1}, [&](std::span<const NodeId> at) {
@@ -123,8 +123,7 @@ void KernelSort::in_blocks(NodeId lines, NodeId count, NodeId elements, int64_t 
 
 Nodes KernelSort::by_digits(NodeId lines, NodeId count, NodeId digits, const Nodes& views, const Key& key) {
   const NodeId size = b_.index(tile());
-  const NodeId up = loops_.add(count, loops_.subtract(size, b_.index(1)));
-  const NodeId tiles = b_.make(Op::floor_divide, {up, size});
+  const NodeId tiles = loops_.ceiling(count, size);
   const NodeId numbers = loops_.multiply(lines, this->digits());
   const Nodes lengths{numbers, tiles};
   const NodeId all = loops_.product(lengths);

@@ -235,7 +235,7 @@ bool KernelTiles::is_along_depth(NodeId load) const {
 NodeId KernelTiles::tiles_of(const Shape& shape) {
   const auto count = [&](NodeId level, int64_t of_tile) {
     const NodeId length = use_(source_.operand(level, 0));
-    return b_.make(Op::floor_divide, {loops_.add(length, b_.index(of_tile - 1)), b_.index(of_tile)});
+    return loops_.ceiling(length, b_.index(of_tile));
   };
   return loops_.multiply(count(tiling_.rows(), shape.rows * down_),
                          count(tiling_.columns(), shape.columns * across_));
@@ -282,8 +282,7 @@ void KernelTiles::write_launch(const Shape& shape, const std::function<void()>& 
     counts.push_back(use_(source_.operand(tiling_.levels[i], 0)));
   const auto add = [&](NodeId level, int64_t of_tile) {
     const NodeId length = use_(source_.operand(level, 0));
-    counts.push_back(
-        b_.make(Op::floor_divide, {loops_.add(length, b_.index(of_tile - 1)), b_.index(of_tile)}));
+    counts.push_back(loops_.ceiling(length, b_.index(of_tile)));
   };
   add(tiling_.rows(), shape.rows * down_);
   add(tiling_.columns(), shape.columns * across_);
@@ -377,7 +376,7 @@ KernelTiles::Group KernelTiles::group_of(int64_t lanes, const Nodes& loads) cons
 }
 
 Nodes KernelTiles::run_depth(const Shape& shape, NodeId thread, const Nodes& inits) {
-  const NodeId count = b_.make(Op::maximum, {use_(source_.operand(tiling_.depth, 0)), b_.index(0)});
+  const NodeId count = loops_.maximum(use_(source_.operand(tiling_.depth, 0)), b_.index(0));
   const NodeId strips = b_.make(Op::right_shift, {count, b_.index(count_bits(shape.depth))});
   const NodeId in_strips = loops_.multiply(strips, b_.index(shape.depth));
   const Nodes sums = loops_.loop(strips, inits, [&](auto at, auto carried) {

@@ -28,9 +28,7 @@ void KernelWriter::launch(std::span<const Extent> axes,
 }
 
 NodeId KernelWriter::blocks_of(NodeId length, NodeId threads, int64_t most) {
-  const NodeId last = loops_.subtract(threads, b_.index(1));
-  const NodeId all = b_.make(Op::floor_divide, {loops_.add(length, last), threads});
-  return loops_.minimum(b_.make(Op::maximum, {all, b_.index(0)}), b_.index(most));
+  return loops_.minimum(loops_.maximum(loops_.ceiling(length, threads), b_.index(0)), b_.index(most));
 }
 
 void KernelWriter::single(const std::function<void()>& thread) {

@@ -313,7 +313,7 @@ class KernelOutliner : public Rewriter {
   /// Few elements that many iterations add to: each block adds to elements of its own first.
   void write_bins(NodeId id, const Nodes& levels, const Nodes& lengths, const Accumulation& sum) {
     Nodes counts;
-    for (const NodeId length : lengths) counts.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    for (const NodeId length : lengths) counts.push_back(loops_.maximum(length, b_.index(0)));
     const NodeId iterations = loops_.product(counts);
     const NodeId view = use(sum.view);
     const NodeId bins = b_.length(view, 0);
@@ -323,9 +323,7 @@ class KernelOutliner : public Rewriter {
     const auto in_blocks = [&] {
       const NodeId threads = b_.index(kernels_.block_threads());
       const NodeId share = loops_.multiply(threads, b_.index(kIterationsOfBin));
-      const NodeId up = loops_.add(iterations, loops_.subtract(share, b_.index(1)));
-      const NodeId blocks =
-          loops_.minimum(b_.make(Op::floor_divide, {up, share}), b_.index(kMostBlocksOfBins));
+      const NodeId blocks = loops_.minimum(loops_.ceiling(iterations, share), b_.index(kMostBlocksOfBins));
       kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
         prepare({&id, 1});
         const Type type = b_.function().type(view).element();
@@ -374,10 +372,7 @@ class KernelOutliner : public Rewriter {
     // Iterations that conflict add up in memory, one by one.
     const bool is_plain = !may_raise(id) && plan_.has_independent_iterations(id);
     together_ = is_plain ? iterations_together(source_, levels) : 1;
-    if (together_ > 1) {
-      const NodeId up = loops_.add(axes.back(), b_.index(together_ - 1));
-      axes.back() = b_.make(Op::floor_divide, {up, b_.index(together_)});
-    }
+    if (together_ > 1) axes.back() = loops_.ceiling(axes.back(), b_.index(together_));
     const auto thread = [&](std::span<const NodeId> at) {
       prepare({&id, 1});
       inside_ = true;
@@ -393,13 +388,12 @@ class KernelOutliner : public Rewriter {
   /// all threads busy, some threads do an iteration together.
   void write_threads_along(NodeId id, const Nodes& levels, const Nodes& lengths) {
     Nodes all;
-    for (const NodeId length : lengths) all.push_back(b_.make(Op::maximum, {length, b_.index(0)}));
+    for (const NodeId length : lengths) all.push_back(loops_.maximum(length, b_.index(0)));
     const NodeId iterations = loops_.product(all);
     const auto together = [&] {
       const NodeId warps =
-          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), b_.make(Op::maximum, {iterations, b_.index(1)})});
-      const NodeId step =
-          loops_.multiply(b_.make(Op::maximum, {warps, b_.index(1)}), b_.index(KernelWriter::kWarp));
+          b_.make(Op::floor_divide, {b_.index(kWarpsAlong), loops_.maximum(iterations, b_.index(1))});
+      const NodeId step = loops_.multiply(loops_.maximum(warps, b_.index(1)), b_.index(KernelWriter::kWarp));
       all.push_back(step);
       const NodeId threads = loops_.multiply(iterations, step);
       kernels_.grid({&threads, 1}, [&](std::span<const NodeId> at) {
@@ -436,7 +430,7 @@ class KernelOutliner : public Rewriter {
   void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     NodeId longest = b_.index(0);
     for (const NodeId loop : loops_in(levels.back()))
-      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+      longest = loops_.maximum(longest, use(source_.operand(loop, 0)));
     const auto by_threads = [&] {
       kernels_.grid(lengths, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
@@ -464,7 +458,7 @@ class KernelOutliner : public Rewriter {
   void write_scanned_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
     NodeId longest = b_.index(0);
     for (const NodeId loop : loops_in(levels.back()))
-      longest = b_.make(Op::maximum, {longest, use(source_.operand(loop, 0))});
+      longest = loops_.maximum(longest, use(source_.operand(loop, 0)));
     const NodeId are_few = loops_.less(loops_.product(lengths), b_.index(kManyRows));
     const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
     loops_.branch(
@@ -722,7 +716,7 @@ class KernelOutliner : public Rewriter {
     const Nodes levels = plan_.levels_of(id);
     Nodes lengths;
     for (const NodeId level : levels)
-      lengths.push_back(b_.make(Op::maximum, {use(source_.operand(level, 0)), b_.index(0)}));
+      lengths.push_back(loops_.maximum(use(source_.operand(level, 0)), b_.index(0)));
     const NodeId iterations = loops_.product(lengths);
     scatters_ = scatters_in(id);
     for (const Scatter& scatter : scatters_) {

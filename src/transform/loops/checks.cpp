@@ -348,7 +348,7 @@ class LoopVersioner : public Rewriter {
   void write_strips(NodeId loop, NodeId all, const Nodes& gone, const Strips& plan) {
     const EarlyChecks& early = plan.checks;
     const int64_t bits = strip_bits(loop);
-    const NodeId iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId iterations = loops_.maximum(use(source_.operand(loop, 0)), b_.index(0));
     const NodeId whole = b_.index(int64_t{1} << bits);
     const NodeId most = has_kernels_ ? loops_.minimum(iterations, whole) : whole;
     const Nodes results = source_.results_of(loop);
@@ -398,7 +398,7 @@ class LoopVersioner : public Rewriter {
 
   /// Strips of iterations as they were, each for one launch.
   void write_launches(NodeId loop) {
-    const NodeId iterations = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId iterations = loops_.maximum(use(source_.operand(loop, 0)), b_.index(0));
     const NodeId most = b_.index(int64_t{1} << kLaunchStripBits);
     const NodeId shift = b_.index(kLaunchStripBits);
     const NodeId last = b_.make(Op::right_shift, {loops_.subtract(iterations, b_.index(1)), shift});

@@ -119,13 +119,13 @@ class Contractor : public Rewriter {
       const auto element = static_cast<int64_t>(base::size_of(source_.type(part.view).dtype()));
       bytes = loops_.add(bytes, loops_.bytes_in(cache_, element, lengths));
     }
-    return b_.make(Op::maximum, {loops_.minimum(loops_.iterations_in(cache_, bytes), total), b_.index(1)});
+    return loops_.maximum(loops_.minimum(loops_.iterations_in(cache_, bytes), total), b_.index(1));
   }
 
   void write_blocks(NodeId loop) {
     const std::vector<Part>& parts = parts_.at(loop.index);
     const ir::SpanId location = b_.span();
-    const NodeId total = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId total = loops_.maximum(use(source_.operand(loop, 0)), b_.index(0));
     const NodeId length = block_length(parts, total);
     loops_.blocks(total, length, !find_race(source_, loop), [&](NodeId first, NodeId iterations) {
       for (const Part& part : parts) {

@@ -169,12 +169,12 @@ class Interchanger : public Rewriter {
     for (const NodeId length : strips_.lengths) lengths.push_back(outside(length));
     NodeId iterations = loops_.iterations_in(cache_, loops_.bytes_in(cache_, strips_.element_bytes, lengths));
     if (lengths.empty()) iterations = b_.make(Op::bitwise_and, {iterations, b_.index(-kStripGrain)});
-    return b_.make(Op::maximum, {iterations, b_.index(1)});
+    return loops_.maximum(iterations, b_.index(1));
   }
 
   void write(NodeId loop) {
     const ir::SpanId location = b_.span();
-    const NodeId total = b_.make(Op::maximum, {outside(strips_.count), b_.index(0)});
+    const NodeId total = loops_.maximum(outside(strips_.count), b_.index(0));
     loops_.blocks(total, strip_length(), true, [&](NodeId first, NodeId iterations) {
       first_ = first;
       iterations_ = iterations;
@@ -200,7 +200,7 @@ class Interchanger : public Rewriter {
     const RegionId body = source_.region(loop);
     const NodeId index = source_.region_parameters(body)[0];
     const NodeId several = b_.index(kIterationsAtOnce);
-    const NodeId count = b_.make(Op::maximum, {use(source_.operand(loop, 0)), b_.index(0)});
+    const NodeId count = loops_.maximum(use(source_.operand(loop, 0)), b_.index(0));
     const NodeId blocks = b_.make(Op::floor_divide, {count, several});
     const auto loop_of = [&](NodeId iterations, const std::function<void(NodeId)>& write) {
       const NodeId made = b_.begin(Op::for_, {&iterations, 1}, source_.attributes(loop));

@@ -100,9 +100,7 @@ class Outliner : public Rewriter {
   }
 
   NodeId multiply(NodeId a, NodeId b) { return loops_.multiply(a, b); }
-  NodeId bounded(NodeId count) {
-    return loops_.minimum(b_.make(Op::maximum, {count, b_.index(0)}), b_.index(kMost));
-  }
+  NodeId bounded(NodeId count) { return loops_.minimum(loops_.maximum(count, b_.index(0)), b_.index(kMost)); }
 
   int64_t own_cost(NodeId node, bool in_lanes) const {
     const ir::OpInfo& card = ir::info(source_.op(node));
@@ -173,7 +171,7 @@ class Outliner : public Rewriter {
     NodeId first = b_.index(table.constant);
     for (const NodeId base : table.bases) first = loops_.add(first, use(base));
     const NodeId view = use(table.view);
-    const NodeId natural = b_.make(Op::maximum, {iterations, zero});
+    const NodeId natural = loops_.maximum(iterations, zero);
     const NodeId is_inside =
         loops_.both(loops_.less_equal(zero, first),
                     loops_.less_equal(first, loops_.subtract(b_.length(view, 0), natural)));
@@ -186,7 +184,7 @@ class Outliner : public Rewriter {
       const NodeId ends[] = {zero, zero};
       const Nodes range = loops_.loop(iterations, ends, [&](auto iteration, auto found) {
         const NodeId here = number(iteration[0]);
-        return Nodes{loops_.minimum(found[0], here), b_.make(Op::maximum, {found[1], here})};
+        return Nodes{loops_.minimum(found[0], here), loops_.maximum(found[1], here)};
       });
       const NodeId fits =
           loops_.both(loops_.equal(range[0], zero), loops_.less(range[1], b_.index(kMostMarks)));

@@ -55,7 +55,7 @@ void BlockTree::push(NodeId done, NodeId value, std::span<const NodeId> at) {
 }
 
 NodeId BlockTree::total(NodeId none, std::span<const NodeId> at) {
-  const NodeId lowest = count_bits_below(b_.make(Op::maximum, {blocks_, b_.index(1)}));
+  const NodeId lowest = count_bits_below(loops_.maximum(blocks_, b_.index(1)));
   const NodeId first = load(lowest, at);
   const NodeId next = loops_.add(lowest, b_.index(1));
   const NodeId others = loops_.minimum(loops_.subtract(level_count_, next), b_.index(63));
@@ -77,8 +77,7 @@ NodeId count_digits(LoopWriter& loops, NodeId number) {
 }
 
 NodeId count_blocks(LoopWriter& loops, NodeId count, int64_t block) {
-  ir::Builder& b = loops.builder();
-  return b.make(Op::floor_divide, {loops.add(count, b.index(block - 1)), b.index(block)});
+  return loops.ceiling(count, loops.index(block));
 }
 
 }  // namespace ingot::transform

@@ -98,8 +98,7 @@ NodeId LoopWriter::iterations_in(int64_t cache, NodeId bytes) {
 
 void LoopWriter::blocks(NodeId total, NodeId length, bool are_independent,
                         const std::function<void(NodeId first, NodeId iterations)>& block) {
-  const NodeId last = subtract(length, b_.index(1));
-  const NodeId count = b_.make(Op::floor_divide, {add(total, last), length});
+  const NodeId count = ceiling(total, length);
   const bool before = std::exchange(independent_, are_independent);
   nest({&count, 1}, [&](std::span<const NodeId> at) {
     independent_ = before;

@@ -45,6 +45,11 @@ class LoopWriter {
   NodeId less_equal(NodeId a, NodeId b) { return b_.make(Op::less_equal, {a, b}); }
   NodeId equal(NodeId a, NodeId b) { return b_.make(Op::equal, {a, b}); }
   NodeId minimum(NodeId a, NodeId b) { return b_.make(Op::minimum, {a, b}); }
+  NodeId maximum(NodeId a, NodeId b) { return b_.make(Op::maximum, {a, b}); }
+  /// How many parts of a size a count has, the last one perhaps smaller.
+  NodeId ceiling(NodeId count, NodeId size) {
+    return b_.make(Op::floor_divide, {add(count, subtract(size, b_.index(1))), size});
+  }
   NodeId both(NodeId a, NodeId b) { return b_.make(Op::bitwise_and, {a, b}); }
   NodeId either(NodeId a, NodeId b) { return b_.make(Op::bitwise_or, {a, b}); }
   NodeId negate(NodeId a) { return b_.make(Op::invert, {a}); }
