@@ -6,6 +6,10 @@
 #include "codegen/line_table.h"
 #include "codegen/targets/kernel_target.h"
 
+namespace ingot::ir {
+class Neighbours;
+}  // namespace ingot::ir
+
 namespace ingot::codegen {
 
 /// The code of a thread of a launch, as a function of its own. It leaves with an exception by reporting it
@@ -37,7 +41,6 @@ class DeviceFunction final : public Body {
   void emit_store(NodeId id) override;
 
   // device_lanes.cpp
-  class Neighbours;
   /// Accesses of neighbouring iterations, made as one.
   struct Together {
     NodeId access;
@@ -45,9 +48,9 @@ class DeviceFunction final : public Body {
     uint64_t alignment;    ///< in bytes, that it has to have
   };
   void emit_for_(NodeId id) override;
-  std::vector<Together> find_together(const Neighbours& iterations, NodeId loop, uint64_t width);
+  std::vector<Together> find_together(const ir::Neighbours& iterations, NodeId loop, uint64_t width);
   llvm::Value* are_aligned(std::span<const Together> together);
-  void emit_at_once(const Neighbours& iterations, NodeId loop, uint64_t width,
+  void emit_at_once(const ir::Neighbours& iterations, NodeId loop, uint64_t width,
                     std::span<const Together> together);
   void each_piece(const Together& access, uint64_t width,
                   const std::function<void(llvm::Value*, llvm::FixedVectorType*, uint64_t)>& act);

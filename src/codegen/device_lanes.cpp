@@ -7,80 +7,18 @@
 #include <functional>
 
 #include "codegen/device_function.h"
+#include "ir/neighbours.h"
 #include "ir/walk.h"
 
 namespace ingot::codegen {
 
 using llvm::Value;
 
-/// The accesses of a loop's iterations that are neighbours in memory, and those that are each iteration's
-/// own.
-class DeviceFunction::Neighbours {
- public:
-  Neighbours(const ir::Function& f, NodeId loop)
-      : f_(f), body_(f.region(loop)), index_(f.region_parameters(body_)[0]), varies_(f.node_count()) {
-    varies_[index_.index] = true;
-    for (const NodeId node : f.region_body(body_))
-      varies_[node.index] =
-          std::ranges::any_of(f.operands(node), [&](NodeId operand) { return varies(operand); });
-  }
-
-  NodeId index() const { return index_; }
-  bool varies(NodeId value) const { return varies_[value.index]; }
-  /// Whether each iteration does no more than operations, loads and stores.
-  bool are_plain() const {
-    return std::ranges::all_of(f_.region_body(body_), [&](NodeId node) {
-      const ir::Op op = f_.op(node);
-      if (op == ir::Op::yield || op == ir::Op::load || op == ir::Op::store) return true;
-      return f_[node].region_count == 0 && ir::info(op).effects.pure() && f_.result_count(node) <= 1;
-    });
-  }
-  /// The axis along which an access goes on by one element from iteration to iteration; none: it does not.
-  std::optional<size_t> axis_of(NodeId access) const {
-    const auto rank = static_cast<size_t>(f_.type(f_.operand(access, 0)).rank());
-    const auto indices = f_.operands(access).subspan(1, rank);
-    if (varies(f_.operand(access, 0))) return std::nullopt;
-    std::optional<size_t> axis;
-    for (size_t i = 0; i < rank; ++i) {
-      if (!varies(indices[i])) continue;
-      if (axis || !goes_on(indices[i])) return std::nullopt;
-      axis = i;
-    }
-    return axis;
-  }
-  /// The nodes that an index is computed from in the iteration, in order; none: from a load there.
-  bool add_slice(NodeId value, std::vector<NodeId>& slice) const {
-    if (value == index_ || !is_inside(value) || std::ranges::count(slice, value) > 0) return true;
-    if (!ir::info(f_.op(value)).effects.pure()) return false;
-    for (const NodeId operand : f_.operands(value))
-      if (!add_slice(operand, slice)) return false;
-    slice.push_back(value);
-    return true;
-  }
-
- private:
-  bool is_inside(NodeId value) const { return f_[value].parent == body_; }
-  bool goes_on(NodeId index) const {
-    if (index == index_) return true;
-    const ir::Op op = f_.op(index);
-    if (!is_inside(index) || (op != ir::Op::add && op != ir::Op::subtract)) return false;
-    const NodeId a = f_.operand(index, 0);
-    const NodeId b = f_.operand(index, 1);
-    if (!varies(b)) return goes_on(a);
-    return op == ir::Op::add && !varies(a) && goes_on(b);
-  }
-
-  const ir::Function& f_;
-  RegionId body_;
-  NodeId index_;
-  std::vector<bool> varies_;
-};
-
 void DeviceFunction::emit_for_(NodeId id) {
   const auto schedule = static_cast<ir::Schedule>(source_.attribute(id, 0));
   const auto width = static_cast<uint64_t>(source_.attribute(id, 1));
   if (!ir::has_lanes(schedule) || width <= 1 || kernels_.access_bytes() == 0) return Body::emit_for_(id);
-  const Neighbours iterations(source_, id);
+  const ir::Neighbours iterations(source_, id);
   if (!iterations.are_plain()) return Body::emit_for_(id);
   const std::vector<Together> together = find_together(iterations, id, width);
   if (together.empty()) return Body::emit_for_(id);
@@ -122,8 +60,8 @@ Value* DeviceFunction::are_aligned(std::span<const Together> together) {
 }
 
 /// The accesses of neighbours, with the address of the first iteration's.
-std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighbours& iterations, NodeId loop,
-                                                                    uint64_t width) {
+std::vector<DeviceFunction::Together> DeviceFunction::find_together(const ir::Neighbours& iterations,
+                                                                    NodeId loop, uint64_t width) {
   std::vector<Together> together;
   for (const NodeId node : source_.region_body(source_.region(loop))) {
     if (source_.op(node) != ir::Op::load && source_.op(node) != ir::Op::store) continue;
@@ -148,7 +86,7 @@ std::vector<DeviceFunction::Together> DeviceFunction::find_together(const Neighb
   return together;
 }
 
-void DeviceFunction::emit_at_once(const Neighbours& iterations, NodeId loop, uint64_t width,
+void DeviceFunction::emit_at_once(const ir::Neighbours& iterations, NodeId loop, uint64_t width,
                                   std::span<const Together> together) {
   std::vector<std::vector<Parts>> lanes(width, std::vector<Parts>(source_.node_count()));
   for (uint64_t lane = 0; lane < width; ++lane) lanes[lane][iterations.index().index] = {b_.getInt64(lane)};

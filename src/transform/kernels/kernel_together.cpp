@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/dtype.h"
+#include "ir/neighbours.h"
 
 namespace ingot::transform {
 
@@ -19,69 +20,24 @@ constexpr int64_t kMost = 4;
 constexpr int kMostCost = 24;
 constexpr size_t kMostNodes = 64;
 
-class IterationJudge {
- public:
-  IterationJudge(const ir::Function& f, NodeId level)
-      : f_(f), body_(f.region(level)), index_(f.region_parameters(body_)[0]), varies_(f.node_count()) {}
-
-  int64_t judge() {
-    varies_[index_.index] = true;
-    int cost = 0;
-    const auto body = f_.region_body(body_);
-    if (body.size() > kMostNodes) return 1;
-    for (const NodeId node : body) {
-      const Op op = f_.op(node);
-      if (op == Op::yield) continue;
-      const bool is_access = op == Op::load || op == Op::store;
-      const bool is_plain = f_[node].region_count == 0 && f_.result_count(node) <= 1 &&
-                            (is_access || ir::info(op).effects.pure());
-      if (!is_plain) return 1;
-      varies_[node.index] =
-          std::ranges::any_of(f_.operands(node), [&](NodeId operand) { return varies(operand); });
-      if (is_access) look(node);
-      else if (ir::info(op).elementwise) cost += ir::cost_of(op, f_.type(f_.operand(node, 0)).dtype());
-      if (cost > kMostCost) return 1;
-    }
-    return size_ == 0 ? 1 : std::clamp(kAccess / size_, kLeast, kMost);
-  }
-
- private:
-  bool varies(NodeId value) const { return varies_[value.index]; }
-  void look(NodeId access) {
-    const NodeId view = f_.operand(access, 0);
-    const auto rank = static_cast<size_t>(f_.type(view).rank());
-    const auto indices = f_.operands(access).subspan(1, rank);
-    if (varies(view)) return;
-    for (size_t i = 0; i < rank; ++i) {
-      if (!varies(indices[i])) continue;
-      if (!is_dense(f_, view, i) || !goes_on(indices[i])) return;
-      if (std::ranges::any_of(indices.subspan(i + 1), [&](NodeId other) { return varies(other); })) return;
-      size_ = std::max(size_, static_cast<int64_t>(base::size_of(f_.type(view).dtype())));
-      return;
-    }
-  }
-  /// Whether an index is the iteration's, and something that all iterations have in common.
-  bool goes_on(NodeId index) const {
-    if (index == index_) return true;
-    const Op op = f_.op(index);
-    if (f_[index].parent != body_ || (op != Op::add && op != Op::subtract)) return false;
-    const NodeId a = f_.operand(index, 0);
-    const NodeId b = f_.operand(index, 1);
-    if (!varies(b)) return goes_on(a);
-    return op == Op::add && !varies(a) && goes_on(b);
-  }
-
-  const ir::Function& f_;
-  ir::RegionId body_;
-  NodeId index_;
-  std::vector<bool> varies_;
-  int64_t size_ = 0;  ///< of the largest elements that neighbouring iterations load or store
-};
-
 }  // namespace
 
 int64_t iterations_together(const ir::Function& f, std::span<const NodeId> levels) {
-  return IterationJudge(f, levels.back()).judge();
+  const ir::Neighbours iterations(f, levels.back());
+  const auto body = f.region_body(f.region(levels.back()));
+  if (body.size() > kMostNodes || !iterations.are_plain()) return 1;
+  int cost = 0;
+  int64_t size = 0;  // of the largest elements that neighbouring iterations load or store
+  for (const NodeId node : body) {
+    const Op op = f.op(node);
+    if (ir::info(op).elementwise) cost += ir::cost_of(op, f.type(f.operand(node, 0)).dtype());
+    if (op != Op::load && op != Op::store) continue;
+    const NodeId view = f.operand(node, 0);
+    const std::optional<size_t> axis = iterations.axis_of(node);
+    if (axis && is_dense(f, view, *axis))
+      size = std::max(size, static_cast<int64_t>(base::size_of(f.type(view).dtype())));
+  }
+  return size == 0 || cost > kMostCost ? 1 : std::clamp(kAccess / size, kLeast, kMost);
 }
 
 bool is_dense(const ir::Function& f, NodeId view, size_t axis) {
