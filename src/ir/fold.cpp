@@ -73,6 +73,7 @@ class Folder {
   NodeId narrowed_comparison();
   NodeId of_complex_parts();
   NodeId with_opposite();
+  NodeId compared(Op comparison, NodeId argument, double bound);
   NodeId of_nan();
   NodeId of_infinity();
   NodeId extreme_of_compared();
@@ -353,6 +354,11 @@ NodeId Folder::with_opposite() {
   return number(op_ == Op::bitwise_and ? 0 : base::is_bool(dtype()) ? 1 : -1);
 }
 
+NodeId Folder::compared(Op comparison, NodeId argument, double bound) {
+  const base::Scalar bits = evaluate_cast(DType::Float64, dtype(), base::Scalar::of(bound));
+  return b_.make(comparison, {argument, b_.constant(Type::scalar(dtype()), bits)});
+}
+
 /// Whether a function is NaN, by its argument; of functions that are so costly that a caller who asks only
 /// that need not compute them.
 NodeId Folder::of_nan() {
@@ -360,9 +366,7 @@ NodeId Folder::of_nan() {
   if (!info(function).elementwise || base::is_complex(f_.type(f_.operand(at(0), 0)).dtype())) return {};
   const NodeId x = f_.operand(at(0), 0);
   const auto outside = [&](Op inside, NodeId argument, double bound) {
-    const base::Scalar bits = evaluate_cast(DType::Float64, dtype(), base::Scalar::of(bound));
-    const NodeId limit = b_.constant(Type::scalar(dtype()), bits);
-    return b_.make(Op::invert, {b_.make(inside, {argument, limit})});
+    return b_.make(Op::invert, {compared(inside, argument, bound)});
   };
   switch (function) {
     // sin x and so on: x is infinite or NaN
@@ -403,10 +407,6 @@ NodeId Folder::of_infinity() {
   const Op function = f_.op(at(0));
   if (!info(function).elementwise || base::is_complex(f_.type(f_.operand(at(0), 0)).dtype())) return {};
   const NodeId x = f_.operand(at(0), 0);
-  const auto compared = [&](Op comparison, NodeId argument, double bound) {
-    const base::Scalar bits = evaluate_cast(DType::Float64, dtype(), base::Scalar::of(bound));
-    return b_.make(comparison, {argument, b_.constant(Type::scalar(dtype()), bits)});
-  };
   const auto above = [&](NodeId argument, double bound) {
     return dtype() == DType::Float64 ? compared(Op::greater, argument, bound) : NodeId();
   };
