@@ -4,7 +4,6 @@
 // loop of its own.
 
 #include "base/reduction.h"
-#include "ir/evaluate.h"
 #include "transform/arrays/lowering.h"
 #include "transform/writers/block_tree.h"
 
@@ -122,11 +121,8 @@ class Lowering::RowWriter {
       });
     });
     loops_.nest({&width_, 1}, [&](Indices w) {
-      for (size_t i = 0; i < all_.size(); ++i) {
-        const base::Scalar none = ir::identity_of(all_[i].combiner, all_[i].lane).value_or(base::Scalar{});
-        const NodeId start = b_.constant(Type::scalar(all_[i].lane), none);
-        loops_.store(to_[i], columns_at(w[0]), b_.cast(trees_[i].total(start, w), all_[i].dtype));
-      }
+      for (size_t i = 0; i < all_.size(); ++i)
+        loops_.store(to_[i], columns_at(w[0]), b_.cast(trees_[i].total(w), all_[i].dtype));
     });
   }
 

@@ -34,7 +34,7 @@ class LaneWriter {
       const NodeId count = loops_.minimum(block, loops_.subtract(count_, first));
       tree_.push(at[0], block_value(first, count, accumulate));
     });
-    return tree_.total(start_);
+    return tree_.total();
   }
 
  private:

@@ -83,11 +83,7 @@ Nodes Lowering::reduce_blocks(const Reductions& all, const Axes& axes, Indices k
                 [&](Indices block) { reduce_block(all, blocks, loops_.add(number, block[0]), first, end); });
   });
   Nodes totals;
-  for (size_t i = 0; i < all.size(); ++i) {
-    const Type type = Type::scalar(all[i].lane);
-    const base::Scalar none = ir::identity_of(all[i].combiner, all[i].lane).value_or(base::Scalar{});
-    totals.push_back(b_.cast(blocks.trees[i].total(b_.constant(type, none)), all[i].dtype));
-  }
+  for (size_t i = 0; i < all.size(); ++i) totals.push_back(b_.cast(blocks.trees[i].total(), all[i].dtype));
   return totals;
 }
 

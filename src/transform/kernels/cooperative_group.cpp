@@ -162,10 +162,7 @@ Nodes BlockGroup::reduce(LaneReduction& lanes, NodeId count, const Nodes& inits,
     });
   });
   alone([&] {
-    for (size_t i = 0; i < trees.size(); ++i) {
-      const NodeId none = b_.constant(Type::scalar(lanes.lane_of(i)), base::Scalar{});
-      loops_.store(shared[i], {&zero, 1}, trees[i].total(none));
-    }
+    for (size_t i = 0; i < trees.size(); ++i) loops_.store(shared[i], {&zero, 1}, trees[i].total());
   });
   Nodes values;
   for (size_t i = 0; i < trees.size(); ++i)

@@ -1,5 +1,7 @@
 #include "transform/writers/block_tree.h"
 
+#include "ir/evaluate.h"
+
 namespace ingot::transform {
 
 namespace {
@@ -54,7 +56,7 @@ void BlockTree::push(NodeId done, NodeId value, std::span<const NodeId> at) {
   loops_.store(levels_, indices, sum);
 }
 
-NodeId BlockTree::total(NodeId none, std::span<const NodeId> at) {
+NodeId BlockTree::total(std::span<const NodeId> at) {
   const NodeId lowest = count_bits_below(loops_.maximum(blocks_, b_.index(1)));
   const NodeId first = load(lowest, at);
   const NodeId next = loops_.add(lowest, b_.index(1));
@@ -68,7 +70,8 @@ NodeId BlockTree::total(NodeId none, std::span<const NodeId> at) {
             [&] { return Nodes{b_.make(combiner_, {load(level, at), carried[0]})}; },
             [&] { return Nodes{carried[0]}; });
       })[0];
-  return loops_.select(loops_.equal(blocks_, b_.index(0)), none, sum);
+  const base::Scalar none = ir::identity_of(combiner_, type_.dtype()).value_or(base::Scalar{});
+  return loops_.select(loops_.equal(blocks_, b_.index(0)), b_.constant(type_, none), sum);
 }
 
 NodeId count_digits(LoopWriter& loops, NodeId number) {

@@ -15,8 +15,8 @@ class BlockTree {
 
   /// Takes the value of the next block, `done` blocks being there.
   void push(NodeId done, NodeId value, std::span<const NodeId> at = {});
-  /// The value of all blocks; `none` of no blocks.
-  NodeId total(NodeId none, std::span<const NodeId> at = {});
+  /// The value of all blocks; of none the combiner's identity, if it has one.
+  NodeId total(std::span<const NodeId> at = {});
 
  private:
   BlockTree(LoopWriter& loops, Op combiner, DType dtype, NodeId blocks, NodeId level_count,
