@@ -428,9 +428,7 @@ class KernelOutliner : public Rewriter {
 
   /// A nest whose iterations reduce rows: each is a thread's, a warp's or a block's.
   void write_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
-    NodeId longest = b_.index(0);
-    for (const NodeId loop : loops_in(levels.back()))
-      longest = loops_.maximum(longest, use(source_.operand(loop, 0)));
+    const NodeId longest = longest_in(levels.back());
     const auto by_threads = [&] {
       kernels_.grid(lengths, [&](std::span<const NodeId> at) {
         prepare({&id, 1});
@@ -456,9 +454,7 @@ class KernelOutliner : public Rewriter {
   /// A nest whose iterations combine what they carry along rows: each is a warp's or, of many or short ones,
   /// a thread's.
   void write_scanned_rows(NodeId id, const Nodes& levels, const Nodes& lengths) {
-    NodeId longest = b_.index(0);
-    for (const NodeId loop : loops_in(levels.back()))
-      longest = loops_.maximum(longest, use(source_.operand(loop, 0)));
+    const NodeId longest = longest_in(levels.back());
     const NodeId are_few = loops_.less(loops_.product(lengths), b_.index(kManyRows));
     const NodeId are_long = loops_.less(b_.index(kShortRow), longest);
     loops_.branch(
@@ -472,6 +468,12 @@ class KernelOutliner : public Rewriter {
       write_row(group, levels, loops_.unflatten(row, lengths));
     });
     forget_ready();
+  }
+  NodeId longest_in(NodeId level) {
+    NodeId longest = b_.index(0);
+    for (const NodeId loop : loops_in(level))
+      longest = loops_.maximum(longest, use(source_.operand(loop, 0)));
+    return longest;
   }
   Nodes loops_in(NodeId level) const {
     Nodes found;

@@ -163,6 +163,10 @@ class LoopVersioner : public Rewriter {
     const EarlyChecks early(source_, node, dropped_);
     return fits_lanes(source_, node, without_checks(early.checks())) ? Lanes::All : Lanes::NotAll;
   }
+  std::vector<bool> without_checks(Nodes gone, const EarlyChecks& early) const {
+    gone.insert(gone.end(), early.checks().begin(), early.checks().end());
+    return without_checks(gone);
+  }
   std::vector<bool> without_checks(const Nodes& checks) const {
     std::vector<bool> gone = dropped_;
     for (NodeId check : checks) gone[check.index] = true;
@@ -191,19 +195,15 @@ class LoopVersioner : public Rewriter {
   /// ... so that the iterations can run in lanes.
   std::optional<Strips> strips_in_lanes(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
-    if (early.checks().empty()) return std::nullopt;
-    Nodes both = gone;
-    both.insert(both.end(), early.checks().begin(), early.checks().end());
-    if (!fits_lanes(source_, loop, without_checks(both))) return std::nullopt;
+    if (early.checks().empty() || !fits_lanes(source_, loop, without_checks(gone, early)))
+      return std::nullopt;
     return Strips{early};
   }
   /// ... so that a launch can run all iterations, which conflict in sums, stores and carried values at most.
   std::optional<Strips> strips_in_launch(NodeId loop, const Nodes& gone) const {
     EarlyChecks early(source_, loop, without_checks(gone));
     if (early.checks().empty()) return std::nullopt;
-    Nodes both = gone;
-    both.insert(both.end(), early.checks().begin(), early.checks().end());
-    const std::vector<bool> left_out = without_checks(both);
+    const std::vector<bool> left_out = without_checks(gone, early);
     const bool is_safe = ir::walk(source_, source_.region(loop), [&](NodeId node) {
       if (left_out[node.index]) return ir::Walk::Past;
       const bool raises = ir::info(source_.op(node)).effects.any(ir::effect::Raise);
