@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/text.h"
+#include "ir/uses.h"
 
 namespace ingot::ir {
 namespace {
@@ -95,6 +98,41 @@ TEST(NodeOrder, IsNotThatOfIds) {
   EXPECT_EQ(order.begin[condition.index], 0u);
   EXPECT_EQ(order.end[node.index], order.begin[after.index]);
   EXPECT_GT(order.end[node.index], order.begin[late.index]);
+}
+
+TEST(Walk, FindsWhetherANodeIsInside) {
+  const auto module = parse(kText, "walk.ir");
+  const Function& f = *module->function(FunctionId(0));
+  NodeId loop;
+  NodeId branch;
+  walk(f, f.body(), [&](NodeId node) {
+    if (f.op(node) == Op::for_) loop = node;
+    if (f.op(node) == Op::if_) branch = node;
+  });
+  const auto inside = [&](auto outer) {
+    std::string names;
+    walk(f, f.body(), [&](NodeId node) {
+      if (f.encloses(outer, node)) names += std::string(name_of(f.op(node))) + " ";
+    });
+    return names;
+  };
+  EXPECT_EQ(inside(loop), "if sin yield cos yield add yield ");
+  EXPECT_EQ(inside(branch), "sin yield cos yield ");
+  EXPECT_EQ(inside(f.region(branch, 1)), "cos yield ");
+}
+
+TEST(Uses, HaveEachUserAsOftenAsItUsesAValue) {
+  const auto module = parse(kText, "walk.ir");
+  const Function& f = *module->function(FunctionId(0));
+  const Uses uses(f);
+  for (uint32_t i = 0; i < f.node_count(); ++i) {
+    std::vector<NodeId> users;
+    for (uint32_t k = 0; k < f.node_count(); ++k)
+      for (const NodeId operand : f.operands(NodeId(k)))
+        if (operand == NodeId(i)) users.emplace_back(k);
+    EXPECT_TRUE(std::ranges::equal(uses.of(NodeId(i)), users)) << i;
+  }
+  EXPECT_EQ(uses.of(f.region_parameters(f.body())[1]).size(), 2u);
 }
 
 }  // namespace
