@@ -63,7 +63,8 @@ FOLDERS = {
         "kinds": {"lowering"},
     },
 }
-# The folder of a component that all others may include, besides: what they ask of it is in one table of slots.
+# The folder of a component that all others may include, besides: a kind of value answers by the table of slots to all of them,
+# and implements its slots by what they have.
 ASKED = {"frontend": "kinds"}
 # The public headers are implemented in, and used by, these.
 PUBLIC_HEADERS_IN = {"runtime", "driver", "bindings", "tools"}

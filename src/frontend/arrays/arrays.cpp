@@ -3,10 +3,8 @@
 #include <numeric>
 
 #include "frontend/arrays/arguments.h"
-#include "frontend/arrays/masks.h"
 #include "frontend/arrays/memory_order.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/kinds/objects.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 

@@ -17,7 +17,8 @@ using ir::Op;
 
 namespace {
 
-/// The parts in the order of the index; each indexes the axes of the array from `axis` on.
+/// A classified index: how each axis of the array is taken, and the index arrays, if any. The parts are in
+/// the order of the index; each indexes the axes of the array from `axis` on.
 struct Indexing {
   enum class Part { Point, Range, New, Array };
   struct Item {

@@ -58,9 +58,9 @@ Array new_memory(Tracer& t, std::span<const NodeId> lengths, DType dtype) {
   return owner(t, t.builder->make(Op::view, operands, {}, type));
 }
 
-/// The same with its axes in Fortran's order in memory.
 namespace {
 
+/// A new array, made by `make`; `fortran`: with its axes in Fortran's order in memory.
 Array new_array(Tracer& t, std::vector<NodeId> lengths, bool fortran, const NewArray& make) {
   if (!fortran) return make(lengths);
   std::ranges::reverse(lengths);
@@ -127,9 +127,9 @@ Value np_full(Tracer& t, Call& call) {
   return new_array(t, lengths, fortran, [&](auto as_they_lie) { return filled(t, as_they_lie, number); });
 }
 
-/// `np.empty_like` and the like: new arrays with the axis order of the argument in memory.
 namespace {
 
+/// `np.empty_like` and the like: new arrays with the axis order of the argument in memory.
 Value like(Tracer& t, Call& call, const std::function<Array(std::span<const NodeId>, DType)>& make) {
   Value prototype = need(t, call, 0, call.name == "empty_like" ? "prototype" : "a");
   if (is_sequence(prototype)) prototype = array_of(t, prototype, call.node);
@@ -316,9 +316,9 @@ Value np_dot(Tracer& t, Call& call) {
   return matmul(t, a, b, call.node, true);
 }
 
-/// `copy` as a function and as a method, whose default orders are NumPy's K and C.
 namespace {
 
+/// `copy` as a function and as a method, whose default orders are NumPy's K and C.
 Value copy(Tracer& t, Call& call, const char* otherwise) {
   const Value value = need(t, call, 0, "a");
   const std::string lie = order_argument(t, call, 1, otherwise);

@@ -7,7 +7,6 @@
 #include "frontend/arrays/known_sizes.h"
 #include "frontend/arrays/products.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/kinds/fields.h"
 #include "frontend/kinds/generators.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/objects.h"

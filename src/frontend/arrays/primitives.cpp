@@ -15,6 +15,9 @@
 #include "frontend/tracer/python_objects.h"
 #include "ir/evaluate.h"
 
+// The primitives of `ingot.library` (its `primitives` define each in terms of NumPy), and functions that
+// depend on dtypes only.
+
 namespace ingot::frontend {
 
 using ir::Op;
@@ -59,7 +62,7 @@ std::vector<int64_t> axes_argument(Tracer& t, Call& call, size_t position) {
   return axes;
 }
 
-/// None: None.
+/// An axis; none: it is None.
 std::optional<int64_t> axis_argument(Tracer& t, Call& call, size_t position) {
   const nb::object axis = require_static(t, call.positional.at(position), "an axis", call.node);
   if (axis.is_none()) return std::nullopt;
@@ -261,7 +264,6 @@ void need_same_draws(Tracer& t, const std::string& path, nb::handle node) {
               "build Ingot with the NumPy that it is to run with");
 }
 
-/// Primitives.cpp.
 namespace {
 
 /// The words of a random stream: of a Generator or RandomState, those of a legacy routine or the others.

@@ -3,8 +3,7 @@
 #include <cmath>
 
 #include "frontend/arrays/arrays.h"
-#include "frontend/kinds/fields.h"
-#include "frontend/kinds/rows.h"
+#include "frontend/arrays/operators.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/errors.h"
 #include "frontend/tracer/frame.h"
@@ -194,6 +193,15 @@ Value present(Tracer& t, const Value& value, const std::string& name, nb::handle
 
 std::string type_name(const Tracer& t, const Value& value) {
   return kind_of_value(value).type_name(t, value);
+}
+
+Value known_number(Tracer& t, const Value& value) {
+  const Scalar* s = value.as<Scalar>();
+  if (s == nullptr || !s->kind.is_python() || !t.builder->function().is_constant(s->node)) return value;
+  if (s->kind == Kind::py_int())
+    return Static{nb::int_(static_cast<int64_t>(t.builder->function().constant(s->node).bits[0]))};
+  if (s->kind == Kind::py_bool()) return as_bool(t, s->node);
+  return value;
 }
 
 }  // namespace ingot::frontend

@@ -23,5 +23,9 @@ Value stage_number(Tracer& t, const Value& value);  ///< a static number as a co
 NodeId is_there(Tracer& t, const Maybe& maybe);     ///< neither None nor unbound
 Value present(Tracer& t, const Value& value, const std::string& name, nb::handle node);  ///< a Maybe, checked
 std::string type_name(const Tracer& t, const Value& value);  ///< as Python's messages name it
+/// -1 or 1 for a known Python int that is below or above the range of 64 bits; 0: any other value.
+int side_of_64_bits(const Value& value);
+/// Whether it is an int that NumPy makes an object, because no integer dtype can hold it.
+bool is_object_of_numpy(const Value& value);
 
 }  // namespace ingot::frontend

@@ -12,6 +12,8 @@
 #include "frontend/tracer/python_objects.h"
 #include "frontend/tracer/scopes.h"
 
+// Calls of NumPy's elementwise functions, with an output, a mask and a dtype.
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;

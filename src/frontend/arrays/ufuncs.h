@@ -25,5 +25,7 @@ Value into_output(Tracer& t, const Value& out, const Call& call, const std::func
                   const Value* where);
 void make_arrays(Tracer& t, Call& call,
                  size_t count);  ///< of those of the first arguments that are sequences
+/// Whether a call of a ufunc specifies the axes along which its core runs.
+bool has_axes(const Call& call);
 
 }  // namespace ingot::frontend

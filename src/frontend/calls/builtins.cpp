@@ -6,11 +6,8 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
-#include "frontend/kinds/fields.h"
 #include "frontend/kinds/generators.h"
 #include "frontend/kinds/objects.h"
-#include "frontend/kinds/rows.h"
-#include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 

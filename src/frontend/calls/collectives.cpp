@@ -7,6 +7,17 @@
 #include "frontend/tracer/scopes.h"
 #include "ir/library.h"
 
+// The elements of a batch and their collectives: `ingot.psum` and the like.
+//
+// A function with collectives is run for all batch elements once for each collective, up to that one, and
+// once to its end (`library/batching`). In each of these passes the results of the earlier collectives are
+// known, so a batch element stops at the next one and provides its operand. That is correct if
+// - all batch elements come there: it is in no branch or loop, and no exit bypasses it. Loops with known
+//   iterations are unrolled;
+// - repeating has no visible effect: no batch element writes to memory, or changes containers, that are older
+//   than it, and before the last collective nothing is printed, drawn, or called in Python.
+// Both are checked, the latter on the nodes that a pass has made.
+
 namespace ingot::frontend {
 
 using base::ExceptionKind;

@@ -14,7 +14,7 @@ using ir::Op;
 
 namespace {
 
-int64_t derivative_argument(Tracer& t, Call& call, size_t position);  ///< derivatives.cpp, as the next
+int64_t derivative_argument(Tracer& t, Call& call, size_t position);
 NodeId variable_argument(Tracer& t, Call& call, size_t position, const Kind& kind);
 
 }  // namespace

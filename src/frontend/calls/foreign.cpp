@@ -5,11 +5,15 @@
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/kinds/fields.h"
-#include "frontend/kinds/members.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
+
+// Arguments of unsupported types. Only their types are known, so every use of one is decided here:
+// `ingot._objects.foreign` determines what Python raises for such types, if that is certain.
+//
+// For arrays NumPy is called with stand-ins of the same dtype and rank; for other objects the operations of
+// the type decide. If that is inconclusive, the use is refused. Arrays have a known shape.
 
 namespace ingot::frontend {
 

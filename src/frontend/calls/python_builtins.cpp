@@ -18,9 +18,8 @@
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/objects.h"
-#include "frontend/kinds/rows.h"
+#include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/special_methods.h"
-#include "frontend/kinds/strings.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -29,15 +28,6 @@ namespace ingot::frontend {
 
 using base::ExceptionKind;
 using ir::Op;
-
-Value known_number(Tracer& t, const Value& value) {
-  const Scalar* s = value.as<Scalar>();
-  if (s == nullptr || !s->kind.is_python() || !t.builder->function().is_constant(s->node)) return value;
-  if (s->kind == Kind::py_int())
-    return Static{nb::int_(static_cast<int64_t>(t.builder->function().constant(s->node).bits[0]))};
-  if (s->kind == Kind::py_bool()) return as_bool(t, s->node);
-  return value;
-}
 
 /// `operator.index`.
 Value builtin_index(Tracer& t, Call& call) {

@@ -10,6 +10,11 @@
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 
+// A function of numbers, applied to whole arrays. It is evaluated for numbers that represent the elements,
+// inside of a loop that is then discarded. If all of its operations are elementwise - arithmetic,
+// comparisons, branches between such - the same nodes are made for the arrays, with `select` for branches, so
+// that they fuse with the surrounding code.
+
 namespace ingot::frontend {
 
 using ir::NodeId;

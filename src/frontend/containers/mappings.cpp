@@ -12,7 +12,6 @@
 #include "frontend/containers/list_buffers.h"
 #include "frontend/containers/methods.h"
 #include "frontend/kinds/callers_lists.h"
-#include "frontend/kinds/members.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/special_methods.h"

@@ -614,6 +614,19 @@ void refuse_keywords(Tracer& t, const nb::object& function, Call& call) {
   }
 }
 
+std::pair<std::string, std::string> refusal_of_call(const nb::object& function) {
+  const nb::object known = imported("ingot._refusals.advice").attr("of_call")(function);
+  return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
+}
+
+void refuse_call(Tracer& t, const nb::object& function, nb::handle node) {
+  const auto [reason, advice] = refusal_of_call(function);
+  unsupported(t, node, reason, advice);
+}
+
+namespace {
+
+/// The implementation that a user has registered for a function by `ingot.implements`; invalid: none.
 nb::object implementation_of(Tracer& t, const nb::object& function) {
   const nb::module_ registry = imported("ingot.library.registry");
   const nb::object users = registry.attr("users");
@@ -626,15 +639,7 @@ nb::object implementation_of(Tracer& t, const nb::object& function) {
   return is_jitted(found) ? nb::object(found.attr("__ingot_function__")) : found;
 }
 
-std::pair<std::string, std::string> refusal_of_call(const nb::object& function) {
-  const nb::object known = imported("ingot._refusals.advice").attr("of_call")(function);
-  return {"a call of `" + text_of(known[0]) + "`", text_of(known[1])};
-}
-
-void refuse_call(Tracer& t, const nb::object& function, nb::handle node) {
-  const auto [reason, advice] = refusal_of_call(function);
-  unsupported(t, node, reason, advice);
-}
+}  // namespace
 
 Value call_value(Tracer& t, const Value& callee, Call& call) {
   if (std::optional<Value> result = kind_of_value(callee).call(t, callee, call)) return *std::move(result);

@@ -28,8 +28,6 @@ void refuse_keywords(Tracer& t, const nb::object& function, Call& call);
 /// hidden argument.
 Value outside(Tracer& t, const nb::object& owner, const std::string& name, const nb::object& object,
               const std::string& what, nb::handle e);
-/// The implementation that a user has registered for a function by `ingot.implements`; invalid: none.
-nb::object implementation_of(Tracer& t, const nb::object& function);
 [[noreturn]] void refuse_call(Tracer& t, const nb::object& function, nb::handle node);
 
 }  // namespace ingot::frontend

@@ -102,9 +102,9 @@ Value eval_generator(Tracer& t, nb::handle e) {
                             share(std::vector<Value>{std::move(first)})});
 }
 
-/// Gives a generator expression access to the variables of the activation that made it.
 namespace {
 
+/// Gives a generator expression access to the variables of the activation that made it.
 void see_creator(Tracer& t, const Definition& definition, Frame& frame) {
   const Frame* creator = frame.caller;
   while (creator != nullptr && creator->number != definition.creator) creator = creator->caller;
@@ -136,7 +136,7 @@ void see_creator(Tracer& t, const Definition& definition, Frame& frame) {
   }
 }
 
-/// Whether all iterators in a value were made since `next_object_` had the given value.
+/// Whether all iterators in a value were made since `Facts::next_object` had the given value.
 bool is_new(const Tracer& t, const Value& iterable, uint32_t since) {
   if (const Iterator* i = iterable.as<Iterator>(); i != nullptr && i->cell < since) return false;
   return std::ranges::all_of(parts_of(iterable), [&](const Value& part) { return is_new(t, part, since); });
@@ -155,9 +155,9 @@ void iterate(Tracer& t, const Value& iterable, nb::handle node, const Iteration&
   else iterate_beside(t, *iterable.as<Zip>(), node, iteration, held);
 }
 
-/// The handlers of a generator as its consumer sees them.
 namespace {
 
+/// The handlers of a generator as its consumer sees them.
 std::vector<Catcher*> handlers_outside(const Tracer& t, const Frame& generator, std::deque<Catcher>& made) {
   const nb::object leaving = imported("builtins").attr("GeneratorExit");
   std::vector<Catcher*> seen(t.handlers.begin(),

@@ -11,7 +11,7 @@ Value suspended(Tracer& t, const Frame& frame, const std::map<std::string, Value
 Value eval_generator(Tracer& t, nb::handle e);
 Value eval_yield(Tracer& t, nb::handle e);
 Value eval_yield_from(Tracer& t, nb::handle e);
-/// Iterates over that. `held`: something else may hold the generator when the loop ends early.
+/// Iterates over an iterable. `held`: something else may hold the generator when the loop ends early.
 void iterate(Tracer& t, const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
 bool is_held(const Tracer& t, const Value& given, uint32_t since,
              nb::handle expression);  ///< by something else

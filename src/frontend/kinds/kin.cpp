@@ -3,8 +3,18 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/routines/routines.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
+
+// Families of classes: one variable may hold instances of several classes. A `Pooled` has the set of its
+// possible classes; operations that depend on the class are evaluated on a path for each of these, where that
+// is the only possible class. The number of the class is in the lowest bits of the index, so it takes no
+// memory, and the index alone identifies an instance.
+//
+// Each class has a pool of its own, so kinds of attributes are joined only within classes. Methods and
+// attributes with the same function are evaluated on one path. Conditions that test the class narrow the sets
+// of all variables with the same index.
 
 namespace ingot::frontend {
 

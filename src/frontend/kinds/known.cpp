@@ -1,5 +1,6 @@
 #include "frontend/arrays/known_sizes.h"
 #include "frontend/arrays/scalars.h"
+#include "frontend/calls/c_functions.h"
 #include "frontend/containers/methods.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/kinds/fields.h"

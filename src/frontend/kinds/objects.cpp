@@ -8,13 +8,20 @@
 #include "frontend/containers/methods.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
-#include "frontend/kinds/fields.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/pooled_values.h"
-#include "frontend/routines/functions.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
+
+// Instances of the user's classes, namedtuples and members of an Enum. Attributes of classes are looked up as
+// Python does, without running its code: the values in the classes are guarded, functions among them are
+// inlined. An instance has a slot for each attribute that the function uses of its class anywhere; these are
+// found while evaluating, and requested as a fact, so that the caller describes no others.
+//
+// An instance is an object of the shadow heap. Classes are read by `_PyType_Lookup`, which runs no code, and
+// each look-up is a guard. This file has attributes and construction, special_methods.cpp operators, and
+// instances.cpp their kinds.
 
 namespace ingot::frontend {
 
@@ -87,9 +94,9 @@ bool has_class(const Tracer& t, const Value& value) {
   return PooledValues::open(value) != nullptr || class_of_value(t, value).is_valid();
 }
 
-/// Whether a class has the same attribute of this name as `from`.
 namespace {
 
+/// Whether a class has the same attribute of this name as `from`.
 bool inherits(Tracer& t, const nb::object& type, const std::string& name, nb::handle from) {
   return class_attribute(t, type, name).is(lookup(from, name));
 }

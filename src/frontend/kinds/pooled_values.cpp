@@ -8,8 +8,8 @@
 // `__init__` itself stores the instance somewhere; at the start, if it does so on some paths only. With one
 // pool for all instances of a class none have to be distinguished when compiling; the price is that kinds of
 // attributes are joined over all instances. Attributes get their columns and kinds when they are set
-// (`frontend/columns`), by the joins of list buffers in loops. Results refer to pools and indices; the caller
-// makes the reachable lists and instances (`bindings/elements`).
+// (`frontend/kinds/columns`), by the joins of list buffers in loops. Results refer to pools and indices; the
+// caller makes the reachable lists and instances (`bindings/elements`).
 
 #include "frontend/kinds/pooled_values.h"
 
@@ -19,6 +19,7 @@
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/rows.h"
 #include "frontend/kinds/sets.h"
+#include "frontend/routines/routines.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
 

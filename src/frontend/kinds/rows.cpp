@@ -14,6 +14,7 @@
 #include "frontend/arrays/scalars.h"
 #include "frontend/containers/containers.h"
 #include "frontend/containers/list_buffers.h"
+#include "frontend/routines/routines.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
 

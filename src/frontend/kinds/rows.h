@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/routines/routines.h"
 
 namespace ingot::frontend {
 

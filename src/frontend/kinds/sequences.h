@@ -20,11 +20,11 @@ std::optional<Value> repeat_in_place(Tracer& t, const Value& list, const Value& 
 /// A list of objects of the values' types; invalid: one has none.
 nb::object stand_ins(const Tracer& t, std::span<const Value> values);
 
-Value bound_method(const Value& function, const Value& self);  ///< sequences.cpp, as the next one
-Value bound_partial(std::vector<Value> parts);                 ///< of the function, a tuple and a dict
+Value bound_method(const Value& function, const Value& self);
+Value bound_partial(std::vector<Value> parts);  ///< of the function, a tuple and a dict
 Value by_ranges(Tracer& t, const char* name, std::vector<Value> arguments,
                 nb::handle node);             ///< of `library.ranges`
-Value eval_bound(Tracer& t, nb::handle e);    ///< of a slice: perhaps None (sequences.cpp, as the next ones)
+Value eval_bound(Tracer& t, nb::handle e);    ///< of a slice: perhaps None
 const Maybe* open_bound(const Value& index);  ///< a bound of a slice that may be None; null: none
 /// Applies `use` to a slice on two paths: with the bound, and with None instead of it.
 Value by_bound(Tracer& t, const Maybe& bound, const Value& index,

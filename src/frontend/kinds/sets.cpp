@@ -143,7 +143,7 @@ nb::object element_of_set(Tracer& t, const Value& value, nb::handle node) {
   return require_static(t, value, "an element of a set", node);
 }
 
-/// As histories hold it.
+/// The elements of an iterable, as histories hold them.
 nb::object iterable_of_set(Tracer& t, const Value& value, nb::handle node) {
   if (const Set* set = value.as<Set>()) return history_of(t, *set, node);
   need_iterable(t, value);

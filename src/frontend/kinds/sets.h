@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "frontend/tracer/tracer.h"
 
 namespace ingot::frontend {
 

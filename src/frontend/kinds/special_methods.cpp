@@ -43,9 +43,9 @@ bool is_subtype(const nb::object& a, const nb::object& b) {
 
 }  // namespace
 
-/// The fields of a dataclass for which `wanted` is true.
 namespace {
 
+/// The fields of a dataclass for which `wanted` is true.
 Tuple fields_of(Tracer& t, const Value& object, const nb::object& type, const char* wanted, nb::handle node) {
   Tuple members;
   for (const auto [key, field] : nb::cast<nb::dict>(class_attribute(t, type, "__dataclass_fields__"))) {
@@ -88,9 +88,9 @@ std::optional<Value> call_special(Tracer& t, const Value& given, const std::stri
   return call_value(t, Static{raw}, call);
 }
 
-/// Applies an operator, in Python's order; none: neither operand implements it.
 namespace {
 
+/// Applies an operator, in Python's order; none: neither operand implements it.
 std::optional<Value> ask_both(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) {
   const OperatorInfo& special = info(op);
   const bool compares = is_comparison(op);

@@ -81,7 +81,7 @@ class ValueKind {
   /// Whether it has nodes of its own, set or not.
   virtual bool is_leaf() const { return false; }
 
-  // Joins of paths and routines (joins.cpp, recursion.cpp). Values with nodes of their own answer; others do
+  // Joins of paths and routines (joins/, routines/). Values with nodes of their own answer; others do
   // by their parts, but for those that have a rule besides.
 
   virtual Value shape(const Value& value, const Stays& stays) const;
@@ -107,7 +107,7 @@ class ValueKind {
     return value;
   }
 
-  // Elements of list buffers (`frontend/columns`), and results.
+  // Elements of list buffers (`frontend/kinds/columns`), and results.
 
   /// Itself without nodes, if list buffers can hold it.
   virtual Answer form(Tracer& t, const Value& value) const { return {}; }

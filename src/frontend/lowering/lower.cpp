@@ -7,25 +7,16 @@
 #include "base/packages.h"
 #include "frontend/arrays/arguments.h"
 #include "frontend/containers/containers.h"
-#include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
-#include "frontend/joins/joins.h"
 #include "frontend/kernels/kernels.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/fields.h"
-#include "frontend/kinds/generators.h"
-#include "frontend/kinds/members.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/rows.h"
-#include "frontend/kinds/sets.h"
-#include "frontend/kinds/strings.h"
 #include "frontend/routines/functions.h"
 #include "frontend/routines/routines.h"
-#include "frontend/statements/statements.h"
-#include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
-#include "frontend/tracer/scopes.h"
 
 namespace ingot::frontend {
 
@@ -127,6 +118,8 @@ Description returned(Tracer& t, const Value& value, Outward& outward) {
   return result;
 }
 
+namespace {
+
 /// Defines the function, and gives what its caller needs.
 void finish(Tracer& t, Lowered& lowered, const std::vector<ir::Type>& results) {
   Kernels(t).settle();
@@ -143,6 +136,8 @@ void finish(Tracer& t, Lowered& lowered, const std::vector<ir::Type>& results) {
   if (t.facts.launch != nullptr) lowered.linked = t.facts.launch->linked;
   lowered.errors = t.errors;
 }
+
+}  // namespace
 
 Lowered lower(Tracer& t, const nb::object& function) {
   begin(t, function);

@@ -1,6 +1,5 @@
 #include "frontend/lowering/lowering.h"
 
-#include "frontend/kernels/kernels.h"
 #include "frontend/kinds/sets.h"
 #include "frontend/lowering/lower.h"
 #include "frontend/tracer/frame.h"

@@ -4,7 +4,6 @@
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
-#include "frontend/kernels/kernels.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/generators.h"
 #include "frontend/kinds/parameters.h"
@@ -166,16 +165,6 @@ std::map<std::string, Value> bind_arguments(Tracer& t, const nb::object& functio
         outside(t, keyword_defaults, parameter_name, keyword_defaults[names[i]], parameter_name, node);
   }
   return locals;
-}
-
-std::span<const char* const> bodies_of(std::string_view statement) {
-  static constexpr const char* kParts[] = {"body", "orelse", "handlers", "finalbody", "cases"};
-  const std::span<const char* const> parts(kParts);
-  if (statement == "If" || statement == "For" || statement == "While") return parts.first(2);
-  if (statement == "Try" || statement == "TryStar") return parts.first(4);
-  if (statement == "With" || statement == "ExceptHandler" || statement == "match_case") return parts.first(1);
-  if (statement == "Match") return parts.last(1);
-  return {};
 }
 
 int count_returns(nb::handle statements) {

@@ -1,7 +1,7 @@
 // Recursion. A function that is called while it is being inlined becomes a *routine*, a function of the IR:
 // one for each combination of function, static arguments and types. Its parameters are the leaves of what is
 // passed - arguments, the variables and containers reachable from them, captured arrays - and its results are
-// the leaves of its returned value and of what it has changed. Both are shapes (joins.cpp) over formal
+// the leaves of its returned value and of what it has changed. Both are shapes (joins/joins.h) over formal
 // numbers of objects, found by a fixpoint: the entry is the join over all calls; the exit begins as nothing,
 // so that the first evaluation sees the paths that return without recursion, and is widened until an
 // evaluation finds nothing new. If the arguments of a call widen the entry, everything is evaluated again.
@@ -18,7 +18,6 @@
 // Marked functions are routines, too: marked.cpp.
 
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/joins/joins.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/rows.h"
@@ -229,8 +228,10 @@ Passed passed(const Tracer& t, const std::map<std::string, Value>& arguments,
   return {std::move(state), objects.actual(), arrays.actual()};
 }
 
+namespace {
+
 /// Static parts and types: numbers and arrays by their types, containers by their kinds.
-State key_of(const Tracer& t, const State& passed) {
+State key_of_passed(const Tracer& t, const State& passed) {
   State key;
   for (const auto& [name, value] : passed.locals) {
     key.locals.emplace(name, kind_of_value(value).key(t, value));
@@ -243,8 +244,6 @@ State key_of(const Tracer& t, const State& passed) {
   }
   return key;
 }
-
-namespace {
 
 /// Whether typed values have the same key.
 bool is_same_key(const Tracer& t, const Value& a, const Value& b) {
@@ -317,7 +316,7 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
   const bool is_marked = t.frame != nullptr && has_attribute(frame.function, kMark);
   const bool is_frequent = !is_marked && is_called_often(t, frame) && !has_copies(passed(t, arguments).state);
   if (active.empty() && !is_known && !is_marked && !is_frequent) return std::nullopt;
-  State key = key_of(t, passed(t, arguments).state);
+  State key = key_of_passed(t, passed(t, arguments).state);
   const bool reports = !t.handled.empty() || std::ranges::any_of(t.handlers, [](const Catcher* handler) {
     return handler->catches_some();
   });
@@ -337,7 +336,7 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
         Rows(t).unite(routine.key.locals, arguments, node);
   }
   std::erase_if(active, [&](const Frame* at) {
-    return !is_same_call(t, key_of(t, passed(t, at->arguments).state), key);
+    return !is_same_call(t, key_of_passed(t, passed(t, at->arguments).state), key);
   });
   if (active.empty()) {
     if (is_marked) return call_marked(t, frame, std::move(key), reports, node);

@@ -27,5 +27,6 @@ void trace_parameter(Tracer& t, Routine& routine, uint32_t parameter, NodeId ope
 ir::SpanId inlined_here(Tracer& t, ir::SpanId inner);
 bool is_same_location(const Tracer& t, ir::SpanId a, ir::SpanId b);
 void add_callers(const Tracer& t, base::Unsupported& refusal);
+HeapObject& pool_at(Tracer& t, uint32_t pool);  ///< a routine is passed it from its first use on
 
 }  // namespace ingot::frontend

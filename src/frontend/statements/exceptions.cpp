@@ -114,26 +114,9 @@ bool may_be_caught(const Tracer& t, const Error& error) {
                              [&](const Catcher* h) { return !h->barrier && catches(t, *h, error); });
 }
 
-Error error_of(Tracer& t, ExceptionKind kind, std::string_view message, std::span<const NodeId> values) {
-  Error error;
-  error.number = ++t.facts.errors_made;
-  error.kind = kind;
-  error.message = message;
-  error.own = kind == ExceptionKind::TypeChangeError;
-  std::vector<Value> parts;
-  for (const NodeId value : values) {
-    const DType dtype = t.builder->function().type(value).dtype();
-    const Kind shown = base::is_bool(dtype)  ? Kind::py_bool()
-                       : base::is_int(dtype) ? Kind::py_int()
-                                             : Kind::py_float();
-    parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
-  }
-  error.parts = share(std::move(parts));
-  error.type = imported("ingot._host.exceptions")
-                   .attr("exception_type")(std::string(base::name_of(kind)), std::string(message));
-  return error;
-}
+namespace {
 
+/// Whether a number depends on one that was of another kind on another path.
 bool comes_of_mixed(const Tracer& t, const Value& value) {
   if (t.mixed.empty()) return false;
   const ir::Function& f = t.builder->function();
@@ -175,6 +158,8 @@ bool comes_of_mixed(const Tracer& t, const Value& value) {
   return false;
 }
 
+}  // namespace
+
 void need_one_kind(Tracer& t, ExceptionKind kind, const std::vector<Value>& operands) {
   if (t.mixed.empty()) return;
   const auto need = [&](const std::string& what, const Value& value) {
@@ -187,6 +172,30 @@ void need_one_kind(Tracer& t, ExceptionKind kind, const std::vector<Value>& oper
   for (const auto& [name, held] : variables_in(t, t.here)) need("`" + name + "`", *held);
   for (const Value& operand : operands) need("an operand", operand);
 }
+
+namespace {
+
+Error error_of(Tracer& t, ExceptionKind kind, std::string_view message, std::span<const NodeId> values) {
+  Error error;
+  error.number = ++t.facts.errors_made;
+  error.kind = kind;
+  error.message = message;
+  error.own = kind == ExceptionKind::TypeChangeError;
+  std::vector<Value> parts;
+  for (const NodeId value : values) {
+    const DType dtype = t.builder->function().type(value).dtype();
+    const Kind shown = base::is_bool(dtype)  ? Kind::py_bool()
+                       : base::is_int(dtype) ? Kind::py_int()
+                                             : Kind::py_float();
+    parts.push_back(Scalar{shown.dtype() == dtype ? shown : Kind(dtype), value});
+  }
+  error.parts = share(std::move(parts));
+  error.type = imported("ingot._host.exceptions")
+                   .attr("exception_type")(std::string(base::name_of(kind)), std::string(message));
+  return error;
+}
+
+}  // namespace
 
 void raise(Tracer& t, ExceptionKind kind, std::string_view message, std::initializer_list<NodeId> values) {
   if (kind == ExceptionKind::TypeError || kind == ExceptionKind::AttributeError) need_one_kind(t, kind);

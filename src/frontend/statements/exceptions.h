@@ -20,7 +20,7 @@ void run_try(Tracer& t, nb::handle s);
 void run_with(Tracer& t, nb::handle s);
 /// Looks for the clause that catches a raised error.
 [[noreturn]] void pass_on(Tracer& t, const Error& error);
-/// Its `args`; refused where code of its class may change them.
+/// An error's `args`; refused where code of its class may change them.
 const std::vector<Value>& arguments_of(Tracer& t, const Error& error, const std::string& what);
 bool may_be_caught(const Tracer& t, const Error& error);
 [[noreturn]] void raise_uncaught(Tracer& t, const Error& error);

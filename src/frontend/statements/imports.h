@@ -5,7 +5,7 @@
 /// Imports inside functions.
 namespace ingot::frontend {
 
-void run_import(Tracer& t, nb::handle s);  ///< imports.cpp, as the next ones
+void run_import(Tracer& t, nb::handle s);
 void run_import_from(Tracer& t, nb::handle s);
 
 }  // namespace ingot::frontend

@@ -1,7 +1,7 @@
 // How exceptions leave the call. A simple exception is its message with holes for numbers. Others have the
-// number, among `Tracer::errors`, of a description that `ingot._host.exceptions` makes them of - arguments, and the
-// exceptions that they were raised from -, and the numbers in that. If a description holds values other than
-// numbers, a host call raises the exception.
+// number, among `Tracer::errors`, of a description that `ingot._host.exceptions` makes them of - arguments,
+// and the exceptions that they were raised from -, and the numbers in that. If a description holds values
+// other than numbers, a host call raises the exception.
 
 #include "base/message.h"
 #include "frontend/statements/exceptions.h"
@@ -138,10 +138,10 @@ Error caught(const Tracer& t, Error error, const Catcher& handler) {
   return error;
 }
 
-/// The arguments of `_host.exceptions.built`: the description of an error and of those that it was raised
-/// from, and their arguments.
 namespace {
 
+/// The arguments of `_host.exceptions.built`: the description of an error and of those that it was raised
+/// from, and their arguments.
 std::pair<nb::tuple, Description> describe_error(Tracer& t, const Error& error, Outward& outward) {
   std::vector<const Error*> all;
   collect(error, all);

@@ -7,6 +7,9 @@ namespace ingot::frontend {
 
 namespace {
 
+/// Descriptions of an expression's variables, for a message; in Ingot's library: of the user's call.
+std::vector<std::string> operands_of(const Tracer& t, nb::handle node);
+
 constexpr size_t kMostOperands = 3;  ///< of an expression, in a message
 
 }  // namespace
@@ -29,16 +32,6 @@ base::Unsupported refusal(const Tracer& t, nb::handle node, const std::string& r
     refused.operands = operands_of(t, node.is_valid() ? node : t.here);
   }
   return refused;
-}
-
-std::vector<std::string> operands_of(const Tracer& t, nb::handle node) {
-  std::vector<std::string> all;
-  for (const auto& [name, value] : variables_in(t, node)) {
-    if (all.size() == kMostOperands) break;
-    if (const std::string words = kind_of_value(*value).words(t, *value); !words.empty())
-      all.push_back("`" + name + "` is " + words);
-  }
-  return all;
 }
 
 std::vector<std::pair<std::string, const Value*>> variables_in(const Tracer& t, nb::handle node) {
@@ -67,11 +60,6 @@ std::vector<std::pair<std::string, const Value*>> variables_in(const Tracer& t, 
   return all;
 }
 
-void rethrow_lack_of_memory(const nb::python_error& error) {
-  // A SystemError is how Python reports C code that fails without an exception.
-  if (error.matches(PyExc_MemoryError) || error.matches(PyExc_SystemError)) throw nb::python_error(error);
-}
-
 void raise_host_error(Tracer& t, nb::python_error& error) {
   rethrow_lack_of_memory(error);
   const nb::object value = nb::borrow<nb::object>(error.value());
@@ -79,5 +67,19 @@ void raise_host_error(Tracer& t, nb::python_error& error) {
   PyErr_Clear();
   raise_object(t, value);
 }
+
+namespace {
+
+std::vector<std::string> operands_of(const Tracer& t, nb::handle node) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : variables_in(t, node)) {
+    if (all.size() == kMostOperands) break;
+    if (const std::string words = kind_of_value(*value).words(t, *value); !words.empty())
+      all.push_back("`" + name + "` is " + words);
+  }
+  return all;
+}
+
+}  // namespace
 
 }  // namespace ingot::frontend

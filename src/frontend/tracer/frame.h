@@ -64,7 +64,8 @@ struct Catcher {
   bool is_final() const { return stores || nb::len(finalbody) > 0; }
 };
 
-/// The axis of a batch: the batch element that runs, and the collectives that it comes to (collectives.cpp).
+/// The axis of a batch: the batch element that runs, and the collectives that it comes to
+/// (calls/collectives.cpp).
 struct Axis {
   nb::object name;  ///< None: it has none
   std::shared_ptr<const Value> size;
@@ -97,7 +98,7 @@ struct Frame {
   bool is_nested = false;                      ///< one of these is a function of its own in Python
   std::string qualname;
   std::map<std::string, Value> callers_locals;  ///< while this activation is the current one
-  std::map<std::string, Value> arguments;       ///< its variables when it began, see recursion.cpp
+  std::map<std::string, Value> arguments;       ///< its variables when it began, see routines/recursion.cpp
   size_t repeats = 0;  ///< how many activations of the same function are inlined in it
   ir::TextId file;
   ir::TextId name;
@@ -139,7 +140,7 @@ struct Passed {
   std::vector<uint32_t> arrays;
 };
 
-/// A function of the IR that a Python function has become, see recursion.cpp.
+/// A function of the IR that a Python function has become, see routines/recursion.cpp.
 struct Routine {
   Frame frame;
   State key;

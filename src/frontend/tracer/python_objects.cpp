@@ -112,4 +112,14 @@ bool is_enum(nb::handle type) {
   return PyObject_TypeCheck(type.ptr(), as_type(metaclass)) != 0;
 }
 
+std::span<const char* const> bodies_of(std::string_view statement) {
+  static constexpr const char* kParts[] = {"body", "orelse", "handlers", "finalbody", "cases"};
+  const std::span<const char* const> parts(kParts);
+  if (statement == "If" || statement == "For" || statement == "While") return parts.first(2);
+  if (statement == "Try" || statement == "TryStar") return parts.first(4);
+  if (statement == "With" || statement == "ExceptHandler" || statement == "match_case") return parts.first(1);
+  if (statement == "Match") return parts.last(1);
+  return {};
+}
+
 }  // namespace ingot::frontend

@@ -50,18 +50,6 @@ bool is_type(nb::handle object);
 /// type; else the object.
 nb::object meant_by(const nb::object& object);
 
-/// The description of a C function by `ingot._objects.c_functions`; invalid: it is not called by an address.
-nb::object c_function(const nb::object& function);
-/// The function of this name in a library that `ctypes` has opened; invalid: no such library or function.
-nb::object function_of_library(const nb::object& library, const std::string& name);
-/// Whether it is a library that `ctypes` has opened.
-bool is_library_of_c(nb::handle object);
-bool is_ufunc_of_scipy(const nb::object& function);
-bool is_function_of_scipy(const nb::object& function);
-inline bool is_of_scipy(const nb::object& function) {
-  return is_ufunc_of_scipy(function) || is_function_of_scipy(function);
-}
-
 /// Whether it is a function of `ingot.jit`, or an object of `ingot.profile`: its attribute
 /// `__ingot_function__` is the function to compile. (A wrapper of one also has this attribute.)
 bool is_jitted(nb::handle object);
@@ -81,9 +69,6 @@ inline std::string as_written(nb::handle e) { return text_of(imported("ast").att
 /// The attributes of a statement, or of a clause of one, that hold statements or clauses.
 std::span<const char* const> bodies_of(std::string_view statement);
 
-/// How many `return` statements these statements hold, without those of inner functions.
-int count_returns(nb::handle statements);
-
 /// Whether a function is a method of the classes of `collections.namedtuple`, which the tracer implements.
 bool is_of_namedtuple(const nb::object& function);
 
@@ -92,15 +77,6 @@ bool is_generated(const nb::object& raw);
 inline constexpr const char* kStandsFor = "__ingot_stands_for__";
 /// The class that one of `ingot.library.buffers` stands for; other classes themselves.
 nb::object stood_for(const nb::object& type);
-
-/// -1 or 1 for a known Python int that is below or above the range of 64 bits; 0: any other value.
-int side_of_64_bits(const Value& value);
-
-/// Whether it is an int that NumPy makes an object, because no integer dtype can hold it.
-bool is_object_of_numpy(const Value& value);
-
-/// Whether a call of a ufunc specifies the axes along which its core runs.
-bool has_axes(const Call& call);
 
 inline bool is_none(const Value& value) { return value.is<Static>() && value.as<Static>()->object.is_none(); }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -38,6 +39,7 @@ struct Call {
 };
 
 using Iteration = std::function<void(const Value&)>;  ///< called with each element
+/// Reads the subject of a match again, if it was read on a path that may not be taken.
 using Reading = std::function<Value()>;
 
 /// A name that a pattern binds; a list of the members of a tuple for what a star takes.
