@@ -24,7 +24,7 @@ class Mutant:
 
 MUTANTS = (
     # Ranges, and checks that are left out or made early.
-    Mutant("transform/analyses/intervals.cpp", "case Op::less: return Op::greater_equal;", "Op::greater_equal", "Op::less_equal",
+    Mutant("transform/analyses/intervals.cpp", "always_in_order(wanted ? op : *ir::info(op).opposite, ", "*ir::info(op).opposite", "op",
            "the opposite of a comparison"),
     Mutant("transform/analyses/intervals.cpp", "return Interval{b_.index(0), loops_.subtract(iterations, b_.index(1)), count->holds};",
            "b_.index(1)", "b_.index(2)", "the largest index of a loop, one too low"),
@@ -134,8 +134,8 @@ MUTANTS = (
            "fmin gives NaN where one operand is NaN"),
     Mutant("ir/fold.cpp", "evaluate(inner, dtype(), own), f_.constant(at(1))};", "evaluate(inner, dtype(), own)", "own[1]",
            "(x - a) + b becomes x + (a + b)"),
-    Mutant("ir/fold.cpp", "case Op::less: return turned(Op::greater_equal);", "Op::greater_equal", "Op::greater",
-           "not (a < b) becomes a > b"),
+    Mutant("ir/fold.cpp", "return b_.make(*opposite, {f_.operand(at(0), 0), f_.operand(at(0), 1)});", "*opposite", "comparison",
+           "not (a < b) becomes a < b"),
     Mutant("ir/fold.cpp", "if (info(op_).laws.idempotent) return at(0);\n  if (!exact_class()) return {};", "!exact_class()", "false",
            "x - x is 0 and x == x is true, of NaN too"),
     Mutant("ir/fold.cpp", "return zero(-0.0) ? if_typed(at(0)) : NodeId();", "zero(-0.0)", "zero(0.0)",

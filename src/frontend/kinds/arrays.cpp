@@ -1,6 +1,6 @@
 #include "frontend/arrays/arrays.h"
-#include "frontend/arrays/indexing.h"
 
+#include "frontend/arrays/indexing.h"
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/ufuncs.h"
 #include "frontend/expressions/expressions.h"
