@@ -25,9 +25,9 @@ HOLE = "…"
 SECTIONS = {
     "Statements": "statements exceptions imports patterns loops races core",
     "Variables and values": "tracer lower lowering parameters results expressions scalars known numbers optionals strings ranges joins foreign signature function source",
-    "Functions and generators": "closures generators recursion _vectorize c_functions",
+    "Functions and generators": "closures functions generators recursion _vectorize c_functions",
     "Lists, dicts and sets": "containers tuples sequences methods list_buffers callers_lists mappings rows pooled_values sets lists dicts",
-    "Classes": "objects special_methods instances functions members kin",
+    "Classes": "objects special_methods instances members kin",
     "Python's operators and functions": "operators percent compiling random_python builtins python_builtins mathematics heaps iterators",
     "Kernels": "kernels _kernel",
     "Records": "fields structured",

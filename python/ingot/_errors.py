@@ -136,7 +136,7 @@ _OWN_NAMES = {"it": "what is iterated over", "items": "what is iterated over", "
 
 
 def shown_names(text: str) -> str:
-    """A message in which the tracer's own names are put into words, and names of inner scopes are as they were written."""
+    """A message in which the frontend's own names are put into words, and names of inner scopes are as they were written."""
     return _SUFFIX.sub(r"`\1`", _OWN.sub(lambda own: _OWN_NAMES.get(own[1], "a value of the loop"), text))
 
 

@@ -47,7 +47,7 @@ struct Lowered {
 /// Thrown where control does not go on: the current region has ended, or was suspended.
 struct Diverged {};
 
-/// A fact that an evaluation lacks, which is repeated with it. Thrown by the tracer.
+/// A fact that an evaluation lacks, which is repeated with it. Thrown while evaluating.
 struct NeedsFact {
   enum class Kind : uint8_t {
     Site,      ///< what is at `site` is evaluated otherwise: a loop unrolled, a list made a list buffer

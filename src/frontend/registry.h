@@ -28,7 +28,7 @@ struct Builtin {
   std::string name{};          ///< "sqrt" of "numpy.sqrt"
   std::string module{};        ///< "numpy"
   std::optional<ir::Op> op{};  ///< an elementwise function of NumPy
-  int handler = -1;            ///< a handler of the tracer: its number in builtins.def
+  int handler = -1;            ///< the number in builtins.def of what handles it
   std::string path{};          ///< in the module, if other than the name: "ndarray.clip"
   std::string subject{};       ///< the module of the library that implements it
   nb::object library{};        ///< ... the implementing function, once it has been used

@@ -174,7 +174,7 @@ def hollow(node: Any, qualname: str) -> types.FunctionType:
 def loops(node: Any, kind: str) -> list[ast.stmt]:
     """The loops that do what `sum`, `any`, `all`, `max`, `min`, a list, a dict or an array does with a comprehension.
 
-    The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the tracer's.
+    The names `@it` (the first iterable), `@result`, `@seen` and `@place` are the frontend's.
     """
     kept = node.__dict__.setdefault("_ingot_loops", {})
     if kind not in kept:

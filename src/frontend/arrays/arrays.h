@@ -8,7 +8,7 @@ namespace ingot::frontend {
 using Making = std::function<NodeId(const std::vector<NodeId>& operands)>;
 
 Value array_attribute(Tracer& t, const Array& array, const std::string& name, nb::handle node);
-/// If an argument is a memory map, refuses operations that distinguish one from other arrays: the tracer
+/// If an argument is a memory map, refuses operations that distinguish one from other arrays: the frontend
 /// does not know which arrays are of its class.
 void need_no_memory_maps(Tracer& t, const std::string& what, nb::handle node);
 void need_writable(Tracer& t, const Array& array, const char* complaint, nb::handle node);

@@ -25,7 +25,7 @@ bool is_not_implemented(const Value& value) {
   return s != nullptr && s->object.ptr() == Py_NotImplemented;
 }
 
-/// Whether Python would run it as a Python function; the tracer implements methods written in C, and those
+/// Whether Python would run it as a Python function; the frontend implements methods written in C, and those
 /// of namedtuples and Enums.
 bool is_function(const nb::object& raw) {
   if (!raw.is_valid()) return false;

@@ -46,7 +46,7 @@ enum class Precedence : uint8_t {
 };
 
 /// What values of one kind do where Python asks them, as the slots of a CPython type: one object for each
-/// alternative of `Value`, in a file of this folder, without state. The tracer asks `kind_of_value(v)`.
+/// alternative of `Value`, in a file of this folder, without state. The frontend asks `kind_of_value(v)`.
 ///
 /// A slot that results in nothing (none, an invalid object, false) leaves the operation to the rule for all
 /// values: what Python raises for such types, else a refusal. A new kind is an alternative of `Value`, a

@@ -1,5 +1,5 @@
 // Hidden arguments. Values from outside the function are guarded. An array or a container from outside
-// becomes a further argument: the tracer throws NeedsFact, the caller describes it together with the
+// becomes a further argument: the frontend throws NeedsFact, the caller describes it together with the
 // others - which detects shared memory - and lowers again. So does a number whose guard has failed twice.
 
 #include "frontend/lowering/lower.h"

@@ -54,7 +54,7 @@ Lowering::Outcome Lowering::attempt() {
   return *std::move(refusal);
 }
 
-/// Why a fact that the tracer found cannot be learned; none: it has been.
+/// Why a fact that an evaluation found cannot be learned; none: it has been.
 std::optional<base::Refused> Lowering::learn(const NeedsFact& fact) {
   Facts& facts = state_->facts;
   switch (fact.kind) {

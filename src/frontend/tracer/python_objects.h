@@ -69,7 +69,7 @@ inline std::string as_written(nb::handle e) { return text_of(imported("ast").att
 /// The attributes of a statement, or of a clause of one, that hold statements or clauses.
 std::span<const char* const> bodies_of(std::string_view statement);
 
-/// Whether a function is a method of the classes of `collections.namedtuple`, which the tracer implements.
+/// Whether a function is a method of the classes of `collections.namedtuple`, which the frontend implements.
 bool is_of_namedtuple(const nb::object& function);
 
 /// Whether `dataclasses` has generated a function, perhaps in a wrapper of Python's library.
