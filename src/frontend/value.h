@@ -86,8 +86,18 @@ struct Set {
   bool is_frozen = false;
 };
 
-/// A mutable container: its number in the shadow heap.
-struct Reference {
+/// A list: its number in the shadow heap.
+struct List {
+  uint32_t object;
+};
+
+/// A dict: its number in the shadow heap.
+struct Dict {
+  uint32_t object;
+};
+
+/// The cell of a variable that several functions share: its number in the shadow heap.
+struct Cell {
   uint32_t object;
 };
 
@@ -254,9 +264,9 @@ struct Conflict {
 };
 
 struct Value {
-  std::variant<Unbound, Static, Scalar, Array, Tuple, Reference, Range, Slice, Method, Zip, Maybe, Conflict,
-               Foreign, Structured, String, Characters, Member, View, Closure, Error, Object, Iterator,
-               Generator, Set, Pooled>
+  std::variant<Unbound, Static, Scalar, Array, Tuple, List, Dict, Cell, Range, Slice, Method, Zip, Maybe,
+               Conflict, Foreign, Structured, String, Characters, Member, View, Closure, Error, Object,
+               Iterator, Generator, Set, Pooled>
       v;
 
   Value() noexcept;

@@ -151,7 +151,7 @@ MUTANTS = (
            "builder.make(Op::subtract, {from, unit})", "from", "ranges whose step divides their length have one iteration more"),
     Mutant("frontend/statements/exceptions.cpp", "if (all[i]->is_final()) AtHandler::run_finally(t, *all[i]);", "all[i]->is_final()", "false",
            "`finally` is left out where a `break` or `return` leaves"),
-    Mutant("frontend/containers/list_buffers.cpp", "fork(t, t.builder->make(Op::equal, {room, length}), moved,",
+    Mutant("frontend/kinds/list_buffers.cpp", "fork(t, t.builder->make(Op::equal, {room, length}), moved,",
            "t.builder->make(Op::equal, {room, length})", "t.builder->constant(false)", "a list outgrows its memory"),
     Mutant("frontend/kinds/pooled_values.cpp", "Op::not_equal, {record.index, t_.builder->index(Pooled::kNone)}",
            "t_.builder->index(Pooled::kNone)", "t_.builder->index(0)", "the first instance of a class is taken for None"),

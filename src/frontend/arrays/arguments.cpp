@@ -111,7 +111,7 @@ std::vector<NodeId> shape_argument(Tracer& t, const Value& shape) {
     unsupported(t, t.here, "a shape that is an array", "use a tuple of ints");
   }
   if (const Tuple* tuple = shape.as<Tuple>()) parts = tuple->members;
-  if (const Reference* r = shape.as<Reference>()) parts = contents(t, *r, t.here).values;
+  if (const uint32_t list = container_of(shape); list != 0) parts = contents(t, list, t.here).values;
   need_rank(t, parts.size());
   std::vector<NodeId> lengths;
   for (const Value& part : parts) {

@@ -217,7 +217,7 @@ NodeId value_for(Tracer& t, const Value& value, DType dtype, bool among) {
     return value_for(t, Static{one[nb::int_(0)]}, dtype, among);
   }
   if (!kind) {
-    if (value.is<Static>() || value.is<Tuple>() || value.is<Reference>() || value.is<Characters>()) {
+    if (value.is<Static>() || value.is<Tuple>() || container_of(value) != 0 || value.is<Characters>()) {
       unsupported(t, {}, "assigning a " + type_name(t, value) + " to part of an array",
                   "assign element by element");
     }

@@ -197,7 +197,7 @@ Indexing classify(Tracer& t, const Array& array, const Value& index, nb::handle 
     } else if (kind && base::is_int(kind->dtype()) && !is_object_of_numpy(part)) {
       result.items.push_back({Indexing::Part::Point, axis, stage_index(t, part), {}, {}, {}});
       ++axis;
-    } else if (part.is<Reference>()) {
+    } else if (container_of(part) != 0) {
       unsupported(t, node, "an index that is a " + type_name(t, part), "index with np.array(...)");
     } else if (kind && base::is_bool(kind->dtype())) {
       unsupported(t, node, "an index that is one bool", "use `if`");
@@ -390,7 +390,7 @@ std::optional<std::pair<Array, Value>> without_sequences(Tracer& t, const Array&
   size_t open = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     Value& part = parts[i];
-    const bool is_list = part.is<Reference>() && type_name(t, part) == "list";
+    const bool is_list = part.is<List>();
     if (const Range* range = part.as<Range>()) {
       part = array_of_range(t, *range, node);
       changed = true;
@@ -518,7 +518,7 @@ void assign_index(Tracer& t, const Array& array, const Value& index, const Value
   const Indexing indexing = classify(t, array, index, node);
   const DType dtype = array.type.dtype();
   const bool is_sequence =
-      value.is<Tuple>() || value.is<Range>() || is_list(t, value) || row_of(value) != nullptr;
+      value.is<Tuple>() || value.is<Range>() || value.is<List>() || row_of(value) != nullptr;
   const bool is_element = indexing.is_point(array.type.rank()) && !indexing.open;
   if (is_sequence && !is_foreign(t, value) && !is_element) {
     const Value made = array_of(t, value, node, dtype);

@@ -252,7 +252,7 @@ Value compare_identity(Tracer& t, Operator op, const Value& a, const Value& b, n
   if (a.v.index() == b.v.index()) identical = kind_of_value(a).identical(t, a, b, node);
   if (!identical && is_distinct(a, b)) identical = false;
   const Static* known = a.is<Static>() ? a.as<Static>() : b.as<Static>();
-  const auto is_new = [](const Value& v) { return v.is<Scalar>() || v.is<Reference>(); };
+  const auto is_new = [](const Value& v) { return v.is<Scalar>() || container_of(v) != 0; };
   if (!identical && known != nullptr && !kind_of(*known) && (is_new(a) || is_new(b))) identical = false;
   if (!identical && !is_none(a) && !is_none(b))
     unsupported(t, node, "`is` between " + type_name(t, a) + " and " + type_name(t, b),
@@ -297,7 +297,7 @@ Value compare_values(Tracer& t, Operator op, const Value& a, const Value& b, nb:
   const std::optional<Kind> k = kind_of(b);
   if (j && k) return compare_numbers(t, op, a, b);
   const Value& other = j ? b : a;
-  const bool is_sequence = other.is<Tuple>() || is_list(t, other);
+  const bool is_sequence = other.is<Tuple>() || other.is<List>();
   const bool pythons = j ? j->is_python() : k && k->is_python();
   if (is_equality(op) &&
       (is_none(a) || is_none(b) || ((j || k) && is_known_string(other)) || (is_sequence && pythons)))

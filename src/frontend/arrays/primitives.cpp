@@ -195,8 +195,8 @@ Value primitive_scan(Tracer& t, Call& call) {
 
 Value primitive_open_list(Tracer& t, Call& call) {
   const Value list = call.positional.at(0);
-  if (is_list(t, list)) {
-    const uint32_t number = list.as<Reference>()->object;
+  if (list.is<List>()) {
+    const uint32_t number = list.as<List>()->object;
     const HeapObject& object = t.state.heap.at(number);
     const bool is_own = object.argument < 0 && !object.given_away && object.conflict.empty();
     const std::optional<Value> form = is_own ? form_of_list(t, object) : std::nullopt;

@@ -105,7 +105,7 @@ Value primitive_loop(Tracer& t, Call& call) {
   bool is_known = operands.is_valid() && outputs.is_valid();
   for (const auto& [name, value] : call.keywords) {
     const auto members =
-        value.is<Reference>() ? static_elements(t, value, call.node) : std::optional<std::vector<Value>>();
+        container_of(value) != 0 ? static_elements(t, value, call.node) : std::optional<std::vector<Value>>();
     nb::object one;
     if (name == "where") one = stand_in(t, value);
     else if (members) one = nb::list(require_static(t, Tuple{.members = *members}, "a keyword", call.node));

@@ -4,7 +4,8 @@
 #include "frontend/calls/batching.h"
 
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/methods.h"
+#include "frontend/kinds/dicts.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
@@ -43,11 +44,10 @@ nb::object dtypes_in(Tracer& t, const Value& value, bool& has_arrays) {
     if (!parts.is_valid()) return {};
     return tuple->type.is_valid() ? tuple->type.attr("_make")(parts) : nb::object(nb::tuple(parts));
   }
-  if (const Reference* reference = value.as<Reference>()) {
-    const HeapObject& object = t.state.heap.at(reference->object);
+  if (const uint32_t container = container_of(value); container != 0) {
+    const HeapObject& object = t.state.heap.at(container);
     const bool is_known = object.element == nullptr && !object.is_mapping && object.conflict.empty();
-    if (!is_known || (object.type != HeapObject::Type::List && object.type != HeapObject::Type::Dict))
-      return {};
+    if (!is_known) return {};
     const nb::object parts = all(object.values);
     if (!parts.is_valid() || object.type == HeapObject::Type::List) return parts;
     nb::dict dict;

@@ -91,7 +91,8 @@ void use_foreign(Tracer& t, const char* operation, const std::string& symbol,
     };
     if (const Tuple* tuple = value.as<Tuple>()) push(tuple->members);
     if (const Slice* s = value.as<Slice>()) push(*s->parts);
-    if (const Reference* r = value.as<Reference>()) push(t.state.heap.at(r->object).values);
+    if (const uint32_t container = container_of(value); container != 0)
+      push(t.state.heap.at(container).values);
   }
   throw base::InternalError("no operand is foreign");
 }

@@ -12,13 +12,15 @@
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/mappings.h"
-#include "frontend/containers/methods.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/fields.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/lists.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/kinds/special_methods.h"
 #include "frontend/tracer/builtins.h"
 #include "frontend/tracer/evaluate.h"
@@ -51,7 +53,7 @@ Value builtin_tuple(Tracer& t, Call& call) {
 }
 
 Value builtin_dict(Tracer& t, Call& call) {
-  const Reference dict = make_dict(t, call.node);
+  const Dict dict = make_dict(t, call.node);
   if (call.positional.size() > 1) raise_as_called(t, call);
   Call update{.positional = call.positional, .keywords = call.keywords, .name = "update", .node = call.node};
   dict_method(t, dict, "update", update);
@@ -61,9 +63,9 @@ Value builtin_dict(Tracer& t, Call& call) {
 Value builtin_sorted(Tracer& t, Call& call) {
   const Value iterable = need(t, call, 0, "iterable");
   const Value list = listed(t, iterable, call.node);
-  if (const Reference* known = list.as<Reference>(); known != nullptr && growing(t, list) == nullptr) {
+  if (const List* known = list.as<List>(); known != nullptr && growing(t, list) == nullptr) {
     const std::vector<Value> values =
-        contents(t, *known, call.node).values;  // calls of a key function replace the state
+        contents(t, known->object, call.node).values;  // calls of a key function replace the state
     return new_list(t, sorted_values(t, values, call));
   }
   by_library(t, "sort", {list}, call.node, call.keywords);
@@ -276,10 +278,10 @@ Value text_of_value(Tracer& t, const Value& value, const std::string& form, nb::
     // A copy: the string shows the present value.
     if (a->type.rank() == 0) unsupported(t, node, "the text of an array without axes", "show its element");
     kept = owner(t, t.builder->make(Op::materialize, {whole(t, value)}));
-  } else if (is_list(t, value) && form_of_list(t, t.state.heap.at(value.as<Reference>()->object))) {
+  } else if (value.is<List>() && form_of_list(t, t.state.heap.at(value.as<List>()->object))) {
     const bool is_open = growing(t, value) != nullptr;
     kept = is_open ? by_library(t, "copy", {value}, node)
-                   : new_list(t, contents(t, *value.as<Reference>(), node).values);
+                   : new_list(t, contents(t, value.as<List>()->object, node).values);
   } else if (!kind_of(value) && !value.is<Tuple>() && !value.is<String>() && !value.is<Characters>() &&
              !value.is<Member>()) {
     unsupported(t, node, "the text of a " + type_name(t, value), "show its parts");
@@ -369,7 +371,7 @@ Value array_of(Tracer& t, const Value& value, nb::handle node, std::optional<DTy
   if (const std::optional<Value> own = kind_of_value(value).array(t, value, wanted, node)) return *own;
   std::vector<Value> leaves;
   const std::function<void(const Value&)> collect = [&](const Value& v) {
-    if (v.is<Tuple>() || v.is<Reference>()) {
+    if (v.is<Tuple>() || container_of(v) != 0) {
       for (const Value& member : elements_of(t, v, node)) collect(member);
     } else {
       leaves.push_back(present(t, v, "the element", node));

@@ -15,12 +15,13 @@
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/mappings.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/kinds/containers.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/generators.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/lists.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/rows.h"
 #include "frontend/tracer/checkpoint.h"
@@ -97,8 +98,8 @@ void set_outer(Tracer& t, const std::string& name, Value value) {
   const nb::object& cell = t.frame->cells.at(name);
   const Value* const known = captured(t, cell.ptr(), kCellItself);
   if (known == nullptr) throw NeedsFact::capture(cell, kCellItself);
-  const Reference variable{known->as<Object>()->object};
-  const size_t index = index_of_attribute(t, t.state.heap.at(variable.object), kCellContents, {});
+  const uint32_t variable = known->as<Object>()->object;
+  const size_t index = index_of_attribute(t, t.state.heap.at(variable), kCellContents, {});
   const nb::str contents(kCellContents);
   if (value.is<Unbound>()) {
     replay(t, variable, "__delattr__", {Static{contents}}, t.here);
@@ -116,7 +117,7 @@ void set_outer(Tracer& t, const std::string& name, Value value) {
     }
     write_back(t, variable, index, contents, value, t.here);
   }
-  t.state.heap.at(variable.object).values[index] = std::move(value);
+  t.state.heap.at(variable).values[index] = std::move(value);
 }
 
 }  // namespace
@@ -274,12 +275,12 @@ Value first_iterable(Tracer& t, nb::handle comprehension) {
 namespace {
 
 std::vector<Value> comprehended(Tracer& t, nb::handle e, const Value& first) {
-  const Reference list = *new_list(t, {}).as<Reference>();
+  const List list = new_list(t, {});
   comprehend(t, e, first, [&] {
     const Value value = stored(t, eval_open(t, e.attr("elt")));
-    contents(t, list, e).values.push_back(value);
+    contents(t, list.object, e).values.push_back(value);
   });
-  return contents(t, list, e).values;
+  return contents(t, list.object, e).values;
 }
 
 }  // namespace
@@ -335,11 +336,11 @@ Value list_comp(Tracer& t, nb::handle e) {
 
 Value list_buffer_comprehension(Tracer& t, nb::handle e, const Value& first) {
   const std::string suffix = suffix_of(t, e);
-  const Value list = new_list(t, {});
+  const List list = new_list(t, {});
   t.state.locals["@result" + suffix] = list;
   iterate_comprehension(t, e, first, "list");
   forget(t, suffix);
-  const HeapObject& made = t.state.heap.at(list.as<Reference>()->object);
+  const HeapObject& made = t.state.heap.at(list.object);
   if (!made.conflict.empty()) {
     unsupported(t, e, "a list of elements that are no numbers, of a length that is not known when compiling",
                 "make an array, or a list of numbers or of tuples of numbers");
@@ -348,7 +349,7 @@ Value list_buffer_comprehension(Tracer& t, nb::handle e, const Value& first) {
 }
 
 Value eval_dict_comp(Tracer& t, nb::handle e) {
-  const Value dict = make_dict(t, e);
+  const Dict dict = make_dict(t, e);
   const Value first = first_iterable(t, e);
   if (has_open_length(t, first) && !is_range_to_demand(t, first)) {
     t.state.locals["@result" + suffix_of(t, e)] = dict;
@@ -358,7 +359,7 @@ Value eval_dict_comp(Tracer& t, nb::handle e) {
   }
   comprehend(t, e, first, [&] {
     const Value key = eval(t, e.attr("key"));
-    put(t, *dict.as<Reference>(), key, eval_open(t, e.attr("value")), e);
+    put(t, dict, key, eval_open(t, e.attr("value")), e);
   });
   return dict;
 }

@@ -9,13 +9,13 @@
 #include "frontend/arrays/ufuncs.h"
 #include "frontend/calls/c_functions.h"
 #include "frontend/calls/python_builtins.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/mappings.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/kernels/kernels.h"
+#include "frontend/kinds/dicts.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/generators.h"
+#include "frontend/kinds/lists.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/rows.h"
@@ -305,7 +305,7 @@ namespace {
 Value eval_list(Tracer& t, nb::handle e) {
   const auto is_starred = [](nb::handle element) { return class_of(element) == "Starred"; };
   if (std::ranges::any_of(nb::list(e.attr("elts")), is_starred)) {
-    const Reference list = *new_list(t, {}).as<Reference>();
+    const List list = new_list(t, {});
     for (const nb::handle element : e.attr("elts")) {
       if (!is_starred(element)) {
         append(t, list, eval_open(t, element), e);
@@ -321,7 +321,7 @@ Value eval_list(Tracer& t, nb::handle e) {
 }
 
 Value eval_dict(Tracer& t, nb::handle e) {
-  const Reference dict = make_dict(t, e);
+  const Dict dict = make_dict(t, e);
   const nb::list keys = e.attr("keys");
   const nb::list values = e.attr("values");
   for (size_t i = 0; i < nb::len(keys); ++i) {
@@ -331,12 +331,11 @@ Value eval_dict(Tracer& t, nb::handle e) {
       continue;
     }
     const Value other = eval(t, values[i]);
-    const Reference* r = other.as<Reference>();
     if (mapping(t, other) != nullptr) {
       by_update(t, dict, other, e);
       continue;
     }
-    if (r == nullptr || contents(t, *r, e).type != HeapObject::Type::Dict) {
+    if (!other.is<Dict>()) {
       if (is_foreign(t, other)) use_foreign(t, "", "", {other}, e);
       raise(t, ExceptionKind::TypeError, "'" + type_name(t, other) + "' object is not a mapping");
     }

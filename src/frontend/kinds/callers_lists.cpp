@@ -2,9 +2,9 @@
 
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/kinds/columns.h"
+#include "frontend/kinds/containers.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/strings.h"
 #include "frontend/tracer/evaluate.h"
@@ -106,12 +106,11 @@ Value CallersLists::parameter(const Description& given, const std::string& name,
     HeapObject values = this->given(given.parts[1], name);
     values.cell = given.parts[0].parts.size();
     dict.is_mapping = keys.element != nullptr;
-    if (dict.is_mapping)
-      dict.values = {Reference{add(std::move(keys))}, Reference{add(std::move(values))}, {}};
+    if (dict.is_mapping) dict.values = {List{add(std::move(keys))}, List{add(std::move(values))}, {}};
     container.object = add(std::move(dict));
   }
   t_.containers.push_back(container);
-  return Reference{container.object};
+  return given.is<described::ListBuffer>() ? Value(List{container.object}) : Value(Dict{container.object});
 }
 
 HeapObject CallersLists::empty(int argument, const Value& form, size_t cell) {
@@ -138,8 +137,8 @@ void CallersLists::open() {
     const auto keys = forms.find(container.name + " keys");
     if (keys == forms.end()) continue;
     const size_t next = 1 + Columns::kinds_of(keys->second).size();
-    const Reference list_of_keys{add(empty(before.argument, keys->second, 0))};
-    const Reference list_of_values{add(empty(before.argument, forms.at(container.name + " values"), next))};
+    const List list_of_keys{add(empty(before.argument, keys->second, 0))};
+    const List list_of_values{add(empty(before.argument, forms.at(container.name + " values"), next))};
     HeapObject& dict = t_.state.heap.at(container.object);
     dict.is_mapping = true;
     dict.values = {list_of_keys, list_of_values, {}};
@@ -189,7 +188,7 @@ nb::object CallersLists::layout(const HeapObject& object) {
   const int leaf = is_new ? -1 : own.leaf;
   if (!object.is_mapping) return nb::cast(layout(object, leaf));
   const auto list = [&](size_t i) -> const HeapObject& {
-    return t_.state.heap.at(object.values[i].as<Reference>()->object);
+    return t_.state.heap.at(object.values[i].as<List>()->object);
   };
   const auto columns = static_cast<int>(list(0).values.size()) - 1;
   return nb::cast(Description{described::Mapping{},
@@ -257,7 +256,7 @@ void CallersLists::add_first(const HeapObject& list, std::span<const Value> elem
 }
 
 void CallersLists::add_first(const HeapObject& dict, const Value& key, const Value& value, nb::handle node) {
-  if (dict.type != HeapObject::Type::Dict || !is_waiting(dict)) return;
+  if (!is_waiting(dict)) return;
   const std::string& name = container(dict).name;
   const Value form = form_of_first(key, node);
   if (!may_be_key(form)) return;

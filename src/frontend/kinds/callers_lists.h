@@ -4,8 +4,8 @@
 
 namespace ingot::frontend {
 
-/// Lists of the caller's that are list buffers (containers/list_buffers.h), and dicts that are two of them
-/// (containers/mappings.h): those of more than a few elements, and those that get elements as the call runs.
+/// Lists of the caller's that are list buffers (kinds/list_buffers.h), and dicts that are two of them
+/// (kinds/mappings.h): those of more than a few elements, and those that get elements as the call runs.
 /// Their columns are arrays that the call is given; what the code makes of them, the caller's list becomes
 /// when the call ends, even by an exception, and before host calls. For that the cells of such a list hold
 /// its length and, once it has outgrown its columns, the numbers of their buffers. Only a list that is

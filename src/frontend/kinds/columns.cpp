@@ -8,7 +8,7 @@
 #include "frontend/kinds/columns.h"
 
 #include "frontend/arrays/arrays.h"
-#include "frontend/containers/list_buffers.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/members.h"
 
 namespace ingot::frontend {

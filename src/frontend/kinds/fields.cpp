@@ -6,9 +6,9 @@
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/sequences.h"
@@ -367,7 +367,7 @@ std::optional<Value> Fields::by_name(const Structured& records, const Value& ind
     unsupported(t_, node, "a field whose name is not known when compiling",
                 "name it, or iterate over a tuple of names");
   }
-  if (!is_list(t_, index) || growing(t_, index) != nullptr) return std::nullopt;
+  if (!index.is<List>() || growing(t_, index) != nullptr) return std::nullopt;
   const std::vector<Value> parts = elements_of(t_, index, node);
   if (parts.empty() || !std::ranges::all_of(parts, &Strings::is_known)) return std::nullopt;
   nb::list names;
@@ -404,9 +404,9 @@ Fields::Index Fields::prepared(const Structured& records, const Value& index, nb
   bool is_index = true;
   for (Value& part : made.parts) {
     part = present(t_, part, "an index", node);
-    const bool is_known_list = is_list(t_, part) && growing(t_, part) == nullptr;
+    const bool is_known_list = part.is<List>() && growing(t_, part) == nullptr;
     if (is_known_list && elements_of(t_, part, node).empty()) part = by_library("no_places", {}, node);
-    if (is_list(t_, part) || part.is<Tuple>() || part.is<Range>()) part = array_of(t_, part, node);
+    if (part.is<List>() || part.is<Tuple>() || part.is<Range>()) part = array_of(t_, part, node);
     const Array* array = part.as<Array>();
     const std::optional<Kind> kind = kind_of(part);
     const bool is_mask = kind && base::is_bool(kind->dtype());
@@ -480,7 +480,7 @@ void Fields::set_item(const Structured& records, const Value& index, const Value
     frontend::need_writable(t_, first_of(records), "assignment destination is read-only", node);
   };
   if (!is_one) need_writable();
-  if (is_one && is_list(t_, index)) raise(t_, ExceptionKind::IndexError, "invalid index");
+  if (is_one && index.is<List>()) raise(t_, ExceptionKind::IndexError, "invalid index");
   std::optional<Value> known = by_name(records, index, node);
   if (!known && is_one) known = by_place(records, index, node);
   if (known && is_one) need_writable();
@@ -644,12 +644,12 @@ bool Fields::holds_records(const Value& value, int depth) const {
   if (value.is<Structured>()) return true;
   if (depth == 0) return false;
   if (const Tuple* tuple = value.as<Tuple>()) return std::ranges::any_of(tuple->members, holds);
-  const Reference* container = value.as<Reference>();
-  return container != nullptr && std::ranges::any_of(t_.state.heap.at(container->object).values, holds);
+  const uint32_t container = container_of(value);
+  return container != 0 && std::ranges::any_of(t_.state.heap.at(container).values, holds);
 }
 
 nb::object Fields::spelled(const Value& value, nb::handle node) {
-  const bool is_list = frontend::is_list(t_, value) && growing(t_, value) == nullptr;
+  const bool is_list = value.is<List>() && growing(t_, value) == nullptr;
   if (!is_list && !value.is<Tuple>()) return require_static(t_, value, "a dtype", node);
   nb::list parts;
   for (const Value& part : elements_of(t_, value, node)) parts.append(spelled(part, node));
@@ -667,8 +667,8 @@ std::optional<Value> Fields::call(const Builtin& builtin, Call& call) {
     return field != nullptr && field->members.size() >= 2 && Strings::is_known(field->members[0]);
   };
   const auto is_dtype_of_records = [&](const Value& value) {
-    if (is_list(t_, value) && growing(t_, value) == nullptr) {
-      const std::vector<Value>& parts = t_.state.heap.at(value.as<Reference>()->object).values;
+    if (value.is<List>() && growing(t_, value) == nullptr) {
+      const std::vector<Value>& parts = t_.state.heap.at(value.as<List>()->object).values;
       return !parts.empty() && std::ranges::all_of(parts, is_named);
     }
     const Static* known = value.as<Static>();

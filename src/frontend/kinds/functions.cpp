@@ -63,7 +63,7 @@ std::optional<Value> MethodKind::call(Tracer& t, const Value& value, Call& call)
   static const std::map<std::string, size_t> kOfContainers = {
       {"append", 1}, {"insert", 2}, {"count", 1}, {"setdefault", 2}};
   const auto known = kOfContainers.find(method.name);
-  const bool keeps = (method.self->is<Reference>() || row_of(*method.self) != nullptr) &&
+  const bool keeps = (container_of(*method.self) != 0 || row_of(*method.self) != nullptr) &&
                      known != kOfContainers.end() && call.positional.size() == known->second &&
                      call.keywords.empty();
   const Value last = keeps ? call.positional.back() : Value(Unbound{});
@@ -103,9 +103,15 @@ class ClosureKind final : public KindOfParts<Closure, &Closure::defaults> {
   std::optional<bool> known_truth(Tracer&, const Value&) const override { return true; }
 };
 
+class CellKind final : public KindOfObjects<Cell, &Cell::object> {
+ public:
+  std::string words(const Tracer&, const Value&) const override { return {}; }
+};
+
 }  // namespace
 
 INGOT_VALUE_KIND(Method, MethodKind)
+INGOT_VALUE_KIND(Cell, CellKind)
 INGOT_VALUE_KIND(Closure, ClosureKind)
 
 }  // namespace ingot::frontend

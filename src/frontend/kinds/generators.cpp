@@ -9,13 +9,12 @@
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
 #include "frontend/kinds/functions.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/special_methods.h"
 #include "frontend/kinds/structure.h"
@@ -323,12 +322,12 @@ void unroll_loops(Tracer& t, size_t since, nb::handle node) {
   }
 }
 
-Reference list_of(Tracer& t, const Value& iterable, nb::handle node, std::optional<size_t> most) {
-  const Reference list = *new_list(t, {}).as<Reference>();
+List list_of(Tracer& t, const Value& iterable, nb::handle node, std::optional<size_t> most) {
+  const List list = new_list(t, {});
   const size_t since = t.loops.size();
   const Iteration iteration = [&](const Value& value) {
     unroll_loops(t, since, node);
-    if (most && contents(t, list, node).values.size() == *most) {
+    if (most && contents(t, list.object, node).values.size() == *most) {
       raise(t, ExceptionKind::ValueError,
             "too many values to unpack (expected " + std::to_string(*most) + ")");
     }
@@ -383,8 +382,8 @@ Value builtin_iter(Tracer& t, Call& call) {
   if (value.is<Array>() || value.is<Structured>()) return iterator(t, "iterator", stored(t, value));
   kind_of_value(value).refuse_iterate(t, value, call.node);
   const nb::object model = stand_in(t, value);
-  const bool is_known = value.is<Tuple>() || value.is<Reference>() || value.is<View>() || value.is<Set>() ||
-                        value.is<Range>() || value.is<Static>();
+  const bool is_known = value.is<Tuple>() || container_of(value) != 0 || value.is<View>() ||
+                        value.is<Set>() || value.is<Range>() || value.is<Static>();
   if (!is_known)
     unsupported(t, call.node, "an iterator over a " + type_name(t, value), "iterate over it by `for`");
   std::string name = "iterator";

@@ -15,8 +15,7 @@ Value eval_yield_from(Tracer& t, nb::handle e);
 void iterate(Tracer& t, const Value& iterable, nb::handle node, const Iteration& iteration, bool held);
 bool is_held(const Tracer& t, const Value& given, uint32_t since,
              nb::handle expression);  ///< by something else
-Reference list_of(Tracer& t, const Value& iterable, nb::handle node,
-                  std::optional<size_t> most = std::nullopt);
+List list_of(Tracer& t, const Value& iterable, nb::handle node, std::optional<size_t> most = std::nullopt);
 /// Raises if Python raises at once because a value is no iterable.
 void need_iterable(Tracer& t, const Value& value);
 /// The result of the `__iter__` of an instance's class; none: it has none.

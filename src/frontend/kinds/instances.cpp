@@ -2,10 +2,10 @@
 
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/kinds/containers.h"
 #include "frontend/kinds/generators.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/rows.h"

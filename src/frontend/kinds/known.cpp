@@ -1,9 +1,9 @@
 #include "frontend/arrays/known_sizes.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/c_functions.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/kinds/fields.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/numbers.h"
 #include "frontend/kinds/objects.h"
@@ -160,12 +160,11 @@ std::optional<Value> KnownKind::method(Tracer& t, const Value& value, const std:
   }
   if (number_kind(value)) return call_number_method(t, value, name, call);
   const auto host_of = [&](const Value& given) -> nb::object {
-    if (const Reference* r = given.as<Reference>();
-        r != nullptr && contents(t, *r, call.node).type == HeapObject::Type::List) {
-      nb::list list;
-      for (const Value& member : contents(t, *r, call.node).values)
-        list.append(require_static(t, member, "an argument of a method of a text", call.node));
-      return nb::object(list);
+    if (const List* list = given.as<List>()) {
+      nb::list elements;
+      for (const Value& member : contents(t, list->object, call.node).values)
+        elements.append(require_static(t, member, "an argument of a method of a text", call.node));
+      return nb::object(elements);
     }
     return require_static(t, given, "an argument of a method of a text", call.node);
   };

@@ -3,7 +3,7 @@
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/mappings.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/structure.h"
 #include "frontend/tracer/evaluate.h"
@@ -119,7 +119,7 @@ std::optional<Value> Members::call(const Value& callee, Call& call) {
 std::optional<Value> Members::by_index(const Value& container, const Value& index, const Use& use) {
   const Member* m = index.as<Member>();
   if (m == nullptr || is_instance(container) || mapping(t_, container) != nullptr) return std::nullopt;
-  const bool is_dict = container.is<Reference>() && !is_list(t_, container);
+  const bool is_dict = container.is<Dict>();
   if (!is_dict)
     if (const std::optional<Value> own = number(*m)) return use(*own);
   return on_each(*m, use);
@@ -127,14 +127,14 @@ std::optional<Value> Members::by_index(const Value& container, const Value& inde
 
 std::optional<Value> Members::by_new_index(const Value& container, const Value& index, const Use& use,
                                            nb::handle node) {
-  const Reference* r = container.as<Reference>();
-  if (index.is<Member>() && r != nullptr && !is_list(t_, container) && mapping(t_, container) == nullptr) {
-    const std::vector<nb::object> keys = contents(t_, *r, node).keys;
+  const Dict* dict = container.as<Dict>();
+  if (index.is<Member>() && dict != nullptr && mapping(t_, container) == nullptr) {
+    const std::vector<nb::object> keys = contents(t_, dict->object, node).keys;
     const bool has_all =
         std::ranges::all_of(members_of(index.as<Member>()->type), [&](const nb::object& member) {
           return std::ranges::any_of(keys, [&](const nb::object& key) { return key.is(member); });
         });
-    if (!has_all) ask_for_mapping(t_, *r, index, node);
+    if (!has_all) ask_for_mapping(t_, *dict, index, node);
   }
   return by_index(container, index, use);
 }
@@ -145,8 +145,7 @@ bool Members::is_own_method(const nb::object& type, const char* name) {
 }
 
 std::optional<Value> Members::is_in(Operator op, const Value& member, const Value& container) {
-  const bool is_dict =
-      container.is<Reference>() && !is_list(t_, container) && mapping(t_, container) == nullptr;
+  const bool is_dict = container.is<Dict>() && mapping(t_, container) == nullptr;
   const bool asks_it = is_dict || container.is<Set>() || container.is<Static>() || container.is<Member>();
   if (!asks_it) return std::nullopt;
   return on_each(member, container, [&](const Value& known, const Value& inside) {

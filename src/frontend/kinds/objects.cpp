@@ -3,11 +3,11 @@
 #include "base/message.h"
 #include "base/packages.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/kinds/containers.h"
+#include "frontend/kinds/dicts.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/members.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/pooled_values.h"
@@ -349,7 +349,7 @@ void set_plain_attribute(Tracer& t, const Value& target, const std::string& name
   const Value before = t.state.heap.at(object.object).values[index];
   if (same(before, value) && !value.is<Unbound>() && !value.is<Static>()) return;
   need_own(t, t.state.heap.at(object.object), node);
-  write_back(t, Reference{object.object}, index, nb::str(name.c_str()), value, node);
+  write_back(t, object.object, index, nb::str(name.c_str()), value, node);
   t.state.heap.at(object.object).values[index] = std::move(value);
 }
 
@@ -418,7 +418,7 @@ void delete_attribute(Tracer& t, const Value& target, const std::string& name, n
     unsupported(t, node, "`del` of an attribute that is there on some paths", "assign to it");
   if (before.is<Unbound>()) raise(t, ExceptionKind::AttributeError, name);
   need_own(t, t.state.heap.at(object.object), node);
-  replay(t, Reference{object.object}, "__delattr__", {Static{nb::str(name.c_str())}}, node);
+  replay(t, object.object, "__delattr__", {Static{nb::str(name.c_str())}}, node);
   t.state.heap.at(object.object).values[index] = Unbound{};
 }
 

@@ -15,6 +15,17 @@ Tuple tuple_of(const nb::object& type, std::vector<Value> members) {
   return type.is_none() ? Tuple{std::move(members)} : Tuple{std::move(members), type};
 }
 
+/// The value of an object of the shadow heap.
+Value value_of(uint32_t object, HeapObject::Type type) {
+  switch (type) {
+    case HeapObject::Type::List: return List{object};
+    case HeapObject::Type::Dict: return Dict{object};
+    case HeapObject::Type::Cell: return Cell{object};
+    case HeapObject::Type::Object: return Object{object};
+  }
+  throw base::InternalError("an object of no type");
+}
+
 }  // namespace
 
 Value Parameters::array(const described::Array& given, const std::string& name, int number) {
@@ -86,8 +97,7 @@ Value Parameters::value(const Description& given, const std::string& name, int n
       if (known != t_.state.heap.end() && known->second.type == HeapObject::Type::Cell)
         return Set{id, known->second.type_of.ptr() == reinterpret_cast<PyObject*>(&PyFrozenSet_Type)};
       // An object that is still being described is an instance with an attribute that leads back to it.
-      if (known == t_.state.heap.end() || known->second.type == HeapObject::Type::Object) return Object{id};
-      return Reference{id};
+      return value_of(id, known == t_.state.heap.end() ? HeapObject::Type::Object : known->second.type);
     }
     case Described::Tuple:
       return tuple_of(given.get<described::Tuple>().type, parts(given, name, number, is_named));
@@ -135,10 +145,9 @@ Value Parameters::container(HeapObject object, const Description& given, const s
   object.values = parts(given, name, number, is_named);
   for (const Description& part : given.parts) object.absent.push_back(part.is<described::Absent>());
   object.leaves = object.values.size();
-  const bool is_instance = object.type == HeapObject::Type::Object;
+  const HeapObject::Type type = object.type;
   t_.state.heap.emplace(id, std::move(object));
-  if (is_instance) return Object{id};
-  return Reference{id};
+  return value_of(id, type);
 }
 
 }  // namespace ingot::frontend

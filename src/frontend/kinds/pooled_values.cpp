@@ -14,8 +14,8 @@
 #include "frontend/kinds/pooled_values.h"
 
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/kinds/columns.h"
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/rows.h"
 #include "frontend/kinds/sets.h"
@@ -96,7 +96,7 @@ Pooled PooledValues::moved(const Object& instance, nb::handle node) {
   if (const std::optional<Pooled> known = of(instance)) return *known;
   const HeapObject object = t_.state.heap.at(instance.object);
   if (!object.conflict.empty()) ask_for_early(object.type_of, node);
-  const Reference pool{t_.facts.pools.by_class.at(object.type_of.ptr())};
+  const List pool{t_.facts.pools.by_class.at(object.type_of.ptr())};
   Tuple attributes{object.values};
   for (Value& value : attributes.members) value = held(value, node);
   if (pool_at(t_, pool.object).element == nullptr) {
@@ -151,7 +151,7 @@ Value PooledValues::held(const Value& value, nb::handle node) {
   if (value.is<Conflict>()) return frontend::present(t_, value, "the value", node);
   if (const Set* s = value.as<Set>())
     ask_for_staged_set(t_.facts.unrolled, t_.state.heap.at(s->cell).made_at, location_of(t_, node));
-  if (const Reference* r = value.as<Reference>()) return Rows(t_).held(*r, node);
+  if (const List* list = value.as<List>()) return Rows(t_).held(*list, node);
   const Object* o = value.as<Object>();
   if (o == nullptr) return value;
   if (const std::optional<Pooled> record = of(value)) return *record;

@@ -12,8 +12,8 @@
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/routines/routines.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
@@ -58,7 +58,7 @@ std::vector<std::string> Rows::sites_of(const Value& value) const {
     for (const auto& [site, pool] : t_.facts.pools.by_family)
       if (pool == r->pool) return {site};
   }
-  const Reference* list = value.as<Reference>();
+  const List* list = value.as<List>();
   const std::map<uint32_t, std::vector<std::string>>& sites = t_.facts.pools.makings.sites;
   const auto known = list == nullptr ? sites.end() : sites.find(list->object);
   return known == sites.end() ? std::vector<std::string>() : known->second;
@@ -89,25 +89,23 @@ void Rows::unite(const std::map<std::string, Value>& before, const std::map<std:
 }
 
 Value Rows::made(const Value& list, nb::handle node) {
-  const Reference* r = list.as<Reference>();
+  const List* r = list.as<List>();
   const std::vector<std::string> sites = sites_of(list);
   if (r == nullptr || sites.empty()) return list;
   const auto pool = t_.facts.pools.by_family.find(family(sites[0]));
   return pool == t_.facts.pools.by_family.end() ? list : moved(*r, pool->second, node);
 }
 
-Value Rows::held(const Reference& list, nb::handle node) {
+Value Rows::held(List list, nb::handle node) {
   const HeapObject& object = t_.state.heap.at(list.object);
   const std::vector<std::string> sites = sites_of(list);
-  if (sites.empty() || object.type != HeapObject::Type::List || object.argument >= 0 || object.given_away ||
-      !object.conflict.empty())
-    return list;
+  if (sites.empty() || object.argument >= 0 || object.given_away || !object.conflict.empty()) return list;
   const auto pool = t_.facts.pools.by_family.find(family(sites[0]));
   if (pool == t_.facts.pools.by_family.end()) ask_for(sites, node);
   return moved(list, pool->second, node);
 }
 
-Value Rows::moved(const Reference& list, uint32_t pool, nb::handle node) {
+Value Rows::moved(List list, uint32_t pool, nb::handle node) {
   Pooled record{.pool = pool, .is_list = true};
   const size_t known = growing(t_, list) != nullptr ? 0 : t_.state.heap.at(list.object).values.size();
   for (size_t i = 0; i < known; ++i) {
@@ -125,7 +123,7 @@ Value Rows::moved(const Reference& list, uint32_t pool, nb::handle node) {
   const Value position = by_library("enter", record, {list}, node);
   record.index = stage_index(t_, position);
   PooledValues(t_).replace(
-      [&](const Value& v) { return v.is<Reference>() && v.as<Reference>()->object == list.object; }, record);
+      [&](const Value& v) { return v.is<List>() && v.as<List>()->object == list.object; }, record);
   HeapObject& left = t_.state.heap.at(list.object);
   left = {.type = HeapObject::Type::List, .values = {}, .keys = {}};
   left.conflict = "a list after it was put into another container";
@@ -133,7 +131,7 @@ Value Rows::moved(const Reference& list, uint32_t pool, nb::handle node) {
 }
 
 Value Rows::by_library(const char* name, const Pooled& list, std::vector<Value> more, nb::handle node) {
-  std::vector<Value> arguments{Reference{list.pool}, store_of(list)};
+  std::vector<Value> arguments{List{list.pool}, store_of(list)};
   if (list.index) arguments.push_back(number(list.index));
   arguments.insert(arguments.end(), more.begin(), more.end());
   Call call{.positional = std::move(arguments), .keywords = {}, .name = name, .node = node};
@@ -228,7 +226,7 @@ Value Rows::iterated(const Pooled& given, nb::handle node) {
 
 bool Rows::is_list(const Value& value) const {
   const Pooled* r = row_of(value);
-  return (r != nullptr && !r->may_be_none) || frontend::is_list(t_, value);
+  return (r != nullptr && !r->may_be_none) || value.is<List>();
 }
 
 std::optional<Value> Rows::binary(Operator op, const Value& a, const Value& b, nb::handle node) {

@@ -21,7 +21,7 @@ class Rows {
   /// A list that has just been made, as the following code uses it.
   Value made(const Value& list, nb::handle node);
   /// A list as a holder of run time stores it; the caller's own are left as they are.
-  Value held(const Reference& list, nb::handle node);
+  Value held(List list, nb::handle node);
   /// Asks for one pool for all lists that are made at these locations.
   [[noreturn]] void ask_for(const std::vector<std::string>& sites, nb::handle node);
   /// Asks for one pool for the lists in lists that two calls of a recursive function are passed: with pools
@@ -46,7 +46,7 @@ class Rows {
  private:
   bool is_list(const Value& value) const;
   std::string family(std::string site) const;
-  Reference store_of(const Pooled& list) const { return {pool_at(t_, list.pool).store}; }
+  List store_of(const Pooled& list) const { return {pool_at(t_, list.pool).store}; }
   /// Makes the store of a list a list buffer of elements of this form.
   void open_store(const Pooled& list, const std::optional<Value>& form);
   NodeId header(const Pooled& list, size_t part);
@@ -56,7 +56,7 @@ class Rows {
   Value array_by(const char* name, const Value& list, DType own, std::optional<DType> wanted,
                  nb::handle node);
   Value by_library(const char* name, const Pooled& list, std::vector<Value> more, nb::handle node);
-  Value moved(const Reference& list, uint32_t pool, nb::handle node);
+  Value moved(List list, uint32_t pool, nb::handle node);
 
   Tracer& t_;
 };

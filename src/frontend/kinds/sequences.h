@@ -8,6 +8,16 @@ namespace ingot::frontend {
 std::vector<Value> part_of(Tracer& t, const std::vector<Value>& members, const Slice& slice, nb::handle node);
 /// `start:`.
 Slice slice_from(const Value& start);
+/// The position of a known index; raises for others. `what`: "tuple" or "list", for messages; `missing`: the
+/// message where there is no such element.
+size_t known_index(Tracer& t, size_t size, const Value& index, const std::string& what,
+                   const std::string& missing, nb::handle node);
+/// Whether an index is a number that cannot be known when compiling; demands it if it can.
+bool is_staged_index(Tracer& t, const Value& index, nb::handle node);
+/// A staged index as a position from 0 on, checked.
+NodeId staged_index_of(Tracer& t, const Value& index, NodeId length, const std::string& missing);
+/// The member at a staged position: as a chain of `if` over all members.
+Value pick_staged(Tracer& t, const std::vector<Value>& members, NodeId position, nb::handle node);
 /// The member at an index, as tuples and lists take it; `what`: "tuple" or "list", for messages.
 Value member_of(Tracer& t, const std::vector<Value>& members, const Value& index, const std::string& what,
                 nb::handle node);
@@ -19,6 +29,13 @@ void raise_as_method(Tracer& t, const Value& self, const std::string& name, cons
 std::optional<Value> repeat_in_place(Tracer& t, const Value& list, const Value& count, nb::handle node);
 /// A list of objects of the values' types; invalid: one has none.
 nb::object stand_ins(const Tracer& t, std::span<const Value> values);
+/// The index of the first member that equals a value; -1: none does.
+NodeId index_of_equal(Tracer& t, const std::vector<Value>& values, const Value& wanted, nb::handle node);
+Value count_of_equal(Tracer& t, const std::vector<Value>& values, const Value& wanted, nb::handle node);
+/// In the order that `call.keywords` (key, reverse) ask for.
+std::vector<Value> sorted_values(Tracer& t, const std::vector<Value>& values, Call& call);
+/// A list of the host: the numbers from `first` on.
+nb::list counted(size_t first, size_t count);
 
 Value bound_method(const Value& function, const Value& self);
 Value bound_partial(std::vector<Value> parts);  ///< of the function, a tuple and a dict

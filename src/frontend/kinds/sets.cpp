@@ -8,11 +8,11 @@
 #include "frontend/arrays/arguments.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/kinds/generators.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/special_methods.h"
 #include "frontend/kinds/structure.h"
@@ -124,7 +124,7 @@ Value new_set(Tracer& t, const nb::object& history) {
 
 void need_hashable(Tracer& t, const Value& value, nb::handle node) {
   const bool is_mutable_set = value.is<Set>() && !value.as<Set>()->is_frozen;
-  if (value.is<Array>() || value.is<Reference>() || is_mutable_set)
+  if (value.is<Array>() || container_of(value) != 0 || is_mutable_set)
     raise(t, ExceptionKind::TypeError, "unhashable type: '" + type_name(t, value) + "'");
   if (const Tuple* tuple = value.as<Tuple>())
     for (const Value& member : tuple->members) need_hashable(t, member, node);
@@ -149,8 +149,7 @@ nb::object iterable_of_set(Tracer& t, const Value& value, nb::handle node) {
   need_iterable(t, value);
   nb::list elements;
   for (const Value& element : elements_of(t, value, node)) elements.append(element_of_set(t, element, node));
-  const Reference* r = value.as<Reference>();
-  if (r == nullptr || t.state.heap.at(r->object).type == HeapObject::Type::List) return nb::tuple(elements);
+  if (!value.is<Dict>()) return nb::tuple(elements);
   return imported("builtins").attr("dict").attr("fromkeys")(elements);  // merged, not added
 }
 

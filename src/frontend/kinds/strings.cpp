@@ -7,9 +7,8 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/mappings.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/sequences.h"
 #include "frontend/kinds/sets.h"
 #include "frontend/kinds/structure.h"
@@ -139,7 +138,7 @@ std::optional<Value> Strings::compare(Operator op, const Value& a, const Value& 
     const Value& other = a.is<Characters>() ? b : a;
     const std::optional<Kind> kind = kind_of(other);
     const bool differs =
-        is_none(other) || other.is<Tuple>() || other.is<Reference>() || (kind && kind->is_python());
+        is_none(other) || other.is<Tuple>() || container_of(other) != 0 || (kind && kind->is_python());
     if (is_equality(op) && differs) return Value(Static{nb::bool_(op == Operator::NotEq)});
     return std::nullopt;
   }
@@ -162,8 +161,8 @@ std::optional<Value> Strings::contains(const Value& part, const Value& whole, nb
   std::vector<Value> members;
   if (whole.is<Set>()) {
     members = elements_of_set(t_, *whole.as<Set>(), node);
-  } else if (whole.is<Reference>() && !is_list(t_, whole) && mapping(t_, whole) == nullptr) {
-    for (const nb::object& key : contents(t_, *whole.as<Reference>(), node).keys)
+  } else if (whole.is<Dict>() && mapping(t_, whole) == nullptr) {
+    for (const nb::object& key : contents(t_, whole.as<Dict>()->object, node).keys)
       members.push_back(Static{key});
   } else if (is_known(whole) && is_character(part) &&
              static_cast<size_t>(count_in(whole)) <= kMostCharacters) {
@@ -173,7 +172,7 @@ std::optional<Value> Strings::contains(const Value& part, const Value& whole, nb
   } else if (is_string(whole) && !whole.is<String>()) {
     if (is_string(part) && !part.is<String>())
       return by_library("contains", {codes_of(whole), codes_of(part)}, node);
-    if (!is_string(part) && (kind_of(part) || is_none(part) || part.is<Tuple>() || part.is<Reference>()))
+    if (!is_string(part) && (kind_of(part) || is_none(part) || part.is<Tuple>() || container_of(part) != 0))
       raise(t_, ExceptionKind::TypeError,
             "'in <string>' requires string as left operand, not " + type_name(t_, part));
     unsupported(t_, node, "`in` of a text and a " + type_name(t_, part), "compare with ==");

@@ -1,6 +1,7 @@
 #pragma once
 
-#include "frontend/kinds/value_kind.h"
+#include "frontend/kinds/sequences.h"
+#include "frontend/tracer/evaluate.h"
 
 namespace ingot::frontend {
 
@@ -54,6 +55,32 @@ class KindOfObjects : public Base {
 
  protected:
   ~KindOfObjects() = default;
+};
+
+/// What the kinds of lists and of dicts have in common.
+template <class T>
+class KindOfContainers : public KindOfObjects<T, &T::object, BuiltinKind> {
+ public:
+  std::string words(const Tracer& t, const Value& value) const override {
+    return words_of_object(t, value, *this);
+  }
+  bool has_methods(const Tracer&, const Value&) const override { return true; }
+  bool is_foreign(const Tracer& t, const Value& value) const override {
+    return std::ranges::any_of(held(t, value).values,
+                               [&](const Value& v) { return frontend::is_foreign(t, v); });
+  }
+  bool may_change_length(const Value&) const override { return true; }
+  Precedence precedence() const override { return Precedence::Containers; }
+  std::optional<Value> binary(Tracer& t, Operator op, const Value& a, const Value& b,
+                              nb::handle node) const override {
+    return binary_of_sequences(t, op, a, b, node);
+  }
+
+ protected:
+  ~KindOfContainers() = default;
+  static const HeapObject& held(const Tracer& t, const Value& value) {
+    return t.state.heap.at(value.as<T>()->object);
+  }
 };
 
 }  // namespace ingot::frontend

@@ -1,9 +1,6 @@
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
 #include "frontend/calls/python_builtins.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/sequences.h"
@@ -110,65 +107,6 @@ std::optional<Value> TupleKind::method(Tracer& t, const Value& value, const std:
 }
 
 }  // namespace
-
-std::vector<Value> part_of(Tracer& t, const std::vector<Value>& members, const Slice& slice,
-                           nb::handle node) {
-  std::vector<Value> parts;
-  for (const size_t position : indices_of(t, slice, members.size(), node)) parts.push_back(members[position]);
-  return parts;
-}
-
-Value member_of(Tracer& t, const std::vector<Value>& members, const Value& index, const std::string& what,
-                nb::handle node) {
-  if (is_staged_index(t, index, node)) {
-    const NodeId size = t.builder->index(static_cast<int64_t>(members.size()));
-    return pick_staged(t, members, staged_index_of(t, index, size, what + " index out of range"), node);
-  }
-  const Value at = Static{require_static(t, index, "an index into a container", node)};
-  need_index_sized(t, at);
-  const std::optional<int64_t> i = static_int(at);
-  if (!i) {
-    raise(t, base::ExceptionKind::TypeError,
-          what + " indices must be integers or slices, not " + type_name(t, at));
-  }
-  const int64_t size = static_cast<int64_t>(members.size());
-  if (*i < -size || *i >= size) raise(t, base::ExceptionKind::IndexError, what + " index out of range");
-  return members[static_cast<size_t>(*i < 0 ? *i + size : *i)];
-}
-
-Slice slice_from(const Value& start) {
-  return Slice{share(std::array<Value, 3>{start, Static{nb::none()}, Static{nb::none()}})};
-}
-
-std::optional<Value> reversed_slice(Tracer& t, const Value& value, nb::handle node) {
-  if (rank_of(value) == 0) return std::nullopt;
-  const Slice backwards{
-      share(std::array<Value, 3>{Static{nb::none()}, Static{nb::none()}, Static{nb::int_(-1)}})};
-  return iterator(t, "reversed", eval_item(t, value, backwards, node));
-}
-
-void raise_as_method(Tracer& t, const Value& self, const std::string& name, const Call& call) {
-  const nb::object model = stand_in(t, self);
-  if (!model.is_valid()) return;
-  raise_by_type(t, "call", name, call.positional, attribute(model, name.c_str()), call.keywords);
-}
-
-std::optional<Value> repeat_in_place(Tracer& t, const Value& list, const Value& count, nb::handle node) {
-  const std::optional<Kind> times = repeats(count);
-  if (!times || !times->is_python()) return std::nullopt;
-  by_library(t, "repeat", {list, count}, node);
-  return Unbound{};
-}
-
-nb::object stand_ins(const Tracer& t, std::span<const Value> values) {
-  nb::list all;
-  for (const Value& value : values) {
-    const nb::object one = stand_in(t, value);
-    if (!one.is_valid()) return {};
-    all.append(one);
-  }
-  return nb::object(all);
-}
 
 INGOT_VALUE_KIND(Tuple, TupleKind)
 

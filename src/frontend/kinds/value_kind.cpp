@@ -2,9 +2,9 @@
 
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
 #include "frontend/joins/joins.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/loops/loops.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -178,10 +178,15 @@ bool is_distinct(const Value& a, const Value& b) {
   return (is_own(a) || is_own(b)) && is_known(a) && is_known(b) && a.v.index() != b.v.index();
 }
 
+uint32_t container_of(const Value& value) {
+  if (const List* list = value.as<List>()) return list->object;
+  const Dict* dict = value.as<Dict>();
+  return dict != nullptr ? dict->object : 0;
+}
+
 uint32_t object_of(const Value& value) {
-  if (const Object* o = value.as<Object>()) return o->object;
-  const Reference* r = value.as<Reference>();
-  return r != nullptr ? r->object : 0;
+  const Object* o = value.as<Object>();
+  return o != nullptr ? o->object : container_of(value);
 }
 
 }  // namespace ingot::frontend

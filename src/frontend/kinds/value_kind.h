@@ -299,6 +299,8 @@ inline bool iterates_generator(const Value& iterable) { return kind_of_value(ite
 std::string with_article(const std::string& name);
 /// The words for an instance, list or dict, which may be of another path.
 std::string words_of_object(const Tracer& t, const Value& value, const ValueKind& kind);
+/// The number of the list or dict that a value is; 0: it is neither.
+uint32_t container_of(const Value& value);
 /// The number of the instance, list or dict that a value is; 0: it is none.
 uint32_t object_of(const Value& value);
 

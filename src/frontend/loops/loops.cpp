@@ -12,12 +12,12 @@
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/mappings.h"
 #include "frontend/expressions/closures.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/joins/joins.h"
 #include "frontend/kinds/generators.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/sets.h"
 #include "frontend/loops/unrolled.h"
 #include "frontend/tracer/checkpoint.h"
@@ -83,8 +83,8 @@ void run_for(Tracer& t, nb::handle s) {
   const Value given = eval(t, s.attr("iter"));
   Value iterable = begin_iterate(t, given, s);
   // A list whose length the loop changes is read by index, as Python's iterators do.
-  if (t.facts.unrolled.contains(key_of(t, s) + "#changes") && is_list(t, iterable) &&
-      !is_of_mapping(t, *iterable.as<Reference>()))
+  if (t.facts.unrolled.contains(key_of(t, s) + "#changes") && iterable.is<List>() &&
+      !is_of_mapping(t, iterable))
     iterable = begin_iterate(t, by_library(t, "by_index", {iterable}, s), s);
   // Small inner loops are written out: a few known iterations, or the length of a short axis, and a body of a
   // few statements without loops.
@@ -165,12 +165,12 @@ Value begin_iterate(Tracer& t, const Value& iterable, nb::handle node) {
 std::vector<Value> still_known(Tracer& t, const Value& iterable, nb::handle node) {
   std::optional<std::vector<Value>> elements = static_elements(t, iterable, node, true);
   if (!elements && kind_of_value(iterable).may_change_length(iterable)) {
-    const auto is_of_dict = [&](const Value& part) { return is_of_mapping(t, Reference{object_of(part)}); };
+    const auto is_of_dict = [&](const Value& part) { return is_of_mapping(t, part); };
     if (is_of_dict(iterable) || std::ranges::any_of(parts_of(iterable), is_of_dict))
       unsupported(t, node, "a dict that may get other keys while it is iterated over",
                   "iterate over a list of its keys or items");
     const std::string fact = key_of(t, node) + "#changes";
-    if (is_list(t, iterable) && class_of(node) == "For" && !t.facts.unrolled.contains(fact))
+    if (iterable.is<List>() && class_of(node) == "For" && !t.facts.unrolled.contains(fact))
       throw NeedsFact::at(fact, location_of(t, node));
     unsupported(t, node, "a list that grows or shrinks while it is iterated over",
                 "iterate over a copy of it, or count its places");
@@ -182,9 +182,9 @@ std::vector<Value> still_known(Tracer& t, const Value& iterable, nb::handle node
 void each_element(Tracer& t, const Value& iterable, std::vector<Value> elements, nb::handle node,
                   const std::function<void(const Value&)>& iteration) {
   const bool may_change = kind_of_value(iterable).may_change_length(iterable);
-  std::optional<Reference> dict;
+  std::optional<uint32_t> dict;
   kind_of_value(iterable).each_object(iterable, [&](uint32_t object) {
-    if (t.state.heap.at(object).type == HeapObject::Type::Dict) dict = Reference{object};
+    if (t.state.heap.at(object).type == HeapObject::Type::Dict) dict = object;
   });
   const size_t size = dict ? contents(t, *dict, node).values.size() : 0;
   const Pins pins(t, elements);

@@ -6,10 +6,10 @@
 
 #include "base/packages.h"
 #include "frontend/arrays/arguments.h"
-#include "frontend/containers/containers.h"
 #include "frontend/expressions/expressions.h"
 #include "frontend/kernels/kernels.h"
 #include "frontend/kinds/callers_lists.h"
+#include "frontend/kinds/containers.h"
 #include "frontend/kinds/fields.h"
 #include "frontend/kinds/parameters.h"
 #include "frontend/kinds/rows.h"

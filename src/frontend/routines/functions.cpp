@@ -136,7 +136,7 @@ std::map<std::string, Value> bind_arguments(Tracer& t, const nb::object& functio
   if ((flags & CO_VARKEYWORDS) != 0) {
     const uint32_t id = t.facts.next_object++;
     t.state.heap.emplace(id, std::move(extra));
-    locals[text_of(names[next])] = Reference{id};
+    locals[text_of(names[next])] = Dict{id};
   }
   const nb::object defaults = attribute(function, "__defaults__");
   const size_t with_default = defaults.is_none() ? 0 : nb::len(defaults);

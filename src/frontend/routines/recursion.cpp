@@ -306,7 +306,7 @@ std::optional<Value> call_recursive(Tracer& t, Frame& frame, const std::map<std:
   std::map<std::string, Value>& arguments = frame.arguments;
   arguments = locals;
   frame.derivatives = t.derivatives;
-  for (const auto& [name, cell] : frame.shared) arguments.emplace(cell_name(name), Reference{cell});
+  for (const auto& [name, cell] : frame.shared) arguments.emplace(cell_name(name), Cell{cell});
   const auto is_it = [&](const Frame& other) { return is_same_function(frame, other); };
   std::vector<Frame*> active;
   for (Frame* at = t.frame; at != nullptr; at = at->caller)
@@ -873,7 +873,7 @@ bool evaluate_routine(Tracer& t, Routine& routine) {
   std::map<std::string, Value> locals = std::exchange(t.state.locals, {});
   for (auto& [name, cell] : frame.shared) {
     const auto given = locals.extract(cell_name(name));
-    cell = given.mapped().as<Reference>()->object;
+    cell = given.mapped().as<Cell>()->object;
   }
   for (size_t i = 0; i < routine.captures.size(); ++i)
     t.captured[routine.captures[i]] = locals.extract(kCaptured + std::to_string(i)).mapped();

@@ -5,8 +5,8 @@
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/methods.h"
 #include "frontend/expressions/expressions.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/tracer/builtins.h"
@@ -39,13 +39,13 @@ Value both_of(Tracer& t, const Value& a, const std::function<Value()>& b, nb::ha
 Value match_sequence(Tracer& t, nb::handle pattern, const Value& subject, const Reading& read) {
   const nb::list patterns = pattern.attr("patterns");
   Value no = Static{nb::bool_(false)};
-  const Reference* r = subject.as<Reference>();
-  const bool is_list = r != nullptr && contents(t, *r, pattern).type == HeapObject::Type::List;
-  if (!subject.is<Tuple>() && !is_list) {
+  const List* list = subject.as<List>();
+  if (!subject.is<Tuple>() && list == nullptr) {
     if (subject.is<Range>()) unsupported(t, pattern, "matching a range", "compare its elements");
     return no;  // arrays and strings are no sequences here
   }
-  const std::vector<Value> members = is_list ? contents(t, *r, pattern).values : subject.as<Tuple>()->members;
+  const std::vector<Value> members =
+      list != nullptr ? contents(t, list->object, pattern).values : subject.as<Tuple>()->members;
   const size_t count = nb::len(patterns);
   size_t star = count;
   for (size_t i = 0; i < count; ++i)

@@ -57,11 +57,11 @@ std::optional<HeapObject> join_lists(Tracer& t, const HeapObject& a, const HeapO
 HeapObject as_list_buffer(Tracer& t, const HeapObject& list, const Value& form);
 /// Makes a list one.
 void become_list_buffer(Tracer& t, uint32_t list, const Value& form);
-bool is_list(const Tracer& t, const Value& value);
 std::optional<Value> iterated_of(const Tracer& t,
                                  const Value& iterable);  ///< the lists that represent a dict of unknown keys
-/// The shadow heap's object of a container; refuses it if its structure differs between paths.
-HeapObject& contents(Tracer& t, const Reference& container, nb::handle node);
+/// A list or dict of the shadow heap, by its number; refuses it if its structure differs between paths or is
+/// not known.
+HeapObject& contents(Tracer& t, uint32_t container, nb::handle node);
 /// A pointer of a type to an array's elements.
 Foreign pointer_to(Tracer& t, const Array& array, const nb::object& type);
 bool is_foreign(const Tracer& t, const Value& value);  ///< or contains a foreign value

@@ -14,19 +14,18 @@ void store_element(Tracer& t, const HeapObject& list, NodeId at_index, const Val
 Value load_element(Tracer& t, const HeapObject& list, NodeId at_index);
 const HeapObject* growing(const Tracer& t, const Value& value);  ///< null: not a list of unknown length
 NodeId length_of(const HeapObject& list);
-bool may_grow(Tracer& t, const Value& list);  ///< it has elements, and a list buffer can hold them
+bool may_grow(Tracer& t, List list);  ///< it has elements, and a list buffer can hold them
 std::vector<NodeId> list_buffer_lengths(const Tracer& t,
                                         const Value& iterable);  ///< of the lists that are iterated over
 /// Refuses iterations that change the length of a list; if it is a dict's, raises as Python does.
 void check_lengths(Tracer& t, const Value& iterable, std::span<const NodeId> before, nb::handle node);
-Value widen(Tracer& t, const Reference& list, const Value& given,
+Value widen(Tracer& t, List list, const Value& given,
             nb::handle node);  ///< the element as stored
-void grow(Tracer& t, const Reference& list, const Value& given, nb::handle node);
-Value list_buffer_item(Tracer& t, const Reference& list, const Value& index, nb::handle node);
-void set_list_buffer_item(Tracer& t, const Reference& list, const Value& index, const Value& value,
-                          nb::handle node);
+void grow(Tracer& t, List list, const Value& given, nb::handle node);
+Value list_buffer_item(Tracer& t, List list, const Value& index, nb::handle node);
+void set_list_buffer_item(Tracer& t, List list, const Value& index, const Value& value, nb::handle node);
 Value checked_index(Tracer& t, const Value& index);
-Value list_buffer_method(Tracer& t, const Reference& list, const std::string& name, Call& call);
+Value list_buffer_method(Tracer& t, List list, const std::string& name, Call& call);
 /// A function of `ingot.library.lists`.
 Value by_library(Tracer& t, const char* name, std::vector<Value> arguments, nb::handle node,
                  std::vector<std::pair<std::string, Value>> keywords = {});

@@ -7,19 +7,20 @@
 // So a list of numbers that grows in a loop is two carried values, and its operations are loads, stores and
 // Python (`ingot/library/lists.py`).
 
-#include "frontend/containers/list_buffers.h"
+#include "frontend/kinds/list_buffers.h"
 
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/indexing.h"
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/mappings.h"
-#include "frontend/containers/methods.h"
 #include "frontend/joins/joins.h"
 #include "frontend/kinds/callers_lists.h"
 #include "frontend/kinds/columns.h"
+#include "frontend/kinds/containers.h"
+#include "frontend/kinds/lists.h"
+#include "frontend/kinds/mappings.h"
 #include "frontend/kinds/pooled_values.h"
+#include "frontend/kinds/sequences.h"
 #include "frontend/tracer/checkpoint.h"
 #include "frontend/tracer/evaluate.h"
 #include "frontend/tracer/python_objects.h"
@@ -146,19 +147,14 @@ Value load_element(Tracer& t, const HeapObject& list, NodeId position) {
 }
 
 const HeapObject* growing(const Tracer& t, const Value& value) {
-  const Reference* r = value.as<Reference>();
-  if (r == nullptr) return nullptr;
-  const HeapObject& object = t.state.heap.at(r->object);
+  const List* list = value.as<List>();
+  if (list == nullptr) return nullptr;
+  const HeapObject& object = t.state.heap.at(list->object);
   return object.element != nullptr && object.conflict.empty() ? &object : nullptr;
 }
 
-bool is_list(const Tracer& t, const Value& value) {
-  const Reference* r = value.as<Reference>();
-  return r != nullptr && t.state.heap.at(r->object).type == HeapObject::Type::List;
-}
-
-bool may_grow(Tracer& t, const Value& list) {
-  const std::optional<Value> form = form_of_list(t, t.state.heap.at(list.as<Reference>()->object));
+bool may_grow(Tracer& t, List list) {
+  const std::optional<Value> form = form_of_list(t, t.state.heap.at(list.object));
   return form && !form->is<Unbound>();
 }
 
@@ -181,9 +177,8 @@ void check_lengths(Tracer& t, const Value& iterable, std::span<const NodeId> bef
   if (std::ranges::equal(before, after)) return;
   const Zip* z = iterable.as<Zip>();
   const std::vector<Value> iterated = z != nullptr ? *z->members : std::vector<Value>{iterable};
-  const bool are_of_dicts = std::ranges::all_of(iterated, [&](const Value& list) {
-    return growing(t, list) == nullptr || is_of_mapping(t, *list.as<Reference>());
-  });
+  const bool are_of_dicts = std::ranges::all_of(
+      iterated, [&](const Value& list) { return growing(t, list) == nullptr || is_of_mapping(t, list); });
   if (!are_of_dicts || before.size() != after.size()) {
     const std::string fact = key_of(t, node) + "#changes";
     if (z == nullptr && class_of(node) == "For" && !t.facts.unrolled.contains(fact))
@@ -197,7 +192,7 @@ void check_lengths(Tracer& t, const Value& iterable, std::span<const NodeId> bef
   }
 }
 
-Value widen(Tracer& t, const Reference& list, const Value& given, nb::handle node) {
+Value widen(Tracer& t, List list, const Value& given, nb::handle node) {
   const Value element = PooledValues(t).held(given, node);
   const HeapObject& object = t.state.heap.at(list.object);
   const std::optional<Value> own = form_of(t, element);
@@ -214,7 +209,7 @@ Value widen(Tracer& t, const Reference& list, const Value& given, nb::handle nod
   return element;
 }
 
-void grow(Tracer& t, const Reference& list, const Value& given, nb::handle node) {
+void grow(Tracer& t, List list, const Value& given, nb::handle node) {
   const Value element = widen(t, list, given, node);
   HeapObject object = t.state.heap.at(list.object);
   CallersLists(t).need_writes(object, node);
@@ -247,7 +242,7 @@ void grow(Tracer& t, const Reference& list, const Value& given, nb::handle node)
   t.state.heap.at(list.object) = std::move(object);
 }
 
-Value list_buffer_item(Tracer& t, const Reference& list, const Value& index, nb::handle node) {
+Value list_buffer_item(Tracer& t, List list, const Value& index, nb::handle node) {
   const HeapObject object = t.state.heap.at(list.object);
   if (const Slice* slice = index.as<Slice>()) {
     const auto [start, count, step] = slice_of(t, *slice, length_of(object));
@@ -258,8 +253,7 @@ Value list_buffer_item(Tracer& t, const Reference& list, const Value& index, nb:
       t, object, staged_index_of(t, checked_index(t, index), length_of(object), "list index out of range"));
 }
 
-void set_list_buffer_item(Tracer& t, const Reference& list, const Value& index, const Value& value,
-                          nb::handle node) {
+void set_list_buffer_item(Tracer& t, List list, const Value& index, const Value& value, nb::handle node) {
   if (const Slice* slice = index.as<Slice>()) {
     const auto [start, count, step] = slice_of(t, *slice, length_of(t.state.heap.at(list.object)));
     if (!t.builder->function().is_constant(step, 1)) {
@@ -294,7 +288,7 @@ Value by_library(Tracer& t, const char* name, std::vector<Value> arguments, nb::
   return inline_function(t, imported("ingot.library.lists").attr(name), call);
 }
 
-Value list_buffer_method(Tracer& t, const Reference& list, const std::string& name, Call& call) {
+Value list_buffer_method(Tracer& t, List list, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   need_own(t, t.state.heap.at(list.object), node);
   const auto set_length = [&](NodeId length) {
@@ -326,7 +320,7 @@ Value list_buffer_method(Tracer& t, const Reference& list, const std::string& na
 }
 
 std::vector<Value> sorted_by_library(Tracer& t, const std::vector<Value>& values, Call& call) {
-  const Reference list = *new_list(t, values).as<Reference>();
+  const List list = new_list(t, values);
   const std::optional<Value> form = form_of_list(t, t.state.heap.at(list.object));
   const bool are_alike = form && std::ranges::all_of(values, [&](const Value& value) {
                            return same(*form_of(t, value), *form);
@@ -361,7 +355,7 @@ Value listed(Tracer& t, const Value& iterable, nb::handle node) {
       throw;
     go_back(t, before);
     const Value list = by_library(t, "listed", {iterable}, node);
-    const Reference* known = list.as<Reference>();  // else it is in a pool
+    const List* known = list.as<List>();  // else it is in a pool
     if (known != nullptr && !t.state.heap.at(known->object).conflict.empty()) throw;
     return list;
   }

@@ -2,16 +2,17 @@
 // an unknown key that a list buffer can hold demands it. The values of the shadow heap's object are then a
 // list of keys, a list of values and a hash table of indices; the rest is Python, in `ingot.library.dicts`.
 
-#include "frontend/containers/mappings.h"
+#include "frontend/kinds/mappings.h"
 
 #include "frontend/arrays/arrays.h"
 #include "frontend/arrays/numpy.h"
 #include "frontend/arrays/operators.h"
 #include "frontend/arrays/scalars.h"
-#include "frontend/containers/containers.h"
-#include "frontend/containers/list_buffers.h"
-#include "frontend/containers/methods.h"
 #include "frontend/kinds/callers_lists.h"
+#include "frontend/kinds/containers.h"
+#include "frontend/kinds/dicts.h"
+#include "frontend/kinds/list_buffers.h"
+#include "frontend/kinds/lists.h"
 #include "frontend/kinds/objects.h"
 #include "frontend/kinds/pooled_values.h"
 #include "frontend/kinds/special_methods.h"
@@ -28,31 +29,30 @@ namespace {
 
 constexpr int64_t kFewestSlots = 8;
 
-void become_mapping(Tracer& t, const Reference& dict);
-void clear_mapping(Tracer& t, const Reference& dict);
+void become_mapping(Tracer& t, Dict dict);
+void clear_mapping(Tracer& t, Dict dict);
 
 }  // namespace
 
 const HeapObject* mapping(const Tracer& t, const Value& value) {
-  const Reference* r = value.as<Reference>();
-  if (r == nullptr) return nullptr;
-  const HeapObject& object = t.state.heap.at(r->object);
+  const Dict* dict = value.as<Dict>();
+  if (dict == nullptr) return nullptr;
+  const HeapObject& object = t.state.heap.at(dict->object);
   return object.is_mapping && object.conflict.empty() ? &object : nullptr;
 }
 
-bool is_of_mapping(const Tracer& t, const Reference& list) {
+bool is_of_mapping(const Tracer& t, const Value& list) {
+  const uint32_t number = object_of(list);
   return std::ranges::any_of(t.state.heap, [&](const auto& entry) {
     const HeapObject& object = entry.second;
-    const auto is_part = [&](size_t i) {
-      return object.values[i].template as<Reference>()->object == list.object;
-    };
+    const auto is_part = [&](size_t i) { return object.values[i].template as<List>()->object == number; };
     return object.is_mapping && object.conflict.empty() && (is_part(0) || is_part(1));
   });
 }
 
-Reference make_dict(Tracer& t, nb::handle node) {
+Dict make_dict(Tracer& t, nb::handle node) {
   const std::string key = key_of(t, node) + "#mapping";
-  const Reference dict = *new_dict(t, {}, {}).as<Reference>();
+  const Dict dict = new_dict(t, {}, {});
   if (t.facts.unrolled.contains(key)) become_mapping(t, dict);
   else t.state.heap.at(dict.object).made_at = key;
   return dict;
@@ -60,7 +60,7 @@ Reference make_dict(Tracer& t, nb::handle node) {
 
 namespace {
 
-void become_mapping(Tracer& t, const Reference& dict) {
+void become_mapping(Tracer& t, Dict dict) {
   const Value keys = new_list(t, {});
   const Value values = new_list(t, {});
   HeapObject& object = t.state.heap.at(dict.object);
@@ -69,7 +69,7 @@ void become_mapping(Tracer& t, const Reference& dict) {
   clear_mapping(t, dict);
 }
 
-void clear_mapping(Tracer& t, const Reference& dict) {
+void clear_mapping(Tracer& t, Dict dict) {
   const NodeId size = t.builder->index(kFewestSlots);
   const Array table = filled(t, {&size, 1}, t.builder->index(-1));
   t.state.heap.at(dict.object).values[2] = table;
@@ -77,7 +77,7 @@ void clear_mapping(Tracer& t, const Reference& dict) {
 
 }  // namespace
 
-void ask_for_mapping(Tracer& t, const Reference& dict, const Value& key, nb::handle node) {
+void ask_for_mapping(Tracer& t, Dict dict, const Value& key, nb::handle node) {
   const HeapObject& object = t.state.heap.at(dict.object);
   if (key.is<Static>()) return;
   if (object.argument >= 0) CallersLists(t).ask_for(object);
@@ -105,8 +105,7 @@ Value by_dicts(Tracer& t, const char* name, const HeapObject& dict, std::vector<
   return inline_function(t, imported("ingot.library.dicts").attr(name), call);
 }
 
-void put_in_mapping(Tracer& t, const Reference& dict, const Value& given_key, const Value& given,
-                    nb::handle node) {
+void put_in_mapping(Tracer& t, Dict dict, const Value& given_key, const Value& given, nb::handle node) {
   need_own(t, t.state.heap.at(dict.object), node);
   const Value value = PooledValues(t).held(given, node);
   const Value key = Strings::may_be_character(given_key) ? Strings(t).characters_of(given_key) : given_key;
@@ -123,14 +122,14 @@ void put_in_mapping(Tracer& t, const Reference& dict, const Value& given_key, co
 
 void refuse_while_iterated(Tracer& t, const HeapObject& dict, nb::handle node) {
   for (size_t i = 0; i < 2; ++i) {
-    if (std::ranges::count(t.pinned, dict.values[i].as<Reference>()->object) > 0) {
+    if (std::ranges::count(t.pinned, dict.values[i].as<List>()->object) > 0) {
       unsupported(t, node, "taking a key out of a dict while it is iterated over",
                   "iterate over a list of its keys");
     }
   }
 }
 
-Value mapping_method(Tracer& t, const Reference& dict, const std::string& name, Call& call) {
+Value mapping_method(Tracer& t, Dict dict, const std::string& name, Call& call) {
   const nb::handle node = call.node;
   const std::vector<Value> given = call.positional;
   const HeapObject object = t.state.heap.at(dict.object);
@@ -153,13 +152,13 @@ Value mapping_method(Tracer& t, const Reference& dict, const std::string& name, 
   if (name == "clear") {
     for (const Value& list : {object.values[0], object.values[1]}) {
       Call clear{.positional = {}, .keywords = {}, .name = "clear", .node = node};
-      list_method(t, *list.as<Reference>(), "clear", clear);
+      list_method(t, *list.as<List>(), "clear", clear);
     }
     clear_mapping(t, dict);
     return Static{nb::none()};
   }
   if (name == "copy") {
-    const Reference copy = *new_dict(t, {}, {}).as<Reference>();
+    const Dict copy = new_dict(t, {}, {});
     become_mapping(t, copy);
     HeapObject& made = t.state.heap.at(copy.object);
     made.made_at = object.made_at;
@@ -175,10 +174,10 @@ Value mapping_method(Tracer& t, const Reference& dict, const std::string& name, 
               "use indexing and loops");
 }
 
-void by_update(Tracer& t, const Reference& dict, const Value& other, nb::handle node) {
+void by_update(Tracer& t, Dict dict, const Value& other, nb::handle node) {
   const bool is_mapping = is_instance(other) && !PooledValues::decides(other) &&
                           class_attribute(t, class_of_value(t, other), "keys").is_valid();
-  const bool has_keys = other.is<Reference>() && !is_list(t, other);
+  const bool has_keys = other.is<Dict>();
   Call call{.positional = {dict, other}, .keywords = {}, .name = "update", .node = node};
   inline_function(t,
                   imported("ingot.library.dicts")
@@ -190,7 +189,7 @@ void by_update(Tracer& t, const Reference& dict, const Value& other, nb::handle 
 
 std::optional<Value> iterated_of(const Tracer& t, const Value& iterable) {
   const View* v = iterable.as<View>();
-  const HeapObject* dict = v != nullptr ? mapping(t, Reference{v->object}) : mapping(t, iterable);
+  const HeapObject* dict = v != nullptr ? mapping(t, Dict{v->object}) : mapping(t, iterable);
   if (dict == nullptr) return std::nullopt;
   if (v == nullptr || v->name == "dict_keys") return dict->values[0];
   if (v->name == "dict_values") return dict->values[1];

@@ -1,0 +1,63 @@
+#include "frontend/kinds/value_kind.h"
+#include "frontend/tracer/evaluate.h"
+
+namespace ingot::frontend {
+
+namespace {
+
+/// The keys, values or items of a dict, or a list from its back.
+class ViewKind final : public ValueKind {
+ public:
+  bool same_form(const Value& a, const Value& b) const override {
+    const View& v = *a.as<View>();
+    const View& w = *b.as<View>();
+    return v.object == w.object && v.name == w.name && v.from_back == w.from_back && v.skip == w.skip;
+  }
+  void each_object(const Value& value, const Visit& visit) const override { visit(value.as<View>()->object); }
+  void renumber(Value& value, const Renumber& object, const Renumber&) const override {
+    View& own = *value.as<View>();
+    own.object = object(own.object);
+  }
+  std::string words(const Tracer&, const Value&) const override { return {}; }
+  std::string type_name(const Tracer&, const Value& value) const override { return value.as<View>()->name; }
+  Answer rest(Tracer&, const Value& value, const Value&, Known known, nb::handle) const override {
+    if (!known) return std::nullopt;
+    View rest = *value.as<View>();
+    rest.skip += static_cast<size_t>(*known);
+    return rest;
+  }
+  bool may_change_length(const Value&) const override { return true; }
+  Answer reversed(Tracer& t, const Value& value, nb::handle node) const override {
+    const View& view = *value.as<View>();
+    const HeapObject& object = contents(t, view.object, node);
+    const bool is_list = object.type == HeapObject::Type::List;
+    const std::string part = is_list ? "" : view.name.substr(5, view.name.size() - 6);  // key, value, item
+    return iterator(t, (is_list ? "list_" : "dict_") + ("reverse" + part) + "iterator",
+                    View{view.object, view.name, object.values.size()});
+  }
+  std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
+    return !contents(t, value.as<View>()->object, t.here).values.empty();
+  }
+  std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override {
+    const View& view = *value.as<View>();
+    const HeapObject& object = contents(t, view.object, node);
+    std::vector<Value> all;
+    for (size_t i = 0; i < object.values.size(); ++i) {
+      if (view.name == "dict_keys") all.emplace_back(Static{object.keys[i]});
+      else if (view.name == "dict_items") all.emplace_back(Tuple{{Static{object.keys[i]}, object.values[i]}});
+      else all.push_back(object.values[i]);
+    }
+    if (view.from_back) {
+      all.resize(*view.from_back, Unbound{});
+      std::ranges::reverse(all);
+    }
+    all.erase(all.begin(), all.begin() + static_cast<ptrdiff_t>(std::min(view.skip, all.size())));
+    return all;
+  }
+};
+
+}  // namespace
+
+INGOT_VALUE_KIND(View, ViewKind)
+
+}  // namespace ingot::frontend
