@@ -12,6 +12,7 @@ from typing import Any
 
 import ingot
 import numpy as np
+from ingot import cuda
 
 
 def launches(rounds: int) -> dict[str, dict[str, Any]]:
@@ -41,12 +42,17 @@ def _five(a: Any, b: Any) -> Any:
     return (a * b + a) * 0.5 - b / a
 
 
+def _add(a: Any, b: Any, c: Any) -> None:
+    c[0] = a[0] + b[0]
+
+
 def operations(rounds: int) -> dict[str, dict[str, Any]]:
     """Seconds of operations on small arrays and of what computes them, on the software device: one and five, that wait
     and that do not, and five in a compiled function."""
     device = ingot.device("emulated")
     a, b = (ingot.device_put(np.full(4, value), device) for value in (1.0, 2.0))
     compiled = ingot.jit(_five)
+    kernel, added, c = cuda.jit(_add), ingot.jit(_add), ingot.device_put(np.zeros(4), device)
     forms = {
         "one, waiting": (True, lambda: (a * b).block_until_ready()),
         "one, at once": (False, lambda: (a * b).block_until_ready()),
@@ -54,6 +60,8 @@ def operations(rounds: int) -> dict[str, dict[str, Any]]:
         "five, at once": (False, lambda: _five(a, b).block_until_ready()),
         "five, compiled": (False, lambda: compiled(a, b).block_until_ready()),
         "five, not looked at": (True, lambda: _five(a, b)),
+        "an addition, compiled": (False, lambda: added(a, b, c)),
+        "the same, a kernel of ingot.cuda": (False, lambda: kernel[1, 1](a, b, c)),
     }
     times: dict[str, list[float]] = {name: [] for name in forms}
     for _ in range(rounds + 1):

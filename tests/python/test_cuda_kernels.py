@@ -532,3 +532,24 @@ def test_arguments_that_are_refused_are_shown_at_the_kernels_parameters():
         kernel[1, 1](np.zeros(3), records[0])
     with pytest.raises(ingot.UnsupportedError, match="`rest`, an array of dtype"):
         kernel[1, 1](np.zeros(3), 1, 2, records)
+
+
+def test_grids_that_are_kept_are_those_of_exact_ints():
+    @cuda.jit
+    def add(x, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] += x[i]
+
+    x, out = np.arange(4.0), np.zeros(4)
+    for grid, block in [(2, 2), ((2,), (2, 1)), (np.int64(2), 2), (True, 4)] * 2:
+        add[grid, block](x, out)
+    np.testing.assert_array_equal(out, 8 * x)
+    for wrong in [(2.0, 2), (2, 2.0), ((2.0,), 2), ((2,), (2.0, 1))]:
+        with pytest.raises(TypeError, match="is an int or a tuple of ints"):
+            add[wrong]
+    with pytest.raises(AttributeError, match="is not changed"):
+        add[2, 2].blockdim = (4, 1, 1)
+    for count in range(1, 200):  # more than are kept
+        add[count, 4](x, out)
+    np.testing.assert_array_equal(out, (8 + 199) * x)

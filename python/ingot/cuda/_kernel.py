@@ -35,6 +35,7 @@ MOST_THREADS = 1024
 _MOST_OF_BLOCK = (1024, 1024, 64)
 _MOST_OF_GRID = (2**31 - 1, 65535, 65535)
 _THREADS_OF_FORALL = 128
+_MOST_CONFIGURED = 64
 
 
 def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, int]:
@@ -53,6 +54,21 @@ def _extents(given: Any, what: str, most: tuple[int, ...]) -> tuple[int, int, in
             raise ValueError(f"{what} has at most {limit} along {axis}: {given!r}")
     x, y, z = numbers + [1] * (3 - len(numbers))
     return x, y, z
+
+
+def _is_of_ints(configuration: Any) -> bool:
+    """Whether it is of ints and tuples of ints alone: 1.0 and True are equal to 1, and others."""
+    if type(configuration) is not tuple:
+        return False
+    for part in configuration:
+        if type(part) is int:
+            continue
+        if type(part) is not tuple:
+            return False
+        for extent in part:
+            if type(extent) is not int:
+                return False
+    return True
 
 
 def _bounds(given: Any) -> tuple[int, int]:
@@ -94,9 +110,23 @@ class ConfiguredKernel:
         self.sharedmem: int = operator.index(sharedmem)
         if self.sharedmem < 0:
             raise ValueError(f"the bytes of shared memory are not negative: {sharedmem!r}")
+        self._numbers = (*self.griddim, *self.blockdim, self.sharedmem)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if "_numbers" in self.__dict__:  # the kernel keeps it for its next launches
+            raise AttributeError(f"a kernel with its grid is not changed: write {self.kernel.__name__}[griddim, blockdim]")
+        super().__setattr__(name, value)
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
-        self.kernel._launch(self, args, kwargs)
+        kernel = self.kernel
+        # The way of a launch whose arguments say where it runs, as they are: most launches.
+        if self.stream is None and len(args) == kernel._count and not kwargs:
+            for value in args:
+                if type(value) is Array:
+                    run = kernel._functions.get((None, self.sharedmem > 0)) or kernel._function(None, self.sharedmem > 0)
+                    run(*self._numbers, *args)
+                    return
+        kernel._launch(self, args, kwargs)
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.kernel.__module__}.{self.kernel.__qualname__}[{self.griddim}, {self.blockdim}]>"
@@ -119,7 +149,7 @@ class ConfiguredKernel:
         values = self.kernel._bind(args, kwargs)
         place = None if device is not None else _place_of(values, self.stream)
         run = self.kernel._function(place, self.sharedmem > 0)
-        return run.explain(*self.griddim, *self.blockdim, self.sharedmem, *values, device=device)
+        return run.explain(*self._numbers, *values, device=device)
 
 
 class _ForAll:
@@ -202,20 +232,31 @@ class Kernel(Inspected):
             raise ValueError(f"a thread has at least one register: max_registers={self.max_registers!r}")
         self.debug: bool = options.get("debug", False)
         self.opt: bool = options.get("opt", True)
-        _check_parameters(function)
+        parameters = _check_parameters(function)
         self._relaxed = relaxed
         self._functions: dict[tuple[Device | None, bool], Function] = {}
+        # How many arguments a launch has that takes them as they are; -1: it binds or converts them.
+        self._count: int = -1 if parameters.has_rest or signatures is not None else len(parameters.names)
+        self._configured: dict[tuple[Any, ...], ConfiguredKernel] = {}
 
     def __repr__(self) -> str:
         return f"<ingot.cuda kernel {self.__module__}.{self.__qualname__}>"
 
     def __getitem__(self, configuration: Any) -> ConfiguredKernel:
+        is_kept = _is_of_ints(configuration)
+        if is_kept and (known := self._configured.get(configuration)) is not None:
+            return known
         if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
             raise ValueError(
                 f"a launch is written {self.__name__}[griddim, blockdim, stream=0, sharedmem=0](arguments): "
                 f"{self.__name__}[{configuration!r}]"
             )
-        return ConfiguredKernel(self, *configuration)
+        made = ConfiguredKernel(self, *configuration)
+        if is_kept:
+            if len(self._configured) >= _MOST_CONFIGURED:
+                self._configured.clear()
+            self._configured[configuration] = made
+        return made
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         raise ValueError(f"the launch of a kernel wants a grid: {self.__name__}[griddim, blockdim](arguments)")
@@ -297,7 +338,7 @@ class Kernel(Inspected):
         values = self._bind(args, kwargs)
         run = self._function(_place_of(values, at.stream), at.sharedmem > 0)
         with in_stream(at.stream):
-            run(*at.griddim, *at.blockdim, at.sharedmem, *values)
+            run(*at._numbers, *values)
 
     def _refuse_results(self) -> None:
         """Refuses a kernel that returns a value."""
