@@ -741,25 +741,10 @@ PyObject* call_unrecorded(PyObject* self, PyObject* const* arguments, size_t fla
       nullptr);
 }
 
-void bind_callable(nb::module_& m) {
-  static PyMemberDef members[] = {
-      {"__vectorcalloffset__", T_PYSSIZET, offsetof(Object, call), READONLY, nullptr},
-      {nullptr, 0, 0, 0, nullptr}};
-  static PyMethodDef methods[] = {{"__init_subclass__", &enable, METH_NOARGS | METH_CLASS, nullptr},
-                                  {nullptr, nullptr, 0, nullptr}};
-  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&make)},
-                                {Py_tp_init, reinterpret_cast<void*>(&initialise)},
-                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
-                                {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
-                                {Py_tp_clear, reinterpret_cast<void*>(&clear)},
-                                {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
-                                {Py_tp_descr_get, reinterpret_cast<void*>(&bind_to)},
-                                {Py_tp_members, members},
-                                {Py_tp_methods, methods},
-                                {0, nullptr}};
-  static PyType_Spec spec = {
-      "ingot._ingot.Callable", sizeof(Object), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+namespace {
+
+/// What Python asks of objects as calls see them.
+void bind_questions(nb::module_& m) {
   m.def(
       "held",
       [](nb::handle owner, const nb::str& name) {
@@ -820,23 +805,9 @@ void bind_callable(nb::module_& m) {
   m.def(
       "is_namedtuple", [](nb::handle object) { return is_namedtuple(object.ptr()); }, "object"_a,
       "Whether an object is a namedtuple that is read as a tuple is.");
-  const nb::object type = nb::steal(PyType_FromSpec(&spec));
-  if (!type.is_valid()) throw nb::python_error();
-  m.attr("Callable") = type;
+}
 
-  nb::class_<Arguments>(m, "Arguments")
-      .def_prop_ro("key", [](const Arguments& it) { return it.signature->key(); })
-      .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
-      .def("recognises", &Arguments::recognises, "values"_a)
-      .def_prop_ro("target", [](const Arguments& it) { return it.signature->target(); })
-      .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
-      .def_prop_ro("containers",
-                   [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
-
-  m.def("call_behind_profile", &call_behind_profile, "function"_a, "arguments"_a, "keywords"_a,
-        "Calls a compiled function so that no profiler sees it.");
-  m.def("prepared", &prepared, "function"_a, "arguments"_a, "keywords"_a,
-        "(specialisation, leaves) of arguments that are known; None.");
+void bind_descriptions(const nb::object& type) {
   add_method(type, "_describe", &describe, "The description of values of the parameters, a list.");
   add_method(type, "_describe_plainly", &describe_plainly,
              "The same, as if nothing were known but types and what is static.");
@@ -858,6 +829,9 @@ void bind_callable(nb::module_& m) {
       "names in `**kwargs`. For a function that has not been called.");
   add_method(type, "_open_texts", &open_texts,
              "Strings among these arguments are described by their characters, no others.");
+}
+
+void bind_settings(const nb::object& type) {
   add_method(
       type, "_settle_on",
       [](nb::handle self, const eager::DeviceHandle& device) {
@@ -901,6 +875,49 @@ void bind_callable(nb::module_& m) {
   add_method(
       type, "_demanded", [](nb::handle self) { return state_of(self).demanded(); },
       "The numbers of the arguments and captures of which the value decides.");
+}
+
+}  // namespace
+
+void bind_callable(nb::module_& m) {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(Object, call), READONLY, nullptr},
+      {nullptr, 0, 0, 0, nullptr}};
+  static PyMethodDef methods[] = {{"__init_subclass__", &enable, METH_NOARGS | METH_CLASS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
+  static PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(&make)},
+                                {Py_tp_init, reinterpret_cast<void*>(&initialise)},
+                                {Py_tp_dealloc, reinterpret_cast<void*>(&destroy)},
+                                {Py_tp_traverse, reinterpret_cast<void*>(&traverse)},
+                                {Py_tp_clear, reinterpret_cast<void*>(&clear)},
+                                {Py_tp_call, reinterpret_cast<void*>(&PyVectorcall_Call)},
+                                {Py_tp_descr_get, reinterpret_cast<void*>(&bind_to)},
+                                {Py_tp_members, members},
+                                {Py_tp_methods, methods},
+                                {0, nullptr}};
+  static PyType_Spec spec = {
+      "ingot._ingot.Callable", sizeof(Object), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots};
+  const nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  m.attr("Callable") = type;
+
+  nb::class_<Arguments>(m, "Arguments")
+      .def_prop_ro("key", [](const Arguments& it) { return it.signature->key(); })
+      .def_prop_ro("leaves", [](const Arguments& it) { return Arguments::list_of(it.signature->leaves()); })
+      .def("recognises", &Arguments::recognises, "values"_a)
+      .def_prop_ro("target", [](const Arguments& it) { return it.signature->target(); })
+      .def_prop_ro("locks", [](const Arguments& it) { return Arguments::list_of(it.signature->locks()); })
+      .def_prop_ro("containers",
+                   [](const Arguments& it) { return Arguments::list_of(it.signature->containers()); });
+
+  m.def("call_behind_profile", &call_behind_profile, "function"_a, "arguments"_a, "keywords"_a,
+        "Calls a compiled function so that no profiler sees it.");
+  m.def("prepared", &prepared, "function"_a, "arguments"_a, "keywords"_a,
+        "(specialisation, leaves) of arguments that are known; None.");
+  bind_questions(m);
+  bind_descriptions(type);
+  bind_settings(type);
 }
 
 }  // namespace ingot::bindings

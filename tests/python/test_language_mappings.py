@@ -300,3 +300,46 @@ def test_large_unsigned_keys():
         return found, x[0] in found
 
     check(counted, np.array([2**63, 5, 2**64 - 1, 5, 2**63], np.uint64))
+
+
+def keys_and(d, other):
+    return d.keys() & other
+
+
+def and_keys(d, other):
+    return other & d.keys()
+
+
+def keys_or(d, other):
+    return d.keys() | other
+
+
+def keys_minus(d, other):
+    return d.keys() - other
+
+
+def keys_xor(d, other):
+    return d.keys() ^ other
+
+
+@pytest.mark.parametrize("function", [keys_and, and_keys, keys_or, keys_minus, keys_xor])
+@pytest.mark.parametrize("d", [{1: 2, 3: 4, 33: 1, 65: 2}, {i * 7 % 97: i + 0.5 for i in range(40)}], ids=["short", "long"])
+def test_keys_are_like_sets(function, d):
+    compiled = jitted(lambda d, other: list(function(d, other)))
+    for other in ({1, 2, 33, 97}, {5, 7, 14, 33, 65, 3, 1, 200}, [1, 33, 7], {1: 1, 7: 2}, (1, 65), d):
+        assert compiled(d, other) == list(function(d, other)), other
+    with pytest.raises(TypeError, match="'int' object is not iterable"):
+        compiled(d, 3)
+
+
+def test_items_and_keys_of_two_dicts_are_like_sets():
+    def of_the_function(n):
+        d, e = {}, {}
+        for i in range(n):
+            d[i * 3 % 17] = i
+            e[i * 2 % 13] = i
+        return sorted(d.keys() & e.keys()), sorted(d.keys() | {100}), sorted(d.keys() - e.keys())
+
+    check(of_the_function, 12)
+    check(lambda d, e: sorted(d.items() & e.items()), {1: 2, 3: 4, 5: 6}, {1: 2, 3: 3, 5: 6})
+    check(lambda d: type(d.keys()) is type({}.keys()), {1: 2})

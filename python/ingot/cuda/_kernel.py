@@ -119,7 +119,7 @@ class ConfiguredKernel:
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         kernel = self.kernel
-        # The way of a launch whose arguments say where it runs, as they are: most launches.
+        # The way of a launch whose arguments decide where it runs, as they are: most launches.
         if self.stream is None and len(args) == kernel._count and not kwargs:
             for value in args:
                 if type(value) is Array:

@@ -177,3 +177,40 @@ def update_of_keys(self: dict[Any, Any], other: Any) -> None:
 def update_of_pairs(self: dict[Any, Any], pairs: Any) -> None:
     for key, value in pairs:
         self[key] = value
+
+
+def common(elements: list[Any], other: Any) -> set[Any]:
+    """`view & other`, of the keys or items of a dict, with elements added in CPython's order."""
+    members = set(elements)
+    if isinstance(other, set) and len(elements) <= len(other):
+        return other.intersection(elements)
+    found = set()
+    for element in other:
+        if element in members:
+            found.add(element)
+    return found
+
+
+def common_of_views(a: list[Any], b: list[Any]) -> set[Any]:
+    return common(b, a) if len(b) > len(a) else common(a, b)
+
+
+def united(a: Any, b: Any) -> set[Any]:
+    """`a | b`, of which one has the elements of a view, as of the following functions; keys are a dict on the left."""
+    found = set(a)
+    found.update(b)
+    return found
+
+
+def without(a: Any, b: Any) -> set[Any]:
+    """`a - b`."""
+    found = set(a)
+    found.difference_update(b)
+    return found
+
+
+def in_one(a: Any, b: Any) -> set[Any]:
+    """`a ^ b`."""
+    found = set(a)
+    found.symmetric_difference_update(b)
+    return found

@@ -130,7 +130,9 @@ std::optional<Value> binary_of_objects(Tracer& t, Operator op, const Value& a, c
   }
   if (a.is<Foreign>()) use_foreign(t, "binary", special.symbol, {a, b}, node);  // it is asked first
   if (std::optional<Value> result = ask_both(t, op, a, b, node)) return result;
-  if (!is_instance(a) && !is_instance(b)) return std::nullopt;  // tuples and members of an Enum
+  const bool are_instances = is_instance(a) || is_instance(b);
+  if (!are_instances || a.is<View>() || b.is<View>())
+    return std::nullopt;  // others have operators of their own
   const auto is_simple = [&t](const Value& v) {
     const std::optional<Kind> kind = kind_of(v);
     return is_instance(v) || is_none(v) || (kind && kind->is_python());

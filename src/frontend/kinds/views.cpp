@@ -1,3 +1,4 @@
+#include "frontend/kinds/list_buffers.h"
 #include "frontend/kinds/value_kind.h"
 #include "frontend/tracer/evaluate.h"
 
@@ -20,6 +21,11 @@ class ViewKind final : public ValueKind {
   }
   std::string words(const Tracer&, const Value&) const override { return {}; }
   std::string type_name(const Tracer&, const Value& value) const override { return value.as<View>()->name; }
+  nb::object type_of(Tracer&, const Value& value, nb::handle) const override {
+    const std::string& name = value.as<View>()->name;
+    const bool is_of_dict = name.starts_with("dict_") && !value.as<View>()->from_back;
+    return is_of_dict ? nb::borrow(nb::dict().attr(name.substr(5).c_str())().type()) : nb::object();
+  }
   Answer rest(Tracer&, const Value& value, const Value&, Known known, nb::handle) const override {
     if (!known) return std::nullopt;
     View rest = *value.as<View>();
@@ -35,6 +41,7 @@ class ViewKind final : public ValueKind {
     return iterator(t, (is_list ? "list_" : "dict_") + ("reverse" + part) + "iterator",
                     View{view.object, view.name, object.values.size()});
   }
+  Answer binary(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override;
   std::optional<bool> known_truth(Tracer& t, const Value& value) const override {
     return !contents(t, value.as<View>()->object, t.here).values.empty();
   }
@@ -55,6 +62,35 @@ class ViewKind final : public ValueKind {
     return all;
   }
 };
+
+/// The operators of sets, which the keys and items of dicts have with all iterables.
+std::optional<Value> ViewKind::binary(Tracer& t, Operator op, const Value& a, const Value& b,
+                                      nb::handle node) const {
+  const auto is_like_set = [](const Value& value) {
+    const View* view = value.as<View>();
+    return view != nullptr && !view->from_back && (view->name == "dict_keys" || view->name == "dict_items");
+  };
+  if (!is_like_set(a) && !is_like_set(b)) return std::nullopt;
+  const auto elements = [&](const Value& value) {
+    return is_like_set(value) ? listed(t, value, node) : value;
+  };
+  const auto make = [&](const char* name) {  // CPython makes a set of the dict, not of its keys
+    const View* view = a.as<View>();
+    const bool is_dict = view != nullptr && view->name == "dict_keys" && view->skip == 0;
+    const Value left = is_dict ? Value(Dict{view->object}) : elements(a);
+    return call_library(t, "dicts", name, {left, elements(b)}, node);
+  };
+  switch (op) {
+    case Operator::BitOr: return make("united");
+    case Operator::Sub: return make("without");
+    case Operator::BitXor: return make("in_one");
+    case Operator::BitAnd: break;
+    default: return std::nullopt;
+  }
+  const char* const common = is_like_set(a) && is_like_set(b) ? "common_of_views" : "common";
+  const bool is_left = is_like_set(a);
+  return call_library(t, "dicts", common, {elements(is_left ? a : b), elements(is_left ? b : a)}, node);
+}
 
 }  // namespace
 
