@@ -275,6 +275,14 @@ std::optional<Tiling> KernelPlan::tiling_of(NodeId nest) const {
   return tiling && is_parallel(nest) ? std::move(tiling) : std::nullopt;
 }
 
+std::optional<Transposition> KernelPlan::transposition_of(NodeId nest) const {
+  // A thread that raises leaves the others alone.
+  if (machine_.block_threads < KernelWriter::kWarp || !is_parallel(nest) ||
+      ir::effects_of(f_, nest).any(ir::effect::Raise))
+    return std::nullopt;
+  return Transposition::find(f_, levels_of(nest, kAllLevels));
+}
+
 KernelPlan::Rows KernelPlan::rows_of(NodeId nest) const {
   // A thread that raises leaves the others alone.
   if (ir::effects_of(f_, nest).any(ir::effect::Raise)) return Rows::None;
@@ -450,6 +458,8 @@ void KernelPlan::find_needed() {
         for (const NodeId level : tiling->levels) need(f_.operand(level, 0));
         need(f_.operand(tiling->depth, 0));
       }
+      if (const auto transposition = transposition_of(node))
+        for (const NodeId level : transposition->levels) need(f_.operand(level, 0));
       if (rows_of(node) != Rows::None)
         for (const NodeId inner : f_.region_body(f_.region(levels.back())))
           if (is_loop(inner)) need(f_.operand(inner, 0));

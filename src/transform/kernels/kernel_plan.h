@@ -8,6 +8,7 @@
 #include "ir/function.h"
 #include "transform/analyses/accumulations.h"
 #include "transform/kernels/kernel_tiles.h"
+#include "transform/kernels/kernel_transposes.h"
 
 namespace ingot::transform {
 
@@ -46,6 +47,8 @@ class KernelPlan {
   bool has_independent_iterations(ir::NodeId nest) const { return is_parallel(nest); }
   /// How a nest is done in tiles; none: it has none.
   std::optional<Tiling> tiling_of(ir::NodeId nest) const;
+  /// How it is done in squares; none: it loads nothing across what it stores.
+  std::optional<Transposition> transposition_of(ir::NodeId nest) const;
   bool is_member(ir::NodeId node, const Task& task) const {
     return task_of_[node.index] != kNone && &tasks_[task_of_[node.index]] == &task;
   }

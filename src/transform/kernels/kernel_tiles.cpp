@@ -169,7 +169,8 @@ KernelTiles::KernelTiles(KernelWriter& kernels, LoopWriter& loops, const Functio
       b_(loops.builder()),
       source_(source),
       tiling_(tiling),
-      use_(std::move(use)) {
+      use_(std::move(use)),
+      copies_(loops.builder(), source, tiling.levels.front(), use_) {
   across_ = int64_t{1} << ((count_bits(power_of_two_below(kernels.block_threads())) + 1) / 2);
   down_ = power_of_two_below(kernels.block_threads()) / across_;
   // What is loaded before the depth may be stored after it, by the tile that it is of.
@@ -323,19 +324,20 @@ std::vector<Type> KernelTiles::types_of_sums() const {
 }
 
 Nodes KernelTiles::inits_of(Lane& lane) {
-  if (tiling_.load) return {rebuilt(lane, tiling_.load)};
+  if (tiling_.load) return {copies_.rebuilt(lane, tiling_.load)};
   Nodes inits;
-  for (const NodeId init : source_.operands(tiling_.depth).subspan(1)) inits.push_back(value(lane, init));
+  for (const NodeId init : source_.operands(tiling_.depth).subspan(1))
+    inits.push_back(copies_.value(lane, init));
   return inits;
 }
 
 /// What comes before the depth, for each row and column of the thread.
 void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, NodeId thread) {
-  outside_.assign(source_.node_count(), NodeId());
+  outside_ = copies_.none();
   const size_t around = tiling_.levels.size() - 2;
   for (size_t i = 0; i < around; ++i) {
     outside_[parameter(tiling_.levels[i]).index] = at[i];
-    visit_region(outside_, tiling_.levels[i], tiling_.levels[i + 1], false);
+    copies_.visit_region(outside_, tiling_.levels[i], tiling_.levels[i + 1], false);
   }
   const NodeId x = loops_.both(thread, b_.index(across_ - 1));
   const NodeId y = b_.make(Op::right_shift, {thread, b_.index(count_bits(across_))});
@@ -365,8 +367,8 @@ void KernelTiles::make_lanes(const Shape& shape, std::span<const NodeId> at, Nod
       Lane& lane = lanes_.emplace_back(outside_);
       lane[parameter(tiling_.rows()).index] = row;
       lane[parameter(tiling_.columns()).index] = column;
-      visit_region(lane, tiling_.rows(), tiling_.columns(), false);
-      visit_region(lane, tiling_.columns(), tiling_.depth, false);
+      copies_.visit_region(lane, tiling_.rows(), tiling_.columns(), false);
+      copies_.visit_region(lane, tiling_.columns(), tiling_.depth, false);
     }
   }
 }
@@ -442,7 +444,7 @@ void KernelTiles::fill_stages(const Shape& shape, NodeId thread, NodeId first, N
       own[parameter(level).index] = clamps_ ? loops_.minimum(there, end) : there;
       const NodeId at = loops_.add(first, iteration);
       own[parameter(tiling_.depth).index] = last ? loops_.minimum(at, last) : at;
-      const NodeId loaded = rebuilt(own, stage.load);
+      const NodeId loaded = copies_.rebuilt(own, stage.load);
       const NodeId to = loops_.add(loops_.multiply(iteration, b_.index(stage.stride)), position);
       elements.push_back({stage.view, to, loaded});
     }
@@ -482,10 +484,10 @@ Nodes KernelTiles::run_iteration(const Shape& shape, NodeId thread, NodeId at, N
     for (size_t k = 0; k < stages_.size(); ++k)
       lane[stages_[k].load.index] = staged[k][stages_[k].is_of_rows ? row : column];
     for (const NodeId node : source_.region_body(region))
-      if (source_.op(node) != Op::yield && node != tiling_.store) visit(lane, node);
-    if (tiling_.store) next.push_back(value(lane, source_.operands(tiling_.store).back()));
+      if (source_.op(node) != Op::yield && node != tiling_.store) copies_.visit(lane, node);
+    if (tiling_.store) next.push_back(copies_.value(lane, source_.operands(tiling_.store).back()));
     for (const NodeId given : source_.operands(source_.terminator(region)))
-      next.push_back(value(lane, given));
+      next.push_back(copies_.value(lane, given));
   }
   return next;
 }
@@ -500,10 +502,10 @@ void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
       const auto position = source_.operands(tiling_.store);
       Nodes indices;
       for (const NodeId operand : position.first(position.size() - 1))
-        indices.push_back(rebuilt(lane, operand));
+        indices.push_back(copies_.rebuilt(lane, operand));
       loops_.store(indices[0], std::span(indices).subspan(1), given[i]);
     }
-    visit_region(lane, tiling_.columns(), tiling_.depth, true);
+    copies_.visit_region(lane, tiling_.columns(), tiling_.depth, true);
   };
   const auto columns = static_cast<size_t>(shape.columns);
   for (size_t row = 0; row < static_cast<size_t>(shape.rows); ++row) {
@@ -519,42 +521,6 @@ void KernelTiles::finish_lanes(const Shape& shape, const Nodes& given) {
     };
     loops_.branch(row_inside_[row], {}, all_of_row, [] { return Nodes(); });
   }
-}
-
-/// The nodes of a level before the loop `inner`, or after it.
-void KernelTiles::visit_region(Lane& lane, NodeId level, NodeId inner, bool behind) {
-  bool is_behind = false;
-  for (const NodeId node : source_.region_body(source_.region(level))) {
-    if (source_.op(node) == Op::yield) continue;
-    if (node == inner) is_behind = true;
-    else if (source_.op(node) != Op::result && is_behind == behind) visit(lane, node);
-  }
-}
-
-/// Makes a node that is not there yet.
-void KernelTiles::visit(Lane& lane, NodeId node) {
-  if (lane[node.index]) return;
-  if (source_[node].span) b_.set_span(source_[node].span);
-  Nodes operands;
-  for (const NodeId operand : source_.operands(node)) operands.push_back(value(lane, operand));
-  const Op op = source_.op(node);
-  lane[node.index] =
-      b_.make(op, operands, source_.attributes(node), ir::info(op).typed ? source_.type(node) : Type());
-}
-
-NodeId KernelTiles::value(const Lane& lane, NodeId old) const {
-  const NodeId known = lane[old.index];
-  return known ? known : use_(old);
-}
-
-/// A value of the nest, with what it is computed from.
-NodeId KernelTiles::rebuilt(Lane& lane, NodeId old) {
-  const bool is_outside = !source_.encloses(tiling_.levels.front(), old);
-  if (is_outside) return use_(old);
-  if (lane[old.index]) return lane[old.index];
-  for (const NodeId operand : source_.operands(old)) rebuilt(lane, operand);
-  visit(lane, old);
-  return lane[old.index];
 }
 
 }  // namespace ingot::transform

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "transform/kernels/kernel_writer.h"
+#include "transform/kernels/nest_copies.h"
 
 namespace ingot::transform {
 
@@ -64,8 +65,7 @@ class KernelTiles {
     int64_t size;
     int64_t offset(int64_t lane, int64_t threads) const { return lane / size * size * threads + lane % size; }
   };
-  /// What old values have become for one iteration of the nest.
-  using Lane = Nodes;
+  using Lane = NestCopies::Lane;
 
   void find_shapes();
   int64_t bytes_of(const Shape& shape) const;
@@ -86,10 +86,6 @@ class KernelTiles {
   void finish_lanes(const Shape& shape, const Nodes& given);
 
   Group group_of(int64_t lanes, const Nodes& loads) const;
-  void visit(Lane& lane, NodeId node);
-  void visit_region(Lane& lane, NodeId level, NodeId inner, bool behind);
-  NodeId value(const Lane& lane, NodeId old) const;
-  NodeId rebuilt(Lane& lane, NodeId old);
   NodeId parameter(NodeId loop, size_t i = 0) const {
     return source_.region_parameters(source_.region(loop))[i];
   }
@@ -100,6 +96,7 @@ class KernelTiles {
   const Function& source_;
   const Tiling& tiling_;
   std::function<NodeId(NodeId)> use_;
+  NestCopies copies_;
   int64_t across_;  ///< threads of a block along its columns, and its rows
   int64_t down_;
   bool clamps_ = false;        ///< the last tile goes beyond the end

@@ -289,6 +289,8 @@ class KernelOutliner : public Rewriter {
     for (const NodeId level : levels) lengths.push_back(use(source_.operand(level, 0)));
     const auto by_threads = [&] { write_iterations(id, levels, lengths); };
     if (const auto tiling = plan_.tiling_of(id)) return write_tiles(id, *tiling, by_threads);
+    if (const auto transposition = plan_.transposition_of(id))
+      return write_squares(id, *transposition, by_threads);
     const KernelPlan::Rows rows = plan_.rows_of(id);
     if (rows == KernelPlan::Rows::Reduced) return write_rows(id, levels, lengths);
     if (rows == KernelPlan::Rows::Scanned) return write_scanned_rows(id, levels, lengths);
@@ -362,6 +364,18 @@ class KernelOutliner : public Rewriter {
       by_threads();
     };
     tiles.write(at_top, plain);
+    forget_ready();
+  }
+  void write_squares(NodeId id, const Transposition& nest, const std::function<void()>& by_threads) {
+    KernelTransposes squares(kernels_, loops_, source_, nest, [this](NodeId old) { return use(old); });
+    const auto at_top = [&] {
+      forget_ready();
+      prepare({&id, 1});
+    };
+    squares.write(at_top, [&] {
+      forget_ready();
+      by_threads();
+    });
     forget_ready();
   }
   /// A thread for each iteration.
