@@ -129,6 +129,12 @@ NodeId KernelWriter::shuffle(ir::Source source, NodeId value, NodeId lane) {
 
 void KernelWriter::barrier() { b_.make(Op::barrier, {}, {static_cast<int64_t>(ir::Scope::Block)}); }
 
+void KernelWriter::atomic(Op combiner, ir::Scope scope, const Nodes& operands) {
+  const int64_t attributes[] = {static_cast<int64_t>(combiner), static_cast<int64_t>(scope),
+                                static_cast<int64_t>(ir::Order::Relaxed)};
+  b_.make(Op::atomic, operands, attributes);
+}
+
 NodeId KernelWriter::shared(int64_t length, DType dtype) {
   const NodeId count = b_.index(length);
   return loops_.new_view({&count, 1}, dtype, ir::Space::Shared);

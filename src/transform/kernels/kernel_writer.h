@@ -45,6 +45,9 @@ class KernelWriter {
   NodeId shuffle(ir::Source source, NodeId value, int32_t lane) {
     return shuffle(source, value, b_.constant(lane));
   }
+  /// An element of a view becomes `combiner` of it and a value, as one step: `operands` are the view, the
+  /// indices and the value.
+  void atomic(Op combiner, ir::Scope scope, const Nodes& operands);
   /// What all threads of a block have together: `length` elements. At the top of a launch.
   NodeId shared(int64_t length, DType dtype);
 

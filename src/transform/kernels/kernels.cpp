@@ -11,6 +11,7 @@
 #include "transform/analyses/disjoint.h"
 #include "transform/analyses/recurrence.h"
 #include "transform/kernels/cooperative_group.h"
+#include "transform/kernels/kernel_bins.h"
 #include "transform/kernels/kernel_plan.h"
 #include "transform/kernels/kernel_scan.h"
 #include "transform/kernels/kernel_scatter.h"
@@ -30,10 +31,8 @@ constexpr int64_t kCell = 16;
 /// ones.
 constexpr int64_t kShortRow = ThreadGroup::kMostIterations;
 constexpr int64_t kLongRow = WarpGroup::kMostIterations;
-/// Elements that blocks have of their own, iterations for each, and blocks.
-constexpr int64_t kMostBins = 2048;
-constexpr int64_t kIterationsOfBin = 16;
-constexpr int64_t kMostBlocksOfBins = 1 << 10;
+/// Numbers up to this size are counted in 32 bits.
+constexpr int64_t kLargestCount = 1 << 10;
 /// So many rows keep all threads busy.
 constexpr int64_t kManyRows = 1 << 14;
 /// Where threads do an iteration together, there are so many warps.
@@ -101,15 +100,10 @@ class KernelOutliner : public Rewriter {
     const bool is_left = source_.operand(sum, 0) == own->load;
     NodeId value = use(source_.operand(sum, is_left ? 1 : 0));
     if (source_.op(sum) == Op::subtract) value = b_.make(Op::negative, {value});
+    if (bins_ != nullptr) return bins_->add(use(operands[1]), value);
     Nodes all = use_all(operands.first(operands.size() - 1));
-    if (bins_) all[0] = bins_;
     all.push_back(value);
-    write_atomic(own->combiner, bins_ ? ir::Scope::Block : ir::Scope::Device, all);
-  }
-  void write_atomic(Op combiner, ir::Scope scope, const Nodes& operands) {
-    const int64_t attributes[] = {static_cast<int64_t>(combiner), static_cast<int64_t>(scope),
-                                  static_cast<int64_t>(ir::Order::Relaxed)};
-    b_.make(Op::atomic, operands, attributes);
+    kernels_.atomic(own->combiner, ir::Scope::Device, all);
   }
   using Part = KernelPlan::Part;
   /// Which iterations a thread runs of the loop that an iteration comes to: `first`, `first + step`, ...
@@ -312,44 +306,48 @@ class KernelOutliner : public Rewriter {
     const bool fits = is_one && only != nullptr && source_.type(only->view).rank() == 1;
     return fits ? only : nullptr;
   }
+  /// The most that an iteration adds to one element in all; 0: that is not known.
+  int64_t largest_summand_of(NodeId id, NodeId level) const {
+    int64_t largest = 0;
+    bool is_known = true;
+    ir::walk(source_, id, [&](NodeId node) {
+      const Accumulation* const own = source_.op(node) == Op::store ? plan_.accumulation_of(node) : nullptr;
+      if (own == nullptr) return;
+      const NodeId summand = own->load ? steps_of(source_, *own).summand : NodeId();
+      is_known = is_known && summand && source_.is_constant(summand) && source_.type(summand) == ir::kInt64 &&
+                 is_once(node, level);
+      const int64_t number = is_known ? source_.constant(summand).as<int64_t>() : 0;
+      is_known = is_known && -kLargestCount <= number && number <= kLargestCount;
+      largest += std::abs(number);
+    });
+    return is_known ? largest : 0;
+  }
+  /// Whether an iteration of a loop comes to a node once at most.
+  bool is_once(NodeId node, NodeId loop) const {
+    RegionId region = source_[node].parent;
+    while (region != source_.region(loop) && source_.op(source_[region].owner) == Op::if_)
+      region = source_[source_[region].owner].parent;
+    return region == source_.region(loop);
+  }
   /// Few elements that many iterations add to: each block adds to elements of its own first.
   void write_bins(NodeId id, const Nodes& levels, const Nodes& lengths, const Accumulation& sum) {
     Nodes counts;
     for (const NodeId length : lengths) counts.push_back(loops_.maximum(length, b_.index(0)));
     const NodeId iterations = loops_.product(counts);
-    const NodeId view = use(sum.view);
-    const NodeId bins = b_.length(view, 0);
-    const NodeId are_few = loops_.less_equal(bins, b_.index(kMostBins));
-    const NodeId have_iterations =
-        loops_.less_equal(loops_.multiply(bins, b_.index(kIterationsOfBin)), iterations);
+    KernelBins bins(kernels_, loops_, sum.combiner, use(sum.view), largest_summand_of(id, levels.back()));
     const auto in_blocks = [&] {
-      const NodeId threads = b_.index(kernels_.block_threads());
-      const NodeId share = loops_.multiply(threads, b_.index(kIterationsOfBin));
-      const NodeId blocks = loops_.minimum(loops_.ceiling(iterations, share), b_.index(kMostBlocksOfBins));
-      kernels_.blocks(blocks, [&](NodeId block, NodeId thread) {
-        prepare({&id, 1});
-        const Type type = b_.function().type(view).element();
-        const NodeId own = kernels_.shared(kMostBins, type.dtype());
-        const NodeId nothing = b_.constant(type, *ir::identity_of(sum.combiner, type.dtype()));
-        kernels_.strided(thread, bins, threads, [&](NodeId k) { loops_.store(own, {&k, 1}, nothing); });
-        kernels_.barrier();
-        const NodeId first = loops_.add(loops_.multiply(block, threads), thread);
-        kernels_.strided(first, iterations, loops_.multiply(blocks, threads), [&](NodeId iteration) {
-          bins_ = own;
-          inside_ = true;
-          write_level(levels, loops_.unflatten(iteration, lengths), 0);
-          inside_ = false;
-          bins_ = {};
-        });
-        kernels_.barrier();
-        kernels_.strided(thread, bins, threads, [&](NodeId k) {
-          write_atomic(sum.combiner, ir::Scope::Device, {view, k, loops_.load(own, {&k, 1})});
-        });
-        forget_ready();
+      const auto at_top = [&] { prepare({&id, 1}); };
+      bins_ = &bins;
+      bins.write(iterations, at_top, [&](NodeId iteration) {
+        inside_ = true;
+        write_level(levels, loops_.unflatten(iteration, lengths), 0);
+        inside_ = false;
       });
+      bins_ = nullptr;
+      forget_ready();
       return Nodes();
     };
-    loops_.branch(loops_.both(are_few, have_iterations), {}, in_blocks,
+    loops_.branch(bins.are_worth(iterations), {}, in_blocks,
                   [&] { return write_iterations(id, levels, lengths), Nodes(); });
   }
   void write_tiles(NodeId id, const Tiling& tiling, const std::function<void()>& by_threads) {
@@ -766,7 +764,7 @@ class KernelOutliner : public Rewriter {
   Along along_;
   size_t copied_ = 0;             ///< of these so far, or as many as there may be: none
   std::vector<HostCopy> copies_;  ///< that the host's loops around have
-  NodeId bins_;                   ///< of the block, where iterations add to these
+  KernelBins* bins_ = nullptr;    ///< of blocks, where iterations add to these
   bool reads_ = false;            ///< the host loads numbers
   bool inside_ = false;           ///< nodes are written as they are
   bool stores_ = true;            ///< ... those that store among them
