@@ -20,7 +20,7 @@ constexpr int64_t kSmall = 2;
 constexpr int64_t kFewest = 16;
 /// Shared memory of a block; every device has more, which is left for other values.
 constexpr int64_t kBlockBytes = 40 << 10;
-/// So many bytes are a bank of shared memory: columns are that much further apart than they are long.
+/// Bytes of a bank of shared memory: the columns of a square are that much longer than what they hold.
 constexpr int64_t kBank = 4;
 /// Iterations that take longer, in additions, or have more nodes are not copied.
 constexpr int kMostCost = 24;

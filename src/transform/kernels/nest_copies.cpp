@@ -2,12 +2,12 @@
 
 namespace ingot::transform {
 
-void NestCopies::visit_region(Lane& lane, NodeId level, NodeId inner, bool behind) {
-  bool is_behind = false;
+void NestCopies::visit_region(Lane& lane, NodeId level, NodeId inner, bool after) {
+  bool is_after = false;
   for (const NodeId node : source_.region_body(source_.region(level))) {
     if (source_.op(node) == Op::yield) continue;
-    if (node == inner) is_behind = true;
-    else if (source_.op(node) != Op::result && is_behind == behind) visit(lane, node);
+    if (node == inner) is_after = true;
+    else if (source_.op(node) != Op::result && is_after == after) visit(lane, node);
   }
 }
 

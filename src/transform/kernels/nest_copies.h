@@ -19,8 +19,8 @@ class NestCopies {
   Lane none() const { return Lane(source_.node_count(), NodeId()); }
   /// Makes a node that is not there yet, whose operands are there, or are outside.
   void visit(Lane& lane, NodeId node);
-  /// The nodes of a level before the loop `inner`, or behind it.
-  void visit_region(Lane& lane, NodeId level, NodeId inner, bool behind);
+  /// The nodes of a level before the loop `inner`, or after it.
+  void visit_region(Lane& lane, NodeId level, NodeId inner, bool after);
   NodeId value(const Lane& lane, NodeId old) const;
   /// A value of the nest, with what it is computed from.
   NodeId rebuilt(Lane& lane, NodeId old);
