@@ -166,3 +166,16 @@ extern "C" __global__ void __launch_bounds__(256)
     product_float64(const double* a, const double* b, double* c, int m, int n, int k) {
   product<double, 4, 8>(a, b, c, m, n, k);
 }
+
+extern "C" __global__ void transposed(const float* __restrict__ x, float* __restrict__ y, int rows, int columns) {
+  __shared__ float tile[32][33];
+  const int column = blockIdx.x * 32 + threadIdx.x;
+  const int row = blockIdx.y * 32 + threadIdx.y;
+  for (int k = 0; k < 32; k += 8)
+    if (column < columns && row + k < rows) tile[threadIdx.y + k][threadIdx.x] = x[(row + k) * columns + column];
+  __syncthreads();
+  const int to_column = blockIdx.y * 32 + threadIdx.x;
+  const int to_row = blockIdx.x * 32 + threadIdx.y;
+  for (int k = 0; k < 32; k += 8)
+    if (to_column < rows && to_row + k < columns) y[(to_row + k) * rows + to_column] = tile[threadIdx.x][threadIdx.y + k];
+}
