@@ -140,10 +140,8 @@ Value by_bound(Tracer& t, const Maybe& bound, const Value& index,
       if (part.is<Maybe>() && part.as<Maybe>()->node == bound.node) part = known;
     return use(Slice{share(std::move(parts))});
   };
-  const Maybe open = bound;
-  return fork(
-      t, is_there(t, open), [&] { return with(present(t, open, "the bound", t.here)); },
-      [&] { return with(Static{nb::none()}); });
+  const Value open = bound;
+  return base::known(kind_of_value(open).by_presence(t, open, with, t.here));
 }
 
 }  // namespace ingot::frontend

@@ -8,6 +8,8 @@ namespace ingot::frontend {
 std::vector<Value> part_of(Tracer& t, const std::vector<Value>& members, const Slice& slice, nb::handle node);
 /// `start:`.
 Slice slice_from(const Value& start);
+/// The members of a tuple; any other index by itself.
+std::vector<Value> parts_of_index(const Value& index);
 /// The member at an index, as tuples and lists take it; `what`: "tuple" or "list", for messages.
 Value member_of(Tracer& t, const std::vector<Value>& members, const Value& index, const std::string& what,
                 nb::handle node);
