@@ -370,6 +370,7 @@ State join(Tracer& t, const State& a, const State& b) {
     } else if (!alike) {
       CallersLists(t).ask_at_join(object, it->second);
       both.conflict = why_disjoint(t, object, it->second);
+      both.element = nullptr;
       both.values.clear();
       both.keys.clear();
     } else {

@@ -296,7 +296,21 @@ class PooledKind final : public BuiltinKind {
   Answer iterated(Tracer& t, const Value& value, nb::handle node) const override {
     const Pooled& row = *value.as<Pooled>();
     if (!row.is_list) return iterated_instance(t, value, node);
-    return begin_iterate(t, Rows(t).iterated(row, node), node);
+    return begin_iterate(t, Rows(t).iterated(row, Static{nb::int_(0)}, node), node);
+  }
+  Indexed indexed(Tracer& t, const Value& value, nb::handle node) const override {
+    if (!value.as<Pooled>()->is_list) return ValueKind::indexed(t, value, node);
+    const Pooled row = PooledValues(t).present(*value.as<Pooled>(), base::ExceptionKind::TypeError,
+                                               "'NoneType' object is not iterable");
+    return {[&t, row, node](const Value& index) {
+              const Scalar length{Kind::py_int(), Rows(t).length(row)};
+              return frontend::compare(t, Operator::Lt, index, length, node);
+            },
+            [&t, row, node](const Value& index) { return Rows(t).item(row, index, node); }};
+  }
+  Answer rest(Tracer& t, const Value& value, const Value& taken, Known, nb::handle node) const override {
+    const Pooled& row = *value.as<Pooled>();
+    return row.is_list ? Answer(Rows(t).iterated(row, taken, node)) : std::nullopt;
   }
   std::optional<bool> known_truth(Tracer&, const Value& value) const override {
     const Pooled& record = *value.as<Pooled>();

@@ -217,10 +217,10 @@ void Rows::delete_item(const Pooled& list, const Value& index, nb::handle node) 
   frontend::by_library(t_, "drop", {list, checked_index(t_, index)}, node);
 }
 
-Value Rows::iterated(const Pooled& given, nb::handle node) {
+Value Rows::iterated(const Pooled& given, const Value& from, nb::handle node) {
   const Pooled list =
       PooledValues(t_).present(given, ExceptionKind::TypeError, "'NoneType' object is not iterable");
-  return call_library(t_, "rows", "iterated", {list}, node);
+  return call_library(t_, "rows", "iterated", {list, from}, node);
 }
 
 bool Rows::is_list(const Value& value) const {

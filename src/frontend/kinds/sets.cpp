@@ -338,6 +338,9 @@ class SetKind final : public KindOfObjects<Set, &Set::cell, BuiltinKind> {
   std::optional<Elements> elements(Tracer& t, const Value& value, nb::handle node) const override {
     return elements_of_set(t, *value.as<Set>(), node);
   }
+  Answer reversed(Tracer& t, const Value& value, nb::handle) const override {
+    raise(t, ExceptionKind::TypeError, "'" + type_name(t, value) + "' object is not reversible");
+  }
   Precedence precedence() const override { return Precedence::Sets; }
   Answer compare(Tracer& t, Operator op, const Value& a, const Value& b, nb::handle node) const override {
     return binary_of_sets(t, op, a, b, node);
